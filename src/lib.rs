@@ -1,0 +1,10 @@
+//! epdb turns EPD and FEN lines into compact binary records, keeps them in an index keyed by
+//! position, finds them by position, and writes them back as canonical text.
+//!
+//! The rooms, each of which imports only those below it:
+//!
+//! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
+//! - [`model`]: positions, moves, records and the rules of chess.
+
+pub mod model;
+pub mod text;

@@ -1,0 +1,82 @@
+//! Which man stands on which square.
+
+use super::square::{Color, Piece, Role, Square};
+
+/// The placement of men, as one set of squares a colour and one a role.
+///
+/// Bit 0 of a set is a1, bit 63 is h8. Any placement can be said, legal or not: the empty board,
+/// 64 kings, pawns on the first rank.
+///
+/// ```
+/// use epdb::model::{Board, Color, Piece, Role, Square};
+/// let mut board = Board::EMPTY;
+/// let e1 = Square::at(4, 0);
+/// board.put(e1, Some(Piece { color: Color::White, role: Role::King }));
+/// assert_eq!(board.piece_at(e1).map(Piece::letter), Some(b'K'));
+/// assert_eq!(board.occupied(), e1.bit());
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Board {
+    colors: [u64; 2],
+    roles: [u64; 6],
+}
+
+impl Board {
+    /// No man at all.
+    pub const EMPTY: Board = Board { colors: [0; 2], roles: [0; 6] };
+
+    /// All squares with a man on them.
+    pub const fn occupied(&self) -> u64 {
+        self.colors[0] | self.colors[1]
+    }
+
+    /// The squares of one colour's men.
+    pub const fn color(&self, color: Color) -> u64 {
+        self.colors[color as usize]
+    }
+
+    /// The squares of both colours' men of one role.
+    pub const fn role(&self, role: Role) -> u64 {
+        self.roles[role as usize]
+    }
+
+    /// The squares of one colour's men of one role.
+    pub const fn pieces(&self, color: Color, role: Role) -> u64 {
+        self.colors[color as usize] & self.roles[role as usize]
+    }
+
+    /// The role of the man on a square.
+    pub fn role_at(&self, square: Square) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| self.role(*role) & square.bit() != 0)
+    }
+
+    /// The man on a square.
+    pub fn piece_at(&self, square: Square) -> Option<Piece> {
+        let role = self.role_at(square)?;
+        let color =
+            if self.color(Color::White) & square.bit() != 0 { Color::White } else { Color::Black };
+        Some(Piece { color, role })
+    }
+
+    /// Puts a man on a square in place of what stood there; `None` empties the square.
+    pub const fn put(&mut self, square: Square, piece: Option<Piece>) {
+        let keep = !square.bit();
+        self.colors[0] &= keep;
+        self.colors[1] &= keep;
+        let mut role = 0;
+        while role < 6 {
+            self.roles[role] &= keep;
+            role += 1;
+        }
+        if let Some(Piece { color, role }) = piece {
+            self.colors[color as usize] |= square.bit();
+            self.roles[role as usize] |= square.bit();
+        }
+    }
+
+    /// The one king of a colour; `None` when there is none or more than one.
+    pub const fn king(&self, color: Color) -> Option<Square> {
+        let kings = self.pieces(color, Role::King);
+        if kings.count_ones() == 1 { Square::lowest(kings) } else { None }
+    }
+}

@@ -1,0 +1,18 @@
+//! Values and their invariants: positions, moves, EPD records. No bytes, no text, no I/O.
+//!
+//! The rules of chess are in [`rules`].
+
+mod board;
+mod opcode;
+mod position;
+mod record;
+pub mod registers;
+pub mod rules;
+pub mod score;
+mod square;
+
+pub use board::Board;
+pub use opcode::{Opcode, Operands, STANDARD, StandardOpcode};
+pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
+pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San};
+pub use square::{Color, Piece, Role, Square};

@@ -1,0 +1,219 @@
+//! A board with the side to move, castling rights and the en passant target square.
+
+use super::board::Board;
+use super::square::{Color, Piece, Role, Square};
+
+/// The two sides of a king to which it may castle.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// The h-side, `O-O`, the letter `K`.
+    King,
+    /// The a-side, `O-O-O`, the letter `Q`.
+    Queen,
+}
+
+impl Side {
+    /// King side, then queen side: the order of FEN.
+    pub const ALL: [Side; 2] = [Side::King, Side::Queen];
+
+    /// Where king and rook stand after castling to this side, whatever they started from
+    /// (C960-10): files g and f, or c and d.
+    pub const fn targets(self, color: Color) -> (Square, Square) {
+        let rank = color.back_rank();
+        match self {
+            Side::King => (Square::at(6, rank), Square::at(5, rank)),
+            Side::Queen => (Square::at(2, rank), Square::at(3, rank)),
+        }
+    }
+}
+
+/// For each colour and side the file of the rook that may castle, or none (C960-08).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Castling {
+    rooks: [[Option<u8>; 2]; 2],
+}
+
+impl Castling {
+    /// No right at all.
+    pub const NONE: Castling = Castling { rooks: [[None; 2]; 2] };
+
+    /// The file, 0 to 7, of the rook with which a colour may castle to a side.
+    pub const fn rook(&self, color: Color, side: Side) -> Option<u8> {
+        self.rooks[color as usize][side as usize]
+    }
+
+    /// Gives a right, or takes it away.
+    pub const fn set(&mut self, color: Color, side: Side, rook_file: Option<u8>) {
+        self.rooks[color as usize][side as usize] = rook_file;
+    }
+
+    /// Whether there is no right at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Castling::NONE
+    }
+
+    /// The rights in FEN order: White first, king side first.
+    pub fn iter(&self) -> impl Iterator<Item = (Color, Side, u8)> + '_ {
+        Color::ALL.into_iter().flat_map(move |color| {
+            Side::ALL
+                .into_iter()
+                .filter_map(move |side| Some((color, side, self.rook(color, side)?)))
+        })
+    }
+
+    /// The squares of all rooks that may castle.
+    pub fn rook_set(&self) -> u64 {
+        self.iter().map(|(color, _, file)| Square::at(file, color.back_rank()).bit()).sum()
+    }
+}
+
+/// Why a [`Position`] cannot be made.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PositionError {
+    /// A castling right whose king or rook is not there (POS-03, E-POS-CASTLE).
+    #[error("a castling right has no king and rook on its back rank")]
+    Castling {
+        /// Whose right it is.
+        color: Color,
+        /// To which side of the king.
+        side: Side,
+    },
+    /// An en passant square whose rank does not fit the side to move (FEN-08, E-FEN-EP).
+    #[error("the en passant square does not fit the side to move")]
+    EnPassant,
+}
+
+/// A position as the first four fields of FEN say it. It need not be legal (FEN-14), but what it
+/// says can be written and stored:
+///
+/// - each castling right has exactly one king of its colour, on its back rank, and a rook of its
+///   colour on the named file, on the named side of the king (POS-03);
+/// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is (FEN-08).
+///
+/// Equality is equality of the four fields; whether two positions count as one position in a
+/// store is the question of [`Position::identity`].
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Position {
+    board: Board,
+    turn: Color,
+    castling: Castling,
+    en_passant: Option<Square>,
+}
+
+impl Position {
+    /// The start array, White to move, all rights.
+    pub const START: Position = start_array();
+
+    /// Puts the four fields together.
+    ///
+    /// # Errors
+    /// [`PositionError`] when a right or the en passant square breaks the rules above.
+    pub fn new(
+        board: Board,
+        turn: Color,
+        castling: Castling,
+        en_passant: Option<Square>,
+    ) -> Result<Position, PositionError> {
+        for (color, side, file) in castling.iter() {
+            if !may_hold_right(&board, color, side, file) {
+                return Err(PositionError::Castling { color, side });
+            }
+        }
+        if en_passant.is_some_and(|square| square.rank() != en_passant_rank(turn)) {
+            return Err(PositionError::EnPassant);
+        }
+        Ok(Position { board, turn, castling, en_passant })
+    }
+
+    /// The placement.
+    pub const fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// The side to move.
+    pub const fn turn(&self) -> Color {
+        self.turn
+    }
+
+    /// The castling rights.
+    pub const fn castling(&self) -> &Castling {
+        &self.castling
+    }
+
+    /// The en passant target square as it was given.
+    pub const fn en_passant(&self) -> Option<Square> {
+        self.en_passant
+    }
+
+    /// The same position with another en passant square, `None` for `-`.
+    ///
+    /// # Errors
+    /// [`PositionError::EnPassant`] when the rank does not fit the side to move.
+    pub fn with_en_passant(self, en_passant: Option<Square>) -> Result<Position, PositionError> {
+        Position::new(self.board, self.turn, self.castling, en_passant)
+    }
+
+    /// The identity board (STO-01): the same position with the en passant square only if a legal
+    /// en passant capture exists. Two records are of one position when their identities are equal.
+    pub fn identity(&self) -> Position {
+        let keep = self.en_passant.is_some() && super::rules::en_passant_is_legal(self);
+        Position { en_passant: self.en_passant.filter(|_| keep), ..*self }
+    }
+
+    /// Whether some king with a right does not stand on e, or some rook with a right not on a or h:
+    /// only then do castling moves need Chess960 notation.
+    pub fn is_chess960(&self) -> bool {
+        self.castling.iter().any(|(color, side, file)| {
+            let home = if side == Side::King { 7 } else { 0 };
+            file != home || self.board.king(color).is_none_or(|king| king.file() != 4)
+        })
+    }
+}
+
+/// The rank, 0 to 7, of an en passant square when this side is to move (FEN-08).
+pub const fn en_passant_rank(turn: Color) -> u8 {
+    match turn {
+        Color::White => 5,
+        Color::Black => 2,
+    }
+}
+
+/// Whether a colour could have a castling right with the rook on this file (POS-03).
+pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
+    let rank = color.back_rank();
+    let rook = Square::at(rook_file, rank).bit();
+    board.king(color).is_some_and(|king| {
+        king.rank() == rank
+            && rook_file < 8
+            && board.pieces(color, Role::Rook) & rook != 0
+            && (rook_file > king.file()) == (side == Side::King)
+    })
+}
+
+const fn start_array() -> Position {
+    const BACK: [Role; 8] = [
+        Role::Rook,
+        Role::Knight,
+        Role::Bishop,
+        Role::Queen,
+        Role::King,
+        Role::Bishop,
+        Role::Knight,
+        Role::Rook,
+    ];
+    const fn man(color: Color, role: Role) -> Option<Piece> {
+        Some(Piece { color, role })
+    }
+    let mut board = Board::EMPTY;
+    let mut file = 0;
+    while file < 8 {
+        board.put(Square::at(file, 0), man(Color::White, BACK[file as usize]));
+        board.put(Square::at(file, 1), man(Color::White, Role::Pawn));
+        board.put(Square::at(file, 6), man(Color::Black, Role::Pawn));
+        board.put(Square::at(file, 7), man(Color::Black, BACK[file as usize]));
+        file += 1;
+    }
+    let castling = Castling { rooks: [[Some(7), Some(0)]; 2] };
+    Position { board, turn: Color::White, castling, en_passant: None }
+}

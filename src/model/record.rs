@@ -1,0 +1,299 @@
+//! EPD records: a position and its operations.
+
+use std::fmt;
+
+use super::opcode::{Opcode, Operands};
+use super::position::Position;
+use super::rules::Move;
+
+/// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes (SAN-09).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct San {
+    /// The text, padded with zero bytes.
+    text: [u8; 7],
+    len: u8,
+}
+
+impl San {
+    /// Takes text of at most seven bytes; `None` when it is longer. Whether it is a move of some
+    /// position is not asked.
+    pub const fn new(text: &[u8]) -> Option<San> {
+        if text.len() > 7 {
+            return None;
+        }
+        let mut bytes = [0; 7];
+        let mut i = 0;
+        while i < text.len() {
+            bytes[i] = text[i];
+            i += 1;
+        }
+        Some(San { text: bytes, len: text.len() as u8 })
+    }
+
+    /// Builds the text from its first `len` bytes, at most seven.
+    pub(crate) fn from_parts(bytes: [u8; 7], len: usize) -> San {
+        San::new(bytes.get(..len).unwrap_or(&bytes)).unwrap_or(San { text: bytes, len: 7 })
+    }
+
+    /// The bytes of the text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text[..usize::from(self.len)]
+    }
+}
+
+impl fmt::Display for San {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|&byte| write!(f, "{}", char::from(byte)))
+    }
+}
+
+impl fmt::Debug for San {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One operand of an operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// A legal move of the record's position (or of the line so far), with its canonical SAN.
+    Move {
+        /// The move.
+        mv: Move,
+        /// Its canonical SAN, check and mate marks included.
+        san: San,
+    },
+    /// The operand of a standard opcode that takes an integer. From the smallest `i64` to the
+    /// largest `u64` (BT-03).
+    Integer(i128),
+    /// A quoted string: the bytes between the quotes, none of them a quote or a control byte.
+    Str(Box<[u8]>),
+    /// Anything unquoted, as it stands in the text: identifiers, dates, clocks, operands of
+    /// unknown opcodes, and move operands that are no legal moves. Not empty; no blank, `;` or
+    /// quote.
+    Token(Box<[u8]>),
+}
+
+impl Operand {
+    /// A string operand.
+    pub fn string(bytes: impl Into<Vec<u8>>) -> Operand {
+        Operand::Str(bytes.into().into_boxed_slice())
+    }
+
+    /// An unquoted operand.
+    pub fn token(bytes: impl Into<Vec<u8>>) -> Operand {
+        Operand::Token(bytes.into().into_boxed_slice())
+    }
+
+    /// Appends the operand as EPD text, quotes of a string included.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Operand::Move { san, .. } => out.extend_from_slice(san.as_bytes()),
+            Operand::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
+            Operand::Token(bytes) => out.extend_from_slice(bytes),
+            Operand::Str(bytes) => {
+                out.push(b'"');
+                out.extend_from_slice(bytes);
+                out.push(b'"');
+            }
+        }
+    }
+
+    /// The operand as text, without the quotes of a string.
+    pub fn text(&self) -> Vec<u8> {
+        match self {
+            Operand::Str(bytes) => bytes.to_vec(),
+            other => {
+                let mut text = Vec::new();
+                other.write_to(&mut text);
+                text
+            }
+        }
+    }
+}
+
+/// An opcode with its operands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Operation {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// The operands, in the order of the canonical form.
+    pub operands: Vec<Operand>,
+}
+
+/// Which letters a record's castling field was written in (C960-08).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CastlingDialect {
+    /// `KQkq`, with file letters only for inner rooks: FEN and X-FEN. Also `-`.
+    #[default]
+    XFen,
+    /// The files of the rooks throughout: Shredder-FEN.
+    Shredder,
+}
+
+/// The two counters of a FEN record.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Counters {
+    /// Halfmove clock: plies since the last pawn move or capture.
+    pub halfmove_clock: u32,
+    /// Fullmove number, at least 1.
+    pub fullmove_number: u32,
+}
+
+impl Default for Counters {
+    /// `0 1`, what FEN output says of a record without counters (FEN-17).
+    fn default() -> Counters {
+        Counters { halfmove_clock: 0, fullmove_number: 1 }
+    }
+}
+
+/// One EPD or FEN record.
+///
+/// The operations are in ASCII order of their opcodes, each opcode at most once (EPD-11, EPD-14).
+/// Counters that were written as FEN fields 5 and 6 are kept as such only in a record without
+/// operations; elsewhere they are the operations `hmvc` and `fmvn` (NRM-07).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct EpdRecord {
+    position: Position,
+    dialect: CastlingDialect,
+    counters: Option<Counters>,
+    operations: Vec<Operation>,
+}
+
+impl EpdRecord {
+    /// A record of a position, without counters and operations.
+    pub const fn new(position: Position) -> EpdRecord {
+        EpdRecord {
+            position,
+            dialect: CastlingDialect::XFen,
+            counters: None,
+            operations: Vec::new(),
+        }
+    }
+
+    /// The position.
+    pub const fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// In which letters the castling field was written.
+    pub const fn dialect(&self) -> CastlingDialect {
+        self.dialect
+    }
+
+    /// Says in which letters the castling field was written. Without a right it is always
+    /// [`CastlingDialect::XFen`].
+    pub fn set_dialect(&mut self, dialect: CastlingDialect) {
+        self.dialect =
+            if self.position.castling().is_empty() { CastlingDialect::XFen } else { dialect };
+    }
+
+    /// The counters that stand as FEN fields 5 and 6, if the record has that form.
+    pub const fn fen_counters(&self) -> Option<Counters> {
+        self.counters
+    }
+
+    /// Gives the record the form of a six-field FEN, or takes the fields away. A record that has
+    /// operations keeps counters as operations: the fields become `hmvc` and `fmvn`.
+    pub fn set_fen_counters(&mut self, counters: Option<Counters>) {
+        self.counters = counters;
+        self.settle_counters();
+    }
+
+    /// The operations, in ASCII order of their opcodes.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The operands of an opcode; `None` when the record has no such operation.
+    pub fn operands(&self, opcode: Opcode) -> Option<&[Operand]> {
+        let place = self.find(opcode).ok()?;
+        self.operations.get(place).map(|operation| operation.operands.as_slice())
+    }
+
+    /// The first operand of the operation with this name as text, without quotes.
+    ///
+    /// ```
+    /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\"; fmvn 39;")?;
+    /// assert_eq!(record.text_of("id"), Some(b"E.01".to_vec()));
+    /// assert_eq!(record.text_of("ce"), None);
+    /// # Ok::<(), epdb::text::Diagnostic>(())
+    /// ```
+    pub fn text_of(&self, name: &str) -> Option<Vec<u8>> {
+        let opcode = Opcode::new(name.as_bytes())?;
+        self.operands(opcode)?.first().map(Operand::text)
+    }
+
+    /// The value of an integer operation such as `ce` or `acn`.
+    pub fn integer(&self, name: &str) -> Option<i128> {
+        match self.operands(Opcode::new(name.as_bytes())?)?.first()? {
+            Operand::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Puts an operation in its place; one of the same opcode is replaced and given back. Sets
+    /// of moves are sorted and freed of repeats (NRM-15, OP-02). Operands are not checked against
+    /// the opcode: that is the work of [`crate::text::epd`].
+    pub fn set(&mut self, mut operation: Operation) -> Option<Operation> {
+        let standard = operation.opcode.standard();
+        if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
+            operation.operands.sort_by_cached_key(Operand::text);
+            operation.operands.dedup_by_key(|operand| operand.text());
+        }
+        let old = match self.find(operation.opcode) {
+            Ok(place) => Some(std::mem::replace(&mut self.operations[place], operation)),
+            Err(place) => {
+                self.operations.insert(place, operation);
+                None
+            }
+        };
+        self.settle_counters();
+        old
+    }
+
+    /// Takes an operation out.
+    pub fn remove(&mut self, opcode: Opcode) -> Option<Operation> {
+        let place = self.find(opcode).ok()?;
+        Some(self.operations.remove(place))
+    }
+
+    /// The counters in whichever form the record has them; a value that is missing, or too large
+    /// for a FEN field, is `None`.
+    pub fn counters(&self) -> (Option<u32>, Option<u32>) {
+        let operation = |name| self.integer(name).and_then(|value| u32::try_from(value).ok());
+        match self.counters {
+            Some(counters) => (Some(counters.halfmove_clock), Some(counters.fullmove_number)),
+            None => (operation("hmvc"), operation("fmvn")),
+        }
+    }
+
+    /// The same operations on the same board with another en passant square.
+    ///
+    /// # Errors
+    /// [`super::PositionError`] when the rank of the square does not fit the side to move.
+    pub fn set_en_passant(
+        &mut self,
+        square: Option<super::Square>,
+    ) -> Result<(), super::PositionError> {
+        self.position = self.position.with_en_passant(square)?;
+        Ok(())
+    }
+
+    fn find(&self, opcode: Opcode) -> Result<usize, usize> {
+        self.operations.binary_search_by(|operation| operation.opcode.cmp(&opcode))
+    }
+
+    fn settle_counters(&mut self) {
+        let (Some(counters), false) = (self.counters, self.operations.is_empty()) else { return };
+        self.counters = None;
+        let values = [("hmvc", counters.halfmove_clock), ("fmvn", counters.fullmove_number)];
+        for (name, value) in values {
+            let Some(opcode) = Opcode::new(name.as_bytes()) else { continue };
+            if self.find(opcode).is_err() {
+                let operands = vec![Operand::Integer(value.into())];
+                self.set(Operation { opcode, operands });
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The registers that annotate a run of records (SPEC REG-01 to REG-07).
+
+use super::record::{EpdRecord, Operand};
+
+/// A register: null, or a string, which may be empty (REG-04).
+pub type Register = Option<Box<[u8]>>;
+
+/// The comment, variation, ECO and NIC registers at one place of a run of records.
+///
+/// They are a reading aid: nothing that epdb writes depends on them.
+///
+/// ```
+/// use epdb::model::registers::Registers;
+/// let mut registers = Registers::default();
+/// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+/// let first = epdb::parse_epd(format!("{start} c0 \"a\"; c5 \"f\";").as_bytes())?;
+/// let second = epdb::parse_epd(format!("{start} c1;").as_bytes())?;
+/// registers.apply(&first);
+/// registers.apply(&second);
+/// assert_eq!(registers.comments[0].as_deref(), Some(&b"a"[..]));
+/// assert_eq!(registers.comments[5], None);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Registers {
+    /// `c0` to `c9`.
+    pub comments: [Register; 10],
+    /// `v0` to `v9`.
+    pub variations: [Register; 10],
+    /// `eco`.
+    pub eco: Register,
+    /// `nic`.
+    pub nic: Register,
+}
+
+impl Registers {
+    /// Lets the operations of a record act, in ASCII order of their opcodes (REG-05): `cN` and
+    /// `vN` first clear the registers from N on, then set their own (REG-02).
+    pub fn apply(&mut self, record: &EpdRecord) {
+        for operation in record.operations() {
+            let value = || match operation.operands.first() {
+                Some(Operand::Str(bytes)) => Some(bytes.clone()),
+                _ => None,
+            };
+            match *operation.opcode.as_bytes() {
+                [b'c', digit @ b'0'..=b'9'] => set(&mut self.comments, digit, value()),
+                [b'v', digit @ b'0'..=b'9'] => set(&mut self.variations, digit, value()),
+                [b'e', b'c', b'o'] => self.eco = value(),
+                [b'n', b'i', b'c'] => self.nic = value(),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn set(registers: &mut [Register; 10], digit: u8, value: Register) {
+    let place = usize::from(digit - b'0');
+    registers[place..].fill(None);
+    registers[place] = value;
+}

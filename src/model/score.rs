@@ -1,0 +1,107 @@
+//! Centipawn and mate arithmetic (SPEC section 5). All values are seen by the side to move.
+
+/// What a `ce` value says (CE-02 to CE-08).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Score {
+    /// Centipawns, −32000 to 32000.
+    Centipawns(i32),
+    /// The mover mates in this many plies, 1 to 766.
+    Mates(u32),
+    /// The mover is mated in this many plies, 1 to 766.
+    Mated(u32),
+    /// The mover is checkmated now (−32767).
+    Checkmated,
+    /// The position is illegal (−32768; −32767 in 1994).
+    Illegal,
+}
+
+/// The value is no `ce` value (E-EPD-RANGE).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the value is outside the range of ce")]
+pub struct OutOfRange;
+
+impl Score {
+    /// Reads a `ce` value as the 1995 text says (CE-02, CE-05).
+    ///
+    /// # Errors
+    /// [`OutOfRange`] outside −32768 … 32766.
+    ///
+    /// ```
+    /// use epdb::model::score::Score;
+    /// assert_eq!(Score::from_ce(32758), Ok(Score::Mates(9)));
+    /// assert_eq!(Score::Mates(9).full_moves(), Some(5));
+    /// ```
+    pub const fn from_ce(ce: i128) -> Result<Score, OutOfRange> {
+        match ce {
+            -32768 => Ok(Score::Illegal),
+            -32767 => Ok(Score::Checkmated),
+            -32766..=-32001 => Ok(Score::Mated((ce + 32767) as u32)),
+            -32000..=32000 => Ok(Score::Centipawns(ce as i32)),
+            32001..=32766 => Ok(Score::Mates((32767 - ce) as u32)),
+            _ => Err(OutOfRange),
+        }
+    }
+
+    /// Reads a `ce` value as the 1994 text says: −32767 means an illegal position (CE-10).
+    ///
+    /// # Errors
+    /// [`OutOfRange`] outside −32767 … 32766.
+    pub const fn from_ce_1994(ce: i128) -> Result<Score, OutOfRange> {
+        match ce {
+            -32768 => Err(OutOfRange),
+            -32767 => Ok(Score::Illegal),
+            _ => Score::from_ce(ce),
+        }
+    }
+
+    /// The distance to mate in plies.
+    pub const fn plies(self) -> Option<u32> {
+        match self {
+            Score::Mates(plies) | Score::Mated(plies) => Some(plies),
+            Score::Checkmated => Some(0),
+            Score::Centipawns(_) | Score::Illegal => None,
+        }
+    }
+
+    /// The distance to mate in moves, ceil(plies / 2) (CE-08).
+    pub const fn full_moves(self) -> Option<u32> {
+        match self.plies() {
+            Some(plies) => Some(plies.div_ceil(2)),
+            None => None,
+        }
+    }
+}
+
+/// The largest number of moves to mate that `ce` can say (CE-07).
+pub const MAX_MATE: u32 = 383;
+
+/// The `ce` of a mover who mates in `moves` moves: 32768 − 2N (CE-03).
+///
+/// # Errors
+/// [`OutOfRange`] when `moves` is 0 or over [`MAX_MATE`].
+pub const fn mates_in(moves: u32) -> Result<i32, OutOfRange> {
+    if moves == 0 || moves > MAX_MATE { Err(OutOfRange) } else { Ok(32768 - 2 * moves as i32) }
+}
+
+/// The `ce` of a mover who is mated in `moves` moves: −32767 + 2N (CE-04); 0 is checkmate.
+///
+/// # Errors
+/// [`OutOfRange`] when `moves` is over [`MAX_MATE`].
+pub const fn mated_in(moves: u32) -> Result<i32, OutOfRange> {
+    if moves > MAX_MATE { Err(OutOfRange) } else { Ok(-32767 + 2 * moves as i32) }
+}
+
+/// What a child's `ce` is worth to the side that moves into it: the view swaps and a mate is one
+/// ply further away (CE-09). `None` for −32768, which is not propagated.
+///
+/// # Errors
+/// [`OutOfRange`] when the value is no `ce`.
+pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
+    match Score::from_ce(ce as i128) {
+        Ok(Score::Illegal) => Ok(None),
+        Ok(Score::Mates(_)) => Ok(Some(1 - ce)),
+        Ok(Score::Mated(_) | Score::Checkmated) => Ok(Some(-1 - ce)),
+        Ok(Score::Centipawns(_)) => Ok(Some(-ce)),
+        Err(error) => Err(error),
+    }
+}

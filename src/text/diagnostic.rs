@@ -1,0 +1,49 @@
+//! What a reader has to say about a line, and where.
+
+use std::fmt;
+
+/// How much a [`Diagnostic`] weighs.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Severity {
+    /// The line was read; something in it was repaired or is doubtful.
+    Warning,
+    /// The line was not read.
+    Error,
+}
+
+/// One finding about a line.
+///
+/// Its text form is `COL: error[CODE]: message`; who knows the file and the line number puts them
+/// in front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{column}: {severity}[{code}]: {message}")]
+pub struct Diagnostic {
+    /// Warning or error.
+    pub severity: Severity,
+    /// The stable code, such as `E-EPD-QUOTE` (SPEC section 1) or `W-LEN-UNQUOTED` (section 17).
+    pub code: &'static str,
+    /// The place in the raw line: bytes, counted from 1.
+    pub column: usize,
+    /// What was met, and what was expected or done.
+    pub message: String,
+    /// What a repair changed.
+    pub repair: Option<Repair>,
+}
+
+/// The bytes that a repair took away and those it put in their place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repair {
+    /// As the line had it.
+    pub before: Vec<u8>,
+    /// As it was read.
+    pub after: Vec<u8>,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}

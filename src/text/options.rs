@@ -1,0 +1,135 @@
+//! How text is read and written.
+
+/// How much a reader takes, each profile a superset of the one before (SPEC, introduction).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Profile {
+    /// Only the exact canonical text.
+    Strict,
+    /// What the standards allow a careful reader.
+    Standard,
+    /// Files as they are found; each repair is a warning (SPEC section 17).
+    #[default]
+    Lenient,
+}
+
+/// From whose side the scores of labelled training files are seen.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ScoreView {
+    /// White's.
+    White,
+    /// The side to move's.
+    Mover,
+}
+
+/// What `bm #5` becomes (SPEC section 17).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum MateTargets {
+    /// Stays as it is written.
+    #[default]
+    Keep,
+    /// A `dm` operation.
+    Dm,
+    /// A `ce` operation.
+    Ce,
+}
+
+/// What a reader of EPD and FEN lines takes and makes of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// The profile.
+    pub profile: Profile,
+    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position
+    /// (OP-04, CE-10).
+    pub revision_1994: bool,
+    /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
+    pub labels: bool,
+    /// From whose side labelled scores are seen; without it a line with a score is rejected.
+    pub score_view: Option<ScoreView>,
+    /// Take perft counts in other dialects than `;D1 20` and read them as `D1` … `Dn`.
+    pub perft: bool,
+    /// What becomes of mate targets.
+    pub mates: MateTargets,
+}
+
+impl ReadOptions {
+    /// The options of a profile, everything else as it is by default.
+    pub const fn new(profile: Profile) -> ReadOptions {
+        ReadOptions {
+            profile,
+            revision_1994: false,
+            labels: false,
+            score_view: None,
+            perft: false,
+            mates: MateTargets::Keep,
+        }
+    }
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions::new(Profile::Lenient)
+    }
+}
+
+/// Which fields and operations are written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Format {
+    /// Four fields and operations; counters as they are kept in the record.
+    #[default]
+    Epd,
+    /// Six fields, no operations.
+    Fen,
+    /// Six fields, then the operations.
+    FenOps,
+}
+
+/// In which form counters are written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CounterForm {
+    /// As the record has them (NRM-07).
+    #[default]
+    Keep,
+    /// As `hmvc` and `fmvn`.
+    Ops,
+    /// As fields 5 and 6.
+    Fen,
+    /// Not at all.
+    Drop,
+}
+
+/// In which letters castling rights are written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CastlingForm {
+    /// `KQkq`, file letters only for inner rooks (C960-07).
+    #[default]
+    XFen,
+    /// The files of the rooks.
+    Shredder,
+    /// As the record was written.
+    Keep,
+}
+
+/// Which en passant squares are written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum EnPassantForm {
+    /// As given (NRM-06).
+    #[default]
+    Keep,
+    /// Only where a legal capture exists (X-FEN, C960-04).
+    Legal,
+    /// Only where an enemy pawn stands ready, pins and checks aside (Polyglot).
+    Pseudo,
+}
+
+/// How records become text. The default is the canonical form.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct WriteOptions {
+    /// Which fields and operations.
+    pub format: Format,
+    /// The counters.
+    pub counters: CounterForm,
+    /// The castling field.
+    pub castling: CastlingForm,
+    /// The en passant field.
+    pub en_passant: EnPassantForm,
+}

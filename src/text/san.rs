@@ -1,0 +1,113 @@
+//! Standard Algebraic Notation: writing moves (SPEC SAN-01 to SAN-12).
+
+use crate::model::rules::{Move, Playable, role_attacks};
+use crate::model::{Role, San, Side, Square};
+
+/// The canonical SAN of a legal move, check and mate marks included (SAN-01 to SAN-09).
+///
+/// What is returned for a move that is not legal here is SAN-like text without meaning.
+///
+/// ```
+/// use epdb::model::{Position, Square, rules::{Move, Playable}};
+/// let start = Playable::new(&Position::START).expect("playable");
+/// let mv = Move { from: Square::at(6, 0), to: Square::at(5, 2), promotion: None };
+/// assert_eq!(epdb::text::san::write(&start, mv).as_bytes(), b"Nf3");
+/// ```
+pub fn write(playable: &Playable, mv: Move) -> San {
+    let mut text = SanText::default();
+    write_unmarked(playable, mv, &mut text);
+    let after = playable.after(mv);
+    if after.checkers() != 0 {
+        text.push(if after.has_move() { b'+' } else { b'#' });
+    }
+    text.finish()
+}
+
+/// The SAN of a legal move without check and mate marks: the sort key of move ordinals (PGC-06).
+pub fn without_marks(playable: &Playable, mv: Move) -> San {
+    let mut text = SanText::default();
+    write_unmarked(playable, mv, &mut text);
+    text.finish()
+}
+
+fn write_unmarked(playable: &Playable, mv: Move, text: &mut SanText) {
+    let board = playable.position().board();
+    let role = board.role_at(mv.from).unwrap_or(Role::Pawn);
+    if let Some(side) = playable.castling_side(mv) {
+        let castling: &[u8] = if side == Side::King { b"O-O" } else { b"O-O-O" };
+        castling.iter().for_each(|&byte| text.push(byte));
+        return;
+    }
+    let [from_file, from_rank] = mv.from.to_ascii();
+    let captures = playable.is_capture(mv);
+    if role == Role::Pawn {
+        if captures {
+            text.push(from_file);
+        }
+    } else {
+        text.push(role.letter());
+        let rivals = rivals(playable, role, mv);
+        if rivals != 0 {
+            let same_file = rivals & file_set(mv.from) != 0;
+            let same_rank = rivals & rank_set(mv.from) != 0;
+            if !same_file || same_rank {
+                text.push(from_file);
+            }
+            if same_file {
+                text.push(from_rank);
+            }
+        }
+    }
+    if captures {
+        text.push(b'x');
+    }
+    mv.to.to_ascii().into_iter().for_each(|byte| text.push(byte));
+    if let Some(promoted) = mv.promotion {
+        text.push(b'=');
+        text.push(promoted.letter());
+    }
+}
+
+/// The other men of the same role that may legally go to the same square (SAN-06).
+fn rivals(playable: &Playable, role: Role, mv: Move) -> u64 {
+    let position = playable.position();
+    let board = position.board();
+    if role == Role::King {
+        return 0;
+    }
+    let candidates = role_attacks(role, mv.to, board.occupied())
+        & board.pieces(position.turn(), role)
+        & !mv.from.bit();
+    Square::each(candidates)
+        .filter(|&from| playable.destinations(from, role) & mv.to.bit() != 0)
+        .map(Square::bit)
+        .sum()
+}
+
+const fn file_set(square: Square) -> u64 {
+    0x0101_0101_0101_0101 << square.file()
+}
+
+const fn rank_set(square: Square) -> u64 {
+    0xff << (square.rank() * 8)
+}
+
+#[derive(Default)]
+struct SanText {
+    bytes: [u8; 7],
+    len: usize,
+}
+
+impl SanText {
+    /// Canonical SAN is never longer than seven bytes (SAN-09); what would be is dropped.
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+            self.len += 1;
+        }
+    }
+
+    fn finish(self) -> San {
+        San::from_parts(self.bytes, self.len)
+    }
+}
