@@ -1,8 +1,9 @@
 //! Values and their invariants: positions, moves, EPD records. No bytes, no text, no I/O.
 //!
-//! The rules of chess are in [`rules`].
+//! The rules of chess are in [`rules`], those of merging two records in [`merge`].
 
 mod board;
+pub mod merge;
 mod opcode;
 mod position;
 mod record;

@@ -1,0 +1,532 @@
+//! What becomes of two records of one position.
+
+use super::opcode::{Opcode, Operands};
+use super::record::{Counters, EpdRecord, Operand, Operation};
+
+/// Whose analysis stays when both records hold one and they differ.
+///
+/// Where the two are equally deep, or searched equally many nodes, or say nothing of it, the later
+/// one stays.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Prefer {
+    /// That of the record that came later.
+    #[default]
+    Later,
+    /// That of the record that was there first.
+    First,
+    /// The deeper one: the larger `acd`, or where there is none the larger private depth. A record
+    /// without a depth loses to one with a depth.
+    Deepest,
+    /// The one that searched more nodes: the larger `acn`. A record without loses to one with it.
+    Nodes,
+}
+
+/// What becomes of `bm`, and of `am`, when both records have the operation and they differ.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum BestMoves {
+    /// It is a conflict: the records are not merged.
+    #[default]
+    Conflict,
+    /// The moves of both.
+    Union,
+    /// Those of the record that was there first.
+    First,
+    /// Those of the record that came later.
+    Last,
+}
+
+/// How [`merge`] decides where two records differ.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MergeRules {
+    /// Whose analysis stays, and whose counters and castling letters.
+    pub prefer: Prefer,
+    /// What becomes of differing best moves, and of moves to avoid.
+    pub best_moves: BestMoves,
+    /// Opcodes whose operand is a count of something, so that two of them add up. No opcode of
+    /// the standard is one (`acn` and `acs` belong to one analysis, `rc` to one game), so a caller
+    /// names his own.
+    pub counts: Vec<Opcode>,
+}
+
+/// What [`merge`] made of two records.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Merged {
+    /// One record that says what both said.
+    One(EpdRecord),
+    /// They contradict each other in these opcodes, in ASCII order, so both should stay. The list
+    /// is empty when the records are not of one position.
+    Conflict(Vec<Opcode>),
+}
+
+/// Makes one record of two of the same position, `old` being the one that was there first.
+///
+/// - **Analysis** is one unit and comes whole from one record, never mixed: `acd acn acs ce dm pm
+///   pv` and private depths, which are the opcodes that begin with an upper-case letter and end in
+///   `depth`, whatever the case (`Depth`, `SelDepth`). [`MergeRules::prefer`] chooses the record
+///   if both have some analysis.
+/// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. Where
+///   they differ, both come from the record that `prefer` chooses. They stay fields if they were
+///   fields there and the merged record has no operations.
+/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If a move would end up in both, though
+///   neither record alone says so, that is a conflict under every rule.
+/// - **Counts** ([`MergeRules::counts`]) add, if both are natural numbers and the sum is below
+///   2^64.
+/// - **Any other operation** that differs is a conflict; equal ones become one; what only one
+///   record has is taken.
+/// - **The en passant square** counts for identity only where a capture is legal. A superfluous
+///   one is kept if either record gives it, because its absence could not be repaired later
+///   (NRM-06). If both give different ones, or different castling letters, those of the record
+///   that `prefer` chooses stay.
+///
+/// ```
+/// use epdb::model::merge::{BestMoves, MergeRules, Merged, Prefer, merge};
+/// # fn main() -> Result<(), epdb::text::Diagnostic> {
+/// let old = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 9; bm e4; ce 20; pv e4;")?;
+/// let new = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 7; bm Kf2; ce 31; id \"x\";")?;
+///
+/// let careful = MergeRules::default();
+/// let bm = epdb::model::Opcode::new(b"bm").into_iter().collect();
+/// assert_eq!(merge(&old, &new, &careful), Merged::Conflict(bm));
+///
+/// let rules = MergeRules {
+///     prefer: Prefer::Deepest,
+///     best_moves: BestMoves::Union,
+///     ..MergeRules::default()
+/// };
+/// let both = b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 9; bm Kf2 e4; ce 20; id \"x\"; pv e4;";
+/// assert_eq!(merge(&old, &new, &rules), Merged::One(epdb::parse_epd(both)?));
+/// # Ok(())
+/// # }
+/// ```
+pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
+    if old.position().identity() != new.position().identity() {
+        return Merged::Conflict(Vec::new());
+    }
+    let were_fields = [old, new].map(|record| record.fen_counters().is_some());
+    let (old, new) = (&with_counter_operations(old), &with_counter_operations(new));
+    let takes_new = rules.prefer.takes_new(old, new);
+    let (chosen, other) = if takes_new { (new, old) } else { (old, new) };
+
+    let mut merged = EpdRecord::new(*match chosen.position().en_passant() {
+        Some(_) => chosen.position(),
+        None => other.position(),
+    });
+    merged.set_dialect(chosen.dialect());
+    let analysis = if has(chosen, is_analysis) { chosen } else { other };
+    let counters_clash =
+        shared(old, new).any(|(opcode, old, new)| is_counter(opcode) && old != new);
+    let mut conflicts = Vec::new();
+    for opcode in opcodes(old, new) {
+        let operands = if is_analysis(opcode) {
+            analysis.operands(opcode).map(<[_]>::to_vec)
+        } else if counters_clash && is_counter(opcode) {
+            chosen.operands(opcode).map(<[_]>::to_vec)
+        } else {
+            reconcile(opcode, old.operands(opcode), new.operands(opcode), rules)
+        };
+        let silent = is_analysis(opcode) || is_counter(opcode);
+        match operands {
+            Some(operands) => drop(merged.set(Operation { opcode, operands })),
+            None if !silent => conflicts.push(opcode),
+            None => {}
+        }
+    }
+    if contradicts_itself(&merged) && !contradicts_itself(old) && !contradicts_itself(new) {
+        conflicts.extend([&b"am"[..], b"bm"].into_iter().filter_map(Opcode::new));
+        conflicts.sort();
+    }
+    if !conflicts.is_empty() {
+        return Merged::Conflict(conflicts);
+    }
+    let counters_of_new = has(chosen, is_counter) == takes_new;
+    if were_fields[usize::from(counters_of_new)] {
+        restore_counter_fields(&mut merged);
+    }
+    Merged::One(merged)
+}
+
+impl Prefer {
+    fn takes_new(self, old: &EpdRecord, new: &EpdRecord) -> bool {
+        match self {
+            Prefer::Later => true,
+            Prefer::First => false,
+            Prefer::Deepest => depth(new) >= depth(old),
+            Prefer::Nodes => new.integer("acn") >= old.integer("acn"),
+        }
+    }
+}
+
+/// The operands of one opcode that is part of no unit; `None` when the records are in conflict.
+fn reconcile(
+    opcode: Opcode,
+    old: Option<&[Operand]>,
+    new: Option<&[Operand]>,
+    rules: &MergeRules,
+) -> Option<Vec<Operand>> {
+    let (old, new) = match (old, new) {
+        (Some(old), Some(new)) => (old, new),
+        (one, None) | (None, one) => return one.map(<[_]>::to_vec),
+    };
+    if rules.counts.contains(&opcode) {
+        return sum(old, new);
+    }
+    if old == new {
+        return Some(old.to_vec());
+    }
+    if !is_move_set(opcode) {
+        return None;
+    }
+    match rules.best_moves {
+        BestMoves::Conflict => None,
+        BestMoves::Union => Some([old, new].concat()),
+        BestMoves::First => Some(old.to_vec()),
+        BestMoves::Last => Some(new.to_vec()),
+    }
+}
+
+/// Adds two counts; the sum is written as the older one is.
+fn sum(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
+    let ([old], [new]) = (old, new) else { return None };
+    let natural = |operand| u64::try_from(number(operand)?).ok();
+    let sum = natural(old)?.checked_add(natural(new)?)?;
+    Some(vec![match old {
+        Operand::Token(_) => Operand::token(sum.to_string()),
+        _ => Operand::Integer(sum.into()),
+    }])
+}
+
+/// The depth of a record's analysis in plies.
+fn depth(record: &EpdRecord) -> Option<i128> {
+    let value = |operation: &Operation| number(operation.operands.first()?);
+    let named = |wanted: fn(Opcode) -> bool| {
+        record.operations().iter().filter(|it| wanted(it.opcode)).find_map(value)
+    };
+    named(|opcode| opcode.is("acd")).or_else(|| named(is_private_depth))
+}
+
+/// The value of an integer, also of one that an unknown opcode keeps as it was written.
+fn number(operand: &Operand) -> Option<i128> {
+    match operand {
+        Operand::Integer(value) => Some(*value),
+        Operand::Token(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        Operand::Move { .. } | Operand::Str(_) => None,
+    }
+}
+
+fn is_analysis(opcode: Opcode) -> bool {
+    matches!(opcode.as_bytes(), b"acd" | b"acn" | b"acs" | b"ce" | b"dm" | b"pm" | b"pv")
+        || is_private_depth(opcode)
+}
+
+fn is_private_depth(opcode: Opcode) -> bool {
+    let name = opcode.as_bytes();
+    let ending = name.last_chunk::<5>();
+    name[0].is_ascii_uppercase() && ending.is_some_and(|it| it.eq_ignore_ascii_case(b"depth"))
+}
+
+fn is_counter(opcode: Opcode) -> bool {
+    matches!(opcode.as_bytes(), b"hmvc" | b"fmvn")
+}
+
+fn is_move_set(opcode: Opcode) -> bool {
+    opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveSet)
+}
+
+fn has(record: &EpdRecord, wanted: fn(Opcode) -> bool) -> bool {
+    record.operations().iter().any(|operation| wanted(operation.opcode))
+}
+
+/// Whether some move is both to be played and to be avoided (OP-02).
+fn contradicts_itself(record: &EpdRecord) -> bool {
+    let moves = |name: &[u8]| {
+        let operands = Opcode::new(name).and_then(|opcode| record.operands(opcode));
+        operands.unwrap_or_default()
+    };
+    moves(b"bm").iter().any(|best| moves(b"am").iter().any(|bad| bad.text() == best.text()))
+}
+
+/// The opcodes that at least one of the records has, in ASCII order.
+fn opcodes(old: &EpdRecord, new: &EpdRecord) -> Vec<Opcode> {
+    let both = old.operations().iter().chain(new.operations());
+    let mut opcodes: Vec<_> = both.map(|operation| operation.opcode).collect();
+    opcodes.sort();
+    opcodes.dedup();
+    opcodes
+}
+
+/// The opcodes that both records have, with the operands in each.
+fn shared<'a>(
+    old: &'a EpdRecord,
+    new: &'a EpdRecord,
+) -> impl Iterator<Item = (Opcode, &'a [Operand], &'a [Operand])> {
+    old.operations().iter().filter_map(|operation| {
+        let theirs = new.operands(operation.opcode)?;
+        Some((operation.opcode, operation.operands.as_slice(), theirs))
+    })
+}
+
+/// The same record with its counters as operations.
+fn with_counter_operations(record: &EpdRecord) -> EpdRecord {
+    let mut record = record.clone();
+    if let Some(counters) = record.fen_counters() {
+        record.set_fen_counters(None);
+        let values = [("hmvc", counters.halfmove_clock), ("fmvn", counters.fullmove_number)];
+        for (name, value) in values {
+            if let Some(opcode) = Opcode::new(name.as_bytes()) {
+                record.set(Operation { opcode, operands: vec![Operand::Integer(value.into())] });
+            }
+        }
+    }
+    record
+}
+
+/// Turns counters back into fields if they are all the operations there are.
+fn restore_counter_fields(record: &mut EpdRecord) {
+    let (Some(halfmove_clock), Some(fullmove_number)) = record.counters() else { return };
+    if record.operations().len() == 2 {
+        for name in [&b"hmvc"[..], b"fmvn"] {
+            Opcode::new(name).and_then(|opcode| record.remove(opcode));
+        }
+        record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use proptest::prelude::*;
+
+    use super::super::{Board, Castling, CastlingDialect, Color, Piece, Position, Square};
+    use super::*;
+
+    fn opcode(name: &str) -> Opcode {
+        Opcode::new(name.as_bytes()).unwrap()
+    }
+
+    /// A record of the start array: `acd 9; bm e4 d4` with every operand that is no number a token.
+    fn record(operations: &str) -> EpdRecord {
+        let mut record = EpdRecord::new(Position::START);
+        for operation in operations.split_terminator(';') {
+            let mut words = operation.split_ascii_whitespace();
+            let opcode = opcode(words.next().unwrap());
+            let operand = |word: &str| match (opcode.standard(), word.parse()) {
+                (Some(_), Ok(value)) => Operand::Integer(value),
+                _ => Operand::token(word),
+            };
+            record.set(Operation { opcode, operands: words.map(operand).collect() });
+        }
+        record
+    }
+
+    fn with_fields(halfmove_clock: u32, fullmove_number: u32) -> EpdRecord {
+        let mut record = record("");
+        record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
+        record
+    }
+
+    fn prefer(prefer: Prefer) -> MergeRules {
+        MergeRules { prefer, ..MergeRules::default() }
+    }
+
+    fn best_moves(best_moves: BestMoves) -> MergeRules {
+        MergeRules { best_moves, ..MergeRules::default() }
+    }
+
+    fn one(operations: &str) -> Merged {
+        Merged::One(record(operations))
+    }
+
+    fn conflict(names: &[&str]) -> Merged {
+        Merged::Conflict(names.iter().map(|name| opcode(name)).collect())
+    }
+
+    #[test]
+    fn analysis_comes_whole_from_one_record() {
+        let old = record("acd 9; acn 100; ce 20; pv e4 e5; SelDepth 30; Hash 16");
+        let new = record("acd 7; acn 200; ce 31; pm d4; dm 3");
+        let old_only = "acd 9; acn 100; ce 20; pv e4 e5; SelDepth 30; Hash 16";
+        let new_only = "acd 7; acn 200; ce 31; pm d4; dm 3; Hash 16";
+        assert_eq!(merge(&old, &new, &prefer(Prefer::Later)), one(new_only));
+        assert_eq!(merge(&old, &new, &prefer(Prefer::First)), one(old_only));
+        assert_eq!(merge(&old, &new, &prefer(Prefer::Deepest)), one(old_only));
+        assert_eq!(merge(&old, &new, &prefer(Prefer::Nodes)), one(new_only));
+    }
+
+    #[test]
+    fn the_only_analysis_is_taken_whatever_is_preferred() {
+        let (with, without) = (record("ce 5; dm 2"), record("noop a"));
+        for choice in [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes] {
+            let all = one("ce 5; dm 2; noop a");
+            assert_eq!(merge(&with, &without, &prefer(choice)), all);
+            assert_eq!(merge(&without, &with, &prefer(choice)), all);
+        }
+    }
+
+    #[test]
+    fn depth_is_acd_or_else_private_and_the_later_of_equals_stays() {
+        let deepest = prefer(Prefer::Deepest);
+        let merged = |old, new| merge(&record(old), &record(new), &deepest);
+        assert_eq!(merged("Depth 12; ce 1", "Depth 3; ce 2"), one("Depth 12; ce 1"));
+        assert_eq!(merged("Depth 12; ce 1", "acd 13; ce 2"), one("acd 13; ce 2"));
+        assert_eq!(merged("acd 1; ce 1", "ce 2"), one("acd 1; ce 1"));
+        assert_eq!(merged("acd 5; ce 1", "acd 5; ce 2"), one("acd 5; ce 2"));
+        assert_eq!(merged("ce 1", "ce 2"), one("ce 2"));
+        assert!(!is_private_depth(opcode("depth")) && is_private_depth(opcode("MAXDEPTH")));
+    }
+
+    #[test]
+    fn best_moves_that_differ_are_a_conflict_unless_a_rule_decides() {
+        let (old, new) = (record("bm e4 d4; am f3"), record("bm Nf3 e4; am f3 a4"));
+        let merged = |rule| merge(&old, &new, &best_moves(rule));
+        assert_eq!(merged(BestMoves::Conflict), conflict(&["am", "bm"]));
+        assert_eq!(merged(BestMoves::Union), one("bm Nf3 d4 e4; am a4 f3"));
+        assert_eq!(merged(BestMoves::First), one("bm e4 d4; am f3"));
+        assert_eq!(merged(BestMoves::Last), one("bm Nf3 e4; am f3 a4"));
+        let same = merge(&record("bm e4 d4"), &record("bm d4 e4"), &MergeRules::default());
+        assert_eq!(same, one("bm e4 d4"));
+    }
+
+    #[test]
+    fn a_move_is_not_made_both_best_and_bad() {
+        for rule in [BestMoves::Conflict, BestMoves::Union, BestMoves::First, BestMoves::Last] {
+            let merged = merge(&record("bm e4"), &record("am e4"), &best_moves(rule));
+            assert_eq!(merged, conflict(&["am", "bm"]));
+        }
+        let odd = record("am e4; bm e4");
+        assert_eq!(merge(&odd, &odd, &MergeRules::default()), Merged::One(odd));
+    }
+
+    #[test]
+    fn other_operations_that_differ_are_a_conflict() {
+        let merged = |old, new| merge(&record(old), &record(new), &MergeRules::default());
+        assert_eq!(merged("noop a; eco B", "noop b; Zz 1"), conflict(&["noop"]));
+        assert_eq!(merged("Aa 1; rc 2", "Aa 01; rc 3"), conflict(&["Aa", "rc"]));
+        assert_eq!(merged("noop a", "eco b"), one("noop a; eco b"));
+    }
+
+    #[test]
+    fn counts_that_the_caller_names_add() {
+        let rules =
+            MergeRules { counts: vec![opcode("Games"), opcode("rc")], ..MergeRules::default() };
+        let merged = |old, new| merge(&record(old), &record(new), &rules);
+        assert_eq!(merged("Games 3; rc 1", "Games 3; rc 2"), one("Games 6; rc 3"));
+        assert_eq!(merged("Games 3", ""), one("Games 3"));
+        assert_eq!(merged("Games 3", "Games many"), conflict(&["Games"]));
+        assert_eq!(merged("Games 18446744073709551615", "Games 1"), conflict(&["Games"]));
+    }
+
+    #[test]
+    fn counters_come_from_the_preferred_record_and_keep_their_form() {
+        let (later, first) = (MergeRules::default(), prefer(Prefer::First));
+        let (old, new) = (with_fields(3, 10), record("hmvc 4; fmvn 12"));
+        assert_eq!(merge(&old, &new, &later), Merged::One(new.clone()));
+        assert_eq!(merge(&old, &new, &first), Merged::One(old.clone()));
+        assert_eq!(merge(&old, &record("noop"), &later), one("noop; hmvc 3; fmvn 10"));
+        assert_eq!(merge(&old, &record(""), &later), Merged::One(old.clone()));
+        assert_eq!(merge(&record("fmvn 2"), &record("hmvc 1"), &first), one("fmvn 2; hmvc 1"));
+        // No mixture: fmvn differs, so hmvc of the record that lost goes with it.
+        assert_eq!(merge(&record("fmvn 2; hmvc 9"), &record("fmvn 3"), &later), one("fmvn 3"));
+        assert_eq!(merge(&old, &with_fields(0, 1), &later), Merged::One(with_fields(0, 1)));
+    }
+
+    #[test]
+    fn a_superfluous_en_passant_square_is_kept_and_letters_are_the_preferred_ones() {
+        let e3 = Square::from_ascii(b"e3");
+        let mut board = *Position::START.board();
+        let pawn = board.piece_at(Square::at(4, 1));
+        board.put(Square::at(4, 1), None);
+        board.put(Square::at(4, 3), pawn);
+        let castling = *Position::START.castling();
+        let mut given = EpdRecord::new(Position::new(board, Color::Black, castling, e3).unwrap());
+        let plain = EpdRecord::new(given.position().with_en_passant(None).unwrap());
+        given.set_dialect(CastlingDialect::Shredder);
+        let Merged::One(merged) = merge(&given, &plain, &MergeRules::default()) else {
+            panic!("one position")
+        };
+        assert_eq!(merged.position(), given.position());
+        assert_eq!(merged.dialect(), CastlingDialect::XFen);
+        assert_eq!(merge(&given, &plain, &prefer(Prefer::First)), Merged::One(given));
+    }
+
+    #[test]
+    fn records_of_two_positions_are_not_merged() {
+        let mut board = Board::EMPTY;
+        board.put(Square::at(0, 0), Piece::from_letter(b'K'));
+        let other = Position::new(board, Color::White, Castling::NONE, None).unwrap();
+        let merged = merge(&record(""), &EpdRecord::new(other), &MergeRules::default());
+        assert_eq!(merged, conflict(&[]));
+    }
+
+    fn any_record() -> impl Strategy<Value = EpdRecord> {
+        let names = [
+            "acd", "acn", "ce", "pv", "Depth", "am", "bm", "fmvn", "hmvc", "id", "noop", "Aa", "zz",
+        ];
+        let operands = prop::collection::vec(0..3u8, 1..3);
+        let operations =
+            prop::collection::vec((prop::sample::select(names.to_vec()), operands), 0..8);
+        (operations, prop::option::of(0..3u32)).prop_map(|(operations, clock)| {
+            let mut all = record("");
+            if let Some(clock) = clock {
+                all = with_fields(clock, 1);
+            }
+            for (name, numbers) in operations {
+                let words: Vec<_> = numbers.iter().map(u8::to_string).collect();
+                let line = format!("{name} {}", words.join(" "));
+                for operation in record(&line).operations() {
+                    all.set(operation.clone());
+                }
+            }
+            all
+        })
+    }
+
+    fn any_rules() -> impl Strategy<Value = MergeRules> {
+        let prefer = [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes];
+        let moves = [BestMoves::Conflict, BestMoves::Union, BestMoves::First, BestMoves::Last];
+        (prop::sample::select(prefer.to_vec()), prop::sample::select(moves.to_vec()))
+            .prop_map(|(prefer, best_moves)| MergeRules { prefer, best_moves, counts: Vec::new() })
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_merged_with_itself_stays(a in any_record(), rules in any_rules()) {
+            prop_assert_eq!(merge(&a, &a, &rules), Merged::One(a));
+        }
+
+        #[test]
+        fn nothing_vanishes_but_by_a_rule(
+            old in any_record(), new in any_record(), rules in any_rules()
+        ) {
+            let Merged::One(merged) = merge(&old, &new, &rules) else { return Ok(()) };
+            let units: [fn(Opcode) -> bool; 2] = [is_analysis, is_counter];
+            let merged = with_counter_operations(&merged);
+            let (old, new) = (with_counter_operations(&old), with_counter_operations(&new));
+            for record in [&old, &new] {
+                for operation in record.operations() {
+                    let found = merged.operands(operation.opcode);
+                    if units.iter().any(|unit| unit(operation.opcode)) {
+                        continue;
+                    }
+                    let found = found.expect("every opcode outside the units is there");
+                    if is_move_set(operation.opcode) && rules.best_moves != BestMoves::Union {
+                        prop_assert!([&old, &new].iter().any(
+                            |it| it.operands(operation.opcode) == Some(found)));
+                    } else {
+                        prop_assert!(operation.operands.iter().all(|it| found.contains(it)));
+                    }
+                }
+            }
+            let analysis = |record: &EpdRecord| record.operations().iter()
+                .filter(|it| is_analysis(it.opcode)).cloned().collect::<Vec<_>>();
+            let sources = [analysis(&old), analysis(&new)];
+            prop_assert!(sources.contains(&analysis(&merged)));
+            prop_assert_eq!(
+                analysis(&merged).is_empty(), sources.iter().all(Vec::is_empty));
+            prop_assert_eq!(has(&merged, is_counter), has(&old, is_counter) || has(&new, is_counter));
+            for operation in merged.operations() {
+                prop_assert!([&old, &new].iter().any(|it| it.operands(operation.opcode).is_some()));
+            }
+        }
+    }
+}
