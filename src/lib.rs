@@ -3,8 +3,10 @@
 //!
 //! The rooms, each of which imports only those below it:
 //!
+//! - [`library`]: what keepers of openings and suites do with positions;
 //! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records and the rules of chess.
 
+pub mod library;
 pub mod model;
 pub mod text;

@@ -1,0 +1,563 @@
+//! Sorting more records than memory holds.
+//!
+//! Records that fit the budget are sorted where they are. Otherwise each budget full of them is
+//! sorted and appended to one unnamed temporary file as a run, and the runs are merged when they
+//! are read.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use rayon::slice::ParallelSliceMut;
+
+/// Takes records in any order and gives them back in the byte order of their keys; records of
+/// equal keys stay in the order in which they came.
+///
+/// A record is a key and a payload, any bytes, either may be empty. What the order should be is
+/// the business of whoever makes the keys: numbers big-endian, signed ones with the sign bit
+/// turned, descending ones with all bits turned, texts followed by a byte that sorts first.
+///
+/// ```
+/// use epdb::library::sort::Sorter;
+/// let mut sorter = Sorter::new(std::env::temp_dir(), 1 << 20);
+/// for (key, payload) in [(b"f5", "first"), (b"e4", "second"), (b"f5", "third")] {
+///     sorter.push(key, payload.as_bytes())?;
+/// }
+/// let mut sorted = sorter.finish()?;
+/// let mut payloads = Vec::new();
+/// while let Some((_key, payload)) = sorted.next_entry()? {
+///     payloads.push(String::from_utf8_lossy(payload).into_owned());
+/// }
+/// assert_eq!(payloads, ["second", "first", "third"]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sorter {
+    directory: PathBuf,
+    memory: usize,
+    records: Records,
+    /// Runs that were written already.
+    runs: Option<Runs>,
+    len: u64,
+}
+
+impl Sorter {
+    /// A sorter that keeps its temporary file in `directory` and uses about `memory` bytes, or, if
+    /// that is more, as much as its largest record needs twice. While it merges it uses at least
+    /// 128 KiB.
+    ///
+    /// The file has no name, so it vanishes with the process however that ends. It takes the size
+    /// of all records, 8 bytes more for each, and while runs are merged into longer ones (only if
+    /// there are more than `memory` / 64 KiB of them) twice that.
+    pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Sorter {
+        let directory = directory.into();
+        Sorter { directory, memory, records: Records::default(), runs: None, len: 0 }
+    }
+
+    /// Takes one record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written, or key or payload is of 4 GiB or more.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) -> io::Result<()> {
+        if self.records.count > 0 && self.records.cost_with(key, payload) > self.memory {
+            self.spill()?;
+        }
+        self.records.push(key, payload, self.memory)?;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// The number of records taken.
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no record was taken.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn finish(mut self) -> io::Result<Sorted> {
+        if self.runs.is_some() && self.records.count > 0 {
+            self.spill()?;
+        }
+        let Some(mut runs) = self.runs else {
+            let order = self.records.sorted();
+            let records = self.records.bytes;
+            return Ok(Sorted(Source::Memory { records, order, next: 0 }));
+        };
+        drop(self.records);
+        let most = (self.memory / BLOCK).max(2);
+        while runs.ranges.len() > most {
+            runs = runs.merged_by(most, &self.directory, self.memory)?;
+        }
+        Ok(Sorted(Source::Runs(Merge::new(runs.file, &runs.ranges, self.memory)?)))
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        let order = self.records.sorted();
+        let runs = match &mut self.runs {
+            Some(runs) => runs,
+            None => self.runs.insert(Runs::new(&self.directory)?),
+        };
+        runs.append(|out| {
+            order.iter().try_for_each(|place| {
+                let record = Record::at(&self.records.bytes, place.offset);
+                out.write_all(record.whole)
+            })
+        })?;
+        self.records.clear();
+        Ok(())
+    }
+}
+
+/// The records of a [`Sorter`] in order.
+#[derive(Debug)]
+pub struct Sorted(Source);
+
+#[derive(Debug)]
+enum Source {
+    Memory { records: Vec<u8>, order: Vec<Place>, next: usize },
+    Runs(Merge),
+}
+
+impl Sorted {
+    /// Goes on to the next record: its key and payload, or `None` after the last.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn next_entry(&mut self) -> io::Result<Option<(&[u8], &[u8])>> {
+        match &mut self.0 {
+            Source::Memory { order, next, .. } => *next = (*next + 1).min(order.len() + 1),
+            Source::Runs(merge) => merge.advance()?,
+        }
+        Ok(self.current())
+    }
+
+    /// The record to which [`Sorted::next_entry`] came last; `None` before the first and after the
+    /// last.
+    pub fn current(&self) -> Option<(&[u8], &[u8])> {
+        let record = match &self.0 {
+            Source::Memory { records, order, next } => {
+                Record::at(records, order.get(next.checked_sub(1)?)?.offset)
+            }
+            Source::Runs(merge) => merge.current()?,
+        };
+        Some((record.key, record.payload))
+    }
+}
+
+/// What a read of one run of a merge should bring at least, so that seeking does not dominate.
+const BLOCK: usize = 64 << 10;
+/// A read never needs to bring more than this.
+const LARGEST_BLOCK: usize = 4 << 20;
+/// Two little-endian lengths of 32 bits: of the key and of the payload, which follow.
+const HEADER: usize = 8;
+
+/// A record as it lies in memory and in the temporary file.
+struct Record<'a> {
+    key: &'a [u8],
+    payload: &'a [u8],
+    /// Header, key and payload.
+    whole: &'a [u8],
+}
+
+impl Record<'_> {
+    /// The record at a place where one was put.
+    fn at(bytes: &[u8], offset: usize) -> Record<'_> {
+        let (key_len, payload_len) = lengths(&bytes[offset..]);
+        let end_of_key = HEADER + key_len;
+        let whole = &bytes[offset..][..end_of_key + payload_len];
+        Record { key: &whole[HEADER..end_of_key], payload: &whole[end_of_key..], whole }
+    }
+}
+
+fn lengths(bytes: &[u8]) -> (usize, usize) {
+    let length = |at: usize| {
+        let mut length = [0; 4];
+        length.copy_from_slice(&bytes[at..at + 4]);
+        u32::from_le_bytes(length) as usize
+    };
+    (length(0), length(4))
+}
+
+/// The first eight bytes of a key as a number that sorts as they do. Most comparisons end here.
+fn prefix(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let len = key.len().min(8);
+    bytes[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(bytes)
+}
+
+/// Records in memory, in the order in which they came.
+#[derive(Debug, Default)]
+struct Records {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+/// Where a record lies. Sorted by key, then by place, which keeps equal keys in order.
+#[derive(Copy, Clone, Debug)]
+struct Place {
+    prefix: u64,
+    offset: usize,
+}
+
+impl Records {
+    /// The memory that is needed to hold and sort these records and one more.
+    fn cost_with(&self, key: &[u8], payload: &[u8]) -> usize {
+        let bytes = self.bytes.len() + HEADER + key.len() + payload.len();
+        bytes + (self.count + 1) * size_of::<Place>()
+    }
+
+    fn push(&mut self, key: &[u8], payload: &[u8], memory: usize) -> io::Result<()> {
+        let length = |bytes: &[u8]| {
+            u32::try_from(bytes.len()).map_err(|_| {
+                io::Error::new(io::ErrorKind::InvalidInput, "a record to sort has 4 GiB or more")
+            })
+        };
+        let lengths = [length(key)?, length(payload)?];
+        let needed = self.bytes.len() + HEADER + key.len() + payload.len();
+        if needed > self.bytes.capacity() {
+            let wanted = (2 * self.bytes.capacity()).min(memory).max(needed);
+            self.bytes.reserve_exact(wanted - self.bytes.len());
+        }
+        lengths.iter().for_each(|length| self.bytes.extend_from_slice(&length.to_le_bytes()));
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(payload);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn sorted(&self) -> Vec<Place> {
+        let mut order = Vec::with_capacity(self.count);
+        let mut offset = 0;
+        while offset < self.bytes.len() {
+            let record = Record::at(&self.bytes, offset);
+            order.push(Place { prefix: prefix(record.key), offset });
+            offset += record.whole.len();
+        }
+        order.par_sort_unstable_by(|a, b| {
+            a.prefix
+                .cmp(&b.prefix)
+                .then_with(|| {
+                    Record::at(&self.bytes, a.offset).key.cmp(Record::at(&self.bytes, b.offset).key)
+                })
+                .then(a.offset.cmp(&b.offset))
+        });
+        order
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.count = 0;
+    }
+}
+
+/// A temporary file of sorted runs, oldest first.
+#[derive(Debug)]
+struct Runs {
+    file: File,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Runs {
+    fn new(directory: &PathBuf) -> io::Result<Runs> {
+        Ok(Runs { file: tempfile::tempfile_in(directory)?, ranges: Vec::new() })
+    }
+
+    /// Adds one run, which `write` writes.
+    fn append(
+        &mut self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(BLOCK, &self.file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        let start = self.ranges.last().map_or(0, |range| range.end);
+        self.ranges.push(start..self.file.stream_position()?);
+        Ok(())
+    }
+
+    /// The same records in fewer runs, each made of up to `most` neighbours.
+    fn merged_by(self, most: usize, directory: &PathBuf, memory: usize) -> io::Result<Runs> {
+        let mut fewer = Runs::new(directory)?;
+        let mut file = self.file;
+        for group in self.ranges.chunks(most) {
+            let mut merge = Merge::new(file, group, memory)?;
+            fewer.append(|out| {
+                loop {
+                    merge.advance()?;
+                    match merge.current() {
+                        Some(record) => out.write_all(record.whole)?,
+                        None => return Ok(()),
+                    }
+                }
+            })?;
+            file = merge.file;
+        }
+        Ok(fewer)
+    }
+}
+
+/// Several runs read as one.
+#[derive(Debug)]
+struct Merge {
+    file: File,
+    runs: Vec<Run>,
+    /// Indices of the runs that are not at their end, as a heap with the least record on top.
+    heap: Vec<usize>,
+    started: bool,
+}
+
+impl Merge {
+    fn new(file: File, ranges: &[Range<u64>], memory: usize) -> io::Result<Merge> {
+        let block = (memory / ranges.len().max(1)).clamp(BLOCK, LARGEST_BLOCK);
+        let runs: Vec<_> = ranges.iter().map(|range| Run::new(range.clone(), block)).collect();
+        let mut merge = Merge { file, runs, heap: Vec::new(), started: false };
+        for index in 0..merge.runs.len() {
+            if merge.runs[index].advance(&mut merge.file)? {
+                merge.heap.push(index);
+            }
+        }
+        for place in (0..merge.heap.len() / 2).rev() {
+            merge.sift_down(place);
+        }
+        Ok(merge)
+    }
+
+    fn current(&self) -> Option<Record<'_>> {
+        let top = self.heap.first().filter(|_| self.started)?;
+        Some(self.runs[*top].record())
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        if !self.started {
+            self.started = true;
+            return Ok(());
+        }
+        if let Some(&top) = self.heap.first() {
+            if !self.runs[top].advance(&mut self.file)? {
+                self.heap.swap_remove(0);
+            }
+            self.sift_down(0);
+        }
+        Ok(())
+    }
+
+    fn sift_down(&mut self, mut place: usize) {
+        loop {
+            let children = 2 * place + 1..(2 * place + 3).min(self.heap.len());
+            let least = children.fold(place, |least, child| {
+                if self.is_before(self.heap[child], self.heap[least]) { child } else { least }
+            });
+            if least == place {
+                return;
+            }
+            self.heap.swap(place, least);
+            place = least;
+        }
+    }
+
+    /// Whether the record of one run comes before that of another: the older run first when the
+    /// keys are equal.
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        let (run_a, run_b) = (&self.runs[a], &self.runs[b]);
+        let order = run_a
+            .prefix
+            .cmp(&run_b.prefix)
+            .then_with(|| run_a.record().key.cmp(run_b.record().key))
+            .then(a.cmp(&b));
+        order.is_lt()
+    }
+}
+
+/// One run, read block by block.
+#[derive(Debug)]
+struct Run {
+    /// What was not read from the file yet.
+    rest: Range<u64>,
+    buffer: Vec<u8>,
+    /// The bytes of the buffer that are read but not passed.
+    filled: Range<usize>,
+    /// The size of the record at the start of `filled`; 0 before the first.
+    record_len: usize,
+    prefix: u64,
+    block: usize,
+}
+
+impl Run {
+    fn new(rest: Range<u64>, block: usize) -> Run {
+        Run { rest, buffer: Vec::new(), filled: 0..0, record_len: 0, prefix: 0, block }
+    }
+
+    fn record(&self) -> Record<'_> {
+        Record::at(&self.buffer, self.filled.start)
+    }
+
+    /// Goes on to the next record; false at the end of the run.
+    fn advance(&mut self, file: &mut File) -> io::Result<bool> {
+        self.filled.start += self.record_len;
+        self.record_len = 0;
+        if self.filled.is_empty() && self.rest.is_empty() {
+            self.buffer = Vec::new();
+            return Ok(false);
+        }
+        self.fill(HEADER, file)?;
+        let (key_len, payload_len) = lengths(&self.buffer[self.filled.clone()]);
+        self.record_len = HEADER + key_len + payload_len;
+        self.fill(self.record_len, file)?;
+        self.prefix = prefix(self.record().key);
+        Ok(true)
+    }
+
+    /// Sees to it that at least `wanted` bytes are filled.
+    fn fill(&mut self, wanted: usize, file: &mut File) -> io::Result<()> {
+        if self.filled.len() >= wanted {
+            return Ok(());
+        }
+        let in_file = self.rest.end - self.rest.start;
+        if ((wanted - self.filled.len()) as u64) > in_file {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the temporary file of a sort was changed",
+            ));
+        }
+        self.buffer.copy_within(self.filled.clone(), 0);
+        self.filled = 0..self.filled.len();
+        let room = wanted.max(self.block) - self.filled.len();
+        let brought = room.min(usize::try_from(in_file).unwrap_or(room));
+        let end = self.filled.end + brought;
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
+        }
+        file.seek(SeekFrom::Start(self.rest.start))?;
+        file.read_exact(&mut self.buffer[self.filled.end..end])?;
+        self.rest.start += brought as u64;
+        self.filled.end = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+    fn sorter(records: &Pairs, memory: usize) -> Sorter {
+        let mut sorter = Sorter::new(std::env::temp_dir(), memory);
+        for (key, payload) in records {
+            sorter.push(key, payload).unwrap();
+        }
+        sorter
+    }
+
+    fn all(mut sorted: Sorted) -> Pairs {
+        let mut pairs = Vec::new();
+        assert_eq!(sorted.current(), None);
+        while let Some((key, payload)) = sorted.next_entry().unwrap() {
+            pairs.push((key.to_vec(), payload.to_vec()));
+            let current = sorted.current().map(|(key, payload)| (key.to_vec(), payload.to_vec()));
+            assert_eq!(current.as_ref(), pairs.last());
+        }
+        assert_eq!(sorted.next_entry().unwrap(), None);
+        assert_eq!(sorted.current(), None);
+        pairs
+    }
+
+    /// `count` records of few different keys, whose payloads are their numbers.
+    fn numbered(count: u32) -> Pairs {
+        let key = |n: u32| format!("the same start {}", n.wrapping_mul(2_654_435_761) % 97);
+        (0..count).map(|n| (key(n).into_bytes(), n.to_be_bytes().to_vec())).collect()
+    }
+
+    fn stably_sorted(records: &Pairs) -> Pairs {
+        let mut sorted = records.clone();
+        sorted.sort_by(|a, b| a.0.cmp(&b.0));
+        sorted
+    }
+
+    #[test]
+    fn many_runs_in_several_passes_keep_equal_keys_in_order() {
+        let records = numbered(5000);
+        let sorter = sorter(&records, 1000);
+        let runs = sorter.runs.as_ref().map_or(0, |runs| runs.ranges.len());
+        assert!(runs > 64, "{runs} runs take several passes of two");
+        assert_eq!(sorter.len(), 5000);
+        assert_eq!(all(sorter.finish().unwrap()), stably_sorted(&records));
+    }
+
+    #[test]
+    fn what_fits_the_budget_makes_no_file() {
+        let records = numbered(5000);
+        let sorter = sorter(&records, 1 << 20);
+        assert!(sorter.runs.is_none());
+        assert_eq!(all(sorter.finish().unwrap()), stably_sorted(&records));
+        let empty = Sorter::new("/no such directory", 0);
+        assert!(empty.is_empty());
+        assert_eq!(all(empty.finish().unwrap()), Pairs::new());
+    }
+
+    #[test]
+    fn the_budget_holds_while_records_come() {
+        let memory = 100_000;
+        let mut sorter = Sorter::new(std::env::temp_dir(), memory);
+        for (key, payload) in numbered(50_000) {
+            sorter.push(&key, &payload).unwrap();
+            let places = sorter.records.count * size_of::<Place>();
+            assert!(sorter.records.bytes.capacity() <= memory);
+            assert!(sorter.records.bytes.len() + places <= memory);
+        }
+    }
+
+    #[test]
+    fn records_larger_than_the_budget_and_than_a_block_pass() {
+        let mut records = numbered(10);
+        records.push((b"large".to_vec(), vec![7; 3 * BLOCK]));
+        records.push((vec![b'k'; 2 * BLOCK], Vec::new()));
+        records.push((Vec::new(), Vec::new()));
+        records.extend(numbered(10));
+        assert_eq!(all(sorter(&records, 1000).finish().unwrap()), stably_sorted(&records));
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error() {
+        let mut sorter = Sorter::new("/no such directory", 10);
+        sorter.push(b"a", b"").unwrap();
+        assert_eq!(sorter.push(b"b", b"").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_changed_temporary_file_is_an_error() {
+        let mut sorter = sorter(&numbered(100), 1000);
+        sorter.spill().unwrap();
+        let runs = sorter.runs.as_mut().unwrap();
+        runs.file.seek(SeekFrom::Start(0)).unwrap();
+        runs.file.write_all(&[0xff; 8]).unwrap();
+        assert_eq!(sorter.finish().unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    proptest! {
+        #[test]
+        fn any_records_in_any_memory_come_out_stably_sorted(
+            records in prop::collection::vec(
+                (prop::collection::vec(0..3u8, 0..12), prop::collection::vec(any::<u8>(), 0..20)),
+                0..200,
+            ),
+            memory in 0..4000usize,
+        ) {
+            prop_assert_eq!(all(sorter(&records, memory).finish().unwrap()), stably_sorted(&records));
+        }
+    }
+}
