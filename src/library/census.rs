@@ -1,0 +1,371 @@
+//! What is inside a stream of records: how many, of how many positions, with which operations.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use super::sort::Sorter;
+use crate::model::rules::{Playable, legality};
+use crate::model::{Board, Color, EpdRecord, Opcode, Position, Side, Square};
+
+/// Counts records in bounded memory, exactly.
+///
+/// Each record becomes one key of at most 63 bytes: board, side to move, castling, legal en passant
+/// square, given en passant square, counters, in this order. When the keys are sorted, positions
+/// that agree in the first of these fields stand together, so one pass counts them at every depth.
+///
+/// ```
+/// use epdb::library::census::Census;
+/// let mut census = Census::new(std::env::temp_dir(), 1 << 20);
+/// for line in [
+///     "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1",
+///     "4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1",
+///     "4k3/8/8/8/4P3/8/8/4K3 w - - bm Kf2;",
+/// ] {
+///     census.add(&epdb::parse_epd(line.as_bytes())?)?;
+/// }
+/// let tally = census.finish()?;
+/// assert_eq!(tally.records, 3);
+/// assert_eq!(tally.unique.without_counters, 3);
+/// assert_eq!(tally.unique.positions, 2);
+/// assert_eq!(tally.unique.boards, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Census {
+    tally: Tally,
+    keys: Sorter,
+}
+
+/// What a [`Census`] found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// All records.
+    pub records: u64,
+    /// How many of them are different.
+    pub unique: Unique,
+    /// Records with White to move.
+    pub white_to_move: u64,
+    /// Records with Black to move.
+    pub black_to_move: u64,
+    /// Records with a halfmove clock or a fullmove number, as fields or as operations.
+    pub with_counters: u64,
+    /// Records with an en passant square where no en passant capture is legal.
+    pub superfluous_en_passant: u64,
+    /// Records with some castling right that only Chess960 knows.
+    pub chess960: u64,
+    /// Records of positions that break a rule of the game (POS-01).
+    pub illegal: u64,
+    /// Those of them in which no moves can be generated (POS-05).
+    pub not_playable: u64,
+    /// Records by the number of men on the board, 0 to 64.
+    pub men: [u64; 65],
+    /// Records by opcode. Holds at most [`Tally::MOST_OPCODES`].
+    pub opcodes: BTreeMap<Opcode, u64>,
+    /// Operations of opcodes that were met when `opcodes` was full.
+    pub other_operations: u64,
+}
+
+/// Numbers of different positions, each by a narrower sense of "different" than the one before.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Unique {
+    /// Counters count too; to have none is different from `0 1`.
+    pub with_counters: u64,
+    /// The first four fields as they were given, whatever letters the castling field uses.
+    pub without_counters: u64,
+    /// Identity (STO-01): superfluous en passant squares do not count.
+    pub positions: u64,
+    /// Board, side to move and castling rights.
+    pub without_en_passant: u64,
+    /// Board and side to move.
+    pub boards_and_sides: u64,
+    /// The board alone.
+    pub boards: u64,
+}
+
+impl Unique {
+    /// How many different lines, counters aside, repeat a position and differ from each other
+    /// only by superfluous en passant squares.
+    pub const fn hidden_by_en_passant(&self) -> u64 {
+        self.without_counters - self.positions
+    }
+}
+
+impl Tally {
+    /// So many different opcodes are counted one by one, to keep memory bounded.
+    pub const MOST_OPCODES: usize = 1 << 16;
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            records: 0,
+            unique: Unique::default(),
+            white_to_move: 0,
+            black_to_move: 0,
+            with_counters: 0,
+            superfluous_en_passant: 0,
+            chess960: 0,
+            illegal: 0,
+            not_playable: 0,
+            men: [0; 65],
+            opcodes: BTreeMap::new(),
+            other_operations: 0,
+        }
+    }
+}
+
+impl Census {
+    /// Begins a census that uses about `memory` bytes, and beyond them a temporary file in
+    /// `directory`, as [`Sorter::new`] says.
+    pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Census {
+        Census { tally: Tally::default(), keys: Sorter::new(directory, memory) }
+    }
+
+    /// Counts one record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+        let position = record.position();
+        let identity = position.identity();
+        let tally = &mut self.tally;
+        tally.records += 1;
+        match position.turn() {
+            Color::White => tally.white_to_move += 1,
+            Color::Black => tally.black_to_move += 1,
+        }
+        let counters = counters(record);
+        tally.with_counters += u64::from(counters != [None, None]);
+        tally.superfluous_en_passant += u64::from(identity.en_passant() != position.en_passant());
+        tally.chess960 += u64::from(position.is_chess960());
+        if !legality(position).is_legal() {
+            tally.illegal += 1;
+            tally.not_playable += u64::from(Playable::new(position).is_none());
+        }
+        tally.men[position.board().occupied().count_ones() as usize] += 1;
+        record.operations().iter().for_each(|operation| tally.count(operation.opcode));
+        let key = key(position, &identity, counters);
+        self.keys.push(&key, b"")
+    }
+
+    /// Ends the census.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written or read.
+    pub fn finish(self) -> io::Result<Tally> {
+        let Census { mut tally, keys } = self;
+        let mut keys = keys.finish()?;
+        let unique = &mut tally.unique;
+        let mut last = Vec::new();
+        while let Some((key, _)) = keys.next_entry()? {
+            let same = last.iter().zip(key).take_while(|(a, b)| a == b).count();
+            let board = board_len(key);
+            let is_new = |fields_end: usize| u64::from(same < fields_end);
+            unique.boards += is_new(board);
+            unique.boards_and_sides += is_new(board + 1);
+            unique.without_en_passant += is_new(board + 3);
+            unique.positions += is_new(board + 4);
+            unique.without_counters += is_new(board + 5);
+            unique.with_counters += is_new(key.len());
+            last.clear();
+            last.extend_from_slice(key);
+        }
+        Ok(tally)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, opcode: Opcode) {
+        if let Some(count) = self.opcodes.get_mut(&opcode) {
+            *count += 1;
+        } else if self.opcodes.len() < Tally::MOST_OPCODES {
+            self.opcodes.insert(opcode, 1);
+        } else {
+            self.other_operations += 1;
+        }
+    }
+}
+
+/// The fields of a record from the board to the counters, each of a length that those before it
+/// tell.
+fn key(position: &Position, identity: &Position, counters: [Option<u64>; 2]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(64);
+    push_board(&mut key, position.board());
+    key.push(position.turn() as u8);
+    let castling = position.castling();
+    for color in Color::ALL {
+        let [king, queen] = Side::ALL.map(|side| castling.rook(color, side).unwrap_or(8));
+        key.push(king << 4 | queen);
+    }
+    for square in [identity.en_passant(), position.en_passant()] {
+        key.push(square.map_or(64, |square| square.index() as u8));
+    }
+    for counter in counters {
+        key.push(u8::from(counter.is_some()));
+        key.extend_from_slice(&counter.unwrap_or(0).to_be_bytes());
+    }
+    key
+}
+
+/// Halfmove clock and fullmove number in whichever form the record has them. Operations can hold
+/// larger ones than fields.
+fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
+    match record.fen_counters() {
+        Some(fields) => {
+            [fields.halfmove_clock, fields.fullmove_number].map(|value| Some(value.into()))
+        }
+        None => ["hmvc", "fmvn"].map(|name| u64::try_from(record.integer(name)?).ok()),
+    }
+}
+
+/// The occupied squares, then half a byte a man.
+fn push_board(key: &mut Vec<u8>, board: &Board) {
+    key.extend_from_slice(&board.occupied().to_be_bytes());
+    let white = board.color(Color::White);
+    let code = |square: Square| {
+        let role = board.role_at(square).map_or(0, |role| role as u8);
+        role << 1 | u8::from(white & square.bit() != 0)
+    };
+    let mut men = Square::each(board.occupied());
+    while let Some(man) = men.next() {
+        key.push(code(man) << 4 | men.next().map_or(0, code));
+    }
+}
+
+/// The length of the board at the start of a key.
+fn board_len(key: &[u8]) -> usize {
+    let men: u32 = key.iter().take(8).map(|byte| byte.count_ones()).sum();
+    8 + men.div_ceil(2) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{Castling, Counters, Operand, Operation, Piece};
+
+    fn position(men: &str, turn: Color, en_passant: &str) -> Position {
+        let mut board = Board::EMPTY;
+        for man in men.split(' ') {
+            let (letter, square) = man.split_at(1);
+            let square = Square::from_ascii(square.as_bytes()).unwrap();
+            board.put(square, Piece::from_letter(letter.as_bytes()[0]));
+        }
+        let mut castling = Castling::NONE;
+        if men.contains("Ra1") {
+            castling.set(Color::White, Side::Queen, Some(0));
+        }
+        let en_passant = Square::from_ascii(en_passant.as_bytes());
+        Position::new(board, turn, castling, en_passant).unwrap()
+    }
+
+    fn record(men: &str, turn: Color, en_passant: &str, counters: Option<(u32, u32)>) -> EpdRecord {
+        let mut record = EpdRecord::new(position(men, turn, en_passant));
+        record.set_fen_counters(
+            counters.map(|(halfmove_clock, fullmove_number)| Counters {
+                halfmove_clock,
+                fullmove_number,
+            }),
+        );
+        record
+    }
+
+    fn tally(records: &[EpdRecord], memory: usize) -> Tally {
+        let mut census = Census::new(std::env::temp_dir(), memory);
+        records.iter().for_each(|record| census.add(record).unwrap());
+        census.finish().unwrap()
+    }
+
+    const CAPTURE: &str = "Ke1 ke8 Pe4 pd4";
+    const NO_CAPTURE: &str = "Ke1 ke8 Pe4 pa4";
+
+    #[test]
+    fn every_tier_counts_what_it_should_also_through_a_file() {
+        let (white, black) = (Color::White, Color::Black);
+        let records = [
+            record(NO_CAPTURE, black, "e3", Some((0, 1))),
+            record(NO_CAPTURE, black, "e3", Some((0, 2))),
+            record(NO_CAPTURE, black, "e3", None),
+            record(NO_CAPTURE, black, "-", None),
+            record(NO_CAPTURE, white, "-", None),
+            record(NO_CAPTURE, white, "-", None),
+            record(CAPTURE, black, "e3", None),
+            record(CAPTURE, black, "-", None),
+        ];
+        let unique = Unique {
+            with_counters: 7,
+            without_counters: 5,
+            positions: 4,
+            without_en_passant: 3,
+            boards_and_sides: 3,
+            boards: 2,
+        };
+        for memory in [1 << 20, 100] {
+            let tally = tally(&records, memory);
+            assert_eq!(tally.unique, unique);
+            assert_eq!(tally.unique.hidden_by_en_passant(), 1);
+            assert_eq!((tally.records, tally.white_to_move, tally.black_to_move), (8, 2, 6));
+            assert_eq!((tally.with_counters, tally.superfluous_en_passant), (2, 3));
+            assert_eq!((tally.men[4], tally.men.iter().sum::<u64>()), (8, 8));
+        }
+    }
+
+    #[test]
+    fn castling_rights_count_but_not_their_letters() {
+        let with = record("Ke1 Ra1 ke8", Color::White, "-", None);
+        let position = Position::new(*with.position().board(), Color::White, Castling::NONE, None);
+        let without = EpdRecord::new(position.unwrap());
+        let mut shredder = with.clone();
+        shredder.set_dialect(crate::model::CastlingDialect::Shredder);
+        let unique = tally(&[with, without, shredder], 1 << 20).unique;
+        assert_eq!((unique.with_counters, unique.without_en_passant), (2, 2));
+        assert_eq!(unique.boards_and_sides, 1);
+    }
+
+    #[test]
+    fn counters_count_alike_as_fields_and_as_operations() {
+        let fields = record(CAPTURE, Color::White, "-", Some((3, 9)));
+        let mut operations = fields.clone();
+        let noop = Opcode::new(b"noop").unwrap();
+        operations.set(Operation { opcode: noop, operands: vec![Operand::token("x")] });
+        assert_eq!(operations.fen_counters(), None);
+        let tally = tally(&[fields, operations], 1 << 20);
+        assert_eq!((tally.with_counters, tally.unique.with_counters), (2, 1));
+        let counts: Vec<_> = tally.opcodes.iter().map(|(op, n)| (op.to_string(), *n)).collect();
+        let expected = ["fmvn", "hmvc", "noop"].map(|name| (name.to_owned(), 1));
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn no_halfmove_clock_differs_from_a_clock_of_zero() {
+        let both = record("Ke1 ke8", Color::White, "-", Some((0, 1)));
+        let mut one = EpdRecord::new(*both.position());
+        let fmvn = Opcode::new(b"fmvn").unwrap();
+        one.set(Operation { opcode: fmvn, operands: vec![Operand::Integer(1)] });
+        assert_eq!(tally(&[both, one], 1 << 20).unique.with_counters, 2);
+    }
+
+    #[test]
+    fn illegal_and_unplayable_positions_are_told_apart() {
+        let records = [
+            record("Ke1 ke8", Color::White, "-", None),
+            record("Ke1 ke8 Qe7", Color::White, "-", None),
+            record("Ke1 ke8 Qa1 Qa2 Qa3 Qa4 Qa5 Qa6 Qa7 Qb1 Qb2 Qb3", Color::Black, "-", None),
+        ];
+        let tally = tally(&records, 1 << 20);
+        assert_eq!((tally.illegal, tally.not_playable), (2, 1));
+    }
+
+    #[test]
+    fn opcodes_beyond_the_most_are_counted_together() {
+        let mut full = Tally::default();
+        for number in 0..Tally::MOST_OPCODES + 3 {
+            full.count(Opcode::new(format!("x{number}").as_bytes()).unwrap());
+        }
+        full.count(Opcode::new(b"x0").unwrap());
+        assert_eq!((full.opcodes.len(), full.other_operations), (Tally::MOST_OPCODES, 3));
+        assert_eq!(full.opcodes[&Opcode::new(b"x0").unwrap()], 2);
+    }
+}
