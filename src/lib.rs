@@ -4,9 +4,11 @@
 //! The rooms, each of which imports only those below it:
 //!
 //! - [`library`]: what keepers of openings and suites do with positions;
+//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records;
 //! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records and the rules of chess.
 
+pub mod codec;
 pub mod library;
 pub mod model;
 pub mod text;

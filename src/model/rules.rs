@@ -122,6 +122,24 @@ impl Playable {
         reach & self.targets & line
     }
 
+    /// Our men of a role, pawns apart, that may legally go to a square: the question that SAN's
+    /// disambiguation asks (SAN-06).
+    pub fn origins(&self, role: Role, to: Square) -> u64 {
+        let board = self.position.board();
+        let candidates =
+            role_attacks(role, to, board.occupied()) & board.pieces(self.position.turn(), role);
+        let held = Square::each(candidates & self.pinned)
+            .filter(|&from| line(self.king, from) & to.bit() == 0)
+            .fold(0, |held, from| held | from.bit());
+        match role {
+            Role::King => {
+                candidates & if self.king_destinations() & to.bit() != 0 { !0 } else { 0 }
+            }
+            _ if self.targets & to.bit() == 0 => 0,
+            _ => candidates & !held,
+        }
+    }
+
     /// The squares to which the king may legally step.
     pub fn king_destinations(&self) -> u64 {
         let board = self.position.board();

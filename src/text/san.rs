@@ -1,6 +1,6 @@
 //! Standard Algebraic Notation: writing moves (SPEC SAN-01 to SAN-12).
 
-use crate::model::rules::{Move, Playable, role_attacks};
+use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
 
 /// The canonical SAN of a legal move, check and mate marks included (SAN-01 to SAN-09).
@@ -46,8 +46,8 @@ fn write_unmarked(playable: &Playable, mv: Move, text: &mut SanText) {
         }
     } else {
         text.push(role.letter());
-        let rivals = rivals(playable, role, mv);
-        if rivals != 0 {
+        let rivals = playable.origins(role, mv.to) & !mv.from.bit();
+        if role != Role::King && rivals != 0 {
             let same_file = rivals & file_set(mv.from) != 0;
             let same_rank = rivals & rank_set(mv.from) != 0;
             if !same_file || same_rank {
@@ -66,22 +66,6 @@ fn write_unmarked(playable: &Playable, mv: Move, text: &mut SanText) {
         text.push(b'=');
         text.push(promoted.letter());
     }
-}
-
-/// The other men of the same role that may legally go to the same square (SAN-06).
-fn rivals(playable: &Playable, role: Role, mv: Move) -> u64 {
-    let position = playable.position();
-    let board = position.board();
-    if role == Role::King {
-        return 0;
-    }
-    let candidates = role_attacks(role, mv.to, board.occupied())
-        & board.pieces(position.turn(), role)
-        & !mv.from.bit();
-    Square::each(candidates)
-        .filter(|&from| playable.destinations(from, role) & mv.to.bit() != 0)
-        .map(Square::bit)
-        .sum()
 }
 
 const fn file_set(square: Square) -> u64 {

@@ -1,0 +1,104 @@
+//! Position keys: the 64-bit Polyglot Zobrist hash of the identity board (STO-01, STO-03). The
+//! format is `formats/position_key.md`.
+//!
+//! Two positions may share a key. Equal keys never mean equal positions: compare packed boards.
+
+use std::sync::LazyLock;
+
+use shakmaty::zobrist::{Zobrist64, ZobristValue};
+
+use super::packed;
+use crate::model::rules::{en_passant_is_possible, pawn_attacks};
+use crate::model::{Color, Piece, Position, Role, Side, Square};
+
+/// Polyglot's numbers, laid out for the codes of packed boards.
+pub(crate) struct Numbers {
+    /// By code of the man, 0 to 11, and square.
+    pub(crate) men: [[u64; 64]; 12],
+    /// By colour and side.
+    pub(crate) castling: [[u64; 2]; 2],
+    /// By file.
+    pub(crate) en_passant: [u64; 8],
+    /// When White is to move.
+    pub(crate) white_to_move: u64,
+}
+
+pub(crate) static NUMBERS: LazyLock<Numbers> = LazyLock::new(Numbers::collect);
+
+impl Numbers {
+    fn collect() -> Numbers {
+        let mut numbers = Numbers {
+            men: [[0; 64]; 12],
+            castling: [[0; 2]; 2],
+            en_passant: [0; 8],
+            white_to_move: Zobrist64::zobrist_for_white_turn().0,
+        };
+        for color in Color::ALL {
+            let their_color = shakmaty::Color::from_white(color == Color::White);
+            for role in Role::ALL {
+                let men = &mut numbers.men[usize::from(packed::code(Piece { color, role }))];
+                let their_role = shakmaty::Role::ALL[role as usize];
+                for (place, number) in (0..).zip(men) {
+                    let square = shakmaty::Square::new(place);
+                    *number = Zobrist64::zobrist_for_piece(square, their_role.of(their_color)).0;
+                }
+            }
+            for side in Side::ALL {
+                let their_side = shakmaty::CastlingSide::from_king_side(side == Side::King);
+                numbers.castling[color as usize][side as usize] =
+                    Zobrist64::zobrist_for_castling_right(their_color, their_side).0;
+            }
+        }
+        for (file, number) in shakmaty::File::ALL.into_iter().zip(&mut numbers.en_passant) {
+            *number = Zobrist64::zobrist_for_en_passant_file(file).0;
+        }
+        numbers
+    }
+}
+
+/// The position key: the Polyglot hash of the identity of a position, so that two records of one
+/// position have one key whatever their counters, dialect or superfluous en passant square say.
+///
+/// ```
+/// use epdb::{codec::key, model::Position};
+/// assert_eq!(key::position_key(&Position::START), 0x463b_9618_1691_fc9c);
+/// ```
+pub fn position_key(position: &Position) -> u64 {
+    let identity = position.identity();
+    hash(&identity, identity.en_passant())
+}
+
+/// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn
+/// of the side to move stands beside the pawn that just made a double step, even if capturing is
+/// not legal. A square that no double step can have left (POS-02) does not count.
+pub fn polyglot_key(position: &Position) -> u64 {
+    let us = position.turn();
+    let counts = |target: &Square| {
+        en_passant_is_possible(position)
+            && pawn_attacks(!us, *target) & position.board().pieces(us, Role::Pawn) != 0
+    };
+    hash(position, position.en_passant().filter(counts))
+}
+
+fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
+    let numbers = &*NUMBERS;
+    let mut key = 0;
+    for color in Color::ALL {
+        for role in Role::ALL {
+            let men = &numbers.men[usize::from(packed::code(Piece { color, role }))];
+            for square in Square::each(position.board().pieces(color, role)) {
+                key ^= men[square.index()];
+            }
+        }
+    }
+    for (color, side, _) in position.castling().iter() {
+        key ^= numbers.castling[color as usize][side as usize];
+    }
+    if let Some(target) = en_passant {
+        key ^= numbers.en_passant[usize::from(target.file())];
+    }
+    if position.turn() == Color::White {
+        key ^= numbers.white_to_move;
+    }
+    key
+}

@@ -1,0 +1,12 @@
+//! Bytes: packed boards, position keys, move ordinals, binary EPD records and streams of them.
+//!
+//! The pages under `formats/` are the law for what is written here. Nothing in this module knows
+//! a store; no length read from bytes is believed before it is checked against the bytes that are
+//! there.
+
+pub mod error;
+pub mod item;
+pub mod key;
+pub mod ordinal;
+pub mod packed;
+pub mod record;

@@ -1,0 +1,433 @@
+//! Move ordinals: the place of a legal move among all legal moves of its position in ASCII order
+//! of their SANs (PGC-05 to PGC-10). The format is `formats/move_ordinal.md`.
+//!
+//! No SAN is written for this. In ASCII order come the moves of bishops, king, knights, castling,
+//! queens, rooks, then pawns by the file they leave. Classes before the move's own are counted
+//! as sets of destination squares, and so is most of its own: a class in which no two men reach
+//! the same square is in order by destination, file by file, captures last, and so are pawns.
+//! Only where men of one kind share destinations are their moves given sort keys.
+
+use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
+use crate::model::{Color, Role, Side, Square};
+
+/// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
+/// more men than a game can have (PGC-10).
+///
+/// ```
+/// use epdb::codec::ordinal;
+/// use epdb::model::{Position, Square, rules::{Move, Playable}};
+/// let start = Playable::new(&Position::START).expect("playable");
+/// let e4 = Move { from: Square::at(4, 1), to: Square::at(4, 3), promotion: None };
+/// assert_eq!(ordinal::ordinal(&start, e4), Some(13));
+/// assert_eq!(ordinal::move_at(&start, 13), Some(e4));
+/// ```
+pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
+    let class = Class::of(playable, mv)?;
+    let place = class.place(playable, mv)?;
+    Some(class.before().map(|earlier| earlier.count(playable)).sum::<u16>() + place)
+}
+
+/// The move with this ordinal; `None` when there are not so many.
+pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
+    let mut place = ordinal;
+    for class in Class::ALL {
+        let count = class.count(playable);
+        if place < count {
+            return class.at(playable, place);
+        }
+        place -= count;
+    }
+    None
+}
+
+/// All legal moves in the order of their ordinals.
+pub fn list(playable: &Playable) -> Vec<Move> {
+    let mut moves = Vec::with_capacity(48);
+    for class in Class::ALL {
+        match class {
+            Class::Pieces(role) => {
+                moves.extend(sorted_keys(playable, role).into_iter().map(move_of_key));
+            }
+            _ => moves
+                .extend((0..class.count(playable)).filter_map(|place| class.at(playable, place))),
+        }
+    }
+    moves
+}
+
+/// The number of legal moves.
+pub fn count(playable: &Playable) -> u16 {
+    Class::ALL.iter().map(|class| class.count(playable)).sum()
+}
+
+/// The moves whose SANs begin alike.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Class {
+    Pieces(Role),
+    Castling,
+    Pawns,
+}
+
+impl Class {
+    /// In ASCII order of the first letter.
+    const ALL: [Class; 7] = [
+        Class::Pieces(Role::Bishop),
+        Class::Pieces(Role::King),
+        Class::Pieces(Role::Knight),
+        Class::Castling,
+        Class::Pieces(Role::Queen),
+        Class::Pieces(Role::Rook),
+        Class::Pawns,
+    ];
+
+    fn of(playable: &Playable, mv: Move) -> Option<Class> {
+        let board = playable.position().board();
+        let us = playable.position().turn();
+        if board.color(us) & mv.from.bit() == 0 {
+            return None;
+        }
+        match board.role_at(mv.from)? {
+            Role::Pawn => Some(Class::Pawns),
+            _ if mv.promotion.is_some() => None,
+            Role::King if board.color(us) & mv.to.bit() != 0 => Some(Class::Castling),
+            role => Some(Class::Pieces(role)),
+        }
+    }
+
+    fn before(self) -> impl Iterator<Item = Class> {
+        Class::ALL.into_iter().take_while(move |class| *class != self)
+    }
+
+    /// How many moves it has.
+    fn count(self, playable: &Playable) -> u16 {
+        match self {
+            Class::Pieces(Role::King) => size(playable.king_destinations()),
+            Class::Pieces(role) => {
+                men(playable, role).map(|from| size(playable.destinations(from, role))).sum()
+            }
+            Class::Castling => {
+                Side::ALL.into_iter().filter(|side| playable.castling(*side).is_some()).count()
+                    as u16
+            }
+            Class::Pawns => {
+                let pawns = PawnMoves::new(playable);
+                pawns.groups().into_iter().map(pawn_moves).sum()
+            }
+        }
+    }
+
+    /// The place of a move in the class; `None` when it is not legal.
+    fn place(self, playable: &Playable, mv: Move) -> Option<u16> {
+        match self {
+            Class::Pieces(role) => {
+                let reach = Reach::new(playable, role);
+                if playable.destinations(mv.from, role) & mv.to.bit() == 0 {
+                    return None;
+                }
+                if reach.shared == 0 {
+                    return Some(reach.place(playable, mv.to));
+                }
+                let own = key(playable, role, mv.from, mv.to, reach.shared);
+                let mut place = 0;
+                each_key(playable, role, reach.shared, |key| place += u16::from(key < own));
+                Some(place)
+            }
+            Class::Castling => {
+                let side = playable.castling_side(mv)?;
+                let both = playable.castling(Side::King).is_some();
+                Some(u16::from(side == Side::Queen && both))
+            }
+            Class::Pawns => PawnMoves::new(playable).place(playable, mv),
+        }
+    }
+
+    /// The move at a place of the class.
+    fn at(self, playable: &Playable, place: u16) -> Option<Move> {
+        match self {
+            Class::Pieces(role) => {
+                let reach = Reach::new(playable, role);
+                if reach.shared != 0 {
+                    let keys = sorted_keys(playable, role);
+                    return keys.get(usize::from(place)).copied().map(move_of_key);
+                }
+                let to = reach.at(playable, place)?;
+                let from = Square::lowest(playable.origins(role, to))?;
+                Some(Move { from, to, promotion: None })
+            }
+            Class::Castling => {
+                let mut rooks = Side::ALL.into_iter().filter_map(|side| playable.castling(side));
+                let to = rooks.nth(place.into())?;
+                Some(Move { from: playable.king(), to, promotion: None })
+            }
+            Class::Pawns => PawnMoves::new(playable).at(playable, place),
+        }
+    }
+}
+
+fn men(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
+    let position = playable.position();
+    Square::each(position.board().pieces(position.turn(), role))
+}
+
+/// Where the men of one role may go.
+struct Reach {
+    /// The squares that any of them reaches.
+    all: u64,
+    /// The squares that more than one reaches: SAN must say which.
+    shared: u64,
+}
+
+impl Reach {
+    fn new(playable: &Playable, role: Role) -> Reach {
+        let mut reach = Reach { all: 0, shared: 0 };
+        for from in men(playable, role) {
+            let own = playable.destinations(from, role);
+            reach.shared |= reach.all & own;
+            reach.all |= own;
+        }
+        reach
+    }
+
+    /// Quiet moves and captures: `x` sorts behind every file.
+    fn split(&self, playable: &Playable) -> (u64, u64) {
+        let occupied = playable.position().board().occupied();
+        (self.all & !occupied, self.all & occupied)
+    }
+
+    /// The place of the move to a square when no square is shared.
+    fn place(&self, playable: &Playable, to: Square) -> u16 {
+        let (quiet, captures) = self.split(playable);
+        if quiet & to.bit() != 0 {
+            size(quiet & before(to))
+        } else {
+            size(quiet) + size(captures & before(to))
+        }
+    }
+
+    /// The destination of the move at a place when no square is shared.
+    fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
+        let (quiet, captures) = self.split(playable);
+        match place.checked_sub(size(quiet)) {
+            None => nth_by_file(quiet, place),
+            Some(place) => nth_by_file(captures, place),
+        }
+    }
+}
+
+/// The sort key of a move of a piece: the characters of its SAN behind the letter, five bits each
+/// from the top, and below them the move itself. A digit is its value, a file 16 to 23, `x` 24.
+fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
+    let mut text = 0;
+    let mut shift = 37;
+    let mut push = |character: u64| {
+        text |= character << shift;
+        shift -= 5;
+    };
+    if shared & to.bit() != 0 {
+        let rivals = playable.origins(role, to) & !from.bit();
+        if rivals != 0 {
+            let same_file = rivals & file_set(from.file()) != 0;
+            let same_rank = rivals & rank_set(from.rank()) != 0;
+            if !same_file || same_rank {
+                push(16 + u64::from(from.file()));
+            }
+            if same_file {
+                push(1 + u64::from(from.rank()));
+            }
+        }
+    }
+    if playable.position().board().occupied() & to.bit() != 0 {
+        push(24);
+    }
+    push(16 + u64::from(to.file()));
+    push(1 + u64::from(to.rank()));
+    text | (from.index() as u64) << 6 | to.index() as u64
+}
+
+fn move_of_key(key: u64) -> Move {
+    let square = |index: u64| Square::at(index as u8 & 7, index as u8 >> 3 & 7);
+    Move { from: square(key >> 6), to: square(key), promotion: None }
+}
+
+fn each_key(playable: &Playable, role: Role, shared: u64, mut visit: impl FnMut(u64)) {
+    for from in men(playable, role) {
+        for to in Square::each(playable.destinations(from, role)) {
+            visit(key(playable, role, from, to, shared));
+        }
+    }
+}
+
+fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
+    let shared = Reach::new(playable, role).shared;
+    let mut keys = Vec::with_capacity(32);
+    each_key(playable, role, shared, |key| keys.push(key));
+    keys.sort_unstable();
+    keys
+}
+
+/// The pawn moves as three sets. A set has one square for each move (or four promotions): on the
+/// file that the pawn leaves and the rank it goes to.
+struct PawnMoves {
+    pushes: u64,
+    /// Captures towards the a-file.
+    left: u64,
+    /// Captures towards the h-file.
+    right: u64,
+}
+
+impl PawnMoves {
+    fn new(playable: &Playable) -> PawnMoves {
+        let position = playable.position();
+        let pawns = position.board().pieces(position.turn(), Role::Pawn);
+        let mut moves = PawnMoves { pushes: 0, left: 0, right: 0 };
+        moves.add(playable, pawns & !playable.pinned(), !0);
+        for pawn in Square::each(pawns & playable.pinned()) {
+            moves.add(playable, pawn.bit(), crate::model::rules::line(playable.king(), pawn));
+        }
+        if let Some((capturers, target)) = playable.en_passant() {
+            for from in Square::each(capturers) {
+                let square = Square::at(from.file(), target.rank()).bit();
+                let side =
+                    if target.file() < from.file() { &mut moves.left } else { &mut moves.right };
+                *side |= square;
+            }
+        }
+        moves
+    }
+
+    fn add(&mut self, playable: &Playable, pawns: u64, line: u64) {
+        let position = playable.position();
+        let board = position.board();
+        let free = !board.occupied();
+        let targets = playable.targets() & line;
+        let prey = board.color(!position.turn()) & targets;
+        let (ahead, third_rank) = match position.turn() {
+            Color::White => (pawns << 8, rank_set(2)),
+            Color::Black => (pawns >> 8, rank_set(5)),
+        };
+        let one = ahead & free;
+        let two = match position.turn() {
+            Color::White => (one & third_rank) << 8,
+            Color::Black => (one & third_rank) >> 8,
+        };
+        self.pushes |= (one | two & free) & targets;
+        self.left |= ahead & (prey & !file_set(7)) << 1;
+        self.right |= ahead & (prey & !file_set(0)) >> 1;
+    }
+
+    /// In the order of the character that follows the file: a digit, `x` and a lower file, `x`
+    /// and a higher file.
+    fn groups(&self) -> [u64; 3] {
+        [self.pushes, self.left, self.right]
+    }
+
+    fn place(&self, playable: &Playable, mv: Move) -> Option<u16> {
+        let file = mv.from.file();
+        let group = match mv.to.file() as i8 - file as i8 {
+            0 => 0,
+            -1 => 1,
+            1 => 2,
+            _ => return None,
+        };
+        let groups = self.groups();
+        let square = Square::at(file, mv.to.rank());
+        if groups[group] & square.bit() == 0 || origin(playable, square, group) != mv.from {
+            return None;
+        }
+        let promotes = square.bit() & BACK_RANKS != 0;
+        let promotion = match mv.promotion {
+            Some(role) if promotes => PROMOTIONS.iter().position(|&other| other == role)? as u16,
+            None if !promotes => 0,
+            _ => return None,
+        };
+        let earlier_files: u16 =
+            groups.iter().map(|set| pawn_moves(set & before(Square::at(file, 0)))).sum();
+        let earlier_groups: u16 =
+            groups[..group].iter().map(|set| pawn_moves(set & file_set(file))).sum();
+        let lower = pawn_moves(groups[group] & file_set(file) & before(square));
+        Some(earlier_files + earlier_groups + lower + promotion)
+    }
+
+    fn at(&self, playable: &Playable, mut place: u16) -> Option<Move> {
+        for file in 0..8 {
+            for (group, set) in self.groups().into_iter().enumerate() {
+                let set = set & file_set(file);
+                if place >= pawn_moves(set) {
+                    place -= pawn_moves(set);
+                    continue;
+                }
+                for square in Square::each(set) {
+                    let moves = pawn_moves(square.bit());
+                    if place < moves {
+                        return Some(pawn_move(playable, square, group, place));
+                    }
+                    place -= moves;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The move of a set of [`PawnMoves`], and which of its promotions.
+fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Move {
+    let file = square.file();
+    let to_file = [file, file.wrapping_sub(1), file + 1][group];
+    let promotes = square.bit() & BACK_RANKS != 0;
+    Move {
+        from: origin(playable, square, group),
+        to: Square::at(to_file, square.rank()),
+        promotion: PROMOTIONS.get(usize::from(nth)).copied().filter(|_| promotes),
+    }
+}
+
+/// Where the pawn of a move of [`PawnMoves`] comes from.
+fn origin(playable: &Playable, square: Square, group: usize) -> Square {
+    let position = playable.position();
+    let back = |rank: u8| match position.turn() {
+        Color::White => rank.wrapping_sub(1),
+        Color::Black => rank + 1,
+    };
+    let one_back = Square::at(square.file(), back(square.rank()));
+    let pawns = position.board().pieces(position.turn(), Role::Pawn);
+    if group == 0 && pawns & one_back.bit() == 0 {
+        Square::at(square.file(), back(one_back.rank()))
+    } else {
+        one_back
+    }
+}
+
+/// The number of moves of a set of pawn moves: each on a back rank is four.
+const fn pawn_moves(set: u64) -> u16 {
+    size(set) + 3 * size(set & BACK_RANKS)
+}
+
+const fn size(set: u64) -> u16 {
+    set.count_ones() as u16
+}
+
+const fn file_set(file: u8) -> u64 {
+    0x0101_0101_0101_0101 << file
+}
+
+const fn rank_set(rank: u8) -> u64 {
+    0xff << (rank * 8)
+}
+
+/// The squares before one in the order a1, a2, … a8, b1, … h8.
+const fn before(square: Square) -> u64 {
+    let lower_files = 0x0101_0101_0101_0101 * ((1 << square.file()) - 1);
+    lower_files | file_set(square.file()) & ((1 << (square.rank() * 8)) - 1)
+}
+
+/// The square of a set at a place in that order.
+fn nth_by_file(set: u64, mut place: u16) -> Option<Square> {
+    for file in 0..8 {
+        let set = set & file_set(file);
+        if place < size(set) {
+            return Square::each(set).nth(place.into());
+        }
+        place -= size(set);
+    }
+    None
+}

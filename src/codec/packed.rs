@@ -1,0 +1,305 @@
+//! Packed boards (STO-05): the four fields of a position in 9 to 24 bytes; 41 where a board is
+//! stranger than that. The format is `formats/packed_board.md`.
+
+use std::fmt;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::error::{DecodeError, DecodeErrorKind};
+use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
+
+/// The longest packed board in bytes: the escape form.
+pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
+
+/// Bytes of the set of occupied squares.
+const OCCUPANCY: usize = 8;
+/// Bytes of the codes of all 64 squares in the escape form.
+const ESCAPE_CODES: usize = 32;
+/// The most men that the plain form holds.
+const PLAIN_MEN: u32 = 32;
+
+/// Plain form: a pawn that just made a double step over the en passant square.
+pub(crate) const DOUBLE_STEP: u8 = 12;
+/// A white rook with a castling right; a black one has the next code.
+pub(crate) const CASTLING_ROOK: u8 = 13;
+/// Plain form: each black king when Black is to move.
+pub(crate) const KING_TO_MOVE: u8 = 15;
+/// A black king otherwise.
+pub(crate) const BLACK_KING: u8 = 10;
+/// Escape form: a square without a man.
+const EMPTY: u8 = 12;
+
+/// The code of a man without any right, 0 to 11: `p P n N b B r R q Q k K`.
+pub(crate) const fn code(piece: Piece) -> u8 {
+    piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
+}
+
+/// One packed board: a value of fixed capacity that is equal to another exactly when the four
+/// fields are.
+///
+/// ```
+/// use epdb::{codec::packed, model::Position};
+/// let board = packed::pack(&Position::START);
+/// assert_eq!(board.as_bytes().len(), 24);
+/// assert_eq!(packed::unpack(board.as_bytes())?, (Position::START, 24));
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct PackedBoard {
+    /// The bytes, zero behind the end.
+    bytes: [u8; MAX_LEN],
+    len: u8,
+}
+
+impl PackedBoard {
+    /// The bytes of the format.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// The plain form; `codes` are the nibbles, zero behind the last man.
+    pub(crate) fn plain(occupied: u64, codes: [u8; PLAIN_MEN as usize / 2]) -> PackedBoard {
+        let mut bytes = [0; MAX_LEN];
+        LittleEndian::write_u64(&mut bytes, occupied);
+        bytes[OCCUPANCY..OCCUPANCY + codes.len()].copy_from_slice(&codes);
+        PackedBoard { bytes, len: plain_len(occupied) as u8 }
+    }
+}
+
+impl AsRef<[u8]> for PackedBoard {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl fmt::Debug for PackedBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PackedBoard(")?;
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+/// Packs the four fields of any position. The en passant square is packed as it stands there: the
+/// board that is hashed and compared is that of [`Position::identity`].
+pub fn pack(position: &Position) -> PackedBoard {
+    pack_plain(position).unwrap_or_else(|| pack_escape(position))
+}
+
+fn pack_plain(position: &Position) -> Option<PackedBoard> {
+    let board = position.board();
+    let occupied = board.occupied();
+    if occupied == 0 || occupied.count_ones() > PLAIN_MEN {
+        return None;
+    }
+    let mut codes = codes(position);
+    if position.turn() == Color::Black {
+        let kings = board.pieces(Color::Black, Role::King);
+        if kings == 0 {
+            return None;
+        }
+        Square::each(kings).for_each(|king| codes[king.index()] = KING_TO_MOVE);
+    }
+    if let Some(target) = position.en_passant() {
+        let pawn = double_stepped(target);
+        if board.pieces(!position.turn(), Role::Pawn) & pawn.bit() == 0 {
+            return None;
+        }
+        codes[pawn.index()] = DOUBLE_STEP;
+    }
+    let mut nibbles = [0; PLAIN_MEN as usize / 2];
+    for (nth, square) in Square::each(occupied).enumerate() {
+        nibbles[nth / 2] |= codes[square.index()] << (nth % 2 * 4);
+    }
+    Some(PackedBoard::plain(occupied, nibbles))
+}
+
+fn pack_escape(position: &Position) -> PackedBoard {
+    let mut bytes = [0; MAX_LEN];
+    let codes = codes(position);
+    let pairs = codes.chunks_exact(2).map(|pair| pair[0] | pair[1] << 4);
+    bytes[OCCUPANCY..].iter_mut().zip(pairs).for_each(|(byte, pair)| *byte = pair);
+    let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
+    bytes[MAX_LEN - 1] = en_passant << 1 | position.turn() as u8;
+    PackedBoard { bytes, len: MAX_LEN as u8 }
+}
+
+/// The code of each square as both forms have it: men, rooks with a right, empty squares.
+fn codes(position: &Position) -> [u8; 64] {
+    let mut codes = [EMPTY; 64];
+    for role in Role::ALL {
+        for color in Color::ALL {
+            let code = code(Piece { color, role });
+            for square in Square::each(position.board().pieces(color, role)) {
+                codes[square.index()] = code;
+            }
+        }
+    }
+    for (color, _, file) in position.castling().iter() {
+        let rook = Square::at(file, color.back_rank());
+        codes[rook.index()] = CASTLING_ROOK + color as u8;
+    }
+    codes
+}
+
+/// Where the pawn stands that stepped over an en passant square.
+fn double_stepped(target: Square) -> Square {
+    Square::at(target.file(), if target.rank() == 2 { 3 } else { 4 })
+}
+
+/// The length of the packed board at the start of these bytes, without a look at what it says.
+///
+/// # Errors
+/// [`DecodeErrorKind::Truncated`] when the bytes end before the board does.
+pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
+    let occupied = bytes.get(..OCCUPANCY).map(LittleEndian::read_u64).ok_or(truncated(bytes))?;
+    let len = match occupied {
+        0 => MAX_LEN,
+        _ => plain_len(occupied),
+    };
+    if bytes.len() < len { Err(truncated(bytes)) } else { Ok(len) }
+}
+
+const fn plain_len(occupied: u64) -> usize {
+    OCCUPANCY + (occupied.count_ones() as usize).div_ceil(2)
+}
+
+const fn truncated(bytes: &[u8]) -> DecodeError {
+    DecodeError::new(bytes.len(), DecodeErrorKind::Truncated("a packed board"))
+}
+
+/// Reads the packed board at the start of these bytes; with it comes its length. What is behind
+/// it is not looked at. That bytes are accepted does not mean that the position is legal, nor
+/// that its en passant square belongs to an identity board.
+///
+/// # Errors
+/// [`DecodeError`] for all bytes but those that [`pack`] writes.
+pub fn unpack(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
+    let len = len_of(bytes)?;
+    let occupied = LittleEndian::read_u64(bytes);
+    let position = match occupied {
+        0 => unpack_escape(&bytes[..len])?,
+        _ => unpack_plain(occupied, &bytes[..len])?,
+    };
+    Ok((position, len))
+}
+
+fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
+    let men = occupied.count_ones();
+    if men > PLAIN_MEN {
+        let limit = PLAIN_MEN.into();
+        let kind = DecodeErrorKind::LimitExceeded { what: "men", found: men.into(), limit };
+        return Err(DecodeError::new(0, kind));
+    }
+    let nibble = |nth: usize| bytes[OCCUPANCY + nth / 2] >> (nth % 2 * 4) & 15;
+    if men % 2 == 1 && nibble(men as usize) != 0 {
+        return Err(non_canonical(bytes.len() - 1, "the nibble behind the last man is 0"));
+    }
+    let turn = match (0..men as usize).any(|nth| nibble(nth) == KING_TO_MOVE) {
+        true => Color::Black,
+        false => Color::White,
+    };
+    let mut en_passant = None;
+    let mut men = Men::default();
+    for (nth, square) in Square::each(occupied).enumerate() {
+        let offset = OCCUPANCY + nth / 2;
+        let code = match nibble(nth) {
+            DOUBLE_STEP => {
+                let target = Square::at(square.file(), en_passant_rank(turn));
+                if en_passant.is_some() || double_stepped(target) != square {
+                    return Err(corrupt(offset, "pawn that just made a double step"));
+                }
+                en_passant = Some(target);
+                code(Piece { color: !turn, role: Role::Pawn })
+            }
+            KING_TO_MOVE => BLACK_KING,
+            BLACK_KING if turn == Color::Black => {
+                return Err(corrupt(offset, "code of a king of the side to move"));
+            }
+            code => code,
+        };
+        men.put(square, code);
+    }
+    men.position(turn, en_passant)
+}
+
+fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
+    let last = MAX_LEN - 1;
+    let mut men = Men::default();
+    for nth in 0..64u8 {
+        let offset = OCCUPANCY + usize::from(nth / 2);
+        match bytes[offset] >> (nth % 2 * 4) & 15 {
+            EMPTY => {}
+            KING_TO_MOVE => return Err(corrupt(offset, "code of the escape form")),
+            code => men.put(Square::at(nth % 8, nth / 8), code),
+        }
+    }
+    let turn = if bytes[last] & 1 == 0 { Color::White } else { Color::Black };
+    let en_passant = match bytes[last] >> 1 {
+        0 => None,
+        file @ 1..=8 => Some(Square::at(file - 1, en_passant_rank(turn))),
+        _ => return Err(corrupt(last, "en passant file")),
+    };
+    let position = men.position(turn, en_passant)?;
+    match pack_plain(&position) {
+        Some(_) => Err(non_canonical(0, "the plain form says this board")),
+        None => Ok(position),
+    }
+}
+
+/// What the codes of a board say, gathered square by square.
+#[derive(Default)]
+struct Men {
+    /// The squares of each code, 0 to 11 as in [`code`].
+    sets: [u64; 12],
+    castling_rooks: [u64; 2],
+}
+
+impl Men {
+    fn put(&mut self, square: Square, code: u8) {
+        let plain = match code.checked_sub(CASTLING_ROOK) {
+            None => code,
+            Some(color) => {
+                self.castling_rooks[usize::from(color & 1)] |= square.bit();
+                super::packed::code(Piece {
+                    color: Color::ALL[usize::from(color & 1)],
+                    role: Role::Rook,
+                })
+            }
+        };
+        self.sets[usize::from(plain)] |= square.bit();
+    }
+
+    fn position(&self, turn: Color, en_passant: Option<Square>) -> Result<Position, DecodeError> {
+        let mut board = Board::EMPTY;
+        for role in Role::ALL {
+            for color in Color::ALL {
+                let piece = Piece { color, role };
+                for square in Square::each(self.sets[usize::from(code(piece))]) {
+                    board.put(square, Some(piece));
+                }
+            }
+        }
+        let no_right = corrupt(OCCUPANCY, "rook that may castle");
+        let mut castling = Castling::NONE;
+        for color in Color::ALL {
+            for rook in Square::each(self.castling_rooks[color as usize]) {
+                let king = board.king(color).ok_or_else(|| no_right.clone())?;
+                let side = if rook.file() > king.file() { Side::King } else { Side::Queen };
+                if rook.rank() != color.back_rank() || castling.rook(color, side).is_some() {
+                    return Err(no_right);
+                }
+                castling.set(color, side, Some(rook.file()));
+            }
+        }
+        Position::new(board, turn, castling, en_passant).map_err(|_| no_right)
+    }
+}
+
+const fn corrupt(offset: usize, what: &'static str) -> DecodeError {
+    DecodeError::new(offset, DecodeErrorKind::Corrupt(what))
+}
+
+const fn non_canonical(offset: usize, what: &'static str) -> DecodeError {
+    DecodeError::new(offset, DecodeErrorKind::NonCanonical(what))
+}

@@ -1,0 +1,716 @@
+//! Binary EPD records: a marker, the packed identity board, and what the record says beyond it.
+//! The format is `formats/epd_record.md`.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::error::{DecodeError, DecodeErrorKind, EncodeError};
+use super::item::{Cursor, PutItems};
+use super::{ordinal, packed};
+use crate::model::rules::{Playable, en_passant_is_legal};
+use crate::model::{
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Position, Square,
+    StandardOpcode, en_passant_rank,
+};
+use crate::text::san;
+
+/// The longest record in bytes.
+pub const MAX_LEN: usize = 16 << 20;
+
+/// The three high bits of every marker.
+const MARKER: u8 = 0b1010_0000;
+const MARKER_MASK: u8 = 0b1110_0000;
+/// Bits 0 and 1: no counters, or two of one, two or four bytes.
+const COUNTERS: u8 = 0b0000_0011;
+/// An en passant square that is not part of the identity.
+const EN_PASSANT: u8 = 0b0000_0100;
+/// The castling field was in Shredder's letters.
+const SHREDDER: u8 = 0b0000_1000;
+/// Operations follow.
+const OPERATIONS: u8 = 0b0001_0000;
+
+/// Added to the number of a standard opcode: its operands are a general list.
+const GENERAL: u8 = 0x40;
+/// Added to the length of an opcode that is not in the table.
+const OTHER: u8 = 0x80;
+/// Behind the last operation.
+const NO_MORE_OPERATIONS: u8 = 0xff;
+
+/// Kinds of operands in a general list; the low four bits say the width of what follows.
+mod kind {
+    pub(super) const END: u8 = 0x00;
+    pub(super) const INTEGER: u8 = 0x00;
+    pub(super) const TOKEN: u8 = 0x10;
+    pub(super) const STRING: u8 = 0x20;
+    pub(super) const MOVES: u8 = 0x30;
+    pub(super) const WIDE_MOVE: u8 = 0x42;
+    pub(super) const NEGATIVE: u8 = 0x80;
+}
+
+/// Appends the encoding of a record.
+///
+/// # Errors
+/// [`EncodeError`] when the record holds a value that breaks the documentation of its type; no
+/// record that was read from text does. `out` is then as it was.
+pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    let result = encode_parts(record, out).and_then(|()| match out.len() - start {
+        len if len > MAX_LEN => Err(EncodeError::LimitExceeded {
+            what: "a record",
+            found: len as u64,
+            limit: MAX_LEN as u64,
+        }),
+        _ => Ok(()),
+    });
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let identity = record.position().identity();
+    let extra_en_passant = match identity.en_passant() {
+        None => record.position().en_passant(),
+        Some(_) => None,
+    };
+    let width = record.fen_counters().map_or(0, counter_width);
+    let flag = |condition: bool, flag: u8| if condition { flag } else { 0 };
+    out.push(
+        MARKER
+            | width
+            | flag(extra_en_passant.is_some(), EN_PASSANT)
+            | flag(record.dialect() == CastlingDialect::Shredder, SHREDDER)
+            | flag(!record.operations().is_empty(), OPERATIONS),
+    );
+    out.extend_from_slice(packed::pack(&identity).as_bytes());
+    out.extend(extra_en_passant.map(Square::file));
+    if let Some(Counters { halfmove_clock, fullmove_number }) = record.fen_counters() {
+        if fullmove_number == 0 {
+            return Err(EncodeError::FullmoveNumber);
+        }
+        for value in [halfmove_clock, fullmove_number] {
+            put_integer(out, 1 << (width - 1), value.into());
+        }
+    }
+    if let [_, ..] = record.operations() {
+        let root = Playable::new(record.position());
+        for operation in record.operations() {
+            Operations { root: root.as_ref(), out }.put(operation)?;
+        }
+        out.push(NO_MORE_OPERATIONS);
+    }
+    Ok(())
+}
+
+/// The marker's bits for counters: 1, 2 or 3 for the shortest of int-1, int-2, int-4.
+fn counter_width(counters: Counters) -> u8 {
+    match counters.halfmove_clock.max(counters.fullmove_number) {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 3,
+    }
+}
+
+/// Appends the low `width` bytes of a value.
+fn put_integer(out: &mut Vec<u8>, width: u8, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes()[..usize::from(width).min(8)]);
+}
+
+/// Writes operations.
+struct Operations<'a> {
+    root: Option<&'a Playable>,
+    out: &'a mut Vec<u8>,
+}
+
+impl Operations<'_> {
+    fn put(&mut self, operation: &Operation) -> Result<(), EncodeError> {
+        let Operation { opcode, operands } = operation;
+        let standard = opcode.standard();
+        let ordinals = self.ordinals(*opcode, standard, operands)?;
+        match standard {
+            Some(entry) if has_short_form(entry.operands, operands, &ordinals) => {
+                self.out.push(entry.index());
+                return self.put_short(*opcode, operands, &ordinals);
+            }
+            Some(entry) => self.out.push(GENERAL + entry.index()),
+            None => {
+                self.out.push(OTHER + opcode.as_bytes().len() as u8);
+                self.out.extend_from_slice(opcode.as_bytes());
+            }
+        }
+        self.put_general(*opcode, operands, &ordinals)
+    }
+
+    /// The ordinals of all operands that are moves, in order.
+    fn ordinals(
+        &self,
+        opcode: Opcode,
+        standard: Option<&StandardOpcode>,
+        operands: &[Operand],
+    ) -> Result<Vec<u16>, EncodeError> {
+        let mut moves = Moves::new(self.root, standard);
+        let mut ordinals = Vec::new();
+        for operand in operands {
+            if let Operand::Move { mv, san } = operand {
+                let known = moves.now.as_ref().and_then(|now| {
+                    let ordinal = ordinal::ordinal(now, *mv)?;
+                    (san::write(now, *mv) == *san).then_some(ordinal)
+                });
+                let ordinal = known.ok_or(EncodeError::Move { opcode, san: *san })?;
+                ordinals.push(ordinal);
+                moves.play(*mv);
+            }
+        }
+        Ok(ordinals)
+    }
+
+    fn put_short(
+        &mut self,
+        opcode: Opcode,
+        operands: &[Operand],
+        ordinals: &[u16],
+    ) -> Result<(), EncodeError> {
+        match (opcode.standard().map(|entry| entry.operands), operands) {
+            (Some(Operands::Integer(..)), [Operand::Integer(value)]) => {
+                self.put_tagged_integer(opcode, *value)
+            }
+            (Some(Operands::Str { .. }), [Operand::Str(bytes)]) => {
+                check_text(opcode, is_string(bytes))?;
+                self.out.put_sized_1(bytes)
+            }
+            (Some(Operands::Move), _) => {
+                self.out.extend(ordinals.iter().map(|&ordinal| ordinal as u8));
+                Ok(())
+            }
+            (Some(Operands::MoveSet | Operands::MoveLine), _) => {
+                let ordinals: Vec<u8> = ordinals.iter().map(|&ordinal| ordinal as u8).collect();
+                self.out.put_sized_1(&ordinals)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn put_general(
+        &mut self,
+        opcode: Opcode,
+        operands: &[Operand],
+        ordinals: &[u16],
+    ) -> Result<(), EncodeError> {
+        let mut ordinals = ordinals.iter().copied();
+        let mut run = Vec::new();
+        for operand in operands {
+            if let Operand::Move { .. } = operand {
+                let ordinal = ordinals.next().unwrap_or_default();
+                if let Ok(narrow) = u8::try_from(ordinal) {
+                    run.push(narrow);
+                    continue;
+                }
+                self.put_run(&mut run)?;
+                self.out.push(kind::WIDE_MOVE);
+                self.out.put_int_2(ordinal);
+                continue;
+            }
+            self.put_run(&mut run)?;
+            match operand {
+                Operand::Integer(value) => self.put_tagged_integer(opcode, *value)?,
+                Operand::Str(bytes) => {
+                    check_text(opcode, is_string(bytes))?;
+                    self.put_bytes(kind::STRING, bytes)?;
+                }
+                Operand::Token(bytes) => {
+                    check_text(opcode, is_token(bytes))?;
+                    self.put_bytes(kind::TOKEN, bytes)?;
+                }
+                Operand::Move { .. } => {}
+            }
+        }
+        self.put_run(&mut run)?;
+        self.out.push(kind::END);
+        Ok(())
+    }
+
+    /// Writes a run of moves, if there is one, in pieces of at most 65,535.
+    fn put_run(&mut self, run: &mut Vec<u8>) -> Result<(), EncodeError> {
+        for piece in run.chunks(u16::MAX.into()) {
+            self.put_bytes(kind::MOVES, piece)?;
+        }
+        run.clear();
+        Ok(())
+    }
+
+    fn put_bytes(&mut self, kind: u8, bytes: &[u8]) -> Result<(), EncodeError> {
+        match bytes.len() {
+            0..=0xff => {
+                self.out.push(kind | 1);
+                self.out.put_sized_1(bytes)
+            }
+            0x100..=0xffff => {
+                self.out.push(kind | 2);
+                self.out.put_sized_2(bytes)
+            }
+            _ => {
+                self.out.push(kind | 4);
+                self.out.put_sized_4(bytes)
+            }
+        }
+    }
+
+    fn put_tagged_integer(&mut self, opcode: Opcode, value: i128) -> Result<(), EncodeError> {
+        let (tag, bits) = match (u64::try_from(value), i64::try_from(value)) {
+            (Ok(value), _) => (kind::INTEGER, value),
+            (_, Ok(value)) => (kind::NEGATIVE, value as u64),
+            _ => return Err(EncodeError::Integer { opcode, value }),
+        };
+        let width = integer_width(value);
+        self.out.push(tag | width);
+        put_integer(self.out, width, bits);
+        Ok(())
+    }
+}
+
+/// The bytes of the shortest integer that holds a value: unsigned when it is not negative, two's
+/// complement when it is.
+fn integer_width(value: i128) -> u8 {
+    match value {
+        -0x80..=0xff => 1,
+        -0x8000..=0xffff => 2,
+        -0x8000_0000..=0xffff_ffff => 4,
+        _ => 8,
+    }
+}
+
+/// Whether operands are what the short form of a standard opcode says. `ordinals` are those of
+/// the moves among them.
+fn has_short_form(form: Operands, operands: &[Operand], ordinals: &[u16]) -> bool {
+    let all_narrow = ordinals.len() == operands.len() && ordinals.iter().all(|&o| o <= 0xff);
+    match (form, operands) {
+        (Operands::None, []) | (Operands::Integer(..), [Operand::Integer(_)]) => true,
+        (Operands::Str { .. }, [Operand::Str(bytes)]) => bytes.len() <= 0xff,
+        (Operands::Move, [_]) => all_narrow,
+        (Operands::MoveSet | Operands::MoveLine, _) => all_narrow && operands.len() <= 0xff,
+        _ => false,
+    }
+}
+
+/// Whether quotes around these bytes make an EPD string: no quote, no control byte.
+fn is_string(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte >= b' ' && byte != 0x7f && byte != b'"')
+}
+
+/// Whether these bytes can stand as an operand without quotes.
+fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && is_string(bytes) && !bytes.iter().any(|byte| b" ;".contains(byte))
+}
+
+fn check_text(opcode: Opcode, holds: bool) -> Result<(), EncodeError> {
+    if holds { Ok(()) } else { Err(EncodeError::Text { opcode }) }
+}
+
+/// The position in which the next move operand of an operation counts its ordinal: that of the
+/// record, and in lines the one after the moves so far.
+struct Moves {
+    now: Option<Playable>,
+    is_line: bool,
+}
+
+impl Moves {
+    fn new(root: Option<&Playable>, standard: Option<&StandardOpcode>) -> Moves {
+        let is_line = standard.is_some_and(|entry| entry.operands == Operands::MoveLine);
+        Moves { now: root.copied(), is_line }
+    }
+
+    fn play(&mut self, mv: crate::model::rules::Move) {
+        if self.is_line {
+            self.now = self.now.map(|now| now.after(mv));
+        }
+    }
+
+    fn operand(&mut self, ordinal: u16) -> Result<Operand, DecodeErrorKind> {
+        let Some(now) = &self.now else {
+            return Err(DecodeErrorKind::Ordinal { ordinal, legal: 0 });
+        };
+        let Some(mv) = ordinal::move_at(now, ordinal) else {
+            return Err(DecodeErrorKind::Ordinal { ordinal, legal: ordinal::count(now) });
+        };
+        let operand = Operand::Move { mv, san: san::write(now, mv) };
+        self.play(mv);
+        Ok(operand)
+    }
+}
+
+/// The packed identity board of the record at the start of these bytes, without a look at
+/// anything else: what lookups compare.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes do not begin with a marker and the length of a packed board.
+pub fn board_of(bytes: &[u8]) -> Result<&[u8], DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    marker(&mut cursor)?;
+    packed_board(&mut cursor)
+}
+
+fn marker(cursor: &mut Cursor) -> Result<u8, DecodeError> {
+    let error = cursor.error(DecodeErrorKind::Corrupt("marker of a record"));
+    match cursor.int_1()? {
+        marker if marker & MARKER_MASK == MARKER => Ok(marker),
+        _ => Err(error),
+    }
+}
+
+fn packed_board<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
+    let base = cursor.offset() as u64;
+    let len = packed::len_of(cursor.rest()).map_err(|error| error.after(base))?;
+    cursor.take(len, "a packed board")
+}
+
+/// The length of the record at the start of these bytes. Only lengths are looked at: that a
+/// record has a length does not mean that it can be decoded.
+///
+/// # Errors
+/// [`DecodeError`] where the bytes end too early or a tag is unknown.
+pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    let marker = marker(&mut cursor)?;
+    packed_board(&mut cursor)?;
+    if marker & EN_PASSANT != 0 {
+        cursor.int_1()?;
+    }
+    if let Some(width) = (marker & COUNTERS).checked_sub(1) {
+        cursor.take(2 << width, "counters")?;
+    }
+    if marker & OPERATIONS != 0 {
+        while let Some(form) = next_operation(&mut cursor)? {
+            skip_operands(&mut cursor, form)?;
+        }
+    }
+    Ok(cursor.offset())
+}
+
+/// How the operands of an operation are written.
+enum Form {
+    Short(&'static StandardOpcode),
+    General(&'static StandardOpcode),
+    Other(Opcode),
+}
+
+impl Form {
+    fn opcode(&self) -> Opcode {
+        match self {
+            Form::Short(entry) | Form::General(entry) => entry.opcode,
+            Form::Other(opcode) => *opcode,
+        }
+    }
+
+    fn standard(&self) -> Option<&'static StandardOpcode> {
+        match self {
+            Form::Short(entry) | Form::General(entry) => Some(entry),
+            Form::Other(_) => None,
+        }
+    }
+}
+
+fn next_operation(cursor: &mut Cursor) -> Result<Option<Form>, DecodeError> {
+    let start = cursor.clone();
+    let no_tag = start.error(DecodeErrorKind::Corrupt("tag of an operation"));
+    let tag = cursor.int_1()?;
+    let form = match tag {
+        NO_MORE_OPERATIONS => return Ok(None),
+        0..GENERAL => Form::Short(StandardOpcode::at(tag).ok_or(no_tag)?),
+        GENERAL..OTHER => Form::General(StandardOpcode::at(tag - GENERAL).ok_or(no_tag)?),
+        _ => {
+            let len = usize::from(tag - OTHER);
+            if len > Opcode::MAX_LEN {
+                return Err(no_tag);
+            }
+            let name = cursor.take(len, "an opcode")?;
+            let no_opcode = start.error(DecodeErrorKind::Corrupt("opcode"));
+            let opcode = Opcode::new(name).ok_or(no_opcode)?;
+            if opcode.standard().is_some() {
+                return Err(start.error(DecodeErrorKind::NonCanonical("the opcode is standard")));
+            }
+            Form::Other(opcode)
+        }
+    };
+    Ok(Some(form))
+}
+
+fn skip_operands(cursor: &mut Cursor, form: Form) -> Result<(), DecodeError> {
+    match form {
+        Form::Short(entry) => match entry.operands {
+            Operands::Integer(..) => tagged_integer(cursor).map(drop),
+            Operands::Str { .. } => cursor.string_1().map(drop),
+            Operands::Move => cursor.int_1().map(drop),
+            Operands::MoveSet | Operands::MoveLine => cursor.mvseq_1().map(drop),
+            _ => Ok(()),
+        },
+        _ => {
+            while next_item(cursor)?.is_some() {}
+            Ok(())
+        }
+    }
+}
+
+/// One item of a general list.
+enum Item<'a> {
+    Integer(i128),
+    Token(&'a [u8]),
+    Str(&'a [u8]),
+    Moves(&'a [u8]),
+    WideMove(u16),
+}
+
+fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>, DecodeError> {
+    let start = cursor.clone();
+    let kind = cursor.int_1()?;
+    let item = match (kind & 0xf0, kind & 0x0f) {
+        (kind::END, 0) => return Ok(None),
+        (kind::INTEGER | kind::NEGATIVE, _) => {
+            *cursor = start;
+            Item::Integer(tagged_integer(cursor)?)
+        }
+        (kind::TOKEN, width) => Item::Token(sized(cursor, &start, width)?),
+        (kind::STRING, width) => Item::Str(sized(cursor, &start, width)?),
+        (kind::MOVES, width @ 1..=2) => Item::Moves(sized(cursor, &start, width)?),
+        _ if kind == kind::WIDE_MOVE => Item::WideMove(cursor.int_2()?),
+        _ => return Err(start.error(DecodeErrorKind::Corrupt("kind of an operand"))),
+    };
+    Ok(Some(item))
+}
+
+/// Bytes with a length of this width in front, which must be the shortest that holds it.
+fn sized<'a>(cursor: &mut Cursor<'a>, start: &Cursor, width: u8) -> Result<&'a [u8], DecodeError> {
+    let (bytes, shortest) = match width {
+        1 => (cursor.string_1()?, 0),
+        2 => (cursor.string_2()?, 0x100),
+        4 => (cursor.string_4()?, 0x1_0000),
+        _ => return Err(start.error(DecodeErrorKind::Corrupt("kind of an operand"))),
+    };
+    if bytes.len() < shortest {
+        return Err(start.error(DecodeErrorKind::NonCanonical("the shortest length is taken")));
+    }
+    Ok(bytes)
+}
+
+fn tagged_integer(cursor: &mut Cursor) -> Result<i128, DecodeError> {
+    let start = cursor.clone();
+    let kind = cursor.int_1()?;
+    let width = kind & 0x0f;
+    let sign = kind & 0xf0;
+    if ![1, 2, 4, 8].contains(&width) || ![kind::INTEGER, kind::NEGATIVE].contains(&sign) {
+        return Err(start.error(DecodeErrorKind::Corrupt("kind of an integer")));
+    }
+    let bytes = cursor.take(width.into(), "an integer")?;
+    let value = match sign {
+        kind::NEGATIVE => LittleEndian::read_int(bytes, width.into()).into(),
+        _ => LittleEndian::read_uint(bytes, width.into()).into(),
+    };
+    if integer_width(value) != width || (value < 0) != (sign == kind::NEGATIVE) {
+        return Err(start.error(DecodeErrorKind::NonCanonical("the shortest integer is taken")));
+    }
+    Ok(value)
+}
+
+/// Reads the record at the start of these bytes; with it comes its length. What is behind it is
+/// not looked at. Memory is at most about a hundred times the length of the record.
+///
+/// # Errors
+/// [`DecodeError`] for all bytes but those that [`encode`] writes.
+pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
+    let bytes = bytes.get(..MAX_LEN).unwrap_or(bytes);
+    let mut cursor = Cursor::new(bytes);
+    let marker = marker(&mut cursor)?;
+    let position = position(&mut cursor, marker)?;
+    let mut record = EpdRecord::new(position);
+    if marker & SHREDDER != 0 {
+        if position.castling().is_empty() {
+            let kind = DecodeErrorKind::NonCanonical("a dialect without a castling right");
+            return Err(DecodeError::new(0, kind));
+        }
+        record.set_dialect(CastlingDialect::Shredder);
+    }
+    if marker & COUNTERS != 0 {
+        let counters = counters(&mut cursor, marker & COUNTERS)?;
+        if marker & OPERATIONS != 0 {
+            let kind = DecodeErrorKind::NonCanonical("counters beside operations are operations");
+            return Err(DecodeError::new(0, kind));
+        }
+        record.set_fen_counters(Some(counters));
+    }
+    if marker & OPERATIONS != 0 {
+        operations(&mut cursor, &mut record)?;
+    }
+    Ok((record, cursor.offset()))
+}
+
+fn position(cursor: &mut Cursor, marker: u8) -> Result<Position, DecodeError> {
+    let start = cursor.clone();
+    let board = packed_board(cursor)?;
+    let base = start.offset() as u64;
+    let (identity, _) = packed::unpack(board).map_err(|error| error.after(base))?;
+    if identity.en_passant().is_some() && !en_passant_is_legal(&identity) {
+        let kind = DecodeErrorKind::NonCanonical("no en passant capture is legal on this board");
+        return Err(start.error(kind));
+    }
+    if marker & EN_PASSANT == 0 {
+        return Ok(identity);
+    }
+    let start = cursor.clone();
+    let file = cursor.int_1()?;
+    let no_file = start.error(DecodeErrorKind::Corrupt("file of an en passant square"));
+    if file > 7 || identity.en_passant().is_some() {
+        return Err(no_file);
+    }
+    let target = Square::at(file, en_passant_rank(identity.turn()));
+    let position = identity.with_en_passant(Some(target)).map_err(|_| no_file)?;
+    if en_passant_is_legal(&position) {
+        let kind = DecodeErrorKind::NonCanonical("the en passant square belongs to the board");
+        return Err(start.error(kind));
+    }
+    Ok(position)
+}
+
+fn counters(cursor: &mut Cursor, bits: u8) -> Result<Counters, DecodeError> {
+    let start = cursor.clone();
+    let width = 1 << (bits - 1);
+    let mut next = || -> Result<u32, DecodeError> {
+        Ok(LittleEndian::read_uint(cursor.take(width, "counters")?, width) as u32)
+    };
+    let counters = Counters { halfmove_clock: next()?, fullmove_number: next()? };
+    if counters.fullmove_number == 0 {
+        return Err(start.error(DecodeErrorKind::Corrupt("fullmove number")));
+    }
+    if counter_width(counters) != bits {
+        return Err(start.error(DecodeErrorKind::NonCanonical("the shortest counters are taken")));
+    }
+    Ok(counters)
+}
+
+fn operations(cursor: &mut Cursor, record: &mut EpdRecord) -> Result<(), DecodeError> {
+    let root = Playable::new(record.position());
+    let start = cursor.clone();
+    loop {
+        let place = cursor.clone();
+        let Some(form) = next_operation(cursor)? else { break };
+        let opcode = form.opcode();
+        if record.operations().last().is_some_and(|last| last.opcode >= opcode) {
+            let kind = DecodeErrorKind::NonCanonical("operations ascend by opcode");
+            return Err(place.error(kind));
+        }
+        let operands = operands(cursor, &form, root.as_ref())?;
+        record.set(Operation { opcode, operands });
+    }
+    match record.operations() {
+        [] => Err(start.error(DecodeErrorKind::NonCanonical("at least one operation"))),
+        _ => Ok(()),
+    }
+}
+
+fn operands(
+    cursor: &mut Cursor,
+    form: &Form,
+    root: Option<&Playable>,
+) -> Result<Vec<Operand>, DecodeError> {
+    let mut moves = Moves::new(root, form.standard());
+    match form {
+        Form::Short(entry) => short_operands(cursor, entry.operands, &mut moves),
+        Form::General(entry) => general_operands(cursor, Some(entry), &mut moves),
+        Form::Other(_) => general_operands(cursor, None, &mut moves),
+    }
+}
+
+fn short_operands(
+    cursor: &mut Cursor,
+    form: Operands,
+    moves: &mut Moves,
+) -> Result<Vec<Operand>, DecodeError> {
+    let start = cursor.clone();
+    let ordinals = match form {
+        Operands::None => return Ok(Vec::new()),
+        Operands::Integer(..) => return Ok(vec![Operand::Integer(tagged_integer(cursor)?)]),
+        Operands::Str { .. } => return Ok(vec![string(cursor.string_1()?, &start)?]),
+        Operands::Move => cursor.take(1, "a move ordinal")?,
+        Operands::MoveSet => cursor.mvset_1()?,
+        Operands::MoveLine => cursor.mvseq_1()?,
+        _ => {
+            let kind = DecodeErrorKind::NonCanonical("this opcode has no short form");
+            return Err(start.error(kind));
+        }
+    };
+    let mut operands = Vec::with_capacity(ordinals.len());
+    push_moves(&mut operands, ordinals, moves, cursor.offset() - ordinals.len())?;
+    Ok(operands)
+}
+
+fn general_operands(
+    cursor: &mut Cursor,
+    standard: Option<&StandardOpcode>,
+    moves: &mut Moves,
+) -> Result<Vec<Operand>, DecodeError> {
+    let list = cursor.clone();
+    let mut operands = Vec::new();
+    let mut ordinals: Vec<u16> = Vec::new();
+    let mut run_goes_on = false;
+    loop {
+        let start = cursor.clone();
+        let Some(item) = next_item(cursor)? else { break };
+        let mut run_is_full = false;
+        match item {
+            Item::Integer(value) => operands.push(Operand::Integer(value)),
+            Item::Str(bytes) => operands.push(string(bytes, &start)?),
+            Item::Token(bytes) if is_token(bytes) => operands.push(Operand::token(bytes)),
+            Item::Token(_) => {
+                return Err(start.error(DecodeErrorKind::Corrupt("unquoted operand")));
+            }
+            Item::Moves(run) => {
+                if run.is_empty() || run_goes_on {
+                    let kind = DecodeErrorKind::NonCanonical("moves in a row are one run");
+                    return Err(start.error(kind));
+                }
+                push_moves(&mut operands, run, moves, cursor.offset() - run.len())?;
+                ordinals.extend(run.iter().map(|&ordinal| u16::from(ordinal)));
+                run_is_full = run.len() == usize::from(u16::MAX);
+            }
+            Item::WideMove(ordinal) => {
+                if ordinal <= 0xff {
+                    let kind = DecodeErrorKind::NonCanonical("a wide move has ordinal 256 or more");
+                    return Err(start.error(kind));
+                }
+                operands.push(moves.operand(ordinal).map_err(|kind| start.error(kind))?);
+                ordinals.push(ordinal);
+            }
+        }
+        run_goes_on = matches!(item, Item::Moves(_)) && !run_is_full;
+    }
+    if let Some(entry) = standard {
+        if has_short_form(entry.operands, &operands, &ordinals) {
+            let kind = DecodeErrorKind::NonCanonical("the short form says these operands");
+            return Err(list.error(kind));
+        }
+        let ascend = || operands.windows(2).all(|pair| pair[0].text() < pair[1].text());
+        if entry.operands == Operands::MoveSet && !ascend() {
+            return Err(list.error(DecodeErrorKind::NonCanonical("the operands of a set ascend")));
+        }
+    }
+    Ok(operands)
+}
+
+fn push_moves(
+    operands: &mut Vec<Operand>,
+    ordinals: &[u8],
+    moves: &mut Moves,
+    offset: usize,
+) -> Result<(), DecodeError> {
+    for (place, &ordinal) in ordinals.iter().enumerate() {
+        let operand = moves.operand(ordinal.into());
+        operands.push(operand.map_err(|kind| DecodeError::new(offset + place, kind))?);
+    }
+    Ok(())
+}
+
+fn string(bytes: &[u8], start: &Cursor) -> Result<Operand, DecodeError> {
+    if is_string(bytes) {
+        Ok(Operand::string(bytes))
+    } else {
+        Err(start.error(DecodeErrorKind::Corrupt("string of EPD")))
+    }
+}

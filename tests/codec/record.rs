@@ -1,0 +1,360 @@
+//! The binary EPD record: round trips, one encoding a record, what is refused.
+
+use epdb::codec::error::EncodeError;
+use epdb::codec::record::{board_of, decode, encode, len_of};
+use epdb::codec::{ordinal, packed};
+use epdb::model::rules::Playable;
+use epdb::model::{
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Position, STANDARD,
+};
+use epdb::text::san;
+use proptest::prelude::*;
+
+use crate::boards::{anything, fen, playouts};
+
+fn encoded(record: &EpdRecord) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(record, &mut bytes).expect("a record that text can say");
+    bytes
+}
+
+fn assert_round_trip(record: &EpdRecord) {
+    let bytes = encoded(record);
+    assert_eq!(decode(&bytes), Ok((record.clone(), bytes.len())));
+    assert_eq!(len_of(&bytes), Ok(bytes.len()));
+    let identity = packed::pack(&record.position().identity());
+    assert_eq!(board_of(&bytes), Ok(identity.as_bytes()));
+    for short in 0..bytes.len() {
+        assert!(decode(&bytes[..short]).is_err());
+        assert!(len_of(&bytes[..short]).is_err());
+    }
+}
+
+/// Bytes that are accepted are those that the encoder writes.
+fn assert_refused_or_canonical(bytes: &[u8]) {
+    let walked = len_of(bytes);
+    if let Ok((record, len)) = decode(bytes) {
+        assert_eq!(encoded(&record), &bytes[..len]);
+        assert_eq!(walked, Ok(len));
+    }
+}
+
+fn operation(name: &str, operands: Vec<Operand>) -> Operation {
+    Operation { opcode: Opcode::new(name.as_bytes()).expect(name), operands }
+}
+
+/// A move operand by ordinal, where there is one.
+fn move_operand(playable: &Playable, nth: u16) -> Option<Operand> {
+    let mv = ordinal::move_at(playable, nth.checked_rem(ordinal::count(playable))?)?;
+    Some(Operand::Move { mv, san: san::write(playable, mv) })
+}
+
+#[test]
+fn a_book_record_is_25_bytes_or_27() {
+    let mut record = EpdRecord::new(Position::START);
+    assert_eq!(encoded(&record).len(), 25);
+    record.set_fen_counters(Some(Counters { halfmove_clock: 0, fullmove_number: 1 }));
+    assert_eq!(encoded(&record).len(), 27);
+    assert_round_trip(&record);
+    for (value, len) in [(255, 27), (256, 29), (65_535, 29), (65_536, 33), (u32::MAX, 33)] {
+        record.set_fen_counters(Some(Counters { halfmove_clock: value, fullmove_number: 1 }));
+        assert_eq!(encoded(&record).len(), len);
+        assert_round_trip(&record);
+    }
+}
+
+#[test]
+fn en_passant_and_dialect_come_back_as_given() {
+    for text in [
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3",
+        "8/8/8/KPp4r/8/8/8/4k3 w - c6",
+        "8/8/8/KPp5/8/8/8/4k3 w - c6",
+        "4k3/8/8/3P4/8/8/8/4K3 w - e6",
+    ] {
+        let mut record = EpdRecord::new(fen(text));
+        assert_round_trip(&record);
+        record.set_dialect(CastlingDialect::Shredder);
+        assert_round_trip(&record);
+    }
+}
+
+#[test]
+fn integers_of_every_width() {
+    for value in [
+        0,
+        1,
+        255,
+        256,
+        65_535,
+        65_536,
+        4_294_967_295,
+        4_294_967_296,
+        i128::from(u64::MAX),
+        -1,
+        -128,
+        -129,
+        -32_768,
+        -32_769,
+        -2_147_483_648,
+        -2_147_483_649,
+        i128::from(i64::MIN),
+    ] {
+        let mut record = EpdRecord::new(Position::START);
+        record.set(operation("ce", vec![Operand::Integer(value)]));
+        record.set(operation("noop", vec![Operand::Integer(value), Operand::Integer(value)]));
+        assert_round_trip(&record);
+    }
+}
+
+#[test]
+fn strings_and_lines_of_every_length() {
+    for len in [0, 1, 255, 256, 65_535, 65_536] {
+        let mut record = EpdRecord::new(Position::START);
+        record.set(operation("id", vec![Operand::string(vec![b'x'; len])]));
+        record.set(operation("Private", vec![Operand::token(vec![b'y'; len.max(1)])]));
+        let bytes = encoded(&record);
+        assert_eq!(decode(&bytes), Ok((record, bytes.len())));
+    }
+    for len in [0, 1, 255, 256, 65_535, 65_536, 131_070, 131_071] {
+        let mut playable = Playable::new(&Position::START).expect("playable");
+        let line: Vec<Operand> = (0..len)
+            .map(|ply| {
+                // Ng1-f3, Ng8-f6 and back, for ever.
+                let wanted = [b"Nf3", b"Nf6", b"Ng1", b"Ng8"][ply % 4];
+                let moves = playable.legal_moves();
+                let mv = moves
+                    .into_iter()
+                    .find(|&mv| san::without_marks(&playable, mv).as_bytes() == wanted);
+                let mv = mv.expect("a knight move");
+                let san = san::write(&playable, mv);
+                playable = playable.after(mv);
+                Operand::Move { mv, san }
+            })
+            .collect();
+        let mut record = EpdRecord::new(Position::START);
+        record.set(operation("pv", line));
+        let bytes = encoded(&record);
+        assert_eq!(
+            bytes.len(),
+            25 + 2
+                + match len {
+                    0..=255 => 1 + len,
+                    // Kind and length in front of each run, 0 behind the list.
+                    _ =>
+                        1 + len + len.div_ceil(65_535) * 3
+                            - usize::from(len == 65_536 || len == 131_071),
+                }
+        );
+        assert_eq!(decode(&bytes), Ok((record, bytes.len())));
+    }
+}
+
+#[test]
+fn ordinals_over_255_are_wide() {
+    let text = "QQQQQQBk/Q6B/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - -";
+    let playable = Playable::new(&fen(text)).expect("playable");
+    let nth = |n| move_operand(&playable, n).expect("a move");
+    let mut record = EpdRecord::new(fen(text));
+    record.set(operation("sm", vec![nth(256)]));
+    record.set(operation("pm", vec![nth(255)]));
+    record.set(operation("bm", (0..=264).map(nth).collect()));
+    record.set(operation("am", vec![nth(254), nth(256), nth(255), nth(264)]));
+    record.set(operation("pv", vec![nth(260)]));
+    assert_round_trip(&record);
+}
+
+#[test]
+fn what_text_cannot_say_is_not_encoded() {
+    let mut bytes = vec![1, 2, 3];
+    let refused = |operand: Operand, bytes: &mut Vec<u8>| {
+        let mut record = EpdRecord::new(Position::START);
+        record.set(operation("id", vec![operand]));
+        let error = encode(&record, bytes).expect_err("refused");
+        assert_eq!(bytes, &[1, 2, 3]);
+        error
+    };
+    for operand in [
+        Operand::string(*b"a\"b"),
+        Operand::string(*b"a\nb"),
+        Operand::token(*b""),
+        Operand::token(*b"a b"),
+        Operand::token(*b"a;"),
+    ] {
+        assert!(matches!(refused(operand, &mut bytes), EncodeError::Text { .. }));
+    }
+    let too_large = Operand::Integer(i128::from(u64::MAX) + 1);
+    assert!(matches!(refused(too_large, &mut bytes), EncodeError::Integer { .. }));
+    let playable = Playable::new(&Position::START).expect("playable");
+    let Some(Operand::Move { mv, .. }) = move_operand(&playable, 13) else { panic!("e4") };
+    let wrong_text = Operand::Move { mv, san: san::write(&playable, playable.legal_moves()[3]) };
+    assert!(matches!(refused(wrong_text, &mut bytes), EncodeError::Move { .. }));
+    let mut record = EpdRecord::new(Position::START);
+    record.set_fen_counters(Some(Counters { halfmove_clock: 0, fullmove_number: 0 }));
+    assert_eq!(encode(&record, &mut bytes), Err(EncodeError::FullmoveNumber));
+}
+
+#[derive(Clone, Debug)]
+enum Draft {
+    Integer(i128),
+    Str(Vec<u8>),
+    Token(Vec<u8>),
+    Moves(Vec<u16>),
+}
+
+fn drafts() -> impl Strategy<Value = Vec<Draft>> {
+    let byte = prop_oneof![b' '..=b'!', b'#'..=b'~', 0x80u8..];
+    let token_byte = prop_oneof![Just(b'!'), b'#'..=b':', b'<'..=b'~', 0x80u8..];
+    let integer = prop_oneof![
+        (-300i64..300).prop_map(i128::from),
+        any::<i64>().prop_map(i128::from),
+        any::<u64>().prop_map(i128::from),
+        (any::<u64>(), 0..64).prop_map(|(value, shift)| i128::from(value >> shift)),
+        (any::<i64>(), 0..63).prop_map(|(value, shift)| i128::from(value >> shift)),
+    ];
+    let draft = prop_oneof![
+        2 => integer.prop_map(Draft::Integer),
+        3 => prop::collection::vec(byte, 0..12).prop_map(Draft::Str),
+        1 => Just(Draft::Str(vec![b'-'; 300])),
+        3 => prop::collection::vec(token_byte, 1..12).prop_map(Draft::Token),
+        6 => prop::collection::vec(any::<u16>(), 1..6).prop_map(Draft::Moves),
+    ];
+    prop::collection::vec(draft, 0..4)
+}
+
+fn opcodes() -> impl Strategy<Value = Opcode> {
+    prop_oneof![
+        3 => (0..STANDARD.len()).prop_map(|place| STANDARD[place].opcode),
+        2 => prop::sample::select(vec!["am", "bm", "pv", "sv", "pm", "sm", "ce", "id", "noop"])
+            .prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
+        2 => "[A-Za-z][A-Za-z0-9_]{0,14}".prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
+    ]
+}
+
+fn operands(opcode: Opcode, root: Option<&Playable>, drafts: Vec<Draft>) -> Vec<Operand> {
+    let form = opcode.standard().map(|entry| entry.operands);
+    let mut now = root.copied();
+    let mut operands = Vec::new();
+    for draft in drafts {
+        match draft {
+            Draft::Integer(value) => operands.push(Operand::Integer(value)),
+            Draft::Str(bytes) => operands.push(Operand::string(bytes)),
+            Draft::Token(bytes) => operands.push(Operand::token(bytes)),
+            Draft::Moves(choices) => {
+                for choice in choices {
+                    let Some(playable) = now else { break };
+                    let Some(operand) = move_operand(&playable, choice) else { break };
+                    if let (Some(Operands::MoveLine), Operand::Move { mv, .. }) = (form, &operand) {
+                        now = Some(playable.after(*mv));
+                    }
+                    operands.push(operand);
+                }
+            }
+        }
+    }
+    operands
+}
+
+pub(crate) fn records() -> impl Strategy<Value = EpdRecord> {
+    let position = prop_oneof![
+        3 => (playouts(), any::<prop::sample::Index>())
+            .prop_map(|(positions, place)| positions[place.index(positions.len())]),
+        1 => anything(),
+    ];
+    let counters = prop::option::of((any::<u32>(), 0..32, 1u32.., 0..32));
+    let operations = prop_oneof![
+        1 => Just(Vec::new()),
+        4 => prop::collection::vec((opcodes(), drafts()), 0..8),
+    ];
+    (position, any::<bool>(), counters, operations).prop_map(
+        |(position, shredder, counters, operations)| {
+            let mut record = EpdRecord::new(position);
+            if shredder {
+                record.set_dialect(CastlingDialect::Shredder);
+            }
+            record.set_fen_counters(counters.map(|(clock, a, number, b)| Counters {
+                halfmove_clock: clock >> a,
+                fullmove_number: (number >> b).max(1),
+            }));
+            let root = Playable::new(&position);
+            for (opcode, drafts) in operations {
+                let operands = operands(opcode, root.as_ref(), drafts);
+                record.set(Operation { opcode, operands });
+            }
+            record
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn records_round_trip(record in records()) {
+        assert_round_trip(&record);
+    }
+
+    #[test]
+    fn changed_bytes_are_refused_or_canonical(
+        record in records(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..3),
+    ) {
+        let mut bytes = encoded(&record);
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        assert_refused_or_canonical(&bytes);
+    }
+
+    #[test]
+    fn moved_bytes_are_refused_or_canonical(
+        record in records(),
+        from in any::<prop::sample::Index>(),
+        inserted in prop::collection::vec(any::<u8>(), 0..4),
+        removed in 0usize..4,
+    ) {
+        let mut bytes = encoded(&record);
+        let from = from.index(bytes.len());
+        let to = (from + removed).min(bytes.len());
+        bytes.splice(from..to, inserted);
+        assert_refused_or_canonical(&bytes);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(
+        marker in 0xa0u8..=0xbf,
+        head in any::<bool>(),
+        mut tail in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        assert_refused_or_canonical(&tail);
+        if head {
+            let board = packed::pack(&Position::START);
+            tail.splice(0..0, board.as_bytes().iter().copied());
+        }
+        tail.insert(0, marker);
+        assert_refused_or_canonical(&tail);
+    }
+}
+
+/// Every operation tag and every kind of operand, each followed by small bytes: the whole grammar
+/// near its edges.
+#[test]
+fn small_operation_bytes_are_refused_or_canonical() {
+    let mut head = vec![0xb0];
+    head.extend_from_slice(packed::pack(&Position::START).as_bytes());
+    for tag in 0..=255u8 {
+        for a in 0..=255u8 {
+            for tail in [
+                [0, 0, 0xff, 0xff],
+                [1, 0, 0xff, 0xff],
+                [0, 0xff, 0, 0xff],
+                [1, b'a', 0, 0xff],
+                [0xff, 0xff, 0xff, 0xff],
+                [0, 1, 0, 0xff],
+                [2, 3, 0, 0xff],
+                [0x20, b'a', 0, 0xff],
+            ] {
+                let bytes = [head.as_slice(), &[tag, a], &tail].concat();
+                assert_refused_or_canonical(&bytes);
+            }
+        }
+    }
+}
