@@ -103,7 +103,7 @@ fn boards_that_no_game_has_are_counted_too() {
         // More than sixteen men of a side, all of one kind sharing squares.
         "nnnnnnnk/nnnnnnnn/8/8/8/8/NNNNNNNN/NNNNNNNK w - - 0 1",
         "rrrrrrrk/8/8/8/8/8/8/QQQQQQQK b - - 0 1",
-        "BBBBBBBk/8/BBBBBBBB/8/BBBBBBBB/8/BBBBBBBB/BBBBBBBK w - - 0 1",
+        "kr6/rr6/8/BBBBBBBB/8/BBBBBBBB/8/KBBBBBBB w - - 0 1",
         // En passant squares that no double step can have left.
         "4k3/8/8/3P4/8/8/8/4K3 w - e6 0 1",
         "4k3/4p3/8/3Pp3/8/8/8/4K3 w - e6 0 1",
@@ -112,7 +112,7 @@ fn boards_that_no_game_has_are_counted_too() {
         "4k3/8/8/2PpP3/8/8/8/4K3 w - d6 0 1",
         "8/8/8/KPp4r/8/8/8/4k3 w - c6 0 1",
         // Pawns on every rank, promotions by push and by both captures.
-        "1n1n1n1k/P1P1P1P1/8/8/8/8/1P1P1P1P/K7 w - - 0 1",
+        "1n1n1n2/P1P1P1P1/7k/8/8/8/1P1P1P1P/K7 w - - 0 1",
         "k7/8/8/8/8/8/p1p1p2p/1N1N1NNK b - - 0 1",
     ] {
         let position = fen(text);

@@ -260,7 +260,7 @@ pub(crate) fn records() -> impl Strategy<Value = EpdRecord> {
             .prop_map(|(positions, place)| positions[place.index(positions.len())]),
         1 => anything(),
     ];
-    let counters = prop::option::of((any::<u32>(), 0..32, 1u32.., 0..32));
+    let counters = prop::option::of((any::<u32>(), 0u32..32, 1u32.., 0u32..32));
     let operations = prop_oneof![
         1 => Just(Vec::new()),
         4 => prop::collection::vec((opcodes(), drafts()), 0..8),
@@ -271,9 +271,8 @@ pub(crate) fn records() -> impl Strategy<Value = EpdRecord> {
             if shredder {
                 record.set_dialect(CastlingDialect::Shredder);
             }
-            record.set_fen_counters(counters.map(|(clock, a, number, b)| Counters {
-                halfmove_clock: clock >> a,
-                fullmove_number: (number >> b).max(1),
+            record.set_fen_counters(counters.map(|(clock, a, number, b): (u32, u32, u32, u32)| {
+                Counters { halfmove_clock: clock >> a, fullmove_number: (number >> b).max(1) }
             }));
             let root = Playable::new(&position);
             for (opcode, drafts) in operations {
