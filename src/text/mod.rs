@@ -4,6 +4,7 @@
 
 mod diagnostic;
 mod options;
+pub mod purge;
 pub mod san;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};

@@ -1,0 +1,367 @@
+//! Dropping operations from a line of text without touching the rest of it (VERB-pfop).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::diagnostic::{Diagnostic, Severity};
+use crate::model::{Opcode, Operands};
+
+/// What [`purge`] made of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Purged<'a> {
+    /// The line without the operations; borrowed when it had none of them.
+    pub line: Cow<'a, [u8]>,
+    /// How many operations were dropped.
+    pub dropped: usize,
+    /// Rules that the line broke only when `sm` was dropped: a `draw_offer` or `draw_claim` that
+    /// stays needs it (VERB-pfop-04). Columns are those of the line as it was.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Drops all operations of these opcodes from a line. What stays, stays byte for byte; one blank
+/// goes with each operation, unless it is needed to keep its neighbours apart (VERB-pfop-02).
+///
+/// The line may have any bytes, may be an EPD record or a FEN with operations behind its six
+/// fields, and may end in a line end or not. It is cut into operations as the lenient profile
+/// reads it (SPEC section 17): the last semicolon may be missing, as may one before a standard
+/// opcode that cannot belong to the operation in front of it; a string that is left open ends
+/// with the line. Comments, blank lines and lines of fewer than four fields have no operations.
+///
+/// ```
+/// use epdb::model::Opcode;
+/// use epdb::text::purge::purge;
+/// let opcodes: Vec<Opcode> = Opcode::new(b"bm").into_iter().collect();
+/// let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ; bm e4;c0 \"bm e4;\";";
+/// let purged = purge(line, &opcodes);
+/// assert_eq!(*purged.line, b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ; c0 \"bm e4;\";"[..]);
+/// ```
+pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
+    let segments = segments(line);
+    let goes = |operation: &Operation| operation.opcode.is_some_and(|it| opcodes.contains(&it));
+    let all = || segments.iter().flat_map(|segment| &segment.operations);
+    let dropped = all().filter(|operation| goes(operation)).count();
+    if dropped == 0 {
+        return Purged { line: Cow::Borrowed(line), dropped, warnings: Vec::new() };
+    }
+
+    let mut out = Vec::with_capacity(line.len());
+    let mut copied = 0;
+    for segment in &segments {
+        let operations = &segment.operations;
+        if operations.iter().all(goes) {
+            out.extend_from_slice(&line[copied..segment.place.start]);
+            copied = segment.place.end;
+            drop_one_blank(&mut out, &line[copied..]);
+            continue;
+        }
+        for (index, operation) in operations.iter().enumerate().filter(|(_, it)| goes(it)) {
+            out.extend_from_slice(&line[copied..operation.place.start]);
+            match operations.get(index + 1) {
+                Some(next) => copied = next.place.start,
+                None => {
+                    copied = operation.place.end;
+                    while ends_in_blank(&out) {
+                        out.pop();
+                    }
+                }
+            }
+        }
+    }
+    out.extend_from_slice(&line[copied..]);
+
+    let named = |operation: &Operation, name| operation.opcode.is_some_and(|it| it.is(name));
+    let lost_sm = all().any(|it| goes(it) && named(it, "sm"));
+    let left_over = |name, code| {
+        all().find(|it| lost_sm && !goes(it) && named(it, name)).map(|operation| Diagnostic {
+            severity: Severity::Warning,
+            code,
+            column: operation.place.start + 1,
+            message: format!("{name} stays but needs sm, which is dropped"),
+            repair: None,
+        })
+    };
+    let warnings =
+        [left_over("draw_claim", "W-CONS-CLAIMSM"), left_over("draw_offer", "W-CONS-OFFERSM")];
+    Purged { line: Cow::Owned(out), dropped, warnings: warnings.into_iter().flatten().collect() }
+}
+
+/// What stands between two semicolons: one operation, or several where semicolons are missing.
+struct Segment {
+    /// From the first opcode to behind the semicolon, if there is one.
+    place: Range<usize>,
+    operations: Vec<Operation>,
+}
+
+struct Operation {
+    /// `None` when the name is no opcode.
+    opcode: Option<Opcode>,
+    /// Opcode and operands.
+    place: Range<usize>,
+}
+
+fn segments(line: &[u8]) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let Some(mut at) = end_of_fields(line) else { return segments };
+    let end_of_line = line.iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
+    loop {
+        at += line[at..].iter().take_while(|&&byte| is_blank(byte) || byte == b';').count();
+        if at >= end_of_line {
+            return segments;
+        }
+        let semicolon = find_semicolon(line, at);
+        let text_end = semicolon.unwrap_or(end_of_line);
+        let end = semicolon.map_or(end_of_line, |place| place + 1);
+        segments.push(Segment { place: at..end, operations: operations(line, at..text_end) });
+        at = end;
+    }
+}
+
+/// Where the fields end: four, and the two counters of a FEN if they follow. `None` for a line
+/// that is no record.
+fn end_of_fields(line: &[u8]) -> Option<usize> {
+    let mut words = Words { line, at: 0, end: line.len() };
+    let mut fourth = None;
+    for field in 0..4 {
+        let word = words.next()?;
+        if line[word.clone()].starts_with(b"#") || (field < 3 && line[word.clone()].contains(&b';'))
+        {
+            return None;
+        }
+        fourth = Some(word);
+    }
+    let fourth = fourth?;
+    if let Some(semicolon) = line[fourth.clone()].iter().position(|&byte| byte == b';') {
+        return Some(fourth.start + semicolon);
+    }
+    let mut end = fourth.end;
+    for word in words {
+        if !is_counter(&line[word.clone()]) {
+            break;
+        }
+        end = word.end;
+    }
+    Some(end)
+}
+
+/// Digits, or a dash in place of a counter, or both.
+fn is_counter(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    digits.iter().all(u8::is_ascii_digit)
+}
+
+/// The next semicolon outside strings.
+fn find_semicolon(line: &[u8], from: usize) -> Option<usize> {
+    let mut in_string = false;
+    let place = line[from..].iter().position(|&byte| {
+        in_string ^= byte == b'"';
+        byte == b';' && !in_string
+    })?;
+    Some(from + place)
+}
+
+/// Cuts what stands between two semicolons into operations.
+fn operations(line: &[u8], place: Range<usize>) -> Vec<Operation> {
+    let mut operations: Vec<Operation> = Vec::new();
+    let mut takes_anything = false;
+    let mut words = Words { line, at: place.start, end: place.end };
+    while let Some(word) = words.next() {
+        let text = &line[word.clone()];
+        match operations.last_mut() {
+            Some(operation) if takes_anything || !begins_operation(text) => {
+                operation.place.end = word.end;
+                continue;
+            }
+            _ => {}
+        }
+        let opcode = Opcode::new(text.strip_suffix(b":").unwrap_or(text));
+        let quoted = line[words.at..].iter().find(|byte| !is_blank(**byte)) == Some(&b'"');
+        takes_anything = !opcode.is_some_and(|it| ends_at_opcodes(it, quoted));
+        operations.push(Operation { opcode, place: word });
+    }
+    operations
+}
+
+/// Whether a word among operands is an opcode whose semicolon in front is missing.
+fn begins_operation(word: &[u8]) -> bool {
+    let is_square = matches!(word, [b'c', b'3'..=b'6']);
+    !is_square && Opcode::new(word).is_some_and(|opcode| opcode.standard().is_some())
+}
+
+/// Whether the operands of an opcode cannot themselves be names of opcodes.
+fn ends_at_opcodes(opcode: Opcode, quoted: bool) -> bool {
+    match opcode.standard().map(|entry| entry.operands) {
+        None | Some(Operands::Any | Operands::TagPairs) => false,
+        Some(Operands::Str { .. } | Operands::TwoStrings) => quoted,
+        Some(_) => true,
+    }
+}
+
+/// Runs of bytes without blanks, as far as `end`. Strings are words, with all that is in them; a
+/// string that is left open goes to the end.
+struct Words<'a> {
+    line: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl Iterator for Words<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self.line.get(self.at..self.end)?;
+        let start = rest.iter().position(|&byte| !is_blank(byte))?;
+        let word = &rest[start..];
+        let len = if word.starts_with(b"\"") {
+            word[1..].iter().position(|&byte| byte == b'"').map_or(word.len(), |end| end + 2)
+        } else {
+            let ends = |byte| is_blank(byte) || byte == b'"';
+            word.iter().position(|&byte| ends(byte)).unwrap_or(word.len())
+        };
+        let start = self.at + start;
+        self.at = start + len;
+        Some(start..self.at)
+    }
+}
+
+/// Drops the blank in front of an operation that goes, unless only it keeps apart what stays.
+fn drop_one_blank(out: &mut Vec<u8>, rest: &[u8]) {
+    let [.., before, blank] = out[..] else { return };
+    let apart = before == b';' || rest.first().is_none_or(|&byte| is_blank(byte) || byte == b';');
+    if apart && is_blank(blank) {
+        out.pop();
+    }
+}
+
+fn ends_in_blank(bytes: &[u8]) -> bool {
+    bytes.last().is_some_and(|&byte| is_blank(byte))
+}
+
+/// Control bytes outside strings are read as blanks too.
+const fn is_blank(byte: u8) -> bool {
+    byte <= b' ' || byte == 0x7f
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+    fn opcodes(names: &str) -> Vec<Opcode> {
+        names.split(',').map(|name| Opcode::new(name.as_bytes()).unwrap()).collect()
+    }
+
+    /// What becomes of operations behind the four fields.
+    fn purged(names: &str, operations: &str) -> String {
+        let line = format!("{START}{operations}");
+        let purged = purge(line.as_bytes(), &opcodes(names)).line.into_owned();
+        String::from_utf8(purged).unwrap().strip_prefix(START).unwrap().to_owned()
+    }
+
+    /// VERB-pfop-01 to -03.
+    #[test]
+    fn vectors() {
+        let vectors = include_str!("../../tests/vectors/pfop.tsv");
+        let rows: Vec<Vec<_>> =
+            vectors.lines().skip(1).map(|row| row.split('\t').collect()).collect();
+        assert_eq!(rows.len(), 7);
+        for row in rows {
+            let purged = purge(row[2].as_bytes(), &opcodes(row[1])).line.into_owned();
+            assert_eq!(String::from_utf8(purged).unwrap(), row[3], "{}", row[0]);
+        }
+    }
+
+    #[test]
+    fn several_opcodes_and_repeats_go_together() {
+        assert_eq!(purged("bm,id", " acn 1; bm e4; bm d4; id \"x\"; rc 2;"), " acn 1; rc 2;");
+        assert_eq!(purged("bm,id", " bm e4; id \"x\";"), "");
+    }
+
+    #[test]
+    fn sloppy_lines_keep_their_layout() {
+        assert_eq!(purged("bm", " acn 1 ;bm e4 ;id \"x\"\r\n"), " acn 1 ;id \"x\"\r\n");
+        assert_eq!(purged("bm", " acn  1;\tbm\te4;\t id \"x\";  \r"), " acn  1;\t id \"x\";  \r");
+        assert_eq!(purged("bm", " bm e4;id \"x\";"), " id \"x\";");
+        assert_eq!(purged("bm", " bm e4\r\n"), "\r\n");
+        assert_eq!(purged("id", " bm e4; id \"x\"  \n"), " bm e4;  \n");
+        assert_eq!(purged("bm", "; bm e4;; acn 1;"), ";; acn 1;");
+        assert_eq!(purged("bm", " acn 1; bm e4;id \"x\";"), " acn 1;id \"x\";");
+        assert_eq!(purged("acn", " acn;\0bm e4;\0\0"), "\0bm e4;\0\0");
+    }
+
+    #[test]
+    fn counters_of_a_fen_stay() {
+        assert_eq!(purged("bm", " 0 1 bm e4; id \"x\";"), " 0 1 id \"x\";");
+        assert_eq!(purged("bm", " 0 1 bm e4;id \"x\";"), " 0 1 id \"x\";");
+        assert_eq!(purged("bm", " 0 1 bm e4;"), " 0 1");
+        assert_eq!(purged("D1", " 0 1 ;D1 20 ;D2 400"), " 0 1 ;D2 400");
+        assert_eq!(purged("D2", " 0 1 ;D1 20 ;D2 400"), " 0 1 ;D1 20 ;");
+        assert_eq!(purged("bm", " - - - bm e4;"), " - - -");
+        assert_eq!(purged("bm", " 0 1; bm e4;"), " 0 1;");
+    }
+
+    #[test]
+    fn a_missing_semicolon_before_a_standard_opcode_is_seen() {
+        assert_eq!(purged("dm", " bm Rc8+ dm 26;"), " bm Rc8+;");
+        assert_eq!(purged("bm", " bm Rc8+ dm 26;"), " dm 26;");
+        assert_eq!(purged("bm,dm", " bm Rc8+ dm 26; id \"x\";"), " id \"x\";");
+        assert_eq!(purged("dm,ce", " bm Rc8+ dm 26 ce 5; id \"x\";"), " bm Rc8+; id \"x\";");
+        assert_eq!(purged("bm", " id \"x\" bm e4"), " id \"x\"");
+        assert_eq!(purged("c4", " bm Re7 c4; c4 \"x\";"), " bm Re7 c4;");
+        assert_eq!(purged("bm", " c0 say bm e4;"), " c0 say bm e4;");
+        assert_eq!(purged("bm", " Ae x bm e4;"), " Ae x bm e4;");
+    }
+
+    #[test]
+    fn an_open_string_goes_with_its_operation() {
+        assert_eq!(purged("bm", " c0 \"open; bm e4;"), " c0 \"open; bm e4;");
+        assert_eq!(purged("c0", " bm e4; c0 \"open; id x; \r\n"), " bm e4; \r\n");
+    }
+
+    #[test]
+    fn lines_without_operations_are_copied() {
+        for line in
+            ["", "\n", "# a b c bm e4;", "8/8/8/8/8/8/8/8 w -", "bm e4; id x;", "a;b c d bm e4;"]
+        {
+            let purged = purge(line.as_bytes(), &opcodes("bm,id"));
+            assert_eq!(purged.line, Cow::Borrowed(line.as_bytes()));
+            assert_eq!(purged.dropped, 0);
+        }
+    }
+
+    /// VERB-pfop-04.
+    #[test]
+    fn an_offer_or_claim_without_its_move_is_a_warning() {
+        let codes = |names, operations: &str| -> Vec<_> {
+            let line = format!("{START} {operations}");
+            let purged = purge(line.as_bytes(), &opcodes(names));
+            purged.warnings.iter().map(|it| (it.code, it.column - START.len())).collect()
+        };
+        assert_eq!(codes("sm", "draw_offer; sm e4;"), [("W-CONS-OFFERSM", 2)]);
+        assert_eq!(codes("sm", "sm e4; draw_claim;"), [("W-CONS-CLAIMSM", 9)]);
+        assert_eq!(codes("sm,draw_offer", "draw_offer; sm e4;"), []);
+        assert_eq!(codes("sm", "draw_offer; bm e4;"), []);
+        assert_eq!(codes("bm", "draw_offer; bm e4;"), []);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_lose_nothing_but_the_operations(
+            tail in prop::collection::vec(prop::sample::select(b" \t;\"bmdc14:\\\r\n\xff".to_vec()), 0..40),
+        ) {
+            let line = [START.as_bytes(), &tail].concat();
+            let once = purge(&line, &opcodes("bm,d"));
+            if once.dropped == 0 {
+                prop_assert_eq!(&*once.line, &line[..]);
+            }
+            // What stays is the line with pieces cut out of it.
+            let mut rest = line.iter();
+            prop_assert!(once.line.iter().all(|byte| rest.any(|it| it == byte)));
+            prop_assert!(once.line.starts_with(START.as_bytes()));
+        }
+    }
+}
