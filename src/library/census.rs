@@ -5,12 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use super::sort::Sorter;
+use crate::codec::packed;
 use crate::model::rules::{Playable, legality};
-use crate::model::{Board, Color, EpdRecord, Opcode, Position, Side, Square};
+use crate::model::{Castling, Color, EpdRecord, Opcode, Position, PositionError, Side};
 
 /// Counts records in bounded memory, exactly.
 ///
-/// Each record becomes one key of at most 63 bytes: board, side to move, castling, legal en passant
+/// Each record becomes one key of 47 bytes (64 on boards that packing escapes): board, side to move, castling, legal en passant
 /// square, given en passant square, counters, in this order. When the keys are sorted, positions
 /// that agree in the first of these fields stand together, so one pass counts them at every depth.
 ///
@@ -145,7 +146,7 @@ impl Census {
         }
         tally.men[position.board().occupied().count_ones() as usize] += 1;
         record.operations().iter().for_each(|operation| tally.count(operation.opcode));
-        let key = key(position, &identity, counters);
+        let key = key(position, &identity, counters).map_err(io::Error::other)?;
         self.keys.push(&key, b"")
     }
 
@@ -160,7 +161,7 @@ impl Census {
         let mut last = Vec::new();
         while let Some((key, _)) = keys.next_entry()? {
             let same = last.iter().zip(key).take_while(|(a, b)| a == b).count();
-            let board = board_len(key);
+            let board = packed::len_of(key).map_err(io::Error::other)?;
             let is_new = |fields_end: usize| u64::from(same < fields_end);
             unique.boards += is_new(board);
             unique.boards_and_sides += is_new(board + 1);
@@ -189,9 +190,13 @@ impl Tally {
 
 /// The fields of a record from the board to the counters, each of a length that those before it
 /// tell.
-fn key(position: &Position, identity: &Position, counters: [Option<u64>; 2]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(64);
-    push_board(&mut key, position.board());
+fn key(
+    position: &Position,
+    identity: &Position,
+    counters: [Option<u64>; 2],
+) -> Result<Vec<u8>, PositionError> {
+    let bare = Position::new(*position.board(), Color::White, Castling::NONE, None)?;
+    let mut key = packed::pack(&bare).as_bytes().to_vec();
     key.push(position.turn() as u8);
     let castling = position.castling();
     for color in Color::ALL {
@@ -205,7 +210,7 @@ fn key(position: &Position, identity: &Position, counters: [Option<u64>; 2]) -> 
         key.push(u8::from(counter.is_some()));
         key.extend_from_slice(&counter.unwrap_or(0).to_be_bytes());
     }
-    key
+    Ok(key)
 }
 
 /// Halfmove clock and fullmove number in whichever form the record has them. Operations can hold
@@ -219,32 +224,12 @@ fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
     }
 }
 
-/// The occupied squares, then half a byte a man.
-fn push_board(key: &mut Vec<u8>, board: &Board) {
-    key.extend_from_slice(&board.occupied().to_be_bytes());
-    let white = board.color(Color::White);
-    let code = |square: Square| {
-        let role = board.role_at(square).map_or(0, |role| role as u8);
-        role << 1 | u8::from(white & square.bit() != 0)
-    };
-    let mut men = Square::each(board.occupied());
-    while let Some(man) = men.next() {
-        key.push(code(man) << 4 | men.next().map_or(0, code));
-    }
-}
-
-/// The length of the board at the start of a key.
-fn board_len(key: &[u8]) -> usize {
-    let men: u32 = key.iter().take(8).map(|byte| byte.count_ones()).sum();
-    8 + men.div_ceil(2) as usize
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Castling, Counters, Operand, Operation, Piece};
+    use crate::model::{Board, Counters, Operand, Operation, Piece, Square};
 
     fn position(men: &str, turn: Color, en_passant: &str) -> Position {
         let mut board = Board::EMPTY;
