@@ -10,3 +10,4 @@ pub mod key;
 pub mod ordinal;
 pub mod packed;
 pub mod record;
+pub mod stream;

@@ -1,4 +1,4 @@
-//! The codec: packed boards, keys, ordinals, records, streams, goldens.
+//! The codec: packed boards, keys, ordinals, records and streams.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -6,3 +6,4 @@ mod boards;
 mod ordinals;
 mod packed;
 mod record;
+mod stream;

@@ -1,0 +1,401 @@
+//! Streams of records (`.epb`): frames with a checksum, and an end frame, so that damage and
+//! truncation show. Two streams in a row are a stream. The format is part of
+//! `formats/epd_record.md`.
+
+use std::io::{self, Read, Write};
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::{DecodeError, DecodeErrorKind, EncodeError};
+use super::record;
+use crate::model::EpdRecord;
+
+/// The first bytes of every frame, and so of every stream.
+pub const MAGIC: [u8; 4] = *b"\x8dEPB";
+
+/// The version of the format that is written, and the newest that is read.
+pub const VERSION: u8 = 1;
+
+/// The longest payload of a frame of several records in bytes. A record that is longer has a
+/// frame of its own.
+pub const FRAME_LEN: usize = 64 << 10;
+
+const RECORDS: u8 = 0;
+const END: u8 = 1;
+
+/// What stands before the payload of a frame.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Copy, Clone)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 4],
+    version: u8,
+    /// [`RECORDS`] or [`END`].
+    kind: u8,
+    /// Bytes of the payload.
+    payload: U32,
+    /// Records in the payload.
+    records: U32,
+    /// Records of the stream before this frame: in the end frame all there are.
+    records_before: U64,
+    /// CRC32C of all fields above and the payload.
+    checksum: U32,
+}
+
+const HEADER_LEN: usize = size_of::<Header>();
+const CHECKED_LEN: usize = HEADER_LEN - size_of::<U32>();
+const _: () = assert!(HEADER_LEN == 26);
+
+impl Header {
+    fn new(kind: u8, payload: &[u8], records: u32, records_before: u64) -> Header {
+        let mut header = Header {
+            magic: MAGIC,
+            version: VERSION,
+            kind,
+            payload: U32::new(payload.len() as u32),
+            records: U32::new(records),
+            records_before: U64::new(records_before),
+            checksum: U32::ZERO,
+        };
+        header.checksum = U32::new(header.checksum_with(payload));
+        header
+    }
+
+    fn checksum_with(&self, payload: &[u8]) -> u32 {
+        crc32c::crc32c_append(crc32c::crc32c(&self.as_bytes()[..CHECKED_LEN]), payload)
+    }
+}
+
+/// Writes a stream of records in bounded memory.
+///
+/// ```
+/// use epdb::codec::stream::{Reader, Writer};
+/// use epdb::model::{EpdRecord, Position};
+/// let mut writer = Writer::new(Vec::new());
+/// writer.write(&EpdRecord::new(Position::START))?;
+/// let bytes = writer.finish()?;
+/// let records: Vec<EpdRecord> = Reader::new(&bytes[..]).collect::<Result<_, _>>()?;
+/// assert_eq!(records, [EpdRecord::new(Position::START)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    output: W,
+    payload: Vec<u8>,
+    /// Records in the payload.
+    records: u32,
+    /// Records in the frames that were written.
+    records_before: u64,
+}
+
+/// Why a record could not be written to a stream.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The output failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The record has no encoding.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a stream. Nothing is written before the first frame is full or the stream is
+    /// finished; buffering `output` gains nothing.
+    pub const fn new(output: W) -> Writer<W> {
+        Writer { output, payload: Vec::new(), records: 0, records_before: 0 }
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// [`WriteError::Encode`] leaves the stream as it was; after [`WriteError::Io`] the output is
+    /// incomplete.
+    pub fn write(&mut self, record: &EpdRecord) -> Result<(), WriteError> {
+        let start = self.payload.len();
+        record::encode(record, &mut self.payload)?;
+        Ok(self.settle(start)?)
+    }
+
+    /// Appends a record that is encoded already. Its bytes are not looked at.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<()> {
+        let start = self.payload.len();
+        self.payload.extend_from_slice(record);
+        self.settle(start)
+    }
+
+    /// Ends the stream and gives the output back, flushed.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_frame(self.payload.len())?;
+        let end = Header::new(END, &[], 0, self.records_before);
+        self.output.write_all(end.as_bytes())?;
+        self.output.flush()?;
+        Ok(self.output)
+    }
+
+    /// Counts the record that begins at this place of the payload; when it does not fit the frame
+    /// any more, those before it are written.
+    fn settle(&mut self, start: usize) -> io::Result<()> {
+        if self.payload.len() > FRAME_LEN {
+            self.write_frame(start)?;
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Writes the first `len` bytes of the payload, which are all records counted so far.
+    fn write_frame(&mut self, len: usize) -> io::Result<()> {
+        if self.records == 0 {
+            return Ok(());
+        }
+        let header = Header::new(RECORDS, &self.payload[..len], self.records, self.records_before);
+        self.output.write_all(header.as_bytes())?;
+        self.output.write_all(&self.payload[..len])?;
+        self.payload.drain(..len);
+        self.records_before += u64::from(self.records);
+        self.records = 0;
+        Ok(())
+    }
+}
+
+/// Why a stream could not be read on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The input failed.
+    #[error("byte {offset}: {source}")]
+    Io {
+        /// Bytes read before.
+        offset: u64,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The bytes are no stream of records.
+    #[error("frame {frame}, record {record}: {source}")]
+    Decode {
+        /// The frame, counted from 1.
+        frame: u64,
+        /// The record that was being read or would be next, counted from 1.
+        record: u64,
+        /// What is wrong; its offset counts from the start of the input.
+        source: DecodeError,
+    },
+}
+
+/// Reads a stream of records, frame by frame: its memory holds one frame, at most
+/// [`record::MAX_LEN`] bytes and never more than twice what the input has given.
+///
+/// As an iterator it gives decoded records, and nothing more after the first error.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    input: R,
+    /// Bytes read from the input.
+    offset: u64,
+    payload: Vec<u8>,
+    /// Bytes of the payload that were given out.
+    used: usize,
+    /// Records of the payload that were not.
+    left: u32,
+    frames: u64,
+    /// Records given out, of all streams of the input.
+    records: u64,
+    /// Records given out or still in the payload, of this stream.
+    records_of_stream: u64,
+    /// Whether an end frame was the last.
+    ended: bool,
+    failed: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads from the start of a stream. The input is read in large pieces.
+    pub const fn new(input: R) -> Reader<R> {
+        Reader {
+            input,
+            offset: 0,
+            payload: Vec::new(),
+            used: 0,
+            left: 0,
+            frames: 0,
+            records: 0,
+            records_of_stream: 0,
+            ended: false,
+            failed: false,
+        }
+    }
+
+    /// The next record, or `None` behind the last stream.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the input fails, is damaged or ends too early. What was given before is
+    /// right.
+    pub fn next_record(&mut self) -> Result<Option<EpdRecord>, ReadError> {
+        if self.failed || !self.fill()? {
+            return Ok(None);
+        }
+        let (record, len) =
+            record::decode(&self.payload[self.used..]).map_err(|error| self.in_payload(error))?;
+        self.step(len)?;
+        Ok(Some(record))
+    }
+
+    /// The bytes of the next record, or `None` behind the last stream. Their frame has been
+    /// checked against its checksum, and they have the length of a record; that they can be
+    /// decoded is known when they are.
+    ///
+    /// # Errors
+    /// As [`Reader::next_record`].
+    pub fn next_encoded(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        if self.failed || !self.fill()? {
+            return Ok(None);
+        }
+        let start = self.used;
+        let len = record::len_of(&self.payload[start..]).map_err(|error| self.in_payload(error))?;
+        self.step(len)?;
+        Ok(Some(&self.payload[start..start + len]))
+    }
+
+    /// Goes over a record of the payload.
+    fn step(&mut self, len: usize) -> Result<(), ReadError> {
+        self.used += len;
+        self.left -= 1;
+        if self.left == 0 && self.used < self.payload.len() {
+            let kind = DecodeErrorKind::Corrupt("end of a frame");
+            return Err(self.in_payload(DecodeError::new(0, kind)));
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Makes sure that the payload has a record; false at the end of the input.
+    fn fill(&mut self) -> Result<bool, ReadError> {
+        while self.left == 0 {
+            if !self.read_frame()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads a frame; false at the end of the input.
+    fn read_frame(&mut self) -> Result<bool, ReadError> {
+        let start = self.offset;
+        let mut bytes = [0; HEADER_LEN];
+        match self.read_up_to(&mut bytes)? {
+            0 if self.ended => return Ok(false),
+            HEADER_LEN => {}
+            _ => return Err(self.fail(self.offset, DecodeErrorKind::Truncated("a frame"))),
+        }
+        self.frames += 1;
+        let header: Header = zerocopy::transmute!(bytes);
+        self.check(start, &header)?;
+        self.read_payload(start, &header)?;
+        self.ended = header.kind == END;
+        self.left = header.records.get();
+        self.records_of_stream = match header.kind {
+            END => 0,
+            _ => self.records_of_stream + u64::from(self.left),
+        };
+        Ok(true)
+    }
+
+    /// Refuses a header that no writer writes, before anything is allocated for it.
+    fn check(&mut self, start: u64, header: &Header) -> Result<(), ReadError> {
+        let (payload, records) = (header.payload.get(), header.records.get());
+        if header.magic != MAGIC {
+            return Err(self.fail(start, DecodeErrorKind::Corrupt("frame of a record stream")));
+        }
+        if header.version != VERSION {
+            let kind =
+                DecodeErrorKind::UnsupportedVersion { found: header.version, supported: VERSION };
+            return Err(self.fail(start + 4, kind));
+        }
+        let is_sound = match header.kind {
+            RECORDS => payload > 0 && records > 0,
+            END => payload == 0 && records == 0,
+            _ => false,
+        };
+        if !is_sound {
+            return Err(self.fail(start + 5, DecodeErrorKind::Corrupt("kind of frame")));
+        }
+        let limit = if records == 1 { record::MAX_LEN } else { FRAME_LEN };
+        if payload as usize > limit {
+            let kind = DecodeErrorKind::LimitExceeded {
+                what: "a payload",
+                found: payload.into(),
+                limit: limit as u64,
+            };
+            return Err(self.fail(start + 6, kind));
+        }
+        Ok(())
+    }
+
+    fn read_payload(&mut self, start: u64, header: &Header) -> Result<(), ReadError> {
+        let len = header.payload.get();
+        self.payload.clear();
+        self.used = 0;
+        let read = (&mut self.input).take(len.into()).read_to_end(&mut self.payload);
+        self.offset += self.payload.len() as u64;
+        if let Err(source) = read {
+            return Err(self.fail_io(source));
+        }
+        if self.payload.len() < len as usize {
+            return Err(self.fail(self.offset, DecodeErrorKind::Truncated("a frame")));
+        }
+        let (stored, computed) = (header.checksum.get(), header.checksum_with(&self.payload));
+        if stored != computed {
+            return Err(self.fail(start, DecodeErrorKind::Checksum { stored, computed }));
+        }
+        if header.records_before.get() != self.records_of_stream {
+            let kind = DecodeErrorKind::Corrupt("next frame: records before it are missing");
+            return Err(self.fail(start + 14, kind));
+        }
+        Ok(())
+    }
+
+    fn read_up_to(&mut self, bytes: &mut [u8]) -> Result<usize, ReadError> {
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match self.input.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(self.fail_io(source)),
+            }
+        }
+        self.offset += filled as u64;
+        Ok(filled)
+    }
+
+    /// An error about the part of the payload that was not given out.
+    fn in_payload(&mut self, error: DecodeError) -> ReadError {
+        let rest = (self.payload.len() - self.used) as u64;
+        let DecodeError { offset, kind } = error.after(self.offset - rest);
+        self.fail(offset, kind)
+    }
+
+    fn fail(&mut self, offset: u64, kind: DecodeErrorKind) -> ReadError {
+        self.failed = true;
+        let source = DecodeError { offset, kind };
+        ReadError::Decode { frame: self.frames.max(1), record: self.records + 1, source }
+    }
+
+    fn fail_io(&mut self, source: io::Error) -> ReadError {
+        self.failed = true;
+        ReadError::Io { offset: self.offset, source }
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<EpdRecord, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
