@@ -12,3 +12,25 @@ pub mod codec;
 pub mod library;
 pub mod model;
 pub mod text;
+
+/// Reads one EPD or FEN line in the lenient profile; warnings are dropped
+/// ([`text::epd::read_line`] gives them).
+///
+/// # Errors
+/// Why the line is no record. A blank line or a comment is none.
+///
+/// ```
+/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6 Ke4;")?;
+/// assert_eq!(epdb::format_epd(&record), b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4 Ke6;");
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn parse_epd(line: &[u8]) -> Result<model::EpdRecord, text::Diagnostic> {
+    text::fen::read(line, text::Profile::Lenient)
+}
+
+/// Writes a record in canonical form, without line end.
+pub fn format_epd(record: &model::EpdRecord) -> Vec<u8> {
+    let mut line = Vec::new();
+    text::epd::write(record, &text::WriteOptions::default(), &mut line);
+    line
+}

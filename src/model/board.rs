@@ -25,6 +25,16 @@ impl Board {
     /// No man at all.
     pub const EMPTY: Board = Board { colors: [0; 2], roles: [0; 6] };
 
+    /// A board of twelve sets: White's pawns, knights, bishops, rooks, queens and kings, then
+    /// Black's. No square may be in two of them.
+    pub(crate) const fn from_sets(sets: &[u64; 12]) -> Board {
+        let [p, n, b, r, q, k, bp, bn, bb, br, bq, bk] = *sets;
+        Board {
+            colors: [p | n | b | r | q | k, bp | bn | bb | br | bq | bk],
+            roles: [p | bp, n | bn, b | bb, r | br, q | bq, k | bk],
+        }
+    }
+
     /// All squares with a man on them.
     pub const fn occupied(&self) -> u64 {
         self.colors[0] | self.colors[1]

@@ -121,6 +121,27 @@ pub struct Operation {
     pub operands: Vec<Operand>,
 }
 
+impl Operation {
+    /// Appends the operation as EPD text, semicolon included.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.opcode.as_bytes());
+        for operand in &self.operands {
+            out.push(b' ');
+            operand.write_to(out);
+        }
+        out.push(b';');
+    }
+
+    /// Sorts a set of moves and frees it of repeats (NRM-15, OP-02).
+    pub(crate) fn settle(&mut self) {
+        let standard = self.opcode.standard();
+        if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
+            self.operands.sort_by_cached_key(Operand::text);
+            self.operands.dedup_by_key(|operand| operand.text());
+        }
+    }
+}
+
 /// Which letters a record's castling field was written in (C960-08).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingDialect {
@@ -236,11 +257,7 @@ impl EpdRecord {
     /// of moves are sorted and freed of repeats (NRM-15, OP-02). Operands are not checked against
     /// the opcode: that is the work of [`crate::text::epd`].
     pub fn set(&mut self, mut operation: Operation) -> Option<Operation> {
-        let standard = operation.opcode.standard();
-        if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
-            operation.operands.sort_by_cached_key(Operand::text);
-            operation.operands.dedup_by_key(|operand| operand.text());
-        }
+        operation.settle();
         let old = match self.find(operation.opcode) {
             Ok(place) => Some(std::mem::replace(&mut self.operations[place], operation)),
             Err(place) => {
@@ -250,6 +267,17 @@ impl EpdRecord {
         };
         self.settle_counters();
         old
+    }
+
+    /// Puts all these operations in their places at once, instead of the record's own; of several
+    /// with one opcode the first stays.
+    pub(crate) fn with_operations(mut self, mut operations: Vec<Operation>) -> EpdRecord {
+        operations.iter_mut().for_each(Operation::settle);
+        operations.sort_by_key(|operation| operation.opcode);
+        operations.dedup_by_key(|operation| operation.opcode);
+        self.operations = operations;
+        self.settle_counters();
+        self
     }
 
     /// Takes an operation out.

@@ -14,7 +14,8 @@ pub enum Severity {
 /// One finding about a line.
 ///
 /// Its text form is `COL: error[CODE]: message`; who knows the file and the line number puts them
-/// in front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`.
+/// in front: `suite.epd:12:45: error[E-EPD-QUOTE]: string is not closed`. All codes with their
+/// meanings are in [`super::codes`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{column}: {severity}[{code}]: {message}")]
 pub struct Diagnostic {
@@ -28,6 +29,26 @@ pub struct Diagnostic {
     pub message: String,
     /// What a repair changed.
     pub repair: Option<Repair>,
+}
+
+impl Diagnostic {
+    /// An error at a column.
+    pub fn error(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
+        let message = message.into();
+        Diagnostic { severity: Severity::Error, code, column, message, repair: None }
+    }
+
+    /// A warning at a column.
+    pub fn warning(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
+        let message = message.into();
+        Diagnostic { severity: Severity::Warning, code, column, message, repair: None }
+    }
+
+    /// The same finding with what the repair changed.
+    pub fn with_repair(self, before: impl Into<Vec<u8>>, after: impl Into<Vec<u8>>) -> Diagnostic {
+        let repair = Repair { before: before.into(), after: after.into() };
+        Diagnostic { repair: Some(repair), ..self }
+    }
 }
 
 /// The bytes that a repair took away and those it put in their place.
@@ -46,4 +67,17 @@ impl fmt::Display for Severity {
             Severity::Error => "error",
         })
     }
+}
+
+/// Bytes of a line as they are shown in a message: at most 40 characters, control bytes and bytes
+/// that are not UTF-8 made visible.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
+    let mut shown: String =
+        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(MOST).is_some() || bytes.len() > 4 * MOST {
+        shown.push('…');
+    }
+    format!("`{shown}`")
 }

@@ -2,10 +2,15 @@
 //!
 //! No binary and no files.
 
+pub mod codes;
 mod diagnostic;
+pub mod epd;
+pub mod fen;
+pub mod lines;
 mod options;
 pub mod purge;
 pub mod san;
+mod scan;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use options::{

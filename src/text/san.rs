@@ -1,4 +1,8 @@
-//! Standard Algebraic Notation: writing moves (SPEC SAN-01 to SAN-12).
+//! Standard Algebraic Notation (SPEC section 9): moves read and written.
+
+mod read;
+
+pub use read::{MoveError, SanRead, read};
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
@@ -14,13 +18,40 @@ use crate::model::{Role, San, Side, Square};
 /// assert_eq!(epdb::text::san::write(&start, mv).as_bytes(), b"Nf3");
 /// ```
 pub fn write(playable: &Playable, mv: Move) -> San {
+    play(playable, mv).0
+}
+
+/// The canonical SAN of a legal move and the position after it.
+fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
     let after = playable.after(mv);
     if after.checkers() != 0 {
         text.push(if after.has_move() { b'+' } else { b'#' });
     }
-    text.finish()
+    (text.finish(), after)
+}
+
+/// The move as UCI engines write it: `e2e4`, `a7a8q`. Castling is `e1g1` where king and rooks with
+/// rights stand as in the start array, and the king taking its rook elsewhere
+/// ([`crate::model::Position::is_chess960`]).
+///
+/// ```
+/// use epdb::model::{Position, rules::Playable};
+/// use epdb::text::{Profile, san};
+/// let start = Playable::new(&Position::START).expect("playable");
+/// let read = san::read(&start, b"Nf3", Profile::Strict)?;
+/// assert_eq!(san::uci(&start, read.mv), "g1f3");
+/// # Ok::<(), san::MoveError>(())
+/// ```
+pub fn uci(playable: &Playable, mv: Move) -> String {
+    let position = playable.position();
+    let to = match playable.castling_side(mv) {
+        Some(side) if !position.is_chess960() => side.targets(position.turn()).0,
+        _ => mv.to,
+    };
+    let promotion = mv.promotion.map(|role| char::from(role.letter().to_ascii_lowercase()));
+    format!("{}{to}{}", mv.from, promotion.map(String::from).unwrap_or_default())
 }
 
 /// The SAN of a legal move without check and mate marks: the sort key of move ordinals (PGC-06).

@@ -1,0 +1,242 @@
+//! What may follow the four fields: counters, labels of training sets, perft counts, operations
+//! (NRM-07, section 17).
+
+use super::Reader;
+use super::operation::integer;
+use crate::model::rules::Playable;
+use crate::model::{Color, Counters, Opcode, Operand, Position};
+use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::options::{Profile, ScoreView};
+use crate::text::scan::{Word, is_blank};
+use crate::text::{codes, fen};
+
+impl Reader<'_, '_> {
+    /// Takes the counters after field 4, with the place of the first, and gives what is behind.
+    pub(super) fn read_counters<'a>(
+        &mut self,
+        rest: Word<'a>,
+    ) -> Result<(Option<(Counters, usize)>, Word<'a>), Diagnostic> {
+        let rest = rest.trimmed_start();
+        let first = rest.text.first();
+        if !first.is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+')) {
+            return Ok((None, rest));
+        }
+        let (numbers, count, behind) = self.counter_words(rest);
+        match (numbers, count) {
+            ([clock, number], 2) => match fen::read_counters(clock, number) {
+                Ok(counters) => {
+                    if !self.is_lenient() {
+                        let message = "FEN counters; read as hmvc and fmvn";
+                        self.warn(codes::W_EPD_FENFIELDS, clock.at, message);
+                    }
+                    Ok((Some((counters, clock.at)), behind))
+                }
+                Err(error) if !self.is_lenient() => Err(error),
+                Err(error) => {
+                    self.salvage_counters(&[clock, number], &error.message);
+                    Ok((None, behind))
+                }
+            },
+            ([clock, _], 1) if self.is_lenient() => {
+                self.read_clock_alone(clock);
+                Ok((None, behind))
+            }
+            (_, 0) if self.is_lenient() => Ok((None, behind)),
+            _ => Ok((None, rest)),
+        }
+    }
+
+    /// Up to two integers; in the lenient profile dashes among them are dropped.
+    fn counter_words<'a>(&mut self, rest: Word<'a>) -> ([Word<'a>; 2], usize, Word<'a>) {
+        let mut numbers = [rest.part(0, 0); 2];
+        let mut count = 0;
+        let mut dashes: Option<Word> = None;
+        let mut behind = rest;
+        loop {
+            let start = behind.trimmed_start();
+            let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
+            let end = start.text.iter().position(ends).unwrap_or(start.text.len());
+            let word = start.part(0, end);
+            if self.is_lenient() && !word.text.is_empty() && word.text.iter().all(|&b| b == b'-') {
+                dashes.get_or_insert(word);
+            } else if count < 2 && integer(word.text).is_some() {
+                numbers[count] = word;
+                count += 1;
+            } else {
+                break;
+            }
+            behind = start.part(end, start.text.len());
+        }
+        if let Some(dash) = dashes {
+            let message = "dashes after the four fields dropped";
+            self.repaired(codes::W_LEN_DASHES, dash.at, message, dash.text, b"");
+        }
+        (numbers, count, behind)
+    }
+
+    /// A fifth field without a sixth (section 17).
+    fn read_clock_alone(&mut self, clock: Word) {
+        match integer(clock.text).flatten().and_then(|value| u32::try_from(value).ok()) {
+            Some(value) => {
+                let message = "a halfmove clock without a fullmove number; read as hmvc";
+                let after = format!("hmvc {value};");
+                self.repaired(codes::W_LEN_HMVC, clock.at, message, clock.text, after.as_bytes());
+                self.add_integer("hmvc", value.into(), clock.at);
+            }
+            None => self.salvage_counters(&[clock], "the halfmove clock is out of range"),
+        }
+    }
+
+    fn salvage_counters(&mut self, counters: &[Word], why: &str) {
+        let mut text = b"FEN counters".to_vec();
+        for counter in counters {
+            text.push(b' ');
+            text.extend_from_slice(counter.text);
+        }
+        let at = counters.first().map_or(0, |word| word.at);
+        self.salvage(codes::W_LEN_COUNTERS, Word { at, text: &text }, why);
+    }
+
+    /// Reads labels, perft counts or operations.
+    pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
+        let rest = rest.trimmed_start();
+        let strict = self.options.profile == Profile::Strict;
+        match rest.text.first() {
+            None => Ok(()),
+            Some(b'[' | b'|') if self.options.labels && !strict => self.read_labels(position, rest),
+            Some(b'[' | b'|') if self.is_lenient() => {
+                let message = format!(
+                    "{} looks like the label of a training set; it is read with `--labels`",
+                    shown(rest.text)
+                );
+                Err(Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message))
+            }
+            Some(b',' | b';') if (self.is_lenient() || self.options.perft) && !strict => {
+                match perft_counts(rest) {
+                    Some(counts) => self.read_perft(position, rest, &counts),
+                    None => self.read_operations(position, rest),
+                }
+            }
+            Some(_) => self.read_operations(position, rest),
+        }
+    }
+
+    /// Labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's, the score
+    /// whose the options say.
+    fn read_labels(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
+        let refuse = |column, what: &str| {
+            let message = format!("{what}, in {}", shown(rest.text));
+            Err(Diagnostic::error(codes::E_EPD_LABEL, column, message))
+        };
+        let line = rest.trimmed();
+        let (score, result) = if line.text.starts_with(b"[") {
+            let Some(end) = line.text.iter().position(|&byte| byte == b']') else {
+                return refuse(line.column(), "a label without `]`");
+            };
+            let behind = line.part(end + 1, line.text.len()).trimmed();
+            (Some(behind).filter(|score| !score.text.is_empty()), line.part(1, end).trimmed())
+        } else {
+            let behind = line.part(1, line.text.len());
+            match behind.text.iter().position(|&byte| byte == b'|') {
+                Some(bar) => {
+                    let result = behind.part(bar + 1, behind.text.len());
+                    (Some(behind.part(0, bar).trimmed()), result.trimmed())
+                }
+                None => (None, behind.trimmed()),
+            }
+        };
+        let Some(text) = result_text(result.text) else {
+            return refuse(result.column(), "a label must be a result such as `0.5` or `1-0`");
+        };
+        if let Some(score) = score {
+            let Some(view) = self.options.score_view else {
+                return refuse(score.column(), "whose score is it? say `--score-view white|mover`");
+            };
+            let Some(value) = integer(score.text).flatten().filter(|v| v.abs() <= 32000) else {
+                return refuse(score.column(), "a score must be an integer from -32000 to 32000");
+            };
+            let swap = view == ScoreView::White && position.turn() == Color::Black;
+            self.add_integer("ce", if swap { -value } else { value }, score.at);
+        }
+        if let Some(opcode) = Opcode::new(b"c9") {
+            self.add(opcode, vec![Operand::string(text)], result.at);
+        }
+        Ok(())
+    }
+
+    /// Perft counts for depth 1, 2, …: `,20,400`, `;20;400`.
+    fn read_perft(
+        &mut self,
+        position: &Position,
+        rest: Word,
+        counts: &[Word],
+    ) -> Result<(), Diagnostic> {
+        let refuse =
+            |message: String| Err(Diagnostic::error(codes::E_EPD_PERFT, rest.column(), message));
+        if !self.options.perft {
+            return refuse(format!(
+                "{} looks like perft counts; they are read with `--perft`",
+                shown(rest.text)
+            ));
+        }
+        if let [count] = counts {
+            let moves = Playable::new(position).map(|playable| playable.legal_moves().len());
+            if moves.map(|moves| moves.to_string().into_bytes()).as_deref() != Some(count.text) {
+                return refuse(format!(
+                    "the depth of the one perft count {} is not said, and it is not the number of \
+                     legal moves",
+                    shown(count.text)
+                ));
+            }
+        }
+        for (index, count) in counts.iter().enumerate() {
+            let name = format!("D{}", index + 1);
+            if let Some(opcode) = Opcode::new(name.as_bytes()) {
+                self.add(opcode, vec![Operand::token(count.text)], count.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// `perft3` is `D3` where perft counts are taken.
+    pub(super) fn perft_depth(&self, opcode: Opcode) -> Opcode {
+        let depth = opcode
+            .as_bytes()
+            .strip_prefix(b"perft")
+            .filter(|depth| self.options.perft && depth.iter().all(u8::is_ascii_digit));
+        depth
+            .filter(|depth| !depth.is_empty())
+            .and_then(|depth| Opcode::new(&[b"D", depth].concat()))
+            .unwrap_or(opcode)
+    }
+}
+
+/// The counts of a text of nothing but integers between commas or semicolons; `None` for all
+/// other text.
+fn perft_counts(rest: Word) -> Option<Vec<Word>> {
+    let separator = *rest.text.first()?;
+    let mut counts = Vec::new();
+    let mut from = 0;
+    for part in rest.text.split(|&byte| byte == separator) {
+        let word = rest.part(from, from + part.len()).trimmed();
+        from += part.len() + 1;
+        if word.text.is_empty() {
+            continue;
+        }
+        if !word.text.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        counts.push(word);
+    }
+    (!counts.is_empty()).then_some(counts)
+}
+
+/// How EPD writes the result of a label.
+fn result_text(label: &[u8]) -> Option<&'static [u8]> {
+    match label {
+        b"1" | b"1.0" | b"1-0" => Some(b"1-0"),
+        b"0" | b"0.0" | b"0-1" => Some(b"0-1"),
+        b"0.5" | b"1/2" | b"1/2-1/2" => Some(b"1/2-1/2"),
+        _ => None,
+    }
+}

@@ -1,0 +1,165 @@
+//! Records as text.
+
+use std::ops::AddAssign;
+
+use crate::model::{CastlingDialect, Counters, EpdRecord};
+use crate::text::fen::{shown_en_passant, write_fields};
+use crate::text::lines::SPEC_LINE_LIMIT;
+use crate::text::options::{CastlingForm, CounterForm, Format, WriteOptions};
+
+/// How much of records the chosen form could not carry, and lines longer than the specification
+/// lets readers refuse.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Losses {
+    /// Operations that were not written, counters apart.
+    pub operations: u64,
+    /// Records whose counters were not written.
+    pub counters: u64,
+    /// En passant squares that were not written.
+    pub en_passant: u64,
+    /// Lines of more than 4095 bytes (EPD-04). They are written whole.
+    pub long_lines: u64,
+}
+
+impl Losses {
+    /// Whether everything was written, in lines that every reader takes.
+    pub fn is_none(self) -> bool {
+        self == Losses::default()
+    }
+}
+
+impl AddAssign for Losses {
+    fn add_assign(&mut self, other: Losses) {
+        self.operations += other.operations;
+        self.counters += other.counters;
+        self.en_passant += other.en_passant;
+        self.long_lines += other.long_lines;
+    }
+}
+
+/// Appends a record as one line without line end.
+///
+/// With the default options this is the canonical form (NRM-14), and nothing is lost. FEN output
+/// of a record without counters says `0 1` (FEN-17).
+///
+/// ```
+/// use epdb::text::{Format, WriteOptions, epd};
+/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - hmvc 5; id \"x\";")?;
+/// let mut out = Vec::new();
+/// let options = WriteOptions { format: Format::Fen, ..WriteOptions::default() };
+/// let losses = epd::write(&record, &options, &mut out);
+/// assert_eq!(out, b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 1");
+/// assert_eq!(losses.operations, 1);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> Losses {
+    let start = out.len();
+    let position = record.position();
+    let castling = match (options.castling, record.dialect()) {
+        (CastlingForm::Keep, CastlingDialect::Shredder) => CastlingForm::Shredder,
+        (form, _) => form,
+    };
+    write_fields(position, castling, options.en_passant, out);
+    let mut losses = Losses::default();
+    losses.en_passant +=
+        u64::from(shown_en_passant(position, options.en_passant) != position.en_passant());
+
+    let layout = Layout::new(record, options);
+    if let Some(Counters { halfmove_clock, fullmove_number }) = layout.fields {
+        out.push(b' ');
+        push_number(halfmove_clock, out);
+        out.push(b' ');
+        push_number(fullmove_number, out);
+    }
+    if let Some(Counters { halfmove_clock, fullmove_number }) = layout.as_operations {
+        out.extend_from_slice(b" fmvn ");
+        push_number(fullmove_number, out);
+        out.extend_from_slice(b"; hmvc ");
+        push_number(halfmove_clock, out);
+        out.push(b';');
+    }
+    losses.counters += u64::from(layout.loses_counters);
+    for operation in record.operations() {
+        if layout.covers(operation.opcode.as_bytes()) {
+            continue;
+        }
+        if options.format == Format::Fen {
+            losses.operations += 1;
+            continue;
+        }
+        out.push(b' ');
+        operation.write_to(out);
+    }
+    losses.long_lines += u64::from(out.len() - start > SPEC_LINE_LIMIT);
+    losses
+}
+
+/// Where the counters go.
+struct Layout {
+    /// Fields 5 and 6.
+    fields: Option<Counters>,
+    /// Fields of the record that become operations.
+    as_operations: Option<Counters>,
+    /// `hmvc` and `fmvn` do not stand among the operations.
+    without_hmvc: bool,
+    without_fmvn: bool,
+    loses_counters: bool,
+}
+
+impl Layout {
+    fn new(record: &EpdRecord, options: &WriteOptions) -> Layout {
+        let (clock, number) = record.counters();
+        let number = number.filter(|&number| number > 0);
+        let default = Counters::default();
+        let any = clock.is_some() || number.is_some();
+        let all = Counters {
+            halfmove_clock: clock.unwrap_or(default.halfmove_clock),
+            fullmove_number: number.unwrap_or(default.fullmove_number),
+        };
+        let six_fields = options.format != Format::Epd;
+        let mut layout = Layout {
+            fields: None,
+            as_operations: None,
+            without_hmvc: clock.is_some(),
+            without_fmvn: number.is_some(),
+            loses_counters: false,
+        };
+        match options.counters {
+            CounterForm::Drop => {
+                layout.fields = six_fields.then_some(default);
+                layout.loses_counters = any;
+            }
+            _ if six_fields => layout.fields = Some(all),
+            CounterForm::Fen => layout.fields = any.then_some(all),
+            CounterForm::Keep | CounterForm::Ops => {
+                layout.without_hmvc = false;
+                layout.without_fmvn = false;
+                match options.counters {
+                    CounterForm::Keep => layout.fields = record.fen_counters(),
+                    _ => layout.as_operations = record.fen_counters(),
+                }
+            }
+        }
+        layout
+    }
+
+    /// Whether an operation has its place elsewhere, or none.
+    fn covers(&self, opcode: &[u8]) -> bool {
+        (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
+    }
+}
+
+fn push_number(value: u32, out: &mut Vec<u8>) {
+    let mut digits = [0; 10];
+    let mut start = digits.len();
+    let mut rest = value;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}

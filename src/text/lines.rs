@@ -1,0 +1,304 @@
+//! Lines of a stream: any bytes, any length, in bounded memory.
+
+use std::io::{self, Read, Write};
+
+use memchr::memchr2;
+
+use super::codes;
+use super::diagnostic::Diagnostic;
+use super::options::Profile;
+
+/// The number of bytes that the specification lets a line have without its end (EPD-04).
+pub const SPEC_LINE_LIMIT: usize = 4095;
+
+/// The number of bytes a line may have, without its end, unless something else is asked for:
+/// [`SPEC_LINE_LIMIT`] in the strict profile, 1 MiB in the others.
+pub const fn default_limit(profile: Profile) -> usize {
+    match profile {
+        Profile::Strict => SPEC_LINE_LIMIT,
+        Profile::Standard | Profile::Lenient => 1 << 20,
+    }
+}
+
+const CHUNK: usize = 256 * 1024;
+
+/// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last one may lack its end
+/// (EPD-05). A line over the limit is announced and can be copied away in pieces, so memory stays
+/// below the limit plus 512 KiB.
+///
+/// ```
+/// use epdb::text::lines::{LineReader, Next};
+/// let mut reader = LineReader::new(&b"one\r\ntwo"[..], 1024);
+/// let mut lines = Vec::new();
+/// while let Some(next) = reader.next_line()? {
+///     if let Next::Line(line) = next {
+///         lines.push((line.number, line.text.to_vec(), line.end));
+///     }
+/// }
+/// assert_eq!(lines, [(1, b"one".to_vec(), 5), (2, b"two".to_vec(), 8)]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct LineReader<R> {
+    input: R,
+    limit: usize,
+    buffer: Vec<u8>,
+    /// What has been read and not given out: `buffer[start..filled]`.
+    start: usize,
+    filled: usize,
+    at_end: bool,
+    number: u64,
+    /// Bytes of the stream before `buffer[start]`.
+    offset: u64,
+    /// Whether the rest of a line over the limit is still to be taken.
+    in_long_line: bool,
+}
+
+/// What comes next in the stream.
+#[derive(Debug)]
+pub enum Next<'a> {
+    /// A line.
+    Line(RawLine<'a>),
+    /// A line over the limit. [`LineReader::copy_long_line`] gives all its bytes; when it is not
+    /// called the line is skipped.
+    TooLong {
+        /// The number of the line, from 1.
+        number: u64,
+        /// Its first bytes, as many as the limit allows.
+        head: &'a [u8],
+    },
+}
+
+/// One line as it stands in the stream.
+#[derive(Copy, Clone, Debug)]
+pub struct RawLine<'a> {
+    /// The number of the line, from 1.
+    pub number: u64,
+    /// The bytes without the line end.
+    pub text: &'a [u8],
+    /// The bytes with the line end.
+    pub raw: &'a [u8],
+    /// The offset in the stream of the first byte after the line and its end.
+    pub end: u64,
+}
+
+impl<R: Read> LineReader<R> {
+    /// Reads lines of at most `limit` bytes, line ends not counted ([`default_limit`]).
+    pub fn new(input: R, limit: usize) -> LineReader<R> {
+        LineReader {
+            input,
+            limit,
+            buffer: Vec::new(),
+            start: 0,
+            filled: 0,
+            at_end: false,
+            number: 0,
+            offset: 0,
+            in_long_line: false,
+        }
+    }
+
+    /// The next line, or `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// What the stream reports.
+    pub fn next_line(&mut self) -> io::Result<Option<Next<'_>>> {
+        if self.in_long_line {
+            self.copy_long_line(&mut io::sink())?;
+        }
+        let mut searched = 0;
+        let (length, end_length) = loop {
+            let waiting = &self.buffer[self.start..self.filled];
+            match memchr2(b'\r', b'\n', &waiting[searched..]) {
+                Some(place) => {
+                    let length = searched + place;
+                    match end_of_line(&waiting[length..], self.at_end) {
+                        Some(end_length) => break (length, end_length),
+                        None => searched = length,
+                    }
+                }
+                None => searched = waiting.len(),
+            }
+            if self.at_end {
+                if self.start == self.filled {
+                    return Ok(None);
+                }
+                break (searched, 0);
+            }
+            if searched > self.limit {
+                break (searched, 0);
+            }
+            self.fill()?;
+        };
+        self.number += 1;
+        let number = self.number;
+        if length > self.limit {
+            self.in_long_line = true;
+            let head = &self.buffer[self.start..self.start + self.limit];
+            return Ok(Some(Next::TooLong { number, head }));
+        }
+        let raw = self.start..self.start + length + end_length;
+        self.start = raw.end;
+        self.offset += raw.len() as u64;
+        let raw = &self.buffer[raw];
+        let line = RawLine { number, text: &raw[..length], raw, end: self.offset };
+        Ok(Some(Next::Line(line)))
+    }
+
+    /// Copies the whole of the line that was just announced as too long, its end included, and
+    /// gives the number of bytes. Without such a line nothing is copied.
+    ///
+    /// # Errors
+    /// What the stream or the sink reports.
+    pub fn copy_long_line(&mut self, sink: &mut dyn Write) -> io::Result<u64> {
+        let before = self.offset;
+        while self.in_long_line {
+            let waiting = &self.buffer[self.start..self.filled];
+            let mut taken = waiting.len();
+            if let Some(place) = memchr2(b'\r', b'\n', waiting) {
+                taken = place;
+                if let Some(end_length) = end_of_line(&waiting[place..], self.at_end) {
+                    taken += end_length;
+                    self.in_long_line = false;
+                }
+            } else if self.at_end {
+                self.in_long_line = false;
+            }
+            sink.write_all(&waiting[..taken])?;
+            self.start += taken;
+            self.offset += taken as u64;
+            if self.in_long_line {
+                self.fill()?;
+            }
+        }
+        Ok(self.offset - before)
+    }
+
+    /// The offset in the stream of the first byte that no line has been given of.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Reads more behind what is waiting, and makes room first.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.filled, 0);
+            self.filled -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() < self.filled + CHUNK {
+            self.buffer.resize(self.filled + CHUNK, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// The length of the line end that bytes begin with; `None` when a CR is the last byte so far.
+fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
+    match bytes {
+        [b'\r', b'\n', ..] => Some(2),
+        [b'\r'] if !at_end => None,
+        _ => Some(1),
+    }
+}
+
+/// The error for a line over the limit.
+pub fn too_long(limit: usize) -> Diagnostic {
+    let message = format!("the line is longer than {limit} bytes");
+    Diagnostic::error(codes::E_EPD_LINELEN, limit + 1, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else { return Ok(0) };
+            out[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    fn lines(input: impl Read, limit: usize) -> Vec<(u64, Vec<u8>, u64)> {
+        let mut reader = LineReader::new(input, limit);
+        let mut lines = Vec::new();
+        loop {
+            match reader.next_line().expect("no error in memory") {
+                None => return lines,
+                Some(Next::Line(line)) => {
+                    assert!(line.raw.starts_with(line.text));
+                    lines.push((line.number, line.raw.to_vec(), line.end));
+                }
+                Some(Next::TooLong { number, head }) => {
+                    assert_eq!(head.len(), limit);
+                    let head = head.to_vec();
+                    let mut all = Vec::new();
+                    let count = reader.copy_long_line(&mut all).expect("no error in memory");
+                    assert_eq!(count, all.len() as u64);
+                    assert!(all.starts_with(&head));
+                    lines.push((number, all, reader.offset()));
+                }
+            }
+        }
+    }
+
+    /// EPD-05: every kind of line end; nothing of the stream is lost.
+    #[test]
+    fn lines_of_every_kind_come_out_whole() {
+        let input = b"a\nbb\r\n\rccc\r\n\n\rd\r\r\nlonger than ten\r\nlonger than ten\relf";
+        for limit in [3, 10, 1000] {
+            let fast = lines(&input[..], limit);
+            assert_eq!(fast, lines(Slow(input), limit));
+            let joined: Vec<u8> = fast.iter().flat_map(|(_, raw, _)| raw.clone()).collect();
+            assert_eq!(joined, input);
+            let mut end = 0;
+            for (index, (number, raw, offset)) in fast.iter().enumerate() {
+                end += raw.len() as u64;
+                assert_eq!((*number, *offset), (index as u64 + 1, end));
+            }
+        }
+        let texts: Vec<Vec<u8>> = lines(&input[..], 1000).into_iter().map(|line| line.1).collect();
+        let wanted: [&[u8]; 11] = [
+            b"a\n",
+            b"bb\r\n",
+            b"\r",
+            b"ccc\r\n",
+            b"\n",
+            b"\r",
+            b"d\r",
+            b"\r\n",
+            b"longer than ten\r\n",
+            b"longer than ten\r",
+            b"elf",
+        ];
+        assert_eq!(texts, wanted);
+    }
+
+    /// ERR-06: a line over the limit that nobody asks for is skipped, in bounded memory.
+    #[test]
+    fn a_long_line_is_skipped_in_bounded_memory() {
+        let input = io::repeat(b'x').take(20 << 20).chain(&b"\nnext\n"[..]);
+        let mut reader = LineReader::new(input, 1 << 16);
+        assert!(matches!(
+            reader.next_line().expect("no error in memory"),
+            Some(Next::TooLong { number: 1, .. })
+        ));
+        match reader.next_line().expect("no error in memory") {
+            Some(Next::Line(line)) => assert_eq!((line.number, line.text), (2, &b"next"[..])),
+            other => panic!("{other:?}"),
+        }
+        assert!(reader.buffer.len() <= (1 << 16) + 2 * CHUNK);
+    }
+}
