@@ -216,6 +216,7 @@ pub fn too_long(limit: usize) -> Diagnostic {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used)]
 mod tests {
     use super::*;
 
