@@ -4,6 +4,7 @@
 //! a store; no length read from bytes is believed before it is checked against the bytes that are
 //! there.
 
+pub mod direct;
 pub mod error;
 pub mod item;
 pub mod key;

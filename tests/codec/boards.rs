@@ -113,3 +113,55 @@ pub(crate) fn anything() -> impl Strategy<Value = Position> {
         },
     )
 }
+
+/// The four fields as text, rook files as castling letters where `shredder` is said or a right is
+/// not classic.
+pub(crate) fn fields(position: &Position, shredder: bool) -> String {
+    let rank_text = |rank| {
+        let mut text = String::new();
+        let mut run = 0;
+        for file in 0..=8 {
+            let piece =
+                if file < 8 { position.board().piece_at(Square::at(file, rank)) } else { None };
+            if run > 0 && (piece.is_some() || file == 8) {
+                text += &run.to_string();
+                run = 0;
+            }
+            match piece {
+                Some(piece) => text.push(piece.letter().into()),
+                None => run += 1,
+            }
+        }
+        text
+    };
+    let ranks: Vec<String> = (0..8).rev().map(rank_text).collect();
+    let letter = |(color, side, file): (Color, Side, u8)| {
+        let letter = match side {
+            _ if shredder || position.is_chess960() => b'a' + file,
+            Side::King => b'k',
+            Side::Queen => b'q',
+        };
+        char::from(if color == Color::White { letter.to_ascii_uppercase() } else { letter })
+    };
+    let castling: String = position.castling().iter().map(letter).collect();
+    format!(
+        "{} {} {} {}",
+        ranks.join("/"),
+        if position.turn() == Color::White { "w" } else { "b" },
+        if castling.is_empty() { "-" } else { &castling },
+        position.en_passant().map_or("-".to_owned(), |square| square.to_string()),
+    )
+}
+
+/// The lines of other people's files, where they are at hand.
+pub(crate) fn lines_of_shared_books() -> Vec<Vec<u8>> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+    let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
+    let Ok(files) = std::fs::read_dir(std::path::Path::new(&data).join("books")) else {
+        return Vec::new();
+    };
+    files
+        .filter_map(|file| std::fs::read(file.ok()?.path()).ok())
+        .flat_map(|text| text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>())
+        .collect()
+}

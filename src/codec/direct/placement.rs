@@ -1,0 +1,137 @@
+//! The first field of a usual line, as occupancy, codes and key.
+
+use std::sync::LazyLock;
+
+use super::super::key::NUMBERS;
+use super::super::packed::code;
+use crate::model::Piece;
+
+/// What the placement field says; no castling right, no double step and White to move yet.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Placement {
+    /// The occupied squares.
+    pub(super) occupied: u64,
+    /// A code of four bits for each man in the order of squares, the first at the bottom.
+    pub(super) codes: u128,
+    /// The numbers of all men.
+    pub(super) key: u64,
+    /// Bytes of the field.
+    pub(super) len: usize,
+}
+
+/// The longest placement field: 64 men and seven solidi.
+const MAX_LEN: usize = 71;
+/// The most men of a packed board in its plain form.
+const MAX_MEN: usize = 32;
+
+/// What a byte does to the place on the board, counted from a8 = 0 in reading order.
+#[derive(Copy, Clone)]
+struct Step {
+    /// Code of the man, or [`NO_MAN`].
+    code: u8,
+    /// Squares it covers.
+    squares: u8,
+    is_man: u8,
+    kind: Kind,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    Man,
+    Run,
+    Solidus,
+    Other,
+}
+
+const NO_MAN: u8 = 12;
+
+const STEPS: [Step; 256] = {
+    let other = Step { code: NO_MAN, squares: 0, is_man: 0, kind: Kind::Other };
+    let mut steps = [other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let Some(piece) = Piece::from_letter(byte as u8) {
+            steps[byte] = Step { code: code(piece), squares: 1, is_man: 1, kind: Kind::Man };
+        }
+        byte += 1;
+    }
+    let mut run = 1;
+    while run <= 8 {
+        steps[b'0' as usize + run] =
+            Step { code: NO_MAN, squares: run as u8, is_man: 0, kind: Kind::Run };
+        run += 1;
+    }
+    steps[b'/' as usize].kind = Kind::Solidus;
+    steps
+};
+
+/// The numbers of men by code and place in reading order; none for [`NO_MAN`].
+static MEN_AS_READ: LazyLock<[[u64; 64]; 13]> = LazyLock::new(|| {
+    let mut numbers = [[0; 64]; 13];
+    for (code, men) in NUMBERS.men.iter().enumerate() {
+        for place in 0..64 {
+            numbers[code][place] = men[place ^ 56];
+        }
+    }
+    numbers
+});
+
+impl Placement {
+    /// Reads up to the first blank; `None` when the field is not in canonical form, or has no men
+    /// or more than 32.
+    pub(super) fn read(line: &[u8]) -> Option<Placement> {
+        let numbers = &*MEN_AS_READ;
+        let mut codes = [0; MAX_LEN + 9];
+        let mut ends = [0; 9];
+        let (mut men, mut rank) = (0, 0);
+        let mut place = 0usize;
+        let mut occupied = 0u64;
+        let mut key = 0;
+        let mut is_sound = true;
+        let mut before = Kind::Solidus;
+        let mut len = 0;
+        for &byte in line.iter().take(MAX_LEN + 1) {
+            if byte == b' ' {
+                break;
+            }
+            let step = STEPS[usize::from(byte)];
+            codes[men] = step.code;
+            men += usize::from(step.is_man);
+            occupied |= u64::from(step.is_man) << (place & 63);
+            key ^= numbers[usize::from(step.code)][place & 63];
+            place += usize::from(step.squares);
+            is_sound &= step.kind != Kind::Other && (step.kind, before) != (Kind::Run, Kind::Run);
+            before = step.kind;
+            if step.kind == Kind::Solidus {
+                ends[rank & 7] = men;
+                rank += 1;
+                is_sound &= place == rank * 8;
+            }
+            len += 1;
+        }
+        if !is_sound || place != 64 || rank != 7 || men == 0 || men > MAX_MEN {
+            return None;
+        }
+        ends[7] = men;
+        let codes = in_square_order(&codes, &ends);
+        Some(Placement { occupied: occupied.swap_bytes(), codes, key, len })
+    }
+}
+
+/// Turns codes from reading order, the eighth rank first, to the order of squares, and packs them.
+fn in_square_order(read: &[u8; MAX_LEN + 9], ends: &[usize; 9]) -> u128 {
+    let mut ordered = [0u8; MAX_MEN + 8];
+    let mut at = 0;
+    for rank in (0..8).rev() {
+        let start = if rank == 0 { 0 } else { ends[rank - 1] };
+        // Eight codes are copied whatever the rank has; the next rank overwrites the rest.
+        ordered[at..at + 8].copy_from_slice(&read[start..start + 8]);
+        at += ends[rank] - start;
+    }
+    ordered[at..].fill(0);
+    let mut packed = [0; 16];
+    for (pair, byte) in ordered.chunks_exact(2).zip(&mut packed) {
+        *byte = pair[0] | pair[1] << 4;
+    }
+    u128::from_le_bytes(packed)
+}

@@ -1,0 +1,206 @@
+//! From a packed board to the four fields.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::super::packed::{CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE};
+
+/// The men and runs of a rank as text, for each set of occupied files.
+struct RankText {
+    /// The digits, with gaps for the men.
+    text: [u8; 8],
+    len: u8,
+    /// Where in the text each man goes.
+    places: [u8; 8],
+    /// The file of each man.
+    files: [u8; 8],
+}
+
+static RANKS: [RankText; 256] = {
+    const EMPTY: RankText = RankText { text: [0; 8], len: 0, places: [0; 8], files: [0; 8] };
+    let mut ranks = [EMPTY; 256];
+    let mut occupied = 0;
+    while occupied < 256 {
+        let rank = &mut ranks[occupied];
+        let (mut file, mut men, mut run) = (0, 0, 0);
+        while file < 8 {
+            if occupied >> file & 1 == 0 {
+                run += 1;
+            }
+            if run > 0 && (file == 7 || occupied >> file & 1 == 1) {
+                rank.text[rank.len as usize] = b'0' + run;
+                rank.len += 1;
+                run = 0;
+            }
+            if occupied >> file & 1 == 1 {
+                rank.places[men] = rank.len;
+                rank.files[men] = file;
+                rank.len += 1;
+                men += 1;
+            }
+            file += 1;
+        }
+        occupied += 1;
+    }
+    ranks
+};
+
+/// The letter of each code; a pawn of a double step has none before its rank is known.
+const LETTERS: [u8; 16] = *b"pPnNbBrRqQkK?Rrk";
+
+/// The longest text: 32 men in runs of one square each are 64 bytes, seven solidi, and `w KQkq e3`
+/// with a blank before it.
+const MAX_LEN: usize = 64 + 7 + 10;
+
+/// Appends the four fields of a packed board in canonical form: `KQkq` letters, and the en passant
+/// square if the board has one, which an identity board has only where a capture is legal.
+///
+/// False, and nothing appended, when the board is not in the plain form or a castling right is not
+/// one of a king on e with a rook on a or h; then [`unpack`](super::super::packed::unpack) and the
+/// text writer say it. The bytes must be a packed board: others give text without meaning or
+/// false.
+///
+/// ```
+/// use epdb::{codec::{direct, packed}, model::Position};
+/// let mut text = Vec::new();
+/// assert!(direct::write_fields(packed::pack(&Position::START).as_bytes(), &mut text));
+/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
+/// ```
+pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some((occupied, codes)) = plain(board) else { return false };
+    let mut letters = [0; 40];
+    for (nth, letter) in letters.iter_mut().take(32).enumerate() {
+        *letter = LETTERS[usize::from(codes[nth / 2] >> (nth % 2 * 4) & 15)];
+    }
+    let mut text = [0; MAX_LEN];
+    let mut at = 0;
+    let special = special_codes(&codes);
+    let fields = match special {
+        0 => Specials::default(),
+        _ => match Specials::find(occupied, &codes, special) {
+            Some(found) => found,
+            None => return false,
+        },
+    };
+    if let Some((nth, _)) = fields.double_step {
+        letters[nth] = if fields.black_to_move { b'P' } else { b'p' };
+    }
+    for rank in (0..8u32).rev() {
+        let files = occupied >> (rank * 8) & 0xff;
+        let before = (occupied & ((1 << (rank * 8)) - 1)).count_ones() as usize;
+        let template = &RANKS[files as usize];
+        text[at..at + 8].copy_from_slice(&template.text);
+        let men = files.count_ones() as usize;
+        for nth in 0..men {
+            text[at + usize::from(template.places[nth] & 7)] = letters[before + nth];
+        }
+        at += usize::from(template.len);
+        text[at] = b'/';
+        at += 1;
+    }
+    at -= 1;
+    let turn = if fields.black_to_move { b" b " } else { b" w " };
+    text[at..at + 3].copy_from_slice(turn);
+    at += 3;
+    text[at..at + 4].copy_from_slice(&CASTLING[usize::from(fields.castling)].0);
+    at += CASTLING[usize::from(fields.castling)].1;
+    text[at] = b' ';
+    text[at + 1] = b'-';
+    let mut end = at + 2;
+    if let Some((_, file)) = fields.double_step {
+        text[at + 1] = b'a' + file;
+        text[at + 2] = if fields.black_to_move { b'3' } else { b'6' };
+        end = at + 3;
+    }
+    out.extend_from_slice(&text[..end]);
+    true
+}
+
+/// The text of each set of rights, and its length.
+static CASTLING: [([u8; 4], usize); 16] = {
+    let mut texts = [([b'-', 0, 0, 0], 1); 16];
+    let mut set = 1;
+    while set < 16 {
+        let (mut len, mut right) = (0, 0);
+        while right < 4 {
+            if set >> right & 1 == 1 {
+                texts[set].0[len] = b"KQkq"[right];
+                len += 1;
+            }
+            right += 1;
+        }
+        texts[set].1 = len;
+        set += 1;
+    }
+    texts
+};
+
+/// Occupancy and codes of a plain board of at most 32 men.
+fn plain(board: &[u8]) -> Option<(u64, [u8; 16])> {
+    let occupied = board.get(..8).map(LittleEndian::read_u64)?;
+    let men = occupied.count_ones() as usize;
+    let stored = board.get(8..8 + men.div_ceil(2))?;
+    let mut codes = [0; 16];
+    codes.get_mut(..stored.len())?.copy_from_slice(stored);
+    (men > 0).then_some((occupied, codes))
+}
+
+/// A 1 at the bottom of each nibble of 12 or more.
+fn special_codes(codes: &[u8; 16]) -> u128 {
+    let codes = u128::from_le_bytes(*codes);
+    codes >> 3 & codes >> 2 & (u128::MAX / 15)
+}
+
+/// What the codes from 12 on say.
+#[derive(Default)]
+struct Specials {
+    black_to_move: bool,
+    /// `K`, `Q`, `k`, `q` from bit 0 on.
+    castling: u8,
+    /// The place of the pawn among the men, and its file.
+    double_step: Option<(usize, u8)>,
+}
+
+impl Specials {
+    /// `None` when a right is not classic.
+    fn find(occupied: u64, codes: &[u8; 16], mut special: u128) -> Option<Specials> {
+        let mut found = Specials::default();
+        while special != 0 {
+            let nth = special.trailing_zeros() / 4;
+            special &= special - 1;
+            let code = codes[nth as usize / 2] >> (nth % 2 * 4) & 15;
+            match code {
+                KING_TO_MOVE => found.black_to_move = true,
+                DOUBLE_STEP => {
+                    let file = square_of(occupied, nth) & 7;
+                    found.double_step = Some((nth as usize, file));
+                }
+                _ => {
+                    let black = u8::from(code > CASTLING_ROOK);
+                    let right = match square_of(occupied, nth) {
+                        7 | 63 => 1,
+                        0 | 56 => 2,
+                        _ => return None,
+                    };
+                    found.castling |= right << (black * 2);
+                }
+            }
+        }
+        let king_is_home = |square: u32, code: u8| {
+            let nth = (occupied & ((1 << square) - 1)).count_ones();
+            let there = codes[(nth as usize / 2) & 15] >> (nth % 2 * 4) & 15;
+            occupied >> square & 1 == 1 && (there == code || there == KING_TO_MOVE)
+        };
+        let classic = (found.castling & 3 == 0 || king_is_home(4, 11))
+            && (found.castling & 12 == 0 || king_is_home(60, 10));
+        classic.then_some(found)
+    }
+}
+
+/// The square of the man at a place among the men.
+fn square_of(occupied: u64, nth: u32) -> u8 {
+    let mut rest = occupied;
+    for _ in 0..nth {
+        rest &= rest - 1;
+    }
+    rest.trailing_zeros() as u8
+}

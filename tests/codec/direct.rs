@@ -1,0 +1,157 @@
+//! The straight way between text and packed identity boards, against the way through positions.
+
+use epdb::codec::direct::{self, Identity};
+use epdb::codec::{key, packed};
+use epdb::model::Position;
+use proptest::prelude::*;
+
+use crate::boards::{anything, fen, fields, lines_of_shared_books, playouts};
+
+/// What the straight way must say of a position, if it says anything.
+fn identity(position: &Position, len: usize) -> Identity {
+    let board = packed::pack(&position.identity());
+    Identity { board, key: key::position_key(position), len }
+}
+
+fn assert_read(position: &Position) {
+    for shredder in [false, true] {
+        let text = fields(position, shredder);
+        let read = direct::read_fields(text.as_bytes());
+        if let Some(read) = read {
+            assert_eq!(read, identity(position, text.len()), "{text}");
+        }
+        for tail in [" ", " bm e4;", " 0 1"] {
+            let line = format!("{text}{tail}");
+            assert_eq!(direct::read_fields(line.as_bytes()), read, "{line}");
+        }
+        for tail in ["3", ";", "\t", "x"] {
+            let line = format!("{text}{tail}");
+            assert_eq!(direct::read_fields(line.as_bytes()), None, "{line}");
+        }
+    }
+}
+
+fn assert_written(position: &Position) {
+    let mut text = b"before ".to_vec();
+    let said = direct::write_fields(packed::pack(position).as_bytes(), &mut text);
+    let usual = packed::pack(position).as_bytes().len() < packed::MAX_LEN;
+    assert_eq!(said, usual && !position.is_chess960(), "{position:?}");
+    let expected = if said { fields(position, false) } else { String::new() };
+    assert_eq!(String::from_utf8_lossy(&text), format!("before {expected}"));
+}
+
+#[test]
+fn usual_lines_are_read_straight() {
+    for text in [
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3",
+        "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6",
+        "8/8/8/KPp4r/8/8/8/4k3 w - c6",
+        "r3k2r/8/8/8/8/8/8/R3K2R b Qk -",
+        "K7/8/8/8/8/8/8/8 w - -",
+        "k7/8/8/8/8/8/8/k7 b - -",
+    ] {
+        let position = fen(text);
+        assert_eq!(
+            direct::read_fields(text.as_bytes()),
+            Some(identity(&position, text.len())),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn unusual_lines_are_left_to_the_text_reader() {
+    for text in [
+        "",
+        " ",
+        "8/8/8/8/8/8/8/8 w - -",
+        "8/8/8/8/8/8/8/K7 b - -",
+        "rnbqkbnr/pppppppp/8/8/8/P7/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppppppp/44/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/ppppppppp/7/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR/8 w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR/ w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNX w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/9/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/08/PPPPPPPP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR W KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w QKkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KK -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w  KQkq -",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq e3",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq e",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq nil",
+        "4k3/8/8/8/8/8/8/4K3 w K -",
+        "r3k2r/8/8/8/8/8/8/R3KK1R w K -",
+        "rnbqkbn1/pppppppp/7r/8/8/8/PPPPPPPP/RNBQKBNR w k -",
+        "2BNK1RR/8/8/8/8/8/8/2BNK1RR w K -",
+    ] {
+        assert_eq!(direct::read_fields(text.as_bytes()), None, "{text}");
+        assert_eq!(direct::read_fields(format!("{text} ").as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn shared_books_are_read_and_written_straight() {
+    let mut out = Vec::new();
+    for line in lines_of_shared_books() {
+        let Some(read) = direct::read_fields(&line) else { continue };
+        let text = std::str::from_utf8(&line[..read.len]).expect("ASCII");
+        let position = fen(text);
+        assert_eq!(read, identity(&position, text.len()));
+        out.clear();
+        assert!(direct::write_fields(read.board.as_bytes(), &mut out));
+        assert_eq!(String::from_utf8_lossy(&out), fields(&position.identity(), false));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_position(position in anything()) {
+        assert_read(&position);
+        assert_read(&position.identity());
+        assert_written(&position);
+        assert_written(&position.identity());
+    }
+
+    #[test]
+    fn positions_of_games(positions in playouts()) {
+        for position in positions {
+            assert_read(&position);
+            assert_written(&position);
+            let text = fields(&position, false);
+            let is_usual = !position.is_chess960();
+            prop_assert_eq!(direct::read_fields(text.as_bytes()).is_some(), is_usual);
+        }
+    }
+
+    #[test]
+    fn changed_lines_are_refused_or_read_alike(
+        positions in playouts(),
+        place in any::<prop::sample::Index>(),
+        byte in prop_oneof![any::<u8>(), prop::sample::select(b"pPkKrR12345678/ -wbqe36".to_vec())],
+        insert in any::<bool>(),
+    ) {
+        let position = positions.last().unwrap();
+        let mut line = fields(position, false).into_bytes();
+        let place = place.index(line.len());
+        if insert {
+            line.insert(place, byte);
+        } else {
+            line[place] = byte;
+        }
+        if let Some(read) = direct::read_fields(&line) {
+            let text = std::str::from_utf8(&line[..read.len]).unwrap();
+            prop_assert_eq!(read, identity(&fen(text), text.len()));
+        }
+    }
+
+    #[test]
+    fn arbitrary_boards_never_panic(board in prop::collection::vec(any::<u8>(), 0..50)) {
+        direct::write_fields(&board, &mut Vec::new());
+    }
+}
