@@ -2,6 +2,7 @@
 //!
 //! The rules of chess are in [`rules`], those of merging two records in [`merge`].
 
+pub mod answer;
 mod board;
 pub mod merge;
 mod opcode;

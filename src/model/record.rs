@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::opcode::{Opcode, Operands};
 use super::position::Position;
-use super::rules::Move;
+use super::rules::{Move, Playable};
+use super::square::Color;
 
 /// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes (SAN-09).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -306,6 +307,47 @@ impl EpdRecord {
     ) -> Result<(), super::PositionError> {
         self.position = self.position.with_en_passant(square)?;
         Ok(())
+    }
+
+    /// The record of the position after a legal move; `None` when the move is not legal here, or
+    /// the position is not playable. Counters go on in the form they have (FEN-10, FEN-11); the
+    /// other operations speak of the old position and are left behind.
+    ///
+    /// ```
+    /// use epdb::model::rules::Playable;
+    /// use epdb::text::{Profile, san};
+    /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; hmvc 5;")?;
+    /// let playable = Playable::new(record.position()).expect("playable");
+    /// let mv = san::read(&playable, b"Kd2", Profile::Strict)?.mv;
+    /// let next = record.play(mv).expect("legal");
+    /// assert_eq!(epdb::format_epd(&next), b"4k3/8/8/8/8/8/3KP3/8 b - - hmvc 6;");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn play(&self, mv: Move) -> Option<EpdRecord> {
+        let playable = Playable::new(&self.position).filter(|playable| playable.is_legal(mv))?;
+        let mut next = EpdRecord::new(*playable.after(mv).position());
+        next.set_dialect(self.dialect);
+        let zeroing = playable.is_zeroing(mv);
+        let clock = |value: u32| if zeroing { 0 } else { value.saturating_add(1) };
+        let number = |value: u32| match self.position.turn() {
+            Color::White => value,
+            Color::Black => value.saturating_add(1),
+        };
+        if let Some(Counters { halfmove_clock, fullmove_number }) = self.counters {
+            next.counters = Some(Counters {
+                halfmove_clock: clock(halfmove_clock),
+                fullmove_number: number(fullmove_number),
+            });
+            return Some(next);
+        }
+        let (old_clock, old_number) = self.counters();
+        let values = [("hmvc", old_clock.map(clock)), ("fmvn", old_number.map(number))];
+        for (name, value) in values {
+            if let (Some(value), Some(opcode)) = (value, Opcode::new(name.as_bytes())) {
+                next.set(Operation { opcode, operands: vec![Operand::Integer(value.into())] });
+            }
+        }
+        Some(next)
     }
 
     fn find(&self, opcode: Opcode) -> Result<usize, usize> {

@@ -105,3 +105,24 @@ pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
         Err(error) => Err(error),
     }
 }
+
+/// The number of moves of a mate target as suites write it in `bm`: 5 for `#5`, −5, the mover is
+/// mated, for `#-5` (SPEC section 17). At most four digits, not 0.
+///
+/// ```
+/// use epdb::model::score::mate_target;
+/// assert_eq!(mate_target(b"#-5"), Some(-5));
+/// assert_eq!(mate_target(b"Qh7#"), None);
+/// ```
+pub fn mate_target(text: &[u8]) -> Option<i32> {
+    let (sign, digits) = match text {
+        [b'#', b'-', digits @ ..] => (-1, digits),
+        [b'#', digits @ ..] => (1, digits),
+        _ => return None,
+    };
+    if !(1..=4).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let moves = digits.iter().fold(0, |value, &digit| value * 10 + i32::from(digit - b'0'));
+    (moves > 0).then_some(sign * moves)
+}

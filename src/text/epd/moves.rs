@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Reader;
 use super::operation::{Raw, Segment, Taken, token};
-use crate::model::score::{mated_in, mates_in};
+use crate::model::score::{mate_target, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::MateTargets;
@@ -40,7 +40,7 @@ impl Reader<'_, '_> {
         let mut warned = false;
         let mut operands = Vec::with_capacity(texts.len());
         for text in &texts {
-            if self.is_lenient() && is_mate_target(&text.text) {
+            if self.is_lenient() && mate_target(&text.text).is_some() {
                 operands.push(Operand::token(text.text.as_ref()));
                 continue;
             }
@@ -244,22 +244,4 @@ fn split_at_commas<'a>(word: Word<'a>, operand: usize, texts: &mut Vec<MoveText<
         }
         from += part.len() + 1;
     }
-}
-
-fn is_mate_target(text: &[u8]) -> bool {
-    mate_target(text).is_some()
-}
-
-/// The number of moves of `#5` or `#-5` (section 17): positive when the mover mates.
-fn mate_target(text: &[u8]) -> Option<i32> {
-    let (sign, digits) = match text {
-        [b'#', b'-', digits @ ..] => (-1, digits),
-        [b'#', digits @ ..] => (1, digits),
-        _ => return None,
-    };
-    if digits.is_empty() || digits.len() > 4 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let moves = digits.iter().fold(0, |value, &digit| value * 10 + i32::from(digit - b'0'));
-    (moves > 0).then_some(sign * moves)
 }

@@ -1,0 +1,81 @@
+//! The text layer: vectors, profiles, other people's files, and bytes of any kind.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod peers;
+mod vectors;
+
+use epdb::model::EpdRecord;
+use epdb::text::epd::{self, Line};
+use epdb::text::{Diagnostic, Profile, ReadOptions, WriteOptions};
+
+/// The rows of a vector file without the heading, split at tabs.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().skip(1).map(|line| line.split('\t').collect())
+}
+
+/// Undoes the escapes of the vector files: `\\`, `\t`, `\n`, `\r`, `\xNN` (one byte).
+fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b't') => out.push(b'\t'),
+            Some(b'n') => out.push(b'\n'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b'x') => {
+                let digits = [bytes.next().unwrap(), bytes.next().unwrap()];
+                out.push(u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap());
+            }
+            Some(other) => out.push(other),
+            None => panic!("escape without letter"),
+        }
+    }
+    out
+}
+
+fn profile(level: &str) -> Profile {
+    match level {
+        "strict" => Profile::Strict,
+        "import" => Profile::Standard,
+        "liberal" => Profile::Lenient,
+        other => panic!("unknown level {other}"),
+    }
+}
+
+fn read(line: &[u8], profile: Profile) -> (Result<Line, Diagnostic>, Vec<Diagnostic>) {
+    read_with(line, &ReadOptions::new(profile))
+}
+
+fn read_with(line: &[u8], options: &ReadOptions) -> (Result<Line, Diagnostic>, Vec<Diagnostic>) {
+    let mut warnings = Vec::new();
+    let result = epd::read_line(line, options, &mut warnings);
+    (result, warnings)
+}
+
+fn write_with(record: &EpdRecord, options: &WriteOptions) -> String {
+    let mut out = Vec::new();
+    epd::write(record, options, &mut out);
+    String::from_utf8(out).expect("UTF-8 in, UTF-8 out")
+}
+
+/// The canonical text of a line, or the code of its error, and the codes of the warnings.
+fn normalise(line: &str, profile: Profile) -> (Result<String, &'static str>, Vec<&'static str>) {
+    normalise_with(line, &ReadOptions::new(profile))
+}
+
+fn normalise_with(
+    line: &str,
+    options: &ReadOptions,
+) -> (Result<String, &'static str>, Vec<&'static str>) {
+    let (result, warnings) = read_with(line.as_bytes(), options);
+    let text = match result {
+        Ok(Line::Record(record)) => Ok(write_with(&record, &WriteOptions::default())),
+        Ok(other) => panic!("no record but {other:?}: {line}"),
+        Err(error) => Err(error.code),
+    };
+    (text, warnings.into_iter().map(|warning| warning.code).collect())
+}
