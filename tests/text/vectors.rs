@@ -96,9 +96,9 @@ fn fen_convert() {
         assert_eq!(as_fen(CastlingForm::Shredder, EnPassantForm::Keep), row[5], "{id} Shredder");
         assert_eq!(row[6] == "1", !record.position().is_chess960(), "{id} orthodox");
         assert_eq!(row[7] == "1", legality(record.position()).is_legal(), "{id} legal");
-        for column in 3..6 {
-            let same = fen::read(row[column].as_bytes(), Profile::Standard).expect("a FEN");
-            assert_eq!(same.position().identity(), record.position().identity(), "{id} {column}");
+        for dialect in &row[3..6] {
+            let same = fen::read(dialect.as_bytes(), Profile::Standard).expect("a FEN");
+            assert_eq!(same.position().identity(), record.position().identity(), "{id} {dialect}");
         }
     }
 }
