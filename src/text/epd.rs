@@ -7,6 +7,8 @@ mod strings;
 mod tail;
 mod write;
 
+pub(super) use operation::{Raw, split_operands};
+pub(super) use strings::string_end;
 pub use write::{Losses, write};
 
 use super::codes;

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::diagnostic::{Diagnostic, Severity};
+use super::codes;
+use super::diagnostic::Diagnostic;
+use super::epd::{Raw, split_operands, string_end};
+use super::scan::{Word, is_blank};
 use crate::model::{Opcode, Operands};
 
 /// What [`purge`] made of a line.
@@ -37,7 +40,7 @@ pub struct Purged<'a> {
 /// ```
 pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     let segments = segments(line);
-    let goes = |operation: &Operation| operation.opcode.is_some_and(|it| opcodes.contains(&it));
+    let goes = |operation: &Placed| operation.opcode.is_some_and(|it| opcodes.contains(&it));
     let all = || segments.iter().flat_map(|segment| &segment.operations);
     let dropped = all().filter(|operation| goes(operation)).count();
     if dropped == 0 {
@@ -69,19 +72,18 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     }
     out.extend_from_slice(&line[copied..]);
 
-    let named = |operation: &Operation, name| operation.opcode.is_some_and(|it| it.is(name));
+    let named = |operation: &Placed, name| operation.opcode.is_some_and(|it| it.is(name));
     let lost_sm = all().any(|it| goes(it) && named(it, "sm"));
     let left_over = |name, code| {
-        all().find(|it| lost_sm && !goes(it) && named(it, name)).map(|operation| Diagnostic {
-            severity: Severity::Warning,
-            code,
-            column: operation.place.start + 1,
-            message: format!("{name} stays but needs sm, which is dropped"),
-            repair: None,
+        all().find(|it| lost_sm && !goes(it) && named(it, name)).map(|operation| {
+            let message = format!("{name} stays but needs sm, which is dropped");
+            Diagnostic::warning(code, operation.place.start + 1, message)
         })
     };
-    let warnings =
-        [left_over("draw_claim", "W-CONS-CLAIMSM"), left_over("draw_offer", "W-CONS-OFFERSM")];
+    let warnings = [
+        left_over("draw_claim", codes::W_CONS_CLAIMSM),
+        left_over("draw_offer", codes::W_CONS_OFFERSM),
+    ];
     Purged { line: Cow::Owned(out), dropped, warnings: warnings.into_iter().flatten().collect() }
 }
 
@@ -89,10 +91,10 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
 struct Segment {
     /// From the first opcode to behind the semicolon, if there is one.
     place: Range<usize>,
-    operations: Vec<Operation>,
+    operations: Vec<Placed>,
 }
 
-struct Operation {
+struct Placed {
     /// `None` when the name is no opcode.
     opcode: Option<Opcode>,
     /// Opcode and operands.
@@ -101,126 +103,127 @@ struct Operation {
 
 fn segments(line: &[u8]) -> Vec<Segment> {
     let mut segments = Vec::new();
-    let Some(mut at) = end_of_fields(line) else { return segments };
-    let end_of_line = line.iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
+    let whole = Word { at: 0, text: line }.trimmed();
+    let Some(mut rest) = behind_fields(whole) else { return segments };
     loop {
-        at += line[at..].iter().take_while(|&&byte| is_blank(byte) || byte == b';').count();
-        if at >= end_of_line {
+        let separators = |byte: &&u8| is_blank(**byte) || **byte == b';';
+        let skipped = rest.text.iter().take_while(separators).count();
+        rest = rest.part(skipped, rest.text.len());
+        if rest.text.is_empty() {
             return segments;
         }
-        let semicolon = find_semicolon(line, at);
-        let text_end = semicolon.unwrap_or(end_of_line);
-        let end = semicolon.map_or(end_of_line, |place| place + 1);
-        segments.push(Segment { place: at..end, operations: operations(line, at..text_end) });
-        at = end;
+        let semicolon = find_semicolon(rest.text);
+        let operations = operations(rest.part(0, semicolon.unwrap_or(rest.text.len())));
+        let behind = rest.part(semicolon.map_or(rest.text.len(), |at| at + 1), rest.text.len());
+        segments.push(Segment { place: rest.at..behind.at, operations });
+        rest = behind;
     }
 }
 
-/// Where the fields end: four, and the two counters of a FEN if they follow. `None` for a line
-/// that is no record.
-fn end_of_fields(line: &[u8]) -> Option<usize> {
-    let mut words = Words { line, at: 0, end: line.len() };
-    let mut fourth = None;
-    for field in 0..4 {
-        let word = words.next()?;
-        if line[word.clone()].starts_with(b"#") || (field < 3 && line[word.clone()].contains(&b';'))
-        {
-            return None;
+/// What stands behind four fields and the two counters of a FEN; `None` for a line that is no
+/// record.
+fn behind_fields(line: Word) -> Option<Word> {
+    if line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text).starts_with(b"#") {
+        return None;
+    }
+    let mut rest = line;
+    for _ in 0..3 {
+        rest = rest.split_word().1;
+    }
+    let (en_passant, mut rest) = split_field(rest);
+    if en_passant.text.is_empty() {
+        return None;
+    }
+    let mut counters = 0;
+    loop {
+        let (word, behind) = split_field(rest);
+        let is_dashes = !word.text.is_empty() && word.text.iter().all(|&byte| byte == b'-');
+        let digits = word.text.strip_prefix(b"-").unwrap_or(word.text);
+        if !is_dashes {
+            counters += 1;
+            let is_counter = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+            if counters > 2 || !is_counter {
+                return Some(rest);
+            }
         }
-        fourth = Some(word);
+        rest = behind;
     }
-    let fourth = fourth?;
-    if let Some(semicolon) = line[fourth.clone()].iter().position(|&byte| byte == b';') {
-        return Some(fourth.start + semicolon);
-    }
-    let mut end = fourth.end;
-    for word in words {
-        if !is_counter(&line[word.clone()]) {
-            break;
-        }
-        end = word.end;
-    }
-    Some(end)
 }
 
-/// Digits, or a dash in place of a counter, or both.
-fn is_counter(word: &[u8]) -> bool {
-    let digits = word.strip_prefix(b"-").unwrap_or(word);
-    digits.iter().all(u8::is_ascii_digit)
+/// The next word, which also ends at a semicolon or a comma, and what is behind it.
+fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
+    let rest = rest.trimmed_start();
+    let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
+    let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
+    (rest.part(0, end), rest.part(end, rest.text.len()))
 }
 
 /// The next semicolon outside strings.
-fn find_semicolon(line: &[u8], from: usize) -> Option<usize> {
-    let mut in_string = false;
-    let place = line[from..].iter().position(|&byte| {
-        in_string ^= byte == b'"';
-        byte == b';' && !in_string
-    })?;
-    Some(from + place)
-}
-
-/// Cuts what stands between two semicolons into operations.
-fn operations(line: &[u8], place: Range<usize>) -> Vec<Operation> {
-    let mut operations: Vec<Operation> = Vec::new();
-    let mut takes_anything = false;
-    let mut words = Words { line, at: place.start, end: place.end };
-    while let Some(word) = words.next() {
-        let text = &line[word.clone()];
-        match operations.last_mut() {
-            Some(operation) if takes_anything || !begins_operation(text) => {
-                operation.place.end = word.end;
-                continue;
-            }
-            _ => {}
+fn find_semicolon(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let place = from + memchr::memchr2(b';', b'"', &text[from..])?;
+        if text[place] == b';' {
+            return Some(place);
         }
-        let opcode = Opcode::new(text.strip_suffix(b":").unwrap_or(text));
-        let quoted = line[words.at..].iter().find(|byte| !is_blank(**byte)) == Some(&b'"');
-        takes_anything = !opcode.is_some_and(|it| ends_at_opcodes(it, quoted));
-        operations.push(Operation { opcode, place: word });
-    }
-    operations
-}
-
-/// Whether a word among operands is an opcode whose semicolon in front is missing.
-fn begins_operation(word: &[u8]) -> bool {
-    let is_square = matches!(word, [b'c', b'3'..=b'6']);
-    !is_square && Opcode::new(word).is_some_and(|opcode| opcode.standard().is_some())
-}
-
-/// Whether the operands of an opcode cannot themselves be names of opcodes.
-fn ends_at_opcodes(opcode: Opcode, quoted: bool) -> bool {
-    match opcode.standard().map(|entry| entry.operands) {
-        None | Some(Operands::Any | Operands::TagPairs) => false,
-        Some(Operands::Str { .. } | Operands::TwoStrings) => quoted,
-        Some(_) => true,
+        from = string_end(text, place + 1, true)? + 1;
     }
 }
 
-/// Runs of bytes without blanks, as far as `end`. Strings are words, with all that is in them; a
-/// string that is left open goes to the end.
-struct Words<'a> {
-    line: &'a [u8],
-    at: usize,
-    end: usize,
+/// Cuts what stands between two semicolons into operations, at opcodes in front of which a
+/// semicolon is missing.
+fn operations(text: Word) -> Vec<Placed> {
+    let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
+    let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());
+    let mut raws = Vec::new();
+    split_operands(text.part(name_end, text.text.len()), true, &mut raws);
+    let mut raws = raws.as_slice();
+
+    let name = text.part(0, name_end);
+    let mut placed = Placed {
+        opcode: Opcode::new(name.text.strip_suffix(b":").unwrap_or(name.text)),
+        place: name.at..name.end(),
+    };
+    let mut operations = Vec::new();
+    loop {
+        let count = operands_of(placed.opcode, raws);
+        let (own, behind) = raws.split_at(count);
+        placed.place.end = own.last().map_or(placed.place.end, Raw::end);
+        operations.push(placed);
+        let Some((next, left)) = behind.split_first() else { return operations };
+        placed = Placed { opcode: next.as_opcode(), place: next.at()..next.end() };
+        raws = left;
+    }
 }
 
-impl Iterator for Words<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let rest = self.line.get(self.at..self.end)?;
-        let start = rest.iter().position(|&byte| !is_blank(byte))?;
-        let word = &rest[start..];
-        let len = if word.starts_with(b"\"") {
-            word[1..].iter().position(|&byte| byte == b'"').map_or(word.len(), |end| end + 2)
-        } else {
-            let ends = |byte| is_blank(byte) || byte == b'"';
-            word.iter().position(|&byte| ends(byte)).unwrap_or(word.len())
-        };
-        let start = self.at + start;
-        self.at = start + len;
-        Some(start..self.at)
-    }
+/// How many of the operands up to the semicolon belong to an operation. Without a position it
+/// cannot be told whether `c2` and `c7` are legal; here they are moves unless a string follows.
+fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
+    let is_known = |raw: &Raw| raw.as_opcode().is_some_and(|opcode| opcode.standard().is_some());
+    let is_square = |raw: &Raw| matches!(raw, Raw::Token(Word { text: [b'c', b'2'..=b'7'], .. }));
+    let is_string = |raw: Option<&Raw>| matches!(raw, Some(Raw::Str(..)));
+    let wanted = match opcode.and_then(|opcode| opcode.standard()).map(|entry| entry.operands) {
+        None | Some(Operands::Any | Operands::TagPairs) => return raws.len(),
+        Some(Operands::Str { .. }) => {
+            return if is_string(raws.first()) && raws.get(1).is_some_and(is_known) {
+                1
+            } else {
+                raws.len()
+            };
+        }
+        Some(Operands::Move | Operands::MoveSet | Operands::MoveLine) => None,
+        Some(Operands::None) => Some(0),
+        Some(Operands::Integer(..) | Operands::Identifier(_)) => Some(1),
+        Some(Operands::TwoStrings | Operands::Clocks | Operands::Timestamp) => Some(2),
+    };
+    let begins_next = |&place: &usize| {
+        let raw = &raws[place];
+        is_known(raw)
+            && (!is_square(raw)
+                || wanted == Some(place)
+                || (wanted.is_none() && is_string(raws.get(place + 1))))
+    };
+    (0..raws.len()).find(begins_next).unwrap_or(raws.len())
 }
 
 /// Drops the blank in front of an operation that goes, unless only it keeps apart what stays.
@@ -234,11 +237,6 @@ fn drop_one_blank(out: &mut Vec<u8>, rest: &[u8]) {
 
 fn ends_in_blank(bytes: &[u8]) -> bool {
     bytes.last().is_some_and(|&byte| is_blank(byte))
-}
-
-/// Control bytes outside strings are read as blanks too.
-const fn is_blank(byte: u8) -> bool {
-    byte <= b' ' || byte == 0x7f
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::text::scan::{Word, is_blank};
 
 /// An operand before its type is known.
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Raw<'a> {
+pub(in crate::text) enum Raw<'a> {
     /// A quoted string: what is between the quotes, and whether there is a second one.
     Str(Word<'a>, bool),
     /// An unquoted run.
@@ -19,14 +19,15 @@ pub(super) enum Raw<'a> {
 
 impl<'a> Raw<'a> {
     /// Where the operand begins.
-    pub(super) const fn at(&self) -> usize {
+    pub(in crate::text) const fn at(&self) -> usize {
         match self {
             Raw::Str(inner, _) => inner.at - 1,
             Raw::Token(word) => word.at,
         }
     }
 
-    const fn end(&self) -> usize {
+    /// The place just behind the operand.
+    pub(in crate::text) const fn end(&self) -> usize {
         match self {
             Raw::Str(inner, closed) => inner.end() + *closed as usize,
             Raw::Token(word) => word.end(),
@@ -34,7 +35,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The opcode that an unquoted run may be.
-    pub(super) fn as_opcode(&self) -> Option<Opcode> {
+    pub(in crate::text) fn as_opcode(&self) -> Option<Opcode> {
         match self {
             Raw::Token(word) => Opcode::new(word.text),
             Raw::Str(..) => None,
@@ -418,7 +419,8 @@ impl Reader<'_, '_> {
     }
 }
 
-fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
+/// Cuts a text into operands.
+pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
     raws.clear();
     let mut from = 0;
     while let Some(place) = text.text[from..].iter().position(|&byte| !is_blank(byte)) {

@@ -16,7 +16,7 @@ const LONGEST: usize = 255;
 ///
 /// A quote always ends the string (EPD-07). Only where `escapes` are looked for, one behind a
 /// backslash does not, unless the operand plainly ends there.
-pub(super) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
+pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {
         let quote = from + memchr::memchr(b'"', text.get(from..)?)?;

@@ -1,0 +1,80 @@
+//! Purging other people's files line by line: what is left reads as the record without the
+//! operation (VERB-pfop-01 to -03). Without the files there is nothing to do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+
+use epdb::model::{EpdRecord, Opcode};
+use epdb::text::purge::purge;
+use epdb::text::{CounterForm, ReadOptions, WriteOptions, codes, epd};
+
+/// Files of the shared test material, folder by folder.
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files_below(&path, files) } else { files.push(path) }
+    }
+}
+
+fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
+    let mut warnings = Vec::new();
+    match epd::read_line(line, &ReadOptions::default(), &mut warnings) {
+        Ok(epd::Line::Record(record)) => {
+            Some((record, warnings.iter().map(|warning| warning.code).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// The record as text that does not depend on the form of its counters.
+fn text(record: &EpdRecord) -> String {
+    let options = WriteOptions { counters: CounterForm::Ops, ..WriteOptions::default() };
+    let mut text = Vec::new();
+    epd::write(record, &options, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Whether the line writes this operation as such: not as the counters of a FEN, not as text that
+/// was salvaged, not twice with different operands.
+fn is_written_plainly(opcode: Opcode, warnings: &[&str]) -> bool {
+    let salvages = |code: &&str| {
+        [
+            codes::W_LEN_SALVAGED,
+            codes::W_LEN_OPCODE,
+            codes::W_LEN_INTEGER,
+            codes::W_LEN_PM,
+            codes::W_LEN_COUNTERS,
+            codes::W_LEN_DUP,
+        ]
+        .contains(code)
+    };
+    let counters = opcode.is("hmvc") || opcode.is("fmvn");
+    !counters && !warnings.iter().any(salvages)
+}
+
+#[test]
+fn what_is_left_of_real_lines_reads_as_the_record_without_the_operation() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+    let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
+    let mut files = Vec::new();
+    files_below(&Path::new(&data).join("epd"), &mut files);
+    let mut purged_operations = 0;
+    for file in &files {
+        for line in std::fs::read(file).unwrap().split(|&byte| byte == b'\n') {
+            let Some((record, warnings)) = read(line) else { continue };
+            let opcodes: Vec<_> = record.operations().iter().map(|it| it.opcode).collect();
+            for opcode in opcodes.into_iter().filter(|it| is_written_plainly(*it, &warnings)) {
+                let purged = purge(line, &[opcode]);
+                let mut expected = record.clone();
+                expected.remove(opcode);
+                let shown = String::from_utf8_lossy(line);
+                let left = read(&purged.line).map(|(record, _)| text(&record));
+                assert_eq!(left, Some(text(&expected)), "{opcode} of {shown} in {file:?}");
+                purged_operations += purged.dropped;
+            }
+        }
+    }
+    assert!(files.is_empty() || purged_operations > 10_000, "{purged_operations} operations");
+}
