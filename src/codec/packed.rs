@@ -273,15 +273,11 @@ impl Men {
     }
 
     fn position(&self, turn: Color, en_passant: Option<Square>) -> Result<Position, DecodeError> {
-        let mut board = Board::EMPTY;
-        for role in Role::ALL {
-            for color in Color::ALL {
-                let piece = Piece { color, role };
-                for square in Square::each(self.sets[usize::from(code(piece))]) {
-                    board.put(square, Some(piece));
-                }
-            }
-        }
+        let [white, black] =
+            [1, 0].map(|odd| [0, 2, 4, 6, 8, 10].map(|code| self.sets[code + odd]));
+        let [p, n, b, r, q, k] = white;
+        let [bp, bn, bb, br, bq, bk] = black;
+        let board = Board::from_sets(&[p, n, b, r, q, k, bp, bn, bb, br, bq, bk]);
         let no_right = corrupt(OCCUPANCY, "rook that may castle");
         let mut castling = Castling::NONE;
         for color in Color::ALL {

@@ -24,7 +24,8 @@ const MAX_LEN: usize = 71;
 /// The most men of a packed board in its plain form.
 const MAX_MEN: usize = 32;
 
-/// What a byte does to the place on the board, counted from a8 = 0 in reading order.
+/// What a byte of the field does. All of it is arithmetic, because which bytes follow each other
+/// cannot be foretold and a wrong guess costs more than the work.
 #[derive(Copy, Clone)]
 struct Step {
     /// Code of the man, or [`NO_MAN`].
@@ -32,36 +33,30 @@ struct Step {
     /// Squares it covers.
     squares: u8,
     is_man: u8,
-    kind: Kind,
-}
-
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Kind {
-    Man,
-    Run,
-    Solidus,
-    Other,
+    is_solidus: u8,
+    /// 1 for a digit, 2 for a byte that has no place in the field: refused are a 2, and a 1 behind
+    /// a 1.
+    doubt: u8,
 }
 
 const NO_MAN: u8 = 12;
 
 const STEPS: [Step; 256] = {
-    let other = Step { code: NO_MAN, squares: 0, is_man: 0, kind: Kind::Other };
+    let other = Step { code: NO_MAN, squares: 0, is_man: 0, is_solidus: 0, doubt: 2 };
     let mut steps = [other; 256];
     let mut byte = 0;
     while byte < 256 {
         if let Some(piece) = Piece::from_letter(byte as u8) {
-            steps[byte] = Step { code: code(piece), squares: 1, is_man: 1, kind: Kind::Man };
+            steps[byte] = Step { code: code(piece), squares: 1, is_man: 1, doubt: 0, ..other };
         }
         byte += 1;
     }
     let mut run = 1;
     while run <= 8 {
-        steps[b'0' as usize + run] =
-            Step { code: NO_MAN, squares: run as u8, is_man: 0, kind: Kind::Run };
+        steps[b'0' as usize + run] = Step { squares: run as u8, doubt: 1, ..other };
         run += 1;
     }
-    steps[b'/' as usize].kind = Kind::Solidus;
+    steps[b'/' as usize] = Step { is_solidus: 1, doubt: 0, ..other };
     steps
 };
 
@@ -82,13 +77,11 @@ impl Placement {
     pub(super) fn read(line: &[u8]) -> Option<Placement> {
         let numbers = &*MEN_AS_READ;
         let mut codes = [0; MAX_LEN + 9];
-        let mut ends = [0; 9];
-        let (mut men, mut rank) = (0, 0);
-        let mut place = 0usize;
+        let mut ends = [0; 8];
+        let (mut men, mut rank, mut place) = (0, 0, 0);
         let mut occupied = 0u64;
         let mut key = 0;
-        let mut is_sound = true;
-        let mut before = Kind::Solidus;
+        let (mut doubt, mut doubt_before) = (0, 0);
         let mut len = 0;
         for &byte in line.iter().take(MAX_LEN + 1) {
             if byte == b' ' {
@@ -100,16 +93,14 @@ impl Placement {
             occupied |= u64::from(step.is_man) << (place & 63);
             key ^= numbers[usize::from(step.code)][place & 63];
             place += usize::from(step.squares);
-            is_sound &= step.kind != Kind::Other && (step.kind, before) != (Kind::Run, Kind::Run);
-            before = step.kind;
-            if step.kind == Kind::Solidus {
-                ends[rank & 7] = men;
-                rank += 1;
-                is_sound &= place == rank * 8;
-            }
+            ends[rank & 7] = men;
+            rank += usize::from(step.is_solidus);
+            doubt |= step.doubt & (doubt_before | 2);
+            doubt |= u8::from(place != rank * 8) & step.is_solidus;
+            doubt_before = step.doubt;
             len += 1;
         }
-        if !is_sound || place != 64 || rank != 7 || men == 0 || men > MAX_MEN {
+        if doubt != 0 || place != 64 || rank != 7 || men == 0 || men > MAX_MEN {
             return None;
         }
         ends[7] = men;
@@ -119,7 +110,7 @@ impl Placement {
 }
 
 /// Turns codes from reading order, the eighth rank first, to the order of squares, and packs them.
-fn in_square_order(read: &[u8; MAX_LEN + 9], ends: &[usize; 9]) -> u128 {
+fn in_square_order(read: &[u8; MAX_LEN + 9], ends: &[usize; 8]) -> u128 {
     let mut ordered = [0u8; MAX_MEN + 8];
     let mut at = 0;
     for rank in (0..8).rev() {
