@@ -9,6 +9,7 @@ use shakmaty::{Bitboard, attacks};
 
 use super::board::Board;
 use super::position::{Position, Side, en_passant_rank, may_hold_right};
+use super::record::EpdRecord;
 use super::square::{Color, Piece, Role, Square};
 
 /// A move of a playable position.
@@ -454,7 +455,11 @@ impl Legality {
     /// A check that no single move can have given.
     pub const IMPOSSIBLE_CHECK: Legality = Legality(1 << 10);
 
-    const NAMES: [(Legality, &'static str); 11] = [
+    /// A halfmove clock other than 0 beside an en passant square (POS-04). Only
+    /// [`record_legality`] can tell.
+    pub const CLOCK_BESIDE_EP: Legality = Legality(1 << 11);
+
+    const NAMES: [(Legality, &'static str); 12] = [
         (Legality::NO_WHITE_KING, "White has no king"),
         (Legality::NO_BLACK_KING, "Black has no king"),
         (Legality::TOO_MANY_KINGS, "a side has more than one king"),
@@ -466,6 +471,7 @@ impl Legality {
         (Legality::BAD_CASTLING, "a castling right has no king and rook"),
         (Legality::BAD_EP, "no double step can have left the en passant square"),
         (Legality::IMPOSSIBLE_CHECK, "no single move can have given this check"),
+        (Legality::CLOCK_BESIDE_EP, "the halfmove clock is not 0 after a double step"),
     ];
 
     /// Whether nothing is wrong.
@@ -528,6 +534,15 @@ pub fn legality(position: &Position) -> Legality {
             Legality::IMPOSSIBLE_CHECK,
         );
     }
+    flags
+}
+
+/// Finds everything that is wrong with a position and its halfmove clock (POS-01, POS-04).
+pub fn record_legality(record: &EpdRecord) -> Legality {
+    let mut flags = legality(record.position());
+    let runs = record.counters().0.is_some_and(|clock| clock != 0);
+    let stepped = record.position().en_passant().is_some();
+    flags.set_if(runs && stepped, Legality::CLOCK_BESIDE_EP);
     flags
 }
 

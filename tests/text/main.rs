@@ -1,6 +1,7 @@
 //! The text layer: vectors, profiles, other people's files, and bytes of any kind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod lenient;
 mod peers;
 mod vectors;
 

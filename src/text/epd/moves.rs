@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Reader;
 use super::operation::{Raw, Segment, Taken, token};
+use crate::model::rules::Playable;
 use crate::model::score::{mate_target, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
@@ -35,70 +36,68 @@ impl Reader<'_, '_> {
         segment: &Segment,
         wanted: &Operands,
     ) -> Result<Taken, Diagnostic> {
-        let (texts, mut count) = self.move_texts(segment)?;
+        let (mut texts, mut count) = self.move_texts(segment)?;
+        let more = match wanted {
+            Operands::Move if self.is_lenient() => texts.split_off(texts.len().min(1)),
+            _ => Vec::new(),
+        };
         let mut playable = self.playable(position);
-        let mut warned = false;
         let mut operands = Vec::with_capacity(texts.len());
         for text in &texts {
-            if self.is_lenient() && mate_target(&text.text).is_some() {
-                operands.push(Operand::token(text.text.as_ref()));
-                continue;
-            }
-            let Some(current) = &playable else {
-                operands.push(token(text.word())?);
-                continue;
-            };
-            match san::read(current, &text.text, self.options.profile) {
-                Ok(read) => {
-                    self.report_marks(text, &read);
-                    operands.push(Operand::Move { mv: read.mv, san: read.san });
-                    if *wanted == Operands::MoveLine {
-                        playable = Some(read.after);
-                    }
-                }
-                Err(error) if !self.is_lenient() => {
-                    let message = format!("{}: {error}", shown(&text.text));
-                    return Err(Diagnostic::error(error.code, text.at + 1, message));
-                }
-                Err(_) if matches!(text.text.as_ref(), b"c2" | b"c7") => {
+            match self.read_move(&mut playable, text, *wanted == Operands::MoveLine)? {
+                Some(operand) => operands.push(operand),
+                None => {
                     count = text.operand;
                     break;
                 }
-                Err(error) => {
-                    operands.push(token(text.word())?);
-                    if !warned {
-                        let message = format!("{}: {error}; kept as text", shown(&text.text));
-                        self.warn(codes::W_LEN_MOVE, text.at, message);
-                    }
-                    if *wanted == Operands::MoveLine {
-                        playable = None;
-                        warned = true;
-                    }
-                }
             }
         }
-        if *wanted == Operands::Move {
-            self.keep_one_move(segment, &mut operands, count)?;
+        if *wanted == Operands::Move && operands.len() != 1 {
+            return Err(segment.arity("one move"));
+        }
+        if !more.is_empty() {
+            // More moves are a line whose first it is (section 17).
+            let why = format!("`{}` has several moves; the first is taken", segment.opcode);
+            self.salvage(codes::W_LEN_PM, segment.text_before(count), &why);
         }
         Ok(Taken { operands, count })
     }
 
-    /// An operation such as `pm` has one move; more are a line whose first it is (section 17).
-    fn keep_one_move(
+    /// Reads one move, and in a line plays it; `None` when a register stands in its place. After a
+    /// move of a line that is kept as text the position is not known any more.
+    fn read_move(
         &mut self,
-        segment: &Segment,
-        operands: &mut Vec<Operand>,
-        count: usize,
-    ) -> Result<(), Diagnostic> {
-        if operands.is_empty() || (operands.len() > 1 && !self.is_lenient()) {
-            return Err(segment.arity("one move"));
+        playable: &mut Option<Playable>,
+        text: &MoveText,
+        in_line: bool,
+    ) -> Result<Option<Operand>, Diagnostic> {
+        if self.is_lenient() && mate_target(&text.text).is_some() {
+            return Ok(Some(Operand::token(text.text.as_ref())));
         }
-        if operands.len() > 1 {
-            operands.truncate(1);
-            let why = format!("`{}` has several moves; the first is taken", segment.opcode);
-            self.salvage(codes::W_LEN_PM, segment.text_before(count), &why);
+        let Some(current) = &playable else { return token(text.word()).map(Some) };
+        let error = match san::read(current, &text.text, self.options.profile) {
+            Ok(read) => {
+                self.report_marks(text, &read);
+                if in_line {
+                    *playable = Some(read.after);
+                }
+                return Ok(Some(Operand::Move { mv: read.mv, san: read.san }));
+            }
+            Err(error) => error,
+        };
+        if !self.is_lenient() {
+            let message = format!("{}: {error}", shown(&text.text));
+            return Err(Diagnostic::error(error.code, text.at + 1, message));
         }
-        Ok(())
+        if matches!(text.text.as_ref(), b"c2" | b"c7") {
+            return Ok(None);
+        }
+        let message = format!("{}: {error}; kept as text", shown(&text.text));
+        self.warn(codes::W_LEN_MOVE, text.at, message);
+        if in_line {
+            *playable = None;
+        }
+        token(text.word()).map(Some)
     }
 
     fn report_marks(&mut self, text: &MoveText, read: &san::SanRead) {

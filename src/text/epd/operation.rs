@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
         let Some(mut opcode) = self.read_opcode(name, text)? else { return Ok(()) };
         split_operands(text.part(end, text.text.len()), self.is_lenient(), raws);
 
-        let mut raws = raws.as_slice();
+        let mut raws = &raws[self.repeated_opcodes(opcode, name, raws)..];
         loop {
             let segment =
                 Segment { opcode, text: text.part(name.at - text.at, text.text.len()), raws };
@@ -158,6 +158,23 @@ impl Reader<'_, '_> {
             self.repaired(codes::W_LEN_SEMICOLON, name.at, message, b" ", b"; ");
             raws = behind;
         }
+    }
+
+    /// How often the opcode stands again before its operands: `bm bm Qd1` (lenient only).
+    fn repeated_opcodes(&mut self, opcode: Opcode, name: Word, raws: &[Raw]) -> usize {
+        let count = raws.iter().take_while(|raw| raw.as_opcode() == Some(opcode)).count();
+        let follows = match self.standard(opcode).map(|entry| &entry.operands) {
+            None | Some(Operands::Any | Operands::TagPairs) => false,
+            Some(Operands::Str { .. }) => matches!(raws.get(count), Some(Raw::Str(..))),
+            Some(_) => count < raws.len(),
+        };
+        if count == 0 || !follows || !self.is_lenient() {
+            return 0;
+        }
+        let message = format!("opcode `{opcode}` stands {} times; one is kept", count + 1);
+        let before = vec![opcode.as_bytes(); count + 1].join(&b' ');
+        self.repaired(codes::W_LEN_DUP, name.at, message, &before, opcode.as_bytes());
+        count
     }
 
     fn read_opcode(&mut self, name: Word, text: Word) -> Result<Option<Opcode>, Diagnostic> {
@@ -204,7 +221,7 @@ impl Reader<'_, '_> {
         self.warnings.truncate(before);
         let count = self.end_of_segment(segment);
         let code = match self.standard(segment.opcode).map(|entry| &entry.operands) {
-            Some(Operands::Integer(..)) if error.code == codes::E_EPD_TYPE => codes::W_LEN_INTEGER,
+            Some(Operands::Integer(..)) if error.code != codes::E_EPD_RANGE => codes::W_LEN_INTEGER,
             _ => codes::W_LEN_SALVAGED,
         };
         self.salvage(code, segment.text_before(count), &error.message);

@@ -185,7 +185,10 @@ fn strip_marks(text: &[u8]) -> &[u8] {
     let text = &text[..without_marks(text)];
     let noted = text.strip_suffix(b"e.p.").or_else(|| text.strip_suffix(b"ep"));
     match noted {
-        Some(text) => &text[..without_marks(text)],
+        Some(text) => {
+            let text = text.strip_suffix(b"/").unwrap_or(text);
+            &text[..without_marks(text)]
+        }
         None => text,
     }
 }

@@ -1,0 +1,467 @@
+//! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
+
+use epdb::text::epd::Line;
+use epdb::text::{Diagnostic, MateTargets, Profile, ReadOptions, ScoreView, codes};
+
+use crate::{normalise, normalise_with, read, read_with};
+
+/// The start array; operations begin in column 58.
+const S: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+/// A king each; counters or operations begin in column 27.
+const K: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+
+/// Checks text and warnings, and that the text is stable: read again it changes no more, and only
+/// doubts are left.
+#[track_caller]
+fn check(line: &str, wanted: &str, warnings: &[(&str, usize)]) {
+    check_bytes(line.as_bytes(), wanted, warnings, &ReadOptions::default());
+}
+
+#[track_caller]
+fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &ReadOptions) {
+    let (result, found) = read_with(line, options);
+    let Ok(Line::Record(record)) = result else { panic!("{result:?}") };
+    assert_eq!(String::from_utf8_lossy(&epdb::format_epd(&record)), wanted);
+    let found: Vec<(&str, usize)> = found.iter().map(|w| (w.code, w.column)).collect();
+    assert_eq!(found, warnings);
+    let (again, doubts) = normalise(wanted, Profile::Lenient);
+    assert_eq!(again.as_deref(), Ok(wanted), "not stable");
+    assert!(doubts.iter().all(|code| !code.starts_with("W-LEN") || STABLE.contains(code)));
+}
+
+/// Warnings about what is kept as it is, and so said each time.
+const STABLE: [&str; 4] =
+    [codes::W_LEN_MOVE, codes::W_LEN_DM, codes::W_LEN_STRLEN, codes::W_LEN_LINELEN];
+
+#[track_caller]
+fn operations(line: &str, wanted: &str, warnings: &[(&str, usize)]) {
+    let wanted = if wanted.is_empty() { S.into() } else { format!("{S} {wanted}") };
+    check(&format!("{S} {line}"), &wanted, warnings);
+}
+
+#[track_caller]
+fn rejected(line: &str, code: &str, column: usize, part: &str) {
+    let (result, warnings) = read(line.as_bytes(), Profile::Lenient);
+    let Err(error) = result else { panic!("{result:?}") };
+    assert_eq!((error.code, error.column), (code, column), "{error}");
+    assert!(error.message.contains(part), "{error}");
+    assert!(warnings.is_empty());
+}
+
+#[test]
+fn white_space_and_byte_order_mark_are_accepted() {
+    check(&format!("\u{feff}{S}"), S, &[]);
+    check(&format!(" \t{}  \x0b \r", S.replace(' ', " \t ")), S, &[]);
+    for blank in ["", "   ", "\t\r", "\u{feff}"] {
+        assert_eq!(read(blank.as_bytes(), Profile::Lenient).0, Ok(Line::Blank));
+    }
+}
+
+#[test]
+fn comment_lines_are_skipped_with_a_warning() {
+    let (result, warnings) = read(b"  # 4 piece endgames", Profile::Lenient);
+    assert_eq!(result, Ok(Line::Comment));
+    assert_eq!((warnings[0].code, warnings[0].column), ("W-LEN-COMMENT", 3));
+}
+
+#[test]
+fn control_bytes_are_stripped_at_the_end_and_blanks_inside() {
+    check(&format!("{S} \0\0"), S, &[("W-LEN-CTRLEND", 54)]);
+    check(
+        &format!("{S} bm\x01e4;\x7f"),
+        &format!("{S} bm e4;"),
+        &[("W-LEN-CTRL", 56), ("W-LEN-CTRLEND", 60)],
+    );
+    operations("c0 \"a\x1bb\tc\";", "c0 \"a b c\";", &[("W-LEN-CTRL", 59)]);
+    assert_eq!(read(b"\0\0", Profile::Lenient).0, Ok(Line::Blank));
+}
+
+#[test]
+fn strings_are_utf8_or_read_as_latin_1() {
+    let line = |name: &[u8]| [S.as_bytes(), b" c0 \"", name, b"\"; id \"M\xc3\xbcller\";"].concat();
+    let wanted = format!("{S} c0 \"Strangmüller\"; id \"Müller\";");
+    let options = ReadOptions::default();
+    check_bytes(&line(b"Strangm\xfcller"), &wanted, &[("W-LEN-LATIN1", 58)], &options);
+    check_bytes(&line("Strangmüller".as_bytes()), &wanted, &[], &options);
+    // Outside strings such bytes make an operation that cannot be kept as it is.
+    operations("Zz é;", "noop \"Zz é\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("é x;", "noop \"é x\";", &[("W-LEN-OPCODE", 54)]);
+    operations("id é;", "id \"é\";", &[("W-LEN-UNQUOTED", 57)]);
+    operations("bm ♘f3;", "bm Nf3;", &[]);
+}
+
+#[test]
+fn long_lines_are_kept() {
+    let text = "x".repeat(250);
+    let many: String = (10..30).map(|n| format!(" Z{n} \"{text}\";")).collect();
+    let line = format!("{S}{many}");
+    check(&line, &line, &[("W-LEN-LINELEN", 4096)]);
+    let long = format!("c0 \"{}\";", "x".repeat(256));
+    operations(&long, &long, &[("W-LEN-STRLEN", 58)]);
+}
+
+#[test]
+fn what_is_no_position_is_rejected_with_a_suggestion() {
+    let fen = |turn: &str| S.replace(" w KQkq -", turn);
+    rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 fields");
+    rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 fields");
+    rejected(&fen(" w KQkq"), "E-EPD-FIELDS", 1, "3 fields");
+    rejected("a8/Q e1/Q 4 Qd5+ Kb4", "E-FEN-RANKS", 1, "2 ranks");
+    rejected(&fen(" x KQkq -"), "E-FEN-COLOR", 45, "`w` or `b`");
+    rejected(&fen(" w Kqkq -"), "E-FEN-CASTLE", 50, "`KQkq`?");
+    rejected(&fen(" w KQxq -"), "E-FEN-CASTLE", 49, "`x`");
+    rejected(&fen(" w - bm e4;"), "E-FEN-EP", 49, "field missing");
+    rejected(&fen(" w KQkq E6"), "E-FEN-EP", 52, "`e6`?");
+    rejected(&S.replace("pppppppp", "ppppppp"), "E-FEN-RANKSUM", 10, "rank 7");
+    rejected(&S.replace("/8/8/8/8/", "/8/9/8/8/"), "E-FEN-CHAR", 21, "`9`");
+}
+
+#[test]
+fn counters_keep_their_form_without_operations() {
+    check(&format!("{K} 005 039"), &format!("{K} 5 39"), &[]);
+    check(&format!("{K} 5 39;"), &format!("{K} 5 39"), &[]);
+    check(&format!("{K} 5 39 id \"x\";"), &format!("{K} fmvn 39; hmvc 5; id \"x\";"), &[]);
+    check(&format!("{K} 5 39 ; draw"), &format!("{K} draw; fmvn 39; hmvc 5;"), &[]);
+    check(&format!("{K} 5 39 hmvc 5;"), &format!("{K} fmvn 39; hmvc 5;"), &[("W-EPD-DUP", 34)]);
+    check(
+        &format!("{K} 5 39 hmvc 6;"),
+        &format!("{K} fmvn 39; hmvc 5; noop \"hmvc 6\";"),
+        &[("W-LEN-DUP", 34)],
+    );
+}
+
+#[test]
+fn counters_out_of_range_are_salvaged() {
+    for counters in ["5 0", "-1 39", "4294967296 1", "0 99999999999999999999999"] {
+        check(
+            &format!("{K} {counters}"),
+            &format!("{K} noop \"FEN counters {counters}\";"),
+            &[("W-LEN-COUNTERS", 29)],
+        );
+    }
+    check(&format!("{K} -3"), &format!("{K} noop \"FEN counters -3\";"), &[("W-LEN-COUNTERS", 29)]);
+}
+
+#[test]
+fn five_fields_and_dashes() {
+    check(&format!("{K} 4"), &format!("{K} hmvc 4;"), &[("W-LEN-HMVC", 29)]);
+    check(&format!("{K} 4; id \"x\";"), &format!("{K} hmvc 4; id \"x\";"), &[("W-LEN-HMVC", 29)]);
+    check(&format!("{K} - -"), K, &[("W-LEN-DASHES", 29)]);
+    check(&format!("{K} - bm Kd2;"), &format!("{K} bm Kd2;"), &[("W-LEN-DASHES", 29)]);
+    check(&format!("{K} - 3 17"), &format!("{K} 3 17"), &[("W-LEN-DASHES", 29)]);
+}
+
+#[test]
+fn castling_in_any_letters_and_rights_without_rooks() {
+    check(&S.replace("KQkq", "qkHA"), S, &[]);
+    let both = "2bnk1rr/8/8/8/8/8/8/2BNK1RR w Gkg -";
+    rejected(both, "E-FEN-CASTLE", 33, "second right");
+    let line = "rn1qr1k1/8/8/8/8/8/8/2KR3R w kqK - bm Kb1;";
+    let wanted = "rn1qr1k1/8/8/8/8/8/8/2KR3R w Kq - bm Kb1;";
+    check(line, wanted, &[("W-LEN-CASTLE", 30)]);
+    check(
+        "4k3/8/8/8/8/8/8/4K3 w KQkq -",
+        "4k3/8/8/8/8/8/8/4K3 w - -",
+        &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24), ("W-LEN-CASTLE", 25), ("W-LEN-CASTLE", 26)],
+    );
+}
+
+#[test]
+fn en_passant_squares_are_kept_unless_no_double_step_can_have_left_them() {
+    let after_e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
+    check(after_e4, after_e4, &[]);
+    check("8/8/8/KPp4r/8/8/8/4k3 w - c6", "8/8/8/KPp4r/8/8/8/4k3 w - c6", &[]);
+    check(&after_e4.replace("e3", "d3"), &after_e4.replace("e3", "-"), &[("W-LEN-EP", 54)]);
+    check(&after_e4.replace("e3", "e6"), &after_e4.replace("e3", "-"), &[("W-LEN-EP", 54)]);
+    check(&after_e4.replace("e3", "e4"), &after_e4.replace("e3", "-"), &[("W-LEN-EP", 54)]);
+}
+
+#[test]
+fn illegal_positions_are_kept_with_their_moves_as_text() {
+    check("8/8/8/8/8/8/8/8 w - -", "8/8/8/8/8/8/8/8 w - -", &[("W-POS-ILLEGAL", 1)]);
+    check(
+        "8/4k3/8/8/8/3B4/8/1r3k2 w - - bm Bxb1 Bxb1 Ba6!?; pv e4 , e5;",
+        "8/4k3/8/8/8/3B4/8/1r3k2 w - - bm Ba6!? Bxb1; pv e4 e5;",
+        &[("W-POS-ILLEGAL", 1), ("W-LEN-COMMA", 51)],
+    );
+}
+
+#[test]
+fn semicolons_and_order() {
+    operations("; bm e4;;id \"x\" ; ;acn 5", "acn 5; bm e4; id \"x\";", &[]);
+    check(&format!("{S}; bm e4"), &format!("{S} bm e4;"), &[]);
+    operations("0 1 ;D1 20 ;D2 400", "D1 20; D2 400; fmvn 1; hmvc 0;", &[]);
+    operations("Zz 1; ID \"x\"; bm e4 d4;", "ID \"x\"; Zz 1; bm d4 e4;", &[]);
+}
+
+#[test]
+fn an_opcode_twice() {
+    operations("id \"a\"; id \"a\";", "id \"a\";", &[("W-EPD-DUP", 62)]);
+    operations("id \"a\"; id \"b\";", "id \"a\"; noop \"id 'b'\";", &[("W-LEN-DUP", 62)]);
+    operations("bm bm e4;", "bm e4;", &[("W-LEN-DUP", 54)]);
+    operations(
+        "noop x; Zz 1; noop y; Zz 2;",
+        "Zz 1; noop x \"noop y\" \"Zz 2\";",
+        &[("W-LEN-DUP", 68), ("W-LEN-DUP", 76)],
+    );
+}
+
+#[test]
+fn opcodes_that_are_none() {
+    operations(
+        "PV: e4; id: \"x\";",
+        "PV e4; id \"x\";",
+        &[("W-LEN-COLON", 54), ("W-LEN-COLON", 62)],
+    );
+    operations("v=-407;", "noop \"v=-407\";", &[("W-LEN-OPCODE", 54)]);
+    operations(
+        "bm #5; 00:21; \"hi; ho\" x; O-O; 00:21;",
+        "bm #5; noop \"00:21\" \"'hi; ho' x\" \"O-O\" \"00:21\";",
+        &[("W-LEN-OPCODE", 61), ("W-LEN-OPCODE", 68), ("W-LEN-OPCODE", 80), ("W-LEN-OPCODE", 85)],
+    );
+    operations("a 1;", "a 1;", &[("W-EPD-SHORTOPCODE", 54)]);
+}
+
+#[test]
+fn strings_without_quotes() {
+    operations("id BK.01;", "id \"BK.01\";", &[("W-LEN-UNQUOTED", 57)]);
+    operations(
+        "c1 score:  57.1% ; c0 5",
+        "c0 \"5\"; c1 \"score:  57.1%\";",
+        &[("W-LEN-UNQUOTED", 57), ("W-LEN-UNQUOTED", 76)],
+    );
+    operations("c0 so \"be\" it bm e4;", "c0 \"so 'be' it bm e4\";", &[("W-LEN-UNQUOTED", 57)]);
+    operations(
+        "tcri a@b Bob;",
+        "tcri \"a@b\" \"Bob\";",
+        &[("W-LEN-UNQUOTED", 59), ("W-LEN-UNQUOTED", 63)],
+    );
+    operations("ptp White Bob;", "ptp White \"Bob\";", &[("W-LEN-UNQUOTED", 64)]);
+}
+
+#[test]
+fn escapes_and_open_strings() {
+    operations(
+        r#"a1 "foo\"bar";; ; b1 "foo\\\\";"#,
+        r#"a1 "foo'bar"; b1 "foo\\\\";"#,
+        &[("W-LEN-ESCAPE", 58)],
+    );
+    operations(r#"Zz "a\" "b\";"#, r#"Zz "a\" "b\";"#, &[]);
+    operations("id \"open; bm e4;", "id \"open; bm e4;\";", &[("W-LEN-QUOTE", 58)]);
+    operations("id \"", "id \"\";", &[("W-LEN-QUOTE", 58)]);
+    operations("00'40\" (G); id \"x\";", "noop \"00'40' (G); id 'x';\";", &[("W-LEN-OPCODE", 54)]);
+}
+
+#[test]
+fn moves_in_other_notations() {
+    operations("bm e2-e4 g1f3 Nb1c3 D2d4+;", "bm Nc3 Nf3 d4 e4;", &[]);
+    operations(
+        "pv e4! e5 Ng1-f3?? b8c6;",
+        "pv e4 e5 Nf3 Nc6;",
+        &[("W-LEN-MARKS", 57), ("W-LEN-MARKS", 64)],
+    );
+    operations("pm Nxf3;", "pm Nf3;", &[("W-SAN-CAPTURE", 57)]);
+    let promotion = "8/5P2/k7/8/8/8/8/4K2R w K - bm";
+    check(&format!("{promotion} f8Q f7f8n 0-0"), &format!("{promotion} O-O f8=N f8=Q;"), &[]);
+    check(&format!("{promotion} e1g1;"), &format!("{promotion} O-O;"), &[]);
+    check(&format!("{promotion} e1h1;"), &format!("{promotion} O-O;"), &[]);
+    let capture = "4k3/8/8/3Pp3/8/8/8/4K3 w - e6 pv";
+    check(&format!("{capture} d5xe6/ep;"), &format!("{capture} dxe6;"), &[]);
+    check(&format!("{capture} dxe6 e.p.;"), &format!("{capture} dxe6;"), &[("W-LEN-DETACHED", 39)]);
+}
+
+#[test]
+fn detached_marks_and_comma_lists() {
+    let promotion = "8/5P1k/8/8/8/8/8/4K3 w - - bm";
+    check(
+        &format!("{promotion} f8 = Q ;"),
+        &format!("{promotion} f8=Q;"),
+        &[("W-LEN-DETACHED", 34), ("W-LEN-DETACHED", 36)],
+    );
+    check(
+        &format!("{promotion} f8=N + !;"),
+        &format!("{promotion} f8=N+;"),
+        &[("W-LEN-MARKS", 31), ("W-LEN-DETACHED", 36), ("W-LEN-DETACHED", 38)],
+    );
+    operations("bm Nf3, d4,e4;", "bm Nf3 d4 e4;", &[("W-LEN-COMMA", 54)]);
+}
+
+#[test]
+fn missing_semicolons() {
+    operations(
+        "bm Nf3 dm 26 id \"x\" c0 \"y\"",
+        "bm Nf3; c0 \"y\"; dm 26; id \"x\";",
+        &[("W-LEN-SEMICOLON", 61), ("W-LEN-SEMICOLON", 67), ("W-LEN-SEMICOLON", 74)],
+    );
+    operations("bm e4 c4;", "bm c4 e4;", &[]);
+    operations("bm e4 c4 \"note\";", "bm e4; c4 \"note\";", &[("W-LEN-SEMICOLON", 60)]);
+    operations(
+        "bm e4 c7 note;",
+        "bm e4; c7 \"note\";",
+        &[("W-LEN-SEMICOLON", 60), ("W-LEN-UNQUOTED", 63)],
+    );
+    operations(
+        "pv e4 e5 ce 12 acs 3;",
+        "acs 3; ce 12; pv e4 e5;",
+        &[("W-LEN-SEMICOLON", 63), ("W-LEN-SEMICOLON", 69)],
+    );
+    operations("draw_offer sm e4;", "draw_offer; sm e4;", &[("W-LEN-SEMICOLON", 65)]);
+    operations("id bm e4;", "id \"bm e4\";", &[("W-LEN-UNQUOTED", 57)]);
+    operations("Zz bm e4;", "Zz bm e4;", &[]);
+}
+
+#[test]
+fn moves_that_do_not_fit_are_kept_as_text() {
+    operations("bm e5 Nf3;", "bm Nf3 e5;", &[("W-LEN-MOVE", 57)]);
+    operations("pv e4 e5 Ke3 Nf6! Qh5;", "pv e4 e5 Ke3 Nf6! Qh5;", &[("W-LEN-MOVE", 63)]);
+    check(
+        "4k3/8/8/8/8/2N5/8/4K1N1 w - - bm Ne2;",
+        "4k3/8/8/8/8/2N5/8/4K1N1 w - - bm Ne2;",
+        &[("W-LEN-MOVE", 34)],
+    );
+    operations("bm \"e4\";", "noop \"bm 'e4'\";", &[("W-LEN-SALVAGED", 54)]);
+}
+
+#[test]
+fn mate_distances() {
+    operations("bm #5;", "bm #5;", &[]);
+    operations("bm #-5;", "bm #-5;", &[]);
+    let mates = |mates| ReadOptions { mates, ..ReadOptions::default() };
+    let target = format!("{S} bm #5; id \"x\";");
+    let converted = |line: &str, kind, wanted: &str| {
+        let (text, _) = normalise_with(line, &mates(kind));
+        assert_eq!(text.as_deref(), Ok(format!("{S} {wanted}").as_str()));
+    };
+    converted(&target, MateTargets::Dm, "dm 5; id \"x\";");
+    converted(&target, MateTargets::Ce, "ce 32758; id \"x\";");
+    converted(&target.replace("#5", "#-5 e4"), MateTargets::Ce, "bm e4; ce -32757; id \"x\";");
+    converted(&target.replace("id \"x\"", "ce 7"), MateTargets::Ce, "bm #5; ce 7;");
+    converted(&target.replace("#5", "#400"), MateTargets::Ce, "bm #400; id \"x\";");
+
+    operations("ce +M8;", "ce 32752;", &[("W-LEN-MATE", 57)]);
+    operations("ce -M3;", "ce -32761;", &[("W-LEN-MATE", 57)]);
+    operations("ce +M400;", "noop \"ce +M400\";", &[("W-LEN-INTEGER", 54)]);
+    operations("dm 0;", "dm 0;", &[("W-LEN-DM", 57)]);
+    operations("dm -12;", "dm -12;", &[("W-LEN-DM", 57)]);
+}
+
+#[test]
+fn operands_that_break_the_rules_are_salvaged() {
+    operations("acn 2188155,215;", "noop \"acn 2188155,215\";", &[("W-LEN-INTEGER", 54)]);
+    operations("acn 28 acd; acn 28;", "acn 28; noop \"acn 28 acd\";", &[("W-LEN-INTEGER", 54)]);
+    operations("ce 40000;", "noop \"ce 40000\";", &[("W-LEN-SALVAGED", 54)]);
+    operations(
+        "acs -1 bm e4;",
+        "bm e4; noop \"acs -1\";",
+        &[("W-LEN-SALVAGED", 54), ("W-LEN-SEMICOLON", 61)],
+    );
+    operations("cc 1:00;", "noop \"cc 1:00\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("refcom hello;", "noop \"refcom hello\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("c0 \"a\" \"b\";", "noop \"c0 'a' 'b'\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("pm;", "noop \"pm\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("pm e4 e5 Nf3;", "noop \"pm e4 e5 Nf3\"; pm e4;", &[("W-LEN-PM", 54)]);
+    operations(
+        "ptp White \"a\" White \"b\";",
+        "ptp White \"a\" White \"b\";",
+        &[("W-EPD-PTPDUP", 68)],
+    );
+}
+
+#[test]
+fn labels_are_read_when_asked_for() {
+    let fen = "4k3/8/8/8/8/8/4P3/4K3 b - - 5 39";
+    rejected(&format!("{fen} [0.5]"), "E-EPD-LABEL", 34, "--labels");
+    rejected(&format!("{fen} | 23 | 1.0"), "E-EPD-LABEL", 34, "--labels");
+    let labels = ReadOptions { labels: true, ..ReadOptions::default() };
+    let read =
+        |label: &str, options: &ReadOptions| normalise_with(&format!("{fen} {label}"), options);
+    let record =
+        |operations: &str| Ok(format!("4k3/8/8/8/8/8/4P3/4K3 b - - {operations} fmvn 39; hmvc 5;"));
+    assert_eq!(read("[0.5]", &labels).0, record("c9 \"1/2-1/2\";"));
+    assert_eq!(read("[1.0]", &labels).0, record("c9 \"1-0\";"));
+    assert_eq!(read("| 0.0", &labels).0, record("c9 \"0-1\";"));
+    assert_eq!(read("| 23 | 0.0", &labels).0, Err("E-EPD-LABEL"));
+    assert_eq!(read("[0.7]", &labels).0, Err("E-EPD-LABEL"));
+    let view = |view| ReadOptions { score_view: Some(view), ..labels.clone() };
+    let white = view(ScoreView::White);
+    assert_eq!(read("| 23 | 0.0", &white).0, record("c9 \"0-1\"; ce -23;"));
+    assert_eq!(read("[0.0] 23", &white).0, record("c9 \"0-1\"; ce -23;"));
+    assert_eq!(read("| 23 | 0.0", &view(ScoreView::Mover)).0, record("c9 \"0-1\"; ce 23;"));
+    assert_eq!(read("| 32500 | 0.0", &white).0, Err("E-EPD-LABEL"));
+}
+
+#[test]
+fn perft_counts_are_read_when_asked_for() {
+    rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "--perft");
+    rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "--perft");
+    operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
+    let perft = ReadOptions { perft: true, ..ReadOptions::default() };
+    let read = |tail: &str| normalise_with(&format!("{S}{tail}"), &perft).0;
+    let wanted = Ok(format!("{S} D1 20; D2 400;"));
+    assert_eq!(read(",20,400"), wanted);
+    assert_eq!(read(" ;20 ;400"), wanted);
+    assert_eq!(read(" perft1 20; perft2 400;"), wanted);
+    assert_eq!(read(" 0 1;20;400"), Ok(format!("{S} D1 20; D2 400; fmvn 1; hmvc 0;")));
+    // One count alone is taken only where it must be that of depth 1.
+    assert_eq!(read(",20"), Ok(format!("{S} D1 20;")));
+    assert_eq!(read(",400"), Err("E-EPD-PERFT"));
+}
+
+/// OP-04, CE-10.
+#[test]
+fn the_revision_of_1994() {
+    let old = ReadOptions { revision_1994: true, ..ReadOptions::default() };
+    let read = |operations: &str| normalise_with(&format!("{S} {operations}"), &old).0;
+    let record = |operations: &str| Ok(format!("{S} {operations}"));
+    assert_eq!(read("ce -32767;"), record("ce -32768;"));
+    assert_eq!(read("ce -32768;"), record("noop \"ce -32768\";"));
+    assert_eq!(read("sv e4 b; cc x; refcom hello;"), record("cc x; refcom hello; sv e4 b;"));
+    operations("ce -32767;", "ce -32767;", &[("W-CONS-MATED", 54)]);
+}
+
+/// Section 6: the rules between opcodes.
+#[test]
+fn consistency() {
+    let check = |line: &str, code: &str| {
+        let (_, warnings) = normalise(&format!("{S} {line}"), Profile::Standard);
+        assert_eq!(warnings, [code], "{line}");
+        let (strict, _) = normalise(&format!("{S} {line}"), Profile::Strict);
+        assert_eq!(strict, Err(code), "{line}");
+    };
+    check("am e4; bm e4;", "W-CONS-AMBM");
+    check("pm d4; pv e4;", "W-CONS-PMPV");
+    check("sm d4; sv e4;", "W-CONS-SMSV");
+    check("draw_offer;", "W-CONS-OFFERSM");
+    check("draw_claim;", "W-CONS-CLAIMSM");
+    check("draw_accept; draw_reject;", "W-CONS-ACCREJ");
+    check("draw_claim; draw_offer; sm e4;", "W-CONS-CLAIMOFFER");
+    check("draw_accept; resign;", "W-CONS-RESIGN");
+    check("ce 32758; dm 4;", "W-CONS-DMCE");
+    check("ce -32767;", "W-CONS-MATED");
+    let bare = "4k3/8/8/8/8/8/4N3/4K3 w - - draw_claim;";
+    assert_eq!(normalise(bare, Profile::Strict), (Ok(bare.into()), vec![]));
+}
+
+/// A repair says what stood in the line at its column.
+#[test]
+fn repairs_show_before_and_after() {
+    let line = format!("{S} id BK.01; v=3; bm Nf3 +;");
+    let (_, warnings) = read(line.as_bytes(), Profile::Lenient);
+    let shown = |warning: &Diagnostic| {
+        let repair = warning.repair.clone().expect("a repair");
+        assert!(line.as_bytes()[warning.column - 1..].starts_with(&repair.before));
+        (repair.before, repair.after)
+    };
+    assert_eq!(shown(&warnings[0]), (b"BK.01".to_vec(), b"\"BK.01\"".to_vec()));
+    assert_eq!(shown(&warnings[1]), (b"v=3".to_vec(), b"noop \"v=3\"".to_vec()));
+    assert_eq!(warnings[2].to_string(), "76: warning[W-LEN-DETACHED]: `+` joined to its move");
+}
+
+/// Each code that a reader gives is in the list, once.
+#[test]
+fn codes_are_listed_once() {
+    let mut names: Vec<&str> = codes::ALL.iter().map(|code| code.code).collect();
+    names.sort_unstable();
+    assert!(names.is_sorted_by(|a, b| a < b));
+    assert!(names.iter().all(|name| name.starts_with("E-") || name.starts_with("W-")));
+}
