@@ -54,15 +54,23 @@ pub enum DecodeErrorKind {
         /// Of the bytes that are there.
         computed: u32,
     },
-    /// A length that no writer reaches.
-    #[error("{what} of {found}, the limit is {limit}")]
+    /// A count that no writer reaches.
+    #[error("{found} {what}, the limit is {limit}")]
     LimitExceeded {
-        /// Which length.
+        /// Of what.
         what: &'static str,
         /// As the bytes say.
         found: u64,
         /// The most that is read.
         limit: u64,
+    },
+    /// A frame of a stream that does not follow on the one before it.
+    #[error("a frame after {found} records stands after {expected}: frames are lost or misplaced")]
+    Sequence {
+        /// As the frame says.
+        found: u64,
+        /// As it should say.
+        expected: u64,
     },
     /// A move ordinal that is not below the number of legal moves.
     #[error("move ordinal {ordinal}, but there are {legal} legal moves")]
@@ -109,9 +117,9 @@ pub enum EncodeError {
     #[error("the fullmove number is 0")]
     FullmoveNumber,
     /// A length over the limit of the format.
-    #[error("{what} of {found}, the limit is {limit}")]
+    #[error("{found} {what}, the limit is {limit}")]
     LimitExceeded {
-        /// Which length.
+        /// Of what.
         what: &'static str,
         /// As it is.
         found: u64,

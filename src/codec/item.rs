@@ -215,5 +215,5 @@ impl PutItems for Vec<u8> {
 }
 
 fn too_long(bytes: &[u8], limit: u64) -> EncodeError {
-    EncodeError::LimitExceeded { what: "an item", found: bytes.len() as u64, limit }
+    EncodeError::LimitExceeded { what: "bytes of an item", found: bytes.len() as u64, limit }
 }

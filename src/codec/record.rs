@@ -55,7 +55,7 @@ pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> 
     let start = out.len();
     let result = encode_parts(record, out).and_then(|()| match out.len() - start {
         len if len > MAX_LEN => Err(EncodeError::LimitExceeded {
-            what: "a record",
+            what: "bytes of a record",
             found: len as u64,
             limit: MAX_LEN as u64,
         }),

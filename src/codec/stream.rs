@@ -327,7 +327,7 @@ impl<R: Read> Reader<R> {
         let limit = if records == 1 { record::MAX_LEN } else { FRAME_LEN };
         if payload as usize > limit {
             let kind = DecodeErrorKind::LimitExceeded {
-                what: "a payload",
+                what: "bytes of payload",
                 found: payload.into(),
                 limit: limit as u64,
             };
@@ -352,9 +352,9 @@ impl<R: Read> Reader<R> {
         if stored != computed {
             return Err(self.fail(start, DecodeErrorKind::Checksum { stored, computed }));
         }
-        if header.records_before.get() != self.records_of_stream {
-            let kind = DecodeErrorKind::Corrupt("next frame: records before it are missing");
-            return Err(self.fail(start + 14, kind));
+        let (found, expected) = (header.records_before.get(), self.records_of_stream);
+        if found != expected {
+            return Err(self.fail(start + 14, DecodeErrorKind::Sequence { found, expected }));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 mod boards;
 mod direct;
+mod golden;
 mod ordinals;
 mod packed;
 mod record;
