@@ -1,8 +1,11 @@
 //! The text layer: vectors, profiles, other people's files, and bytes of any kind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod any_bytes;
+mod found_files;
 mod lenient;
 mod peers;
+mod strict;
 mod vectors;
 
 use epdb::model::EpdRecord;

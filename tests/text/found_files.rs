@@ -1,0 +1,82 @@
+//! Other people's files, where they are at hand (`../shared/data` or `EPDB_SHARED_DATA`).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use epdb::text::epd::{self, Line};
+use epdb::text::lines::{LineReader, Next, default_limit};
+use epdb::text::{Profile, ReadOptions};
+
+fn shared_data() -> Option<PathBuf> {
+    let place = match std::env::var_os("EPDB_SHARED_DATA") {
+        Some(place) => PathBuf::from(place),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+    };
+    place.is_dir().then_some(place)
+}
+
+fn files_below(place: &Path, files: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(place).expect("a folder").map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            files_below(&entry, files);
+        } else if entry.extension().is_none_or(|suffix| suffix != "pgn") {
+            files.push(entry);
+        }
+    }
+}
+
+/// The classes that section 17 marks R.
+const REJECTED: [&str; 10] = [
+    "E-EPD-FIELDS",
+    "E-FEN-RANKS",
+    "E-FEN-RANKSUM",
+    "E-FEN-CHAR",
+    "E-FEN-COLOR",
+    "E-FEN-CASTLE",
+    "E-FEN-EP",
+    "E-EPD-LINELEN",
+    "E-EPD-LABEL",
+    "E-EPD-PERFT",
+];
+
+/// Every line is a record, blank, a comment, or rejected for a reason of section 17; normalising
+/// the output again changes nothing (NRM-16); no byte of a file is lost between the lines.
+#[test]
+fn every_line_of_every_file_is_accounted_for() {
+    let Some(data) = shared_data() else { return };
+    let mut files = Vec::new();
+    for folder in ["epd", "books", "derived"] {
+        files_below(&data.join(folder), &mut files);
+    }
+    assert!(!files.is_empty());
+    let options = ReadOptions::new(Profile::Lenient);
+    let mut rejected: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut records = 0u64;
+    for file in &files {
+        let input = File::open(file).expect("a file");
+        let size = input.metadata().expect("a size").len();
+        let mut reader = LineReader::new(input, default_limit(Profile::Lenient));
+        let mut warnings = Vec::new();
+        while let Some(next) = reader.next_line().expect("a readable file") {
+            let Next::Line(line) = next else { panic!("a line over the limit") };
+            warnings.clear();
+            match epd::read_line(line.text, &options, &mut warnings) {
+                Ok(Line::Record(record)) => {
+                    records += 1;
+                    let once = epdb::format_epd(&record);
+                    let again = epdb::parse_epd(&once).expect("canonical text");
+                    assert_eq!(epdb::format_epd(&again), once, "{}", file.display());
+                }
+                Ok(Line::Blank | Line::Comment) => {}
+                Err(error) => *rejected.entry(error.code).or_default() += 1,
+            }
+        }
+        assert_eq!(reader.offset(), size, "{}", file.display());
+    }
+    assert!(records > 0);
+    assert!(rejected.keys().all(|code| REJECTED.contains(code)), "{rejected:?}");
+}
