@@ -4,6 +4,7 @@
 //! The rooms, each of which imports only those below it:
 //!
 //! - [`library`]: what keepers of openings and suites do with positions;
+//! - [`store`]: a file of records found by position;
 //! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records;
 //! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records and the rules of chess.
@@ -11,6 +12,7 @@
 pub mod codec;
 pub mod library;
 pub mod model;
+pub mod store;
 pub mod text;
 
 /// Reads one EPD or FEN line in the lenient profile; warnings are dropped

@@ -5,8 +5,10 @@
 
 use std::sync::LazyLock;
 
+use byteorder::{ByteOrder, LittleEndian};
 use shakmaty::zobrist::{Zobrist64, ZobristValue};
 
+use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
@@ -66,6 +68,69 @@ impl Numbers {
 pub fn position_key(position: &Position) -> u64 {
     let identity = position.identity();
     hash(&identity, identity.en_passant())
+}
+
+/// The position key of a packed identity board, without a position in between. Of a board that is
+/// no identity board it counts an en passant square all the same, and bytes that are no packed
+/// board give an error or a number without meaning.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes end before the board does, or its escape form is damaged.
+///
+/// ```
+/// use epdb::{codec::{key, packed}, model::Position};
+/// let board = packed::pack(&Position::START);
+/// assert_eq!(key::board_key(board.as_bytes())?, key::position_key(&Position::START));
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
+    let len = packed::len_of(board)?;
+    let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
+    match LittleEndian::read_u64(occupied) {
+        0 => packed::unpack(board).map(|(position, _)| hash(&position, position.en_passant())),
+        occupied => Ok(hash_plain(occupied, codes)),
+    }
+}
+
+/// The hash of the plain form of a packed board.
+fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
+    let numbers = &*NUMBERS;
+    let man = |color, role| usize::from(packed::code(Piece { color, role }));
+    let (mut key, mut turn) = (0, Color::White);
+    let mut kings = [0; 2];
+    let mut castling_rooks = 0;
+    for (nth, square) in Square::each(occupied).enumerate() {
+        let code = codes[nth / 2] >> (nth % 2 * 4) & 15;
+        let man = match code {
+            packed::DOUBLE_STEP => {
+                key ^= numbers.en_passant[usize::from(square.file())];
+                let color = if square.rank() < 4 { Color::White } else { Color::Black };
+                man(color, Role::Pawn)
+            }
+            packed::KING_TO_MOVE => {
+                turn = Color::Black;
+                kings[Color::Black as usize] = square.index();
+                man(Color::Black, Role::King)
+            }
+            packed::BLACK_KING | packed::WHITE_KING => {
+                let color = if code == packed::WHITE_KING { Color::White } else { Color::Black };
+                kings[color as usize] = square.index();
+                usize::from(code)
+            }
+            12.. => {
+                castling_rooks |= square.bit();
+                man(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
+            }
+            code => usize::from(code),
+        };
+        key ^= numbers.men[man][square.index()];
+    }
+    for rook in Square::each(castling_rooks) {
+        let color = if rook.rank() < 4 { Color::White } else { Color::Black };
+        let side = if rook.index() > kings[color as usize] { Side::King } else { Side::Queen };
+        key ^= numbers.castling[color as usize][side as usize];
+    }
+    if turn == Color::White { key ^ numbers.white_to_move } else { key }
 }
 
 /// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn

@@ -12,7 +12,7 @@ use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, 
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
 
 /// Bytes of the set of occupied squares.
-const OCCUPANCY: usize = 8;
+pub(super) const OCCUPANCY: usize = 8;
 /// Bytes of the codes of all 64 squares in the escape form.
 const ESCAPE_CODES: usize = 32;
 /// The most men that the plain form holds.

@@ -143,5 +143,7 @@ proptest! {
         let bare = position.with_en_passant(None).unwrap();
         let other = Position::new(*bare.board(), other_turn, *bare.castling(), None).unwrap();
         prop_assert_ne!(key::position_key(&bare), key::position_key(&other));
+        let board = packed::pack(&position.identity());
+        prop_assert_eq!(key::board_key(board.as_bytes()), Ok(key::position_key(&position)));
     }
 }

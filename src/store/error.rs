@@ -1,0 +1,285 @@
+//! What can go wrong with a store, and the wall between redb's failures and ours.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+/// Why something could not be done with a store. Every message names the file and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file exists already; [`Store::create`](super::Store::create) replaces nothing.
+    #[error("{path}: exists already; open it, or choose another name", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no such file.
+    #[error("{path}: there is no such store", path = path.display())]
+    NotFound {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("{path}: this is not an epdb store: {what}", path = path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        what: String,
+    },
+    /// The store was written by a later epdb.
+    #[error(
+        "{path}: the store has format version {found}, and this epdb reads version {supported}; \
+         use a newer epdb",
+        path = path.display()
+    )]
+    UnsupportedVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u32,
+        /// The newest version that can be read here.
+        supported: u32,
+    },
+    /// Another process, or another [`Store`](super::Store) of this one, has the file open.
+    #[error(
+        "{path}: another process uses this store (one may write, or many may read); try again \
+         when it has finished",
+        path = path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something else is going on in this process that excludes the operation.
+    #[error("{path}: {what}", path = path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// What has to end first.
+        what: &'static str,
+    },
+    /// The store was opened for reading only.
+    #[error("{path}: the store is open for reading only; open it for writing", path = path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The last process that wrote did not close the store, and only one that may write can
+    /// put that right.
+    #[error(
+        "{path}: the store was not closed; open it once for writing, which repairs it",
+        path = path.display()
+    )]
+    NotClosed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The bytes of the file are not what was written. Nothing damaged is ever returned.
+    #[error("{path}: damaged: {place}: {what}; run verify to see all of it", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where: the table, and in it the block, the bucket or the key.
+        place: String,
+        /// What is wrong there.
+        what: String,
+    },
+    /// An import was interrupted, and its source no longer begins with what was consumed.
+    #[error(
+        "{path}: the import of {source_name} stopped after line {line}, and the source has \
+         changed before that place since; to import it as a new source, restart it",
+        path = path.display()
+    )]
+    SourceChanged {
+        /// The store.
+        path: PathBuf,
+        /// The name of the source.
+        source_name: String,
+        /// The last line that the earlier run consumed.
+        line: u64,
+    },
+    /// An import was interrupted, and this one has other settings.
+    #[error(
+        "{path}: the import of {source_name} stopped after line {line} and had other settings \
+         ({found}); continue it with those, or restart it",
+        path = path.display()
+    )]
+    SettingsChanged {
+        /// The store.
+        path: PathBuf,
+        /// The name of the source.
+        source_name: String,
+        /// The last line that the earlier run consumed.
+        line: u64,
+        /// The settings of the earlier run.
+        found: String,
+    },
+    /// A record has no encoding: see [`crate::codec::record::encode`].
+    #[error("{path}: a record cannot be stored: {error}", path = path.display())]
+    Encode {
+        /// The store.
+        path: PathBuf,
+        /// Why.
+        error: crate::codec::error::EncodeError,
+    },
+    /// The operating system failed to read or write.
+    #[error("{path}: {error}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        error: io::Error,
+    },
+}
+
+/// What goes wrong inside the room, where the path is not at hand.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Redb(redb::Error),
+    /// A cursor found keys out of order: only damage can do that.
+    Unordered,
+    Damaged {
+        place: String,
+        what: String,
+    },
+    Version(u32),
+    NoMeta,
+    /// Already an error for the caller.
+    Told(StoreError),
+}
+
+pub(super) type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn damaged(place: impl Into<String>, what: impl Into<String>) -> Fault {
+    Fault::Damaged { place: place.into(), what: what.into() }
+}
+
+macro_rules! fault_from {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Fault {
+            fn from(error: $error) -> Fault {
+                Fault::Redb(error.into())
+            }
+        }
+    )*};
+}
+fault_from!(
+    redb::StorageError,
+    redb::TableError,
+    redb::TransactionError,
+    redb::CommitError,
+    redb::DatabaseError,
+    redb::CompactionError,
+    redb::SetDurabilityError
+);
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Told(error)
+    }
+}
+
+impl From<redb::CursorError> for Fault {
+    fn from(error: redb::CursorError) -> Fault {
+        match error {
+            redb::CursorError::Storage(error) => error.into(),
+            _ => Fault::Unordered,
+        }
+    }
+}
+
+impl Fault {
+    /// The error for the caller.
+    pub(super) fn told(self, path: &Path) -> StoreError {
+        let path = path.to_path_buf();
+        let file = |what: String| (String::from("the file"), what);
+        let (place, what) = match self {
+            Fault::Told(error) => return error,
+            Fault::Version(found) => {
+                let supported = super::schema::VERSION;
+                return StoreError::UnsupportedVersion { path, found, supported };
+            }
+            Fault::NoMeta => {
+                let what = "it is a redb file with other tables".into();
+                return StoreError::NotAStore { path, what };
+            }
+            Fault::Damaged { place, what } => (place, what),
+            Fault::Unordered => file("keys of a table are out of order".into()),
+            Fault::Redb(error) => match error {
+                redb::Error::Io(error) => match error.kind() {
+                    io::ErrorKind::NotFound => return StoreError::NotFound { path },
+                    io::ErrorKind::InvalidData => file(error.to_string()),
+                    io::ErrorKind::UnexpectedEof => file("it ends too early".into()),
+                    _ => return StoreError::Io { path, error },
+                },
+                redb::Error::DatabaseAlreadyOpen => return StoreError::InUse { path },
+                redb::Error::RepairAborted => return StoreError::NotClosed { path },
+                redb::Error::TransactionInProgress => {
+                    return StoreError::Busy { path, what: "a reader is still open" };
+                }
+                redb::Error::DatabaseClosed => {
+                    return StoreError::Busy { path, what: "the store was closed" };
+                }
+                redb::Error::PreviousIo => {
+                    let error = io::Error::other("an earlier access failed; open the store again");
+                    return StoreError::Io { path, error };
+                }
+                other => file(other.to_string()),
+            },
+        };
+        StoreError::Damaged { path, place, what }
+    }
+}
+
+/// Runs what calls redb. redb asserts what a sound file guarantees, so a damaged one can make it
+/// panic; that panic ends here and becomes [`StoreError::Damaged`].
+///
+/// `AssertUnwindSafe` holds because nothing half-done is seen afterwards: redb poisons a write
+/// transaction whose operation panicked and never commits it, its read transactions do not
+/// change, and the values of this room that `work` changes are given up by their owners on any
+/// error (a batch is lost with its importer, a lookup with its result).
+pub(super) fn guarded<T>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T>,
+) -> std::result::Result<T, StoreError> {
+    let outcome = quietly(|| catch_unwind(AssertUnwindSafe(work)));
+    outcome
+        .unwrap_or_else(|panic| Err(damaged("the file", panic_text(panic.as_ref()))))
+        .map_err(|fault| fault.told(path))
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given");
+    format!("reading it failed an assertion ({text})")
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps the panic hook from printing a panic that is about to be caught. The hook that was there
+/// before still sees every other one.
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let earlier = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                earlier(info);
+            }
+        }));
+    });
+    let before = QUIET.replace(true);
+    let result = work();
+    QUIET.set(before);
+    result
+}

@@ -1,0 +1,352 @@
+//! Writing: records are pushed, collected and committed in batches.
+
+use std::io::{self, BufRead};
+use std::num::NonZeroU64;
+use std::sync::atomic::Ordering;
+
+use redb::ReadableTable;
+
+use super::batch::Batch;
+use super::error::guarded;
+use super::journal::{self, Counts, ImportInfo, ImportState, Place};
+use super::resolve::Resolver;
+use super::schema::{self, Meta};
+use super::{Store, StoreError, merge};
+use crate::codec::key::position_key;
+use crate::model::EpdRecord;
+use crate::model::merge::MergeRules;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// What becomes of a record that has a duplicate in the store or before it in its source
+/// (STO-08).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum OnDuplicate {
+    /// Both stay: a store is a multiset.
+    #[default]
+    Keep,
+    /// The later one is left out.
+    Skip,
+    /// The later one takes the place of all earlier ones.
+    Replace,
+    /// The later one is merged into the earliest one that it does not contradict, of the first
+    /// 256 of its position; if it contradicts all of them it is stored beside them.
+    Merge(MergeRules),
+}
+
+/// Which records are duplicates of each other.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Same {
+    /// Those of one position (STO-01).
+    #[default]
+    Position,
+    /// Those that are equal in everything that text can say. Merging two of them is leaving one
+    /// out.
+    Record,
+}
+
+/// How records are imported.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ImportOptions {
+    /// What becomes of duplicates.
+    pub on_duplicate: OnDuplicate,
+    /// What a duplicate is.
+    pub same: Same,
+    /// What else decides which records a source gives, such as the profile it is read under. An
+    /// interrupted import is continued only under equal settings.
+    pub settings: String,
+    /// Gives an interrupted import of this source up, keeping what it had committed, and imports
+    /// the source from its start.
+    pub restart: bool,
+    /// Commits at the latest after so many records; else when the memory for batches is full.
+    pub commit_every: Option<NonZeroU64>,
+}
+
+impl ImportOptions {
+    /// The settings as the journal has them.
+    fn describe(&self) -> String {
+        let what = match &self.on_duplicate {
+            OnDuplicate::Keep => return ["keep", &self.settings].join("; "),
+            OnDuplicate::Skip => "skip".to_string(),
+            OnDuplicate::Replace => "replace".to_string(),
+            OnDuplicate::Merge(rules) => {
+                let MergeRules { prefer, best_moves, counts } = rules;
+                let counts: Vec<String> = counts.iter().map(|opcode| opcode.to_string()).collect();
+                format!(
+                    "merge, prefer {prefer:?}, best moves {best_moves:?}, counts {}",
+                    counts.join(" ")
+                )
+            }
+        };
+        let same = match self.same {
+            Same::Position => "same position",
+            Same::Record => "same record",
+        };
+        [&what, same, &self.settings].join("; ")
+    }
+}
+
+/// Two records of one position that contradict each other; both are stored.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// The number of the later one.
+    pub import_number: u64,
+    /// The number of the first one of those before it.
+    pub earlier: u64,
+}
+
+/// What an import did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ImportReport {
+    /// What became of the records, those of earlier runs included.
+    pub counts: Counts,
+    /// The first 1000 conflicts of this run.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// An import going on. Records that were pushed are in the store once they are committed, which
+/// happens whenever memory is full and at the end; dropping an importer forgets those that are
+/// not.
+pub struct Importer<'s> {
+    store: &'s Store,
+    options: ImportOptions,
+    id: u64,
+    info: ImportInfo,
+    /// Where an interrupted import stood that was not yet continued.
+    pending: Option<Place>,
+    /// The import that `restart` gives up with the first commit.
+    given_up: Option<u64>,
+    batch: Batch,
+    conflicts: Vec<super::Conflict>,
+    failed: bool,
+}
+
+impl<'s> Importer<'s> {
+    pub(super) fn begin(
+        store: &'s Store,
+        source: &str,
+        options: &ImportOptions,
+    ) -> Result<Importer<'s>> {
+        store.database()?;
+        let path = &store.shared.path;
+        if store.importing.swap(true, Ordering::Acquire) {
+            let what = "another import of this process goes on";
+            return Err(StoreError::Busy { path: path.clone(), what });
+        }
+        let begun = Importer::look_up(store, source, options);
+        if begun.is_err() {
+            store.importing.store(false, Ordering::Release);
+        }
+        begun
+    }
+
+    fn look_up(store: &'s Store, source: &str, options: &ImportOptions) -> Result<Importer<'s>> {
+        let path = &store.shared.path;
+        let (next_id, latest, meta) = guarded(path, || {
+            let transaction = store.begin_read()?;
+            let (next, latest) = journal::latest(&transaction, source)?;
+            Ok((next, latest, super::read_meta(&transaction)?))
+        })?;
+        let settings = options.describe();
+        let fresh = ImportInfo {
+            source: source.to_string(),
+            settings,
+            state: ImportState::Unfinished,
+            place: Place::START,
+            first_import_number: meta.next_import_number,
+            counts: Counts::default(),
+        };
+        let interrupted = latest.filter(|(id, info)| match info.state {
+            ImportState::Unfinished => true,
+            ImportState::Delivered => !store.delivered().contains(id),
+            _ => false,
+        });
+        let (id, info, pending, given_up) = match interrupted {
+            None => (next_id, fresh, None, None),
+            Some((id, _)) if options.restart => (next_id, fresh, None, Some(id)),
+            Some((_, info)) if info.settings != fresh.settings => {
+                return Err(StoreError::SettingsChanged {
+                    path: path.clone(),
+                    source_name: info.source,
+                    line: info.place.line(),
+                    found: info.settings,
+                });
+            }
+            Some((id, info)) => {
+                let place = info.place;
+                (id, info, Some(place), None)
+            }
+        };
+        let batch = Batch::new(store.batch_bytes);
+        let (options, conflicts) = (options.clone(), Vec::new());
+        let failed = false;
+        Ok(Importer { store, options, id, info, pending, given_up, batch, conflicts, failed })
+    }
+
+    /// Where an interrupted import of this source stood, if there was one. It is continued with
+    /// [`Importer::resume`].
+    pub fn resume_point(&self) -> Option<Place> {
+        self.pending
+    }
+
+    /// Reads what an earlier run consumed, makes sure that it is what is there, and gives the
+    /// place from which to go on: the start, if no earlier run was interrupted.
+    ///
+    /// # Errors
+    /// [`StoreError::SourceChanged`] when the source begins otherwise than it did then;
+    /// [`StoreError::Io`] when it cannot be read.
+    pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Place> {
+        let Some(goal) = self.pending else { return Ok(Place::START) };
+        let mut place = Place::START;
+        while place.offset() < goal.offset() {
+            let chunk = match source.fill_buf() {
+                Ok([]) => break,
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    return Err(StoreError::Io { path: self.info.source.clone().into(), error });
+                }
+            };
+            let left = usize::try_from(goal.offset() - place.offset()).unwrap_or(usize::MAX);
+            let consumed = chunk.len().min(left);
+            place.advance(&chunk[..consumed]);
+            source.consume(consumed);
+        }
+        if place != goal {
+            return Err(self.changed(goal));
+        }
+        self.pending = None;
+        Ok(place)
+    }
+
+    fn changed(&self, goal: Place) -> StoreError {
+        StoreError::SourceChanged {
+            path: self.store.shared.path.clone(),
+            source_name: self.info.source.clone(),
+            line: goal.line(),
+        }
+    }
+
+    /// Adds a record that comes from no particular place. An import of such records cannot be
+    /// continued.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.push_from(record, self.info.place)
+    }
+
+    /// Adds a record that ends at this place of its source. When a batch is full it is committed,
+    /// and an interrupted import goes on behind the last record committed.
+    ///
+    /// # Errors
+    /// [`StoreError::Encode`], which leaves the importer as it was; [`StoreError::Io`] and
+    /// [`StoreError::Damaged`], after which only what was committed before is in the store;
+    /// [`StoreError::SourceChanged`] when [`Importer::resume`] was due.
+    pub fn push_from(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+        self.check()?;
+        let shared = &self.store.shared;
+        let key = (shared.key)(position_key(record.position()));
+        self.batch
+            .push(key, record)
+            .map_err(|error| StoreError::Encode { path: shared.path.clone(), error })?;
+        self.info.place = place;
+        let enough = self.options.commit_every.map_or(u64::MAX, NonZeroU64::get);
+        if self.batch.is_full() || self.batch.len() as u64 >= enough {
+            self.commit(ImportState::Unfinished)?;
+        }
+        Ok(())
+    }
+
+    /// Commits the rest and ends the import. `place` is the end of the source, or
+    /// [`Importer::place`] where there is none to speak of.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub fn finish_at(mut self, place: Place) -> Result<ImportReport> {
+        self.check()?;
+        self.info.place = place;
+        self.commit(ImportState::Delivered)?;
+        self.store.delivered().push(self.id);
+        let conflicts = std::mem::take(&mut self.conflicts);
+        Ok(ImportReport { counts: self.info.counts, conflicts })
+    }
+
+    /// Commits the rest and ends the import behind the last record.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub fn finish(self) -> Result<ImportReport> {
+        let place = self.info.place;
+        self.finish_at(place)
+    }
+
+    /// Commits what was pushed so far.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.check()?;
+        self.commit(ImportState::Unfinished)
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(goal) = self.pending {
+            return Err(self.changed(goal));
+        }
+        if self.failed {
+            let what = "the import failed; run it again";
+            return Err(StoreError::Busy { path: self.store.shared.path.clone(), what });
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, state: ImportState) -> Result<()> {
+        self.failed = true;
+        let database = self.store.database()?;
+        guarded(&self.store.shared.path, || {
+            let transaction = super::begin_write(database)?;
+            if let Some(id) = self.given_up {
+                journal::set_state(&transaction, id, ImportState::GivenUp)?;
+            }
+            let mut table = transaction.open_table(schema::META)?;
+            let meta = match table.get(schema::META_KEY)? {
+                Some(row) => Meta::from_bytes(row.value())?,
+                None => return Err(super::Fault::NoMeta),
+            };
+            let mut resolver = Resolver {
+                on_duplicate: &self.options.on_duplicate,
+                same: self.options.same,
+                first_number: meta.next_import_number,
+                counts: self.info.counts,
+                conflicts: std::mem::take(&mut self.conflicts),
+            };
+            let meta = merge::merge(
+                &transaction,
+                self.store.shared.key,
+                meta,
+                &mut self.batch,
+                &mut resolver,
+            )?;
+            self.info.counts = resolver.counts;
+            self.conflicts = resolver.conflicts;
+            self.info.state = state;
+            table.insert(schema::META_KEY, meta.to_bytes().as_slice())?;
+            drop(table);
+            let mut imports = transaction.open_table(schema::IMPORTS)?;
+            imports.insert(self.id, self.info.to_bytes().as_slice())?;
+            drop(imports);
+            Ok(transaction.commit()?)
+        })?;
+        self.given_up = None;
+        self.batch.clear();
+        self.failed = false;
+        Ok(())
+    }
+}
+
+impl Drop for Importer<'_> {
+    fn drop(&mut self) {
+        self.store.importing.store(false, Ordering::Release);
+    }
+}

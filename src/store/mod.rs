@@ -1,0 +1,354 @@
+//! The store: a multiset of EPD records in one file, found by position.
+//!
+//! A [`Store`] holds records in the order in which they were imported and finds those of a
+//! position without regard to counters, castling dialect and superfluous en passant squares
+//! (STO-01). Equal keys are never taken for equal positions: packed boards are compared (STO-02).
+//! Nothing that fails its checksum is returned (STO-07). The file format is `formats/store.md`.
+//!
+//! - One process may have a store open for writing, or many for reading only; any other gets
+//!   [`StoreError::InUse`] at once. In the process that writes, any number of [`Reader`]s see what
+//!   was committed when they were made.
+//! - Writing goes through an [`Importer`], which commits in batches. What was committed survives
+//!   the death of the process, and an import that was interrupted can be continued.
+//! - [`StoreOptions::memory_bytes`] bounds the memory that a store takes.
+//!
+//! redb, the database underneath, asserts what a sound file guarantees. A panic that a damaged
+//! file causes there is caught and becomes [`StoreError::Damaged`]; so that it is not printed,
+//! the first use of a store wraps the panic hook, which passes all other panics on.
+
+mod batch;
+mod block;
+mod error;
+mod importer;
+mod journal;
+mod merge;
+mod overlay;
+mod reader;
+mod resolve;
+mod schema;
+mod verify;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
+
+use crate::codec::{key, packed};
+use error::{Fault, Result as Inner, guarded};
+use schema::Meta;
+
+pub use error::StoreError;
+pub use importer::{Conflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
+pub use journal::{Counts, ImportInfo, ImportState, Place};
+pub use reader::{ByImport, ByKey, EncodedRecord, Matches, Reader, Stats, StoredRecord};
+pub use verify::{Finding, verify};
+
+type Result<T> = std::result::Result<T, StoreError>;
+type KeyFunction = fn(u64) -> u64;
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    memory_bytes: usize,
+    key: KeyFunction,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        StoreOptions { memory_bytes: 256 << 20, key: |key| key }
+    }
+}
+
+impl StoreOptions {
+    /// The default: 256 MiB of memory.
+    pub fn new() -> StoreOptions {
+        StoreOptions::default()
+    }
+
+    /// How much memory the store may take for caches and batches, at least 1 MiB.
+    #[must_use]
+    pub fn memory_bytes(mut self, bytes: usize) -> StoreOptions {
+        self.memory_bytes = bytes.max(1 << 20);
+        self
+    }
+
+    /// Files records under what this makes of their keys, so that tests can make keys collide.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn key_function(mut self, key: KeyFunction) -> StoreOptions {
+        self.key = key;
+        self
+    }
+}
+
+/// What readers and writers of one store have in common.
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    key: KeyFunction,
+    /// Bytes that blocks kept by readers and windows of exports may still take.
+    cache_left: AtomicUsize,
+    /// What of it is left to exports.
+    cache_floor: usize,
+}
+
+/// An open store.
+pub struct Store {
+    shared: Arc<Shared>,
+    handle: Option<Handle>,
+    batch_bytes: usize,
+    importing: AtomicBool,
+    /// Imports that this process completed and has not yet closed in the journal.
+    delivered: Mutex<Vec<u64>>,
+}
+
+enum Handle {
+    Write(Database),
+    Read(ReadOnlyDatabase),
+}
+
+impl Store {
+    /// Makes an empty store and opens it for writing. The file appears complete or not at all.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    pub fn create(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let path = path.as_ref();
+        let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(StoreError::Exists { path: path.to_path_buf() });
+        }
+        let draft = draft_path(path);
+        let file = File::options().read(true).write(true).create_new(true).open(&draft);
+        let made = file
+            .map_err(io_error)
+            .and_then(|file| guarded(path, || lay_out(file)))
+            .and_then(|()| publish(&draft, path));
+        fs::remove_file(&draft).ok();
+        made?;
+        Store::open(path, options)
+    }
+
+    /// Opens a store for writing and reading. A store whose last writer died is repaired.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
+    /// [`StoreError::UnsupportedVersion`], [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let memory = options.memory_bytes;
+        let path = path.as_ref();
+        check_magic(path)?;
+        let handle = guarded(path, || {
+            Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
+        })?;
+        Store::with(path, options, handle, memory / 2, memory / 4)
+    }
+
+    /// Opens a store for reading only, which many processes may do at once.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and [`StoreError::NotClosed`] when the last writer died in a way that
+    /// only [`Store::open`] can repair.
+    pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let memory = options.memory_bytes;
+        let path = path.as_ref();
+        check_magic(path)?;
+        let handle = guarded(path, || {
+            Ok(Handle::Read(Database::builder().set_cache_size(memory / 8).open_read_only(path)?))
+        })?;
+        Store::with(path, options, handle, 0, memory - memory / 8)
+    }
+
+    fn with(
+        path: &Path,
+        options: &StoreOptions,
+        handle: Handle,
+        batch_bytes: usize,
+        cache_bytes: usize,
+    ) -> Result<Store> {
+        let shared = Shared {
+            path: path.to_path_buf(),
+            key: options.key,
+            cache_left: AtomicUsize::new(cache_bytes),
+            cache_floor: cache_bytes / 4,
+        };
+        let store = Store {
+            shared: Arc::new(shared),
+            handle: Some(handle),
+            batch_bytes,
+            importing: AtomicBool::new(false),
+            delivered: Mutex::default(),
+        };
+        guarded(path, || read_meta(&store.begin_read()?).map(drop))?;
+        Ok(store)
+    }
+
+    /// A snapshot of what is committed.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn reader(&self) -> Result<Reader> {
+        guarded(&self.shared.path, || Reader::new(Arc::clone(&self.shared), self.begin_read()?))
+    }
+
+    /// Begins to import from a source, or continues the import of a source of this name that was
+    /// interrupted: then [`Importer::resume`] must be called before the first record is pushed.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
+    /// [`StoreError::SettingsChanged`] when the interrupted import had other options.
+    pub fn importer(&self, source: &str, options: &ImportOptions) -> Result<Importer<'_>> {
+        Importer::begin(self, source, options)
+    }
+
+    /// What was imported, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn imports(&self) -> Result<Vec<ImportInfo>> {
+        guarded(&self.shared.path, || journal::list(&self.begin_read()?))
+    }
+
+    /// Makes the file as small as it can be. Worth while after a large import, which leaves the
+    /// space that its earlier batches took.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while readers exist; [`StoreError::Io`].
+    pub fn compact(&mut self) -> Result<()> {
+        let path = &self.shared.path;
+        match &mut self.handle {
+            Some(Handle::Write(database)) => guarded(path, || {
+                while database.compact()? {}
+                Ok(())
+            }),
+            _ => Err(StoreError::ReadOnly { path: path.clone() }),
+        }
+    }
+
+    /// Closes the store and says whether that went well; dropping it closes it silently.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
+    pub fn close(mut self) -> Result<()> {
+        self.shut()
+    }
+
+    /// Imports that completed are marked as such only here, as late as can be: one whose process
+    /// dies before is found complete when it is run again, and not imported twice.
+    fn shut(&mut self) -> Result<()> {
+        let delivered = std::mem::take(&mut *self.delivered());
+        let Some(handle) = self.handle.take() else { return Ok(()) };
+        guarded(&self.shared.path, || {
+            if let (Handle::Write(database), false) = (&handle, delivered.is_empty()) {
+                journal::close(database, &delivered)?;
+            }
+            drop(handle);
+            Ok(())
+        })
+    }
+
+    fn delivered(&self) -> std::sync::MutexGuard<'_, Vec<u64>> {
+        self.delivered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin_read(&self) -> Inner<ReadTransaction> {
+        match &self.handle {
+            Some(Handle::Write(database)) => Ok(database.begin_read()?),
+            Some(Handle::Read(database)) => Ok(database.begin_read()?),
+            None => Err(Fault::Redb(redb::Error::DatabaseClosed)),
+        }
+    }
+
+    fn database(&self) -> Result<&Database> {
+        match &self.handle {
+            Some(Handle::Write(database)) => Ok(database),
+            _ => Err(StoreError::ReadOnly { path: self.shared.path.clone() }),
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shut().ok();
+    }
+}
+
+/// Writes the tables of an empty store.
+fn lay_out(file: File) -> Inner<()> {
+    let database = Database::builder().set_cache_size(1 << 20).create_file(file)?;
+    let transaction = begin_write(&database)?;
+    transaction
+        .open_table(schema::META)?
+        .insert(schema::META_KEY, Meta::EMPTY.to_bytes().as_slice())?;
+    transaction.open_table(schema::BLOCKS)?;
+    transaction.open_table(schema::CROWDED)?;
+    transaction.open_table(schema::IMPORTS)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Begins a transaction whose commit survives everything, and after which a store that was not
+/// closed is opened at once, for reading only too.
+fn begin_write(database: &Database) -> Inner<redb::WriteTransaction> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(redb::Durability::Immediate)?;
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+/// The name under which a store is made.
+fn draft_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Gives a finished draft its name, unless there is something of that name by now.
+fn publish(draft: &Path, path: &Path) -> Result<()> {
+    let taken = || StoreError::Exists { path: path.to_path_buf() };
+    let done = match fs::hard_link(draft, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken()),
+        // A file system without links: the check is then not one with the renaming.
+        Err(_) if path.exists() => return Err(taken()),
+        Err(_) => fs::rename(draft, path),
+        Ok(()) => Ok(()),
+    };
+    done.map_err(|error| StoreError::Io { path: path.to_path_buf(), error })
+}
+
+/// Tells a file that is no redb database, which redb would call an input/output error.
+fn check_magic(path: &Path) -> Result<()> {
+    const REDB: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+    let mut start = [0; REDB.len()];
+    let read = File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut start));
+    let path = path.to_path_buf();
+    match read {
+        Ok(()) if start == REDB => Ok(()),
+        Ok(()) => Err(StoreError::NotAStore { path, what: "it does not begin like one".into() }),
+        Err(error) => Err(match error.kind() {
+            io::ErrorKind::NotFound => StoreError::NotFound { path },
+            io::ErrorKind::UnexpectedEof => {
+                StoreError::NotAStore { path, what: "it is too short".into() }
+            }
+            _ => StoreError::Io { path, error },
+        }),
+    }
+}
+
+fn read_meta(transaction: &ReadTransaction) -> Inner<Meta> {
+    let table = match transaction.open_table(schema::META) {
+        Err(redb::TableError::TableDoesNotExist(_)) => return Err(Fault::NoMeta),
+        table => table?,
+    };
+    let row = redb::ReadableTable::get(&table, schema::META_KEY)?.ok_or(Fault::NoMeta)?;
+    Meta::from_bytes(row.value())
+}
+
+/// The key of a packed identity board; `None` when it is none.
+fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
+    let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
+    key::board_key(board).ok().filter(|_| is_whole).map(map)
+}

@@ -1,0 +1,361 @@
+//! Looking for damage: everything that a store says of itself is held against what it holds.
+
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use redb::{Database, ReadTransaction, ReadableTableMetadata};
+
+use super::block::{Block, Damage, Payload, Slot, chunk};
+use super::error::{Fault, Result as Inner, guarded};
+use super::overlay::Overlay;
+use super::schema::{self, Meta, spread};
+use super::{KeyFunction, Store, StoreError, StoreOptions, journal, key_of_board};
+use crate::codec::record;
+
+/// Something that is not as it was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Where: the table, and in it the block or key.
+    pub place: String,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// So many findings are enough to know.
+const ENOUGH: usize = 1000;
+
+/// Checks a store without changing it: redb's checksums of all live pages, then every block,
+/// checksum, record and count. An empty list says that all is well. At most 1000 findings are
+/// given.
+///
+/// # Errors
+/// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::UnsupportedVersion`],
+/// [`StoreError::InUse`] when a process writes, [`StoreError::Io`]. Damage is no error here.
+///
+/// ```
+/// use epdb::store::{Store, StoreOptions, verify};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("empty.epdb");
+/// let options = StoreOptions::new();
+/// Store::create(&path, &options)?.close()?;
+/// assert!(verify(&path, &options)?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Vec<Finding>, StoreError> {
+    let path = path.as_ref();
+    let mut findings = Findings::default();
+    let redb_check = check_redb(path, options);
+    findings.absorb(redb_check.map(|clean| {
+        if clean { Vec::new() } else { vec![finding("the file", "redb had to repair it")] }
+    }))?;
+    let own_check = Store::open_read_only(path, options).and_then(|store| {
+        guarded(path, || {
+            let transaction = store.begin_read()?;
+            let mut own = Findings::default();
+            Check { key: options.key, meta: super::read_meta(&transaction)?, found: &mut own }
+                .run(&transaction)?;
+            Ok(own.list)
+        })
+    });
+    // The writer that died is no damage; redb's check repaired it in memory.
+    let own_check = match own_check {
+        Err(StoreError::NotClosed { .. }) => check_repaired(path, options),
+        other => other,
+    };
+    findings.absorb(own_check)?;
+    Ok(findings.list)
+}
+
+fn finding(place: impl Into<String>, what: impl Into<String>) -> Finding {
+    Finding { place: place.into(), what: what.into() }
+}
+
+#[derive(Default)]
+struct Findings {
+    list: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        if self.list.len() < ENOUGH {
+            self.list.push(finding(place, what));
+        }
+    }
+
+    /// Takes what a check found, and damage that kept it from finding more.
+    fn absorb(&mut self, result: Result<Vec<Finding>, StoreError>) -> Result<(), StoreError> {
+        match result {
+            Ok(list) => {
+                for Finding { place, what } in list {
+                    self.add(place, what);
+                }
+                Ok(())
+            }
+            Err(StoreError::Damaged { place, what, .. }) => {
+                self.add(place, what);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The file as redb sees it, with writes going to memory.
+fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
+    super::check_magic(path)?;
+    let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
+    let file = File::open(path).map_err(io_error)?;
+    match file.try_lock_shared() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(StoreError::InUse { path: path.to_path_buf() });
+        }
+        Err(TryLockError::Error(error)) => return Err(io_error(error)),
+    }
+    let overlay = Overlay::new(file).map_err(io_error)?;
+    guarded(path, || {
+        let mut builder = Database::builder();
+        Ok(builder.set_cache_size(options.memory_bytes / 2).create_with_backend(overlay)?)
+    })
+}
+
+fn check_redb(path: &Path, options: &StoreOptions) -> Result<bool, StoreError> {
+    let mut database = open_overlay(path, options)?;
+    guarded(path, move || {
+        let clean = database.check_integrity();
+        drop(database);
+        Ok(clean?)
+    })
+}
+
+fn check_repaired(path: &Path, options: &StoreOptions) -> Result<Vec<Finding>, StoreError> {
+    let database = open_overlay(path, options)?;
+    guarded(path, move || {
+        let transaction = redb::ReadableDatabase::begin_read(&database)?;
+        let mut found = Findings::default();
+        Check { key: options.key, meta: super::read_meta(&transaction)?, found: &mut found }
+            .run(&transaction)?;
+        Ok(found.list)
+    })
+}
+
+struct Check<'f> {
+    key: KeyFunction,
+    meta: Meta,
+    found: &'f mut Findings,
+}
+
+/// What was counted, to be held against the meta row.
+#[derive(Default)]
+struct Tally {
+    records: u64,
+    record_bytes: u64,
+    positions: u64,
+    block_bytes: u64,
+    /// Records and bytes that the stub of a crowded position announces, by key and board.
+    crowded: HashMap<(u64, Vec<u8>), (u64, u64)>,
+    numbers: Numbers,
+}
+
+/// Which import numbers were met: one bit each, as far as records can reach.
+#[derive(Default)]
+struct Numbers(Vec<u64>);
+
+impl Numbers {
+    /// Whether the number is new.
+    fn add(&mut self, number: u64) -> bool {
+        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        new
+    }
+}
+
+impl Check<'_> {
+    fn run(&mut self, transaction: &ReadTransaction) -> Inner<()> {
+        let mut tally = Tally::default();
+        for row in transaction.open_table(schema::BLOCKS)?.range::<u64>(..)? {
+            let (number, bytes) = row?;
+            self.block(number.value(), bytes.value(), &mut tally);
+        }
+        let mut chunks = Chunks::default();
+        for row in transaction.open_table(schema::CROWDED)?.range::<&[u8]>(..)? {
+            let (key, bytes) = row?;
+            self.chunk(key.value(), bytes.value(), &mut chunks, &mut tally);
+        }
+        self.stubs_and_chunks(&tally, &chunks);
+        self.counts(&tally);
+        if let Err(fault) = self.journal(transaction) {
+            self.fault(fault)?;
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, fault: Fault) -> Inner<()> {
+        match fault {
+            Fault::Damaged { place, what } => {
+                self.found.add(place, what);
+                Ok(())
+            }
+            other => Err(other),
+        }
+    }
+
+    fn block(&mut self, number: u64, bytes: &[u8], tally: &mut Tally) {
+        let place = format!("block {number}");
+        tally.block_bytes += bytes.len() as u64;
+        if number >= self.meta.blocks {
+            self.found.add(&place, format!("the store has {} blocks", self.meta.blocks));
+        }
+        let block = match Block::new(number, bytes) {
+            Ok(block) => block,
+            Err(Damage(what)) => return self.found.add(place, what),
+        };
+        let mut last: Option<(u64, Vec<u8>, u64)> = None;
+        let walked = block.each_entry(|bucket, entry| {
+            let board = match entry.payload {
+                Payload::Record(bytes) => {
+                    self.record(&place, entry.import_number, bytes, tally);
+                    record::board_of(bytes).unwrap_or_default()
+                }
+                Payload::Stub(stub) => stub.board,
+            };
+            let Some(key) = key_of_board(self.key, board) else {
+                return self.found.add(&place, "an entry has no board");
+            };
+            if let Payload::Stub(stub) = entry.payload {
+                let known = tally.crowded.insert((key, board.to_vec()), (stub.records, stub.bytes));
+                if known.is_some() || entry.import_number != 0 {
+                    self.found.add(&place, "a stub is not alone or has a number");
+                }
+            }
+            let (owner, fraction) = spread(key, self.meta.blocks);
+            let slot = Slot::of(fraction, block.buckets());
+            let stored = Slot { bucket, fingerprint: entry.fingerprint };
+            if owner != number || slot != stored {
+                self.found.add(&place, format!("an entry belongs elsewhere (key {key:016x})"));
+            }
+            let this = (key, board.to_vec(), entry.import_number);
+            if last.as_ref().is_some_and(|last| *last >= this) {
+                self.found.add(&place, "entries are out of order");
+            }
+            if last.as_ref().is_none_or(|last| (last.0, &last.1) != (this.0, &this.1)) {
+                tally.positions += 1;
+            }
+            last = Some(this);
+        });
+        if let Err(Damage(what)) = walked {
+            self.found.add(place, what);
+        }
+    }
+
+    fn record(&mut self, place: &str, number: u64, bytes: &[u8], tally: &mut Tally) {
+        tally.records += 1;
+        tally.record_bytes += bytes.len() as u64;
+        match record::decode(bytes) {
+            Ok((_, len)) if len == bytes.len() => {}
+            Ok(_) => self.found.add(place, format!("bytes follow record {number}")),
+            Err(error) => self.found.add(place, format!("record {number}: {error}")),
+        }
+        if number >= self.meta.next_import_number {
+            self.found.add(place, format!("record {number} has a number not yet given"));
+        } else if !tally.numbers.add(number) {
+            self.found.add(place, format!("record {number} is there twice"));
+        }
+    }
+
+    fn chunk(&mut self, row_key: &[u8], bytes: &[u8], chunks: &mut Chunks, tally: &mut Tally) {
+        let Some((key, board, first)) = schema::split_crowded_key(row_key) else {
+            return self.found.add("crowded positions", "a key is too short");
+        };
+        let place = format!("crowded position {key:016x}");
+        if key_of_board(self.key, board) != Some(key) {
+            self.found.add(&place, "its board has another key");
+        }
+        let bucket = match chunk::read(key, bytes) {
+            Ok(bucket) => bucket,
+            Err(Damage(what)) => return self.found.add(place, what),
+        };
+        let of = chunks.0.entry((key, board.to_vec())).or_default();
+        for entry in bucket.entries() {
+            let (number, bytes) = match entry {
+                Err(Damage(what)) => return self.found.add(place, what),
+                Ok(entry) => match entry.payload {
+                    Payload::Record(bytes) => (entry.import_number, bytes),
+                    Payload::Stub(_) => return self.found.add(place, "a chunk holds a stub"),
+                },
+            };
+            self.record(&place, number, bytes, tally);
+            if record::board_of(bytes).ok() != Some(board) {
+                self.found.add(&place, "a record of another position");
+            }
+            if number < first || of.last.is_some_and(|last| last >= number) {
+                self.found.add(&place, "records are out of order");
+            }
+            of.last = Some(number);
+            of.records += 1;
+            of.bytes += bytes.len() as u64;
+        }
+    }
+
+    fn stubs_and_chunks(&mut self, tally: &Tally, chunks: &Chunks) {
+        for ((key, board), announced) in &tally.crowded {
+            let found = chunks.0.get(&(*key, board.clone()));
+            if found.map(|found| (found.records, found.bytes)) != Some(*announced) {
+                let what = "its block announces other records than there are";
+                self.found.add(format!("crowded position {key:016x}"), what);
+            }
+        }
+        for (key, board) in chunks.0.keys() {
+            if !tally.crowded.contains_key(&(*key, board.clone())) {
+                let what = "its block does not know it";
+                self.found.add(format!("crowded position {key:016x}"), what);
+            }
+        }
+    }
+
+    fn counts(&mut self, tally: &Tally) {
+        let pairs = [
+            ("records", self.meta.records, tally.records),
+            ("bytes of records", self.meta.record_bytes, tally.record_bytes),
+            ("positions", self.meta.positions, tally.positions),
+            ("crowded positions", self.meta.crowded, tally.crowded.len() as u64),
+            ("bytes of blocks", self.meta.block_bytes, tally.block_bytes),
+        ];
+        for (what, announced, found) in pairs {
+            if announced != found {
+                self.found.add("the meta row", format!("{announced} {what}, found {found}"));
+            }
+        }
+    }
+
+    fn journal(&mut self, transaction: &ReadTransaction) -> Inner<()> {
+        let rows = transaction.open_table(schema::IMPORTS)?.len()?;
+        let listed = journal::list(transaction)?;
+        if listed.len() as u64 != rows {
+            self.found.add("the journal", "it counts other rows than it has");
+        }
+        Ok(())
+    }
+}
+
+/// What the chunks of crowded positions hold, by key and board.
+#[derive(Default)]
+struct Chunks(HashMap<(u64, Vec<u8>), Chunked>);
+
+#[derive(Default)]
+struct Chunked {
+    records: u64,
+    bytes: u64,
+    last: Option<u64>,
+}

@@ -1,0 +1,11 @@
+//! The store: what goes in comes out, found by position, whatever the rule for duplicates.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "store/common.rs"]
+mod common;
+#[path = "store/duplicates.rs"]
+mod duplicates;
+#[path = "store/growth.rs"]
+mod growth;
+#[path = "store/sharing.rs"]
+mod sharing;

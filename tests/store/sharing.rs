@@ -1,0 +1,156 @@
+//! Who may open a store, what is refused, and what a reader sees while another writes.
+
+use std::fs;
+
+use crate::common::*;
+use epdb::store::{ImportOptions, Store, StoreError, StoreOptions, verify};
+
+#[test]
+fn create_replaces_nothing() {
+    let scratch = Scratch::new();
+    let path = scratch.path("there.epdb");
+    fs::write(&path, "precious").unwrap();
+    assert!(matches!(Store::create(&path, &small()), Err(StoreError::Exists { .. })));
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    assert_eq!(fs::read_dir(scratch.dir.path()).unwrap().count(), 1, "a draft was left");
+}
+
+#[test]
+fn what_is_no_store_is_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.path("other");
+    let refused = |open: fn(&std::path::Path, &StoreOptions) -> Result<Store, StoreError>| {
+        open(&path, &small()).err().unwrap()
+    };
+    let opens: [fn(&std::path::Path, &StoreOptions) -> Result<Store, StoreError>; 2] = [
+        |path, options| Store::open(path, options),
+        |path, options| Store::open_read_only(path, options),
+    ];
+    for open in opens {
+        fs::remove_file(&path).ok();
+        assert!(matches!(refused(open), StoreError::NotFound { .. }));
+        for other in ["", "redb", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n"] {
+            fs::write(&path, other).unwrap();
+            assert!(matches!(refused(open), StoreError::NotAStore { .. }), "{other}");
+            assert!(matches!(verify(&path, &small()), Err(StoreError::NotAStore { .. })));
+        }
+        fs::remove_file(&path).unwrap();
+        let database = redb::Database::create(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        transaction.open_table(redb::TableDefinition::<u64, u64>::new("other")).unwrap();
+        transaction.commit().unwrap();
+        drop(database);
+        assert!(matches!(refused(open), StoreError::NotAStore { .. }));
+    }
+}
+
+/// A store of a later format version is refused, with both versions named.
+#[test]
+fn a_later_version_is_refused() {
+    const META: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("epdb");
+    let scratch = Scratch::new();
+    let path = scratch.path("later.epdb");
+    store_of(&path, &[generated(1)]).close().unwrap();
+    let database = redb::Database::open(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    {
+        let mut table = transaction.open_table(META).unwrap();
+        let mut row = redb::ReadableTable::get(&table, "meta").unwrap().unwrap().value().to_vec();
+        row[8..12].copy_from_slice(&7u32.to_le_bytes());
+        row.push(0);
+        table.insert("meta", row.as_slice()).unwrap();
+    }
+    transaction.commit().unwrap();
+    drop(database);
+    for refused in [Store::open(&path, &small()), Store::open_read_only(&path, &small())] {
+        let error = refused.err().unwrap();
+        assert!(matches!(error, StoreError::UnsupportedVersion { found: 7, supported: 1, .. }));
+        let message = error.to_string();
+        assert!(message.contains("version 7") && message.contains("version 1"), "{message}");
+    }
+    assert!(matches!(verify(&path, &small()), Err(StoreError::UnsupportedVersion { .. })));
+}
+
+/// One writes, or many read; the other gets an error at once. Two handles of one process stand
+/// for two processes: the lock belongs to the open file.
+#[test]
+fn one_writes_or_many_read() {
+    let scratch = Scratch::new();
+    let path = scratch.path("shared.epdb");
+    let writer = store_of(&path, &[generated(1)]);
+    assert!(matches!(Store::open(&path, &small()), Err(StoreError::InUse { .. })));
+    assert!(matches!(Store::open_read_only(&path, &small()), Err(StoreError::InUse { .. })));
+    assert!(matches!(verify(&path, &small()), Err(StoreError::InUse { .. })));
+    writer.close().unwrap();
+    let one = Store::open_read_only(&path, &small()).unwrap();
+    let other = Store::open_read_only(&path, &small()).unwrap();
+    assert_eq!(exported(&one.reader().unwrap()), exported(&other.reader().unwrap()));
+    assert_eq!(verify(&path, &small()).unwrap(), []);
+    assert!(matches!(Store::open(&path, &small()), Err(StoreError::InUse { .. })));
+    let refused = one.importer("x", &ImportOptions::default()).err().unwrap();
+    assert!(matches!(refused, StoreError::ReadOnly { .. }));
+    drop((one, other));
+    Store::open(&path, &small()).unwrap();
+}
+
+/// A reader sees what was committed when it was made, whatever is written meanwhile.
+#[test]
+fn readers_do_not_notice_a_writer() {
+    let scratch = Scratch::new();
+    let path = scratch.path("concurrent.epdb");
+    let records: Vec<_> = (0..30_000).map(generated).collect();
+    let store = store_of(&path, &records[..10_000]);
+    let before = store.reader().unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let mut rounds = 0;
+            while rounds == 0 || !done.load(std::sync::atomic::Ordering::Acquire) {
+                let now = store.reader().unwrap();
+                let count = now.stats().unwrap().records;
+                assert!(count >= 10_000 && count % 500 == 0, "half a batch: {count}");
+                for nth in [0, 4321, count - 1] {
+                    let record = &records[nth as usize];
+                    assert_eq!(found(&now, record.position()), [(nth, record.clone())]);
+                }
+                assert_eq!(found(&before, records[10_000].position()), []);
+                rounds += 1;
+            }
+        });
+        let options =
+            ImportOptions { commit_every: 500.try_into().ok(), ..ImportOptions::default() };
+        import(&store, "more", &records[10_000..], &options);
+        done.store(true, std::sync::atomic::Ordering::Release);
+        reading.join().unwrap();
+    });
+    assert_eq!(exported(&before).len(), 10_000);
+    assert_eq!(exported(&store.reader().unwrap()).len(), 30_000);
+}
+
+#[test]
+fn one_import_at_a_time() {
+    let scratch = Scratch::new();
+    let store = Store::create(scratch.path("busy.epdb"), &small()).unwrap();
+    let first = store.importer("first", &ImportOptions::default()).unwrap();
+    let second = store.importer("second", &ImportOptions::default());
+    assert!(matches!(second.err().unwrap(), StoreError::Busy { .. }));
+    drop(first);
+    store.importer("second", &ImportOptions::default()).unwrap();
+}
+
+#[test]
+fn compaction_waits_for_nobody() {
+    let scratch = Scratch::new();
+    let path = scratch.path("compact.epdb");
+    let records: Vec<_> = (0..20_000).map(generated).collect();
+    let mut store = store_of(&path, &records);
+    let reader = store.reader().unwrap();
+    assert!(matches!(store.compact(), Err(StoreError::Busy { .. })));
+    drop(reader);
+    let before = fs::metadata(&path).unwrap().len();
+    store.compact().unwrap();
+    assert!(fs::metadata(&path).unwrap().len() <= before);
+    assert_eq!(exported(&store.reader().unwrap()).len(), 20_000);
+    drop(store);
+    assert_eq!(verify(&path, &small()).unwrap(), []);
+}
