@@ -245,8 +245,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         let count = fields.iter().take_while(|field| !field.text.is_empty()).count();
         if count < 4 {
             let message = format!(
-                "{count} fields in {}; a record begins with four: placement, side to move, \
-                 castling, en passant",
+                "{} has {count} of the four fields placement, side to move, castling, en passant",
                 shown(line.text)
             );
             return Err(Diagnostic::error(codes::E_EPD_FIELDS, line.column(), message));

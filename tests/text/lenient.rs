@@ -103,9 +103,9 @@ fn long_lines_are_kept() {
 #[test]
 fn what_is_no_position_is_rejected_with_a_suggestion() {
     let fen = |turn: &str| S.replace(" w KQkq -", turn);
-    rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 fields");
-    rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 fields");
-    rejected(&fen(" w KQkq"), "E-EPD-FIELDS", 1, "3 fields");
+    rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 of the four");
+    rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 of the four");
+    rejected(&fen(" w KQkq"), "E-EPD-FIELDS", 1, "3 of the four");
     rejected("a8/Q e1/Q 4 Qd5+ Kb4", "E-FEN-RANKS", 1, "2 ranks");
     rejected(&fen(" x KQkq -"), "E-FEN-COLOR", 45, "`w` or `b`");
     rejected(&fen(" w Kqkq -"), "E-FEN-CASTLE", 50, "`KQkq`?");
