@@ -117,7 +117,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
                 kings[color as usize] = square.index();
                 usize::from(code)
             }
-            12.. => {
+            packed::CASTLING_ROOK..packed::KING_TO_MOVE => {
                 castling_rooks |= square.bit();
                 man(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
             }
