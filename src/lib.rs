@@ -3,12 +3,15 @@
 //!
 //! The rooms, each of which imports only those below it:
 //!
+//! - `cli`: the command line tool, behind the default feature `cli`;
 //! - [`library`]: what keepers of openings and suites do with positions;
 //! - [`store`]: a file of records found by position;
 //! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records;
 //! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records and the rules of chess.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod codec;
 pub mod library;
 pub mod model;

@@ -369,19 +369,52 @@ fn packed_board<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
 /// # Errors
 /// [`DecodeError`] where the bytes end too early or a tag is unknown.
 pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
+    walk(bytes, |_, _| {})
+}
+
+/// What the next bytes of a record are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The marker byte.
+    Marker,
+    /// The packed identity board.
+    Board,
+    /// The file of an en passant square that is not part of the identity.
+    EnPassant,
+    /// Halfmove clock and fullmove number of a six-field record.
+    Counters,
+    /// An operation with its operands.
+    Operation(Opcode),
+    /// The byte behind the last operation.
+    End,
+}
+
+/// Walks over the record at the start of these bytes and calls `visit` with each of its parts, in
+/// order, and the offset behind it. Gives the length of the record, as [`len_of`] does.
+///
+/// # Errors
+/// As [`len_of`].
+pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let marker = marker(&mut cursor)?;
+    visit(Part::Marker, cursor.offset());
     packed_board(&mut cursor)?;
+    visit(Part::Board, cursor.offset());
     if marker & EN_PASSANT != 0 {
         cursor.int_1()?;
+        visit(Part::EnPassant, cursor.offset());
     }
     if let Some(width) = (marker & COUNTERS).checked_sub(1) {
         cursor.take(2 << width, "counters")?;
+        visit(Part::Counters, cursor.offset());
     }
     if marker & OPERATIONS != 0 {
         while let Some(form) = next_operation(&mut cursor)? {
+            let opcode = form.opcode();
             skip_operands(&mut cursor, form)?;
+            visit(Part::Operation(opcode), cursor.offset());
         }
+        visit(Part::End, cursor.offset());
     }
     Ok(cursor.offset())
 }

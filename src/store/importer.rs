@@ -212,11 +212,22 @@ impl<'s> Importer<'s> {
             place.advance(&chunk[..consumed]);
             source.consume(consumed);
         }
-        if place != goal {
-            return Err(self.changed(goal));
-        }
-        self.pending = None;
+        self.resume_at(place)?;
         Ok(place)
+    }
+
+    /// Goes on from a place that the caller has reached by reading the source himself.
+    ///
+    /// # Errors
+    /// [`StoreError::SourceChanged`] when it is not [`Importer::resume_point`].
+    pub fn resume_at(&mut self, place: Place) -> Result<()> {
+        match self.pending {
+            Some(goal) if goal != place => Err(self.changed(goal)),
+            _ => {
+                self.pending = None;
+                Ok(())
+            }
+        }
     }
 
     fn changed(&self, goal: Place) -> StoreError {

@@ -1,0 +1,228 @@
+//! Arguments that several commands share.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::text::{
+    CastlingForm, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions, ScoreView,
+    WriteOptions,
+};
+
+use super::file_format::FileFormat;
+
+/// How input is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// How much is taken: only canonical text, what the standards allow, or files as they are
+    /// found (each repair a warning)
+    #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
+    pub(crate) profile: ProfileArg,
+    /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
+    #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
+    pub(crate) revision: Revision,
+    /// Take labelled training files: `FEN [0.5]`, `FEN | 23 | 0.5`
+    #[arg(long)]
+    pub(crate) labels: bool,
+    /// From whose side the scores of labelled files are seen
+    #[arg(long, value_enum, value_name = "SIDE")]
+    pub(crate) score_view: Option<ScoreViewArg>,
+    /// Take perft counts in any dialect and read them as D1 ... Dn
+    #[arg(long)]
+    pub(crate) perft: bool,
+    /// What a mate target such as `bm #5` becomes
+    #[arg(long, value_enum, default_value_t = MatesArg::Keep, value_name = "FORM")]
+    pub(crate) mates: MatesArg,
+    /// The longest line that is read; longer ones are rejected whole
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    pub(crate) max_line: Option<usize>,
+    /// The format of standard input and of files whose name does not tell it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) from: Option<FileFormat>,
+    /// Write rejected lines to this file, byte for byte
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Write every repair to this file: file, line, code, before, after
+    #[arg(long, value_name = "FILE.tsv")]
+    pub(crate) repairs: Option<PathBuf>,
+    /// Reject every line that has a warning
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Rejected lines do not change the exit status
+    #[arg(long)]
+    pub(crate) allow_rejects: bool,
+    /// Print every warning, not only the first 20 of each code
+    #[arg(long)]
+    pub(crate) all_warnings: bool,
+    /// How many threads read lines [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+impl ReadArgs {
+    /// The options of the text reader.
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions {
+            profile: match self.profile {
+                ProfileArg::Strict => Profile::Strict,
+                ProfileArg::Standard => Profile::Standard,
+                ProfileArg::Lenient => Profile::Lenient,
+            },
+            revision_1994: self.revision == Revision::R1994,
+            labels: self.labels,
+            score_view: self.score_view.map(|view| match view {
+                ScoreViewArg::White => ScoreView::White,
+                ScoreViewArg::Mover => ScoreView::Mover,
+            }),
+            perft: self.perft,
+            mates: match self.mates {
+                MatesArg::Keep => MateTargets::Keep,
+                MatesArg::Dm => MateTargets::Dm,
+                MatesArg::Ce => MateTargets::Ce,
+            },
+        }
+    }
+}
+
+/// How records are written as text.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct WriteArgs {
+    /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<FormatArg>,
+    /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all
+    #[arg(long, value_enum, default_value_t = CountersArg::Keep, value_name = "FORM")]
+    pub(crate) counters: CountersArg,
+    /// Castling letters: KQkq with file letters for inner rooks only, the rooks' files, or as given
+    #[arg(long, value_enum, default_value_t = CastlingArg::Xfen, value_name = "FORM")]
+    pub(crate) castling: CastlingArg,
+    /// En passant squares as given, only where a capture is legal, or where a pawn stands ready
+    #[arg(long, value_enum, default_value_t = EpArg::Keep, value_name = "FORM")]
+    pub(crate) ep: EpArg,
+}
+
+impl WriteArgs {
+    /// The options of the text writer for an output of this format.
+    pub(crate) fn options(&self, output: FileFormat) -> WriteOptions {
+        WriteOptions {
+            format: match self.format {
+                Some(FormatArg::Epd) => Format::Epd,
+                Some(FormatArg::Fen) => Format::Fen,
+                Some(FormatArg::FenOps) => Format::FenOps,
+                None if output == FileFormat::Fen => Format::Fen,
+                None => Format::Epd,
+            },
+            counters: match self.counters {
+                CountersArg::Keep => CounterForm::Keep,
+                CountersArg::Ops => CounterForm::Ops,
+                CountersArg::Fen => CounterForm::Fen,
+                CountersArg::Drop => CounterForm::Drop,
+            },
+            castling: match self.castling {
+                CastlingArg::Xfen => CastlingForm::XFen,
+                CastlingArg::Shredder => CastlingForm::Shredder,
+                CastlingArg::Keep => CastlingForm::Keep,
+            },
+            en_passant: match self.ep {
+                EpArg::Keep => EnPassantForm::Keep,
+                EpArg::Legal => EnPassantForm::Legal,
+                EpArg::Pseudo => EnPassantForm::Pseudo,
+            },
+        }
+    }
+}
+
+/// Where output goes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct OutputArgs {
+    /// Write to this file instead of standard output; it appears only when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The format of standard output, or of a file whose name does not tell it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<FileFormat>,
+}
+
+/// How much memory a command may use.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MemoryArgs {
+    /// How much memory the work may use: bytes, or with K, M, G
+    #[arg(long, default_value = "256M", value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) memory: usize,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum ProfileArg {
+    Strict,
+    Standard,
+    Lenient,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+pub(crate) enum Revision {
+    #[value(name = "1994")]
+    R1994,
+    #[value(name = "1995")]
+    R1995,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum ScoreViewArg {
+    White,
+    Mover,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum MatesArg {
+    Keep,
+    Dm,
+    Ce,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+pub(crate) enum FormatArg {
+    Epd,
+    Fen,
+    #[value(name = "fen+ops")]
+    FenOps,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+pub(crate) enum CountersArg {
+    Keep,
+    Ops,
+    Fen,
+    Drop,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum CastlingArg {
+    Xfen,
+    Shredder,
+    Keep,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum EpArg {
+    Keep,
+    Legal,
+    Pseudo,
+}
+
+/// Reads `4096`, `64K`, `256M`, `2G` (powers of 1024; an `i` or `iB` may follow the letter).
+fn parse_size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 1usize,
+        "K" | "KI" | "KIB" | "KB" => 1 << 10,
+        "M" | "MI" | "MIB" | "MB" => 1 << 20,
+        "G" | "GI" | "GIB" | "GB" => 1 << 30,
+        unit => return Err(format!("`{unit}` is no unit of size: use K, M or G")),
+    };
+    let count: usize =
+        digits.parse().map_err(|_| "expected a number such as 64K or 256M".to_string())?;
+    count.checked_mul(factor).ok_or_else(|| "the size is too large".to_string())
+}

@@ -1,0 +1,61 @@
+//! `epdb convert`: any format to any other.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::command::import;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::file_format::FileFormat;
+use crate::cli::outcome::Outcome;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Item};
+
+/// Convert a file to another format, told by the suffixes of the two names
+///
+/// Between .epd, .fen, .epb and .epdb, text also with .gz or .zst. A store that is there already
+/// is not touched: use `import` to add to it.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb convert book.epd.zst book.epb")]
+pub(crate) struct Args {
+    /// What to read; `-` is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// What to write; `-` is standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// The format of OUT where its name does not tell it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<FileFormat>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let to = args.to.or_else(|| FileFormat::of_name(&args.output));
+    let to = to.with_context(|| {
+        format!(
+            "the name {} tells no format: give it the suffix .epd, .fen, .epb or .epdb, or say --to",
+            args.output.display()
+        )
+    })?;
+    if to == FileFormat::Epdb {
+        return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
+    }
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };
+    let mut output = RecordOutput::open(&output, &args.write)?;
+    source::read(std::slice::from_ref(&args.input), &args.read, &mut diagnostics, &mut |item| {
+        if let Item::Record { record, .. } = item {
+            output.write(&record)?;
+        }
+        Ok(true)
+    })?;
+    output.finish()?;
+    diagnostics.finish()
+}

@@ -1,0 +1,172 @@
+//! `epdb dump`: the bytes of binary files, explained.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::file_format::FileFormat;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{Output, open_output};
+use crate::cli::{query, source};
+use crate::codec::record::{self, Part};
+use crate::codec::{key, packed, stream};
+use crate::model::EpdRecord;
+use crate::store::{Store, StoreOptions};
+use crate::text::WriteOptions;
+use crate::text::epd;
+
+/// Explain the bytes of a stream, a store or a position
+///
+/// Each record is printed as text, then part by part: the offset in the record, the bytes, and
+/// what they say. An argument with a blank in it is a position: its key and its packed board are
+/// printed.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb dump suite.epb
+  epdb dump '8/P6k/8/8/8/8/7p/K7 w - -'")]
+pub(crate) struct Args {
+    /// A stream (.epb), a store (.epdb), or a position in quotes
+    #[arg(value_name = "FILE|FEN")]
+    what: String,
+    /// How many records are explained
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    limit: u64,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut out = open_output(None)?;
+    if args.what.contains(' ') {
+        position(&mut out, args)?;
+    } else {
+        let path = PathBuf::from(&args.what);
+        match source::format_of(&path, args.read.from)? {
+            FileFormat::Epb => stream(&mut out, &path, args.limit)?,
+            FileFormat::Epdb => store(&mut out, &path, args)?,
+            _ => anyhow::bail!("{} is text: its bytes say what they are", path.display()),
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
+    let position = query::parse(args.what.as_bytes(), &args.read.options())
+        .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
+        .context("expected a position, found nothing")?;
+    let identity = position.identity();
+    writeln!(out, "position key   {:016x}", key::position_key(&position))?;
+    writeln!(out, "polyglot key   {:016x}", key::polyglot_key(&position))?;
+    writeln!(out, "packed board   {}", hex(packed::pack(&identity).as_bytes()))?;
+    if identity != position {
+        writeln!(out, "as given       {}", hex(packed::pack(&position).as_bytes()))?;
+        writeln!(out, "no en passant capture is legal, so the square is not part of the identity")?;
+    }
+    Ok(())
+}
+
+fn stream(out: &mut Output, path: &PathBuf, limit: u64) -> anyhow::Result<()> {
+    let mut reader = stream::Reader::new(BufReader::new(File::open(path)?));
+    let mut number = 0;
+    while let Some(bytes) = reader.next_encoded().with_context(|| path.display().to_string())? {
+        number += 1;
+        if number > limit {
+            writeln!(out, "... (--limit shows more)")?;
+            break;
+        }
+        write!(out, "record {number}: ")?;
+        explain(out, bytes)?;
+    }
+    Ok(())
+}
+
+fn store(out: &mut Output, path: &PathBuf, args: &Args) -> anyhow::Result<()> {
+    let options = StoreOptions::new().memory_bytes(args.memory.memory);
+    let store = Store::open_read_only(path, &options)?;
+    let reader = store.reader()?;
+    let stats = reader.stats()?;
+    writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;
+    writeln!(out, "{} records of {} positions", stats.records, stats.positions)?;
+    writeln!(out, "{} blocks, {} crowded positions", stats.blocks, stats.crowded_positions)?;
+    for import in store.imports()? {
+        writeln!(out, "import {import:?}")?;
+    }
+    let mut records = reader.by_key();
+    let mut shown = 0;
+    while let Some(record) = records.next_encoded() {
+        let record = record?;
+        shown += 1;
+        if shown > args.limit {
+            writeln!(out, "... (--limit shows more)")?;
+            break;
+        }
+        write!(out, "import number {}: ", record.import_number)?;
+        explain(out, record.bytes)?;
+    }
+    Ok(())
+}
+
+/// Prints a record as text, then its parts.
+fn explain(out: &mut Output, bytes: &[u8]) -> anyhow::Result<()> {
+    let (record, _) = record::decode(bytes)?;
+    let mut line = Vec::new();
+    epd::write(&record, &WriteOptions::default(), &mut line);
+    line.push(b'\n');
+    out.write_all(&line)?;
+    let mut parts = Vec::new();
+    record::walk(bytes, |part, end| parts.push((part, end)))?;
+    let mut start = 0;
+    for (part, end) in parts {
+        let shown = hex(&bytes[start..end]);
+        writeln!(out, "  {start:>5}  {shown:<48}  {}", meaning(part, &record, bytes))?;
+        start = end;
+    }
+    Ok(())
+}
+
+fn meaning(part: Part, record: &EpdRecord, bytes: &[u8]) -> String {
+    match part {
+        Part::Marker => "marker".into(),
+        Part::Board => {
+            let position = record.position();
+            let men = position.board().occupied().count_ones();
+            format!("{men} men, key {:016x}", key::position_key(position))
+        }
+        Part::EnPassant => {
+            let square = record.position().en_passant().map(|square| square.to_string());
+            format!("en passant {}, no legal capture", square.unwrap_or_default())
+        }
+        Part::Counters => record.fen_counters().map_or(String::new(), |counters| {
+            format!(
+                "halfmove clock {}, fullmove number {}",
+                counters.halfmove_clock, counters.fullmove_number
+            )
+        }),
+        Part::Operation(opcode) => {
+            let mut text = opcode.to_string().into_bytes();
+            for operand in record.operands(opcode).unwrap_or_default() {
+                text.push(b' ');
+                operand.write_to(&mut text);
+            }
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        Part::End => format!("end of the record of {} bytes", bytes.len()),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 3);
+    for (place, byte) in bytes.iter().enumerate() {
+        let gap = if place == 0 { "" } else { " " };
+        // Writing to a string cannot fail.
+        write!(text, "{gap}{byte:02x}").ok();
+    }
+    text
+}

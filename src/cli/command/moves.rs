@@ -1,0 +1,56 @@
+//! `epdb moves`: the legal moves of a position in ordinal order (PGC-05).
+
+use std::io::Write;
+
+use anyhow::Context;
+
+use crate::cli::args::ReadArgs;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::query;
+use crate::codec::ordinal;
+use crate::model::rules::Playable;
+use crate::text::san;
+
+/// List the legal moves of a position: ordinal, SAN and coordinates
+///
+/// The order is that of PGC move ordinals: ASCII order of SAN. Chess960 castling is written as
+/// the king taking its rook.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'")]
+pub(crate) struct Args {
+    /// The position, as FEN or EPD (in quotes)
+    #[arg(value_name = "FEN")]
+    position: String,
+    /// Print one JSON object a line: ordinal, san, uci
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let position = query::parse(args.position.as_bytes(), &args.read.options())
+        .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
+        .context("expected a position, found nothing")?;
+    let Some(playable) = Playable::new(&position) else {
+        anyhow::bail!(
+            "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken"
+        );
+    };
+    let mut out = open_output(None)?;
+    for (place, mv) in ordinal::list(&playable).into_iter().enumerate() {
+        let (san, uci) = (san::write(&playable, mv), san::uci(&playable, mv));
+        if args.json {
+            json::line(
+                &mut out,
+                &json::Move { ordinal: place, san: san.to_string(), uci: uci.to_string() },
+            )?;
+        } else {
+            writeln!(out, "{place}\t{san}\t{uci}")?;
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}

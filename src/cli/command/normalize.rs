@@ -1,0 +1,56 @@
+//! `epdb normalize`: text in, canonical text out (VERB-pfdn).
+
+use std::path::PathBuf;
+
+use crate::cli::args::{CountersArg, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::Outcome;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Item};
+
+/// Read EPD or FEN and write it in canonical form, in the same order
+///
+/// Fields and operations get their canonical order and spelling, moves become SAN with check and
+/// mate marks, what is out of order is repaired and reported. Lines that no rule can make valid
+/// are left out, reported with their place, and kept by --rejects.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb normalize suite.epd -o clean.epd --rejects bad.epd")]
+pub(crate) struct Args {
+    /// Files to read; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Copy rejected lines to the output as they are
+    #[arg(long)]
+    keep_bad: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Args {
+    /// The arguments of `pfdn`, the verb of the specification, whose normal form has counters as
+    /// operations.
+    pub(crate) fn with_counters_as_operations(mut self) -> Args {
+        if self.write.counters == CountersArg::Keep {
+            self.write.counters = CountersArg::Ops;
+        }
+        self
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut output = RecordOutput::open(&args.output, &args.write)?;
+    source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+        match item {
+            Item::Record { record, .. } => output.write(&record)?,
+            Item::Rejected(raw) if args.keep_bad => output.write_verbatim(raw)?,
+            Item::Rejected(_) | Item::Skipped(_) => {}
+        }
+        Ok(true)
+    })?;
+    output.finish()?;
+    diagnostics.finish()
+}

@@ -1,0 +1,73 @@
+//! `epdb purge`: operations taken out, the rest byte for byte (VERB-pfop).
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::cli::args::{OutputArgs, ReadArgs};
+use crate::cli::diagnostics::{Diagnostics, Place};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::source;
+use crate::model::Opcode;
+use crate::text::lines::{self, LineReader, Next};
+use crate::text::purge::purge;
+
+/// Drop operations and leave the rest of each line byte for byte
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb purge acd,acn,acs,ce,pv analysed.epd -o bare.epd")]
+pub(crate) struct Args {
+    /// The opcodes to drop, separated by commas
+    #[arg(value_parser = parse_opcodes, value_name = "OPCODE[,...]")]
+    opcodes: Opcodes,
+    /// Files to read; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Debug)]
+struct Opcodes(Vec<Opcode>);
+
+fn parse_opcodes(text: &str) -> Result<Opcodes, String> {
+    text.split(',').map(parse_opcode).collect::<Result<_, _>>().map(Opcodes)
+}
+
+pub(crate) fn parse_opcode(text: &str) -> Result<Opcode, String> {
+    Opcode::new(text.as_bytes()).ok_or_else(|| {
+        "an opcode is a letter and up to 14 letters, digits and underscores".to_string()
+    })
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut output = open_output(args.output.output.as_deref())?;
+    let limit = args.read.max_line.unwrap_or(1 << 20);
+    for path in source::or_stdin(&args.files) {
+        let mut place = Place { file: path.to_string_lossy().into(), line: 0 };
+        let mut lines = LineReader::new(source::open_text(path)?, limit);
+        while let Some(next) = lines.next_line()? {
+            match next {
+                Next::Line(line) => {
+                    place.line = line.number;
+                    diagnostics.tally.records += 1;
+                    let purged = purge(line.raw, &args.opcodes.0);
+                    if diagnostics.warnings(&place, &purged.warnings)? {
+                        output.write_all(&purged.line)?;
+                    } else {
+                        diagnostics.rejected(line.raw)?;
+                    }
+                }
+                Next::TooLong { number, .. } => {
+                    place.line = number;
+                    diagnostics.error(&place, &lines::too_long(limit))?;
+                    diagnostics.tally.rejected += 1;
+                    lines.copy_long_line(&mut diagnostics.reject_sink())?;
+                }
+            }
+        }
+    }
+    output.finish()?;
+    diagnostics.finish()
+}

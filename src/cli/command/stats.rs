@@ -1,0 +1,89 @@
+//! `epdb stats`: what is inside.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{Output, open_output};
+use crate::cli::source::{self, Item};
+use crate::codec::record::encode;
+use crate::library::census::{Census, Tally};
+
+/// Print what is inside: records, unique positions, opcodes, bytes a record
+///
+/// Positions are counted in six ways, from "the same in all six fields" to "the same men on the
+/// same squares". The third way is the one by which epdb finds records: an en passant square
+/// counts only where an en passant capture is legal.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb stats book.epd\n         epdb stats suite.epdb --json")]
+pub(crate) struct Args {
+    /// Files to read; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
+    let (mut encoded, mut record_bytes) = (Vec::new(), 0);
+    source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+        if let Item::Record { record, .. } = item {
+            census.add(&record)?;
+            encoded.clear();
+            encode(&record, &mut encoded)?;
+            record_bytes += encoded.len() as u64;
+        }
+        Ok(true)
+    })?;
+    let tally = census.finish()?;
+    let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
+    let stats = json::Stats::new(&tally, record_bytes, file_bytes);
+    let mut out = open_output(None)?;
+    if args.json {
+        json::line(&mut out, &stats)?;
+    } else {
+        print(&mut out, &tally, &stats)?;
+    }
+    out.finish()?;
+    diagnostics.finish()
+}
+
+fn print(out: &mut Output, tally: &Tally, stats: &json::Stats) -> anyhow::Result<()> {
+    let mut row = |name: &str, count: u64| writeln!(out, "{name:<34}{count:>14}");
+    row("records", tally.records)?;
+    row("  White to move", tally.white_to_move)?;
+    row("  Black to move", tally.black_to_move)?;
+    row("  with counters", tally.with_counters)?;
+    row("  with a superfluous en passant", tally.superfluous_en_passant)?;
+    row("  Chess960 castling", tally.chess960)?;
+    row("  illegal positions", tally.illegal)?;
+    row("unique, with counters", tally.unique.with_counters)?;
+    row("unique, without counters", tally.unique.without_counters)?;
+    row("unique positions", tally.unique.positions)?;
+    row("  hidden by en passant squares", tally.unique.hidden_by_en_passant())?;
+    row("unique, without en passant", tally.unique.without_en_passant)?;
+    row("unique, board and side only", tally.unique.boards_and_sides)?;
+    row("unique boards", tally.unique.boards)?;
+    if let Some(bytes) = stats.file_bytes_per_record {
+        writeln!(out, "{:<34}{bytes:>14.2}", "bytes a record, as it is")?;
+    }
+    if let Some(bytes) = stats.encoded_bytes_per_record {
+        writeln!(out, "{:<34}{bytes:>14.2}", "bytes a record, encoded")?;
+    }
+    for (opcode, count) in &tally.opcodes {
+        writeln!(out, "opcode {:<27}{count:>14}", opcode.to_string())?;
+    }
+    if tally.other_operations > 0 {
+        writeln!(out, "{:<34}{:>14}", "other operations", tally.other_operations)?;
+    }
+    Ok(())
+}

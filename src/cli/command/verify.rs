@@ -1,0 +1,60 @@
+//! `epdb verify`: every checksum and every invariant.
+
+use std::path::PathBuf;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::file_format::FileFormat;
+use crate::cli::outcome::Outcome;
+use crate::cli::source;
+use crate::store::{self, StoreOptions};
+
+/// Check files: every checksum and invariant of streams and stores, every line of text
+///
+/// Text is read in the given profile and nothing is written. Exit status 1 when something is
+/// wrong.
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
+)]
+pub(crate) struct Args {
+    /// Files to check
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let options = StoreOptions::new().memory_bytes(args.memory.memory);
+    let mut sound = true;
+    for path in &args.files {
+        let format = source::format_of(path, args.read.from)?;
+        let before = diagnostics.tally.rejected;
+        let mut findings = 0;
+        if format == FileFormat::Epdb {
+            for finding in store::verify(path, &options)? {
+                findings += 1;
+                println!("{}: {finding}", path.display());
+            }
+        } else {
+            let file = std::slice::from_ref(path);
+            let read = source::read(file, &args.read, &mut diagnostics, &mut |_| Ok(true));
+            match read {
+                Err(error) if format == FileFormat::Epb => {
+                    findings += 1;
+                    println!("{error:#}");
+                }
+                read => read?,
+            }
+        }
+        let is_sound = findings == 0 && diagnostics.tally.rejected == before;
+        sound &= is_sound;
+        println!("{}: {}", path.display(), if is_sound { "sound" } else { "not sound" });
+    }
+    let outcome = diagnostics.finish()?;
+    Ok(if sound { outcome } else { Outcome::Different })
+}

@@ -1,0 +1,166 @@
+//! Diagnostics on their way to the user: to stderr, counted by code, and to the files of rejects
+//! and repairs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::text::{Diagnostic, Severity};
+
+use super::args::ReadArgs;
+use super::outcome::Outcome;
+use super::output::{Output, create_file};
+
+/// How many diagnostics of one code are printed unless `--all-warnings`.
+const SHOWN: u64 = 20;
+
+/// Where a record came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The name of the source as the user gave it; `-` for standard input.
+    pub(crate) file: Arc<str>,
+    /// The line, or in a binary source the record, counted from 1.
+    pub(crate) line: u64,
+}
+
+/// What became of the lines of a run.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Tally {
+    /// Records read.
+    pub(crate) records: u64,
+    /// Blank lines and comments.
+    pub(crate) skipped: u64,
+    /// Lines and damaged records that were not read.
+    pub(crate) rejected: u64,
+}
+
+/// Collects what a run has to say.
+pub(crate) struct Diagnostics {
+    codes: BTreeMap<&'static str, CodeCount>,
+    all: bool,
+    deny_warnings: bool,
+    allow_rejects: bool,
+    rejects: Option<Output>,
+    repairs: Option<Output>,
+    /// What became of the lines.
+    pub(crate) tally: Tally,
+}
+
+struct CodeCount {
+    severity: Severity,
+    count: u64,
+    first: Place,
+}
+
+impl Diagnostics {
+    /// Opens the files that the arguments name.
+    pub(crate) fn new(args: &ReadArgs) -> anyhow::Result<Diagnostics> {
+        let mut repairs = args.repairs.as_deref().map(create_file).transpose()?;
+        if let Some(file) = &mut repairs {
+            file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;
+        }
+        Ok(Diagnostics {
+            codes: BTreeMap::new(),
+            all: args.all_warnings,
+            deny_warnings: args.deny_warnings,
+            allow_rejects: args.allow_rejects,
+            rejects: args.rejects.as_deref().map(create_file).transpose()?,
+            repairs,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Takes the warnings of a line; says whether the line may stand.
+    pub(crate) fn warnings(&mut self, place: &Place, warnings: &[Diagnostic]) -> io::Result<bool> {
+        for warning in warnings {
+            self.note(place, warning)?;
+            if let (Some(file), Some(repair)) = (&mut self.repairs, &warning.repair) {
+                write!(file, "{}\t{}\t{}\t", place.file, place.line, warning.code)?;
+                write_field(file, &repair.before)?;
+                file.write_all(b"\t")?;
+                write_field(file, &repair.after)?;
+                file.write_all(b"\n")?;
+            }
+        }
+        Ok(!self.deny_warnings || warnings.is_empty())
+    }
+
+    /// Takes the error of a line that was not read.
+    pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
+        self.note(place, error)
+    }
+
+    /// Counts a rejected line and keeps its bytes.
+    pub(crate) fn rejected(&mut self, raw: &[u8]) -> io::Result<()> {
+        self.tally.rejected += 1;
+        self.keep_reject(raw)
+    }
+
+    /// Keeps bytes of a rejected line, which may come in pieces.
+    pub(crate) fn keep_reject(&mut self, raw: &[u8]) -> io::Result<()> {
+        match &mut self.rejects {
+            Some(file) => file.write_all(raw),
+            None => Ok(()),
+        }
+    }
+
+    /// A sink for the bytes of a rejected line.
+    pub(crate) fn reject_sink(&mut self) -> impl Write + use<'_> {
+        match &mut self.rejects {
+            Some(file) => Box::new(file) as Box<dyn Write>,
+            None => Box::new(io::sink()),
+        }
+    }
+
+    fn note(&mut self, place: &Place, diagnostic: &Diagnostic) -> io::Result<()> {
+        let entry = self.codes.entry(diagnostic.code).or_insert_with(|| CodeCount {
+            severity: diagnostic.severity,
+            count: 0,
+            first: place.clone(),
+        });
+        entry.count += 1;
+        if self.all || entry.count <= SHOWN {
+            writeln!(io::stderr().lock(), "{}:{}:{diagnostic}", place.file, place.line)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files and prints the table of codes.
+    pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
+        self.rejects.map(Output::finish).transpose()?;
+        self.repairs.map(Output::finish).transpose()?;
+        if !self.codes.is_empty() {
+            let mut err = io::stderr().lock();
+            writeln!(err, "{:<18} {:<8} {:>10}  first at", "code", "", "count")?;
+            for (code, CodeCount { severity, count, first }) in &self.codes {
+                let severity = severity.to_string();
+                writeln!(
+                    err,
+                    "{code:<18} {severity:<8} {count:>10}  {}:{}",
+                    first.file, first.line
+                )?;
+            }
+            let Tally { records, skipped, rejected } = self.tally;
+            writeln!(
+                err,
+                "{records} records, {skipped} blank or comment lines, {rejected} rejected"
+            )?;
+        }
+        Ok(Outcome::different_if(self.tally.rejected > 0 && !self.allow_rejects))
+    }
+}
+
+/// Writes bytes as one field of a tab-separated file: tab, line ends and backslash escaped.
+fn write_field(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    for &byte in bytes {
+        match byte {
+            b'\t' => out.write_all(b"\\t")?,
+            b'\n' => out.write_all(b"\\n")?,
+            b'\r' => out.write_all(b"\\r")?,
+            b'\\' => out.write_all(b"\\\\")?,
+            0..=31 | 127 => write!(out, "\\x{byte:02x}")?,
+            _ => out.write_all(&[byte])?,
+        }
+    }
+    Ok(())
+}

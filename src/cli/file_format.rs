@@ -1,0 +1,80 @@
+//! Which format a file has: by its suffix, or by its first bytes.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+/// The formats epdb reads and writes.
+#[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FileFormat {
+    /// EPD text
+    Epd,
+    /// FEN text, one position a line
+    Fen,
+    /// a stream of binary records
+    Epb,
+    /// a position store
+    Epdb,
+}
+
+impl FileFormat {
+    /// The format that a name tells, `.gz` and `.zst` aside.
+    pub(crate) fn of_name(path: &Path) -> Option<FileFormat> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = Compression::strip(&name);
+        let suffix = name.rsplit_once('.')?.1;
+        match suffix {
+            "epd" => Some(FileFormat::Epd),
+            "fen" => Some(FileFormat::Fen),
+            "epb" => Some(FileFormat::Epb),
+            "epdb" => Some(FileFormat::Epdb),
+            _ => None,
+        }
+    }
+
+    /// The format that the first bytes of a file tell; text has no marks of its own.
+    pub(crate) fn of_bytes(start: &[u8]) -> FileFormat {
+        if start.starts_with(&crate::codec::stream::MAGIC) {
+            FileFormat::Epb
+        } else if start.starts_with(b"redb\x1a\x0a\xa9\x0d\x0a") {
+            FileFormat::Epdb
+        } else {
+            FileFormat::Epd
+        }
+    }
+}
+
+/// How a text file is compressed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, `.gz`.
+    Gzip,
+    /// Zstandard, `.zst`.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression that a name tells.
+    pub(crate) fn of_name(path: &Path) -> Compression {
+        match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
+            Some(suffix) if suffix.eq_ignore_ascii_case("zst") => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    /// The compression that the first bytes of a file tell.
+    pub(crate) fn of_bytes(start: &[u8]) -> Compression {
+        match start {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    fn strip(name: &str) -> &str {
+        name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
+    }
+}

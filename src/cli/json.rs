@@ -1,0 +1,108 @@
+//! The objects that `--json` prints, one a line. Field names are part of the command line's
+//! promise: they are only ever added to.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::library::census::Tally;
+
+/// Writes one object and a line end.
+pub(crate) fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+/// A legal move (`moves --json`).
+#[derive(Serialize)]
+pub(crate) struct Move {
+    /// The move ordinal, from 0.
+    pub(crate) ordinal: usize,
+    /// Canonical SAN.
+    pub(crate) san: String,
+    /// Coordinates.
+    pub(crate) uci: String,
+}
+
+/// What is inside (`stats --json`).
+#[derive(Serialize)]
+pub(crate) struct Stats {
+    /// All records.
+    pub(crate) records: u64,
+    /// Records with White to move.
+    pub(crate) white_to_move: u64,
+    /// Records with Black to move.
+    pub(crate) black_to_move: u64,
+    /// Records with a halfmove clock or a fullmove number.
+    pub(crate) with_counters: u64,
+    /// Records with an en passant square where no capture is legal.
+    pub(crate) superfluous_en_passant: u64,
+    /// Records with a castling right that only Chess960 knows.
+    pub chess960: u64,
+    /// Records of illegal positions.
+    pub(crate) illegal: u64,
+    /// Different in all six fields.
+    pub(crate) unique_with_counters: u64,
+    /// Different in the first four fields.
+    pub(crate) unique_without_counters: u64,
+    /// Different positions.
+    pub(crate) unique_positions: u64,
+    /// Different in board, side to move and castling rights.
+    pub(crate) unique_without_en_passant: u64,
+    /// Different in board and side to move.
+    pub(crate) unique_boards_and_sides: u64,
+    /// Different in the board.
+    pub(crate) unique_boards: u64,
+    /// Records by opcode.
+    pub(crate) opcodes: BTreeMap<String, u64>,
+    /// Bytes of the files over records; absent for standard input.
+    pub(crate) file_bytes_per_record: Option<f64>,
+    /// Bytes of the binary records over records.
+    pub(crate) encoded_bytes_per_record: Option<f64>,
+}
+
+impl Stats {
+    /// Puts the object together.
+    pub(crate) fn new(tally: &Tally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
+        let per_record =
+            |bytes: u64| (tally.records > 0).then(|| bytes as f64 / tally.records as f64);
+        Stats {
+            records: tally.records,
+            white_to_move: tally.white_to_move,
+            black_to_move: tally.black_to_move,
+            with_counters: tally.with_counters,
+            superfluous_en_passant: tally.superfluous_en_passant,
+            chess960: tally.chess960,
+            illegal: tally.illegal,
+            unique_with_counters: tally.unique.with_counters,
+            unique_without_counters: tally.unique.without_counters,
+            unique_positions: tally.unique.positions,
+            unique_without_en_passant: tally.unique.without_en_passant,
+            unique_boards_and_sides: tally.unique.boards_and_sides,
+            unique_boards: tally.unique.boards,
+            opcodes: tally.opcodes.iter().map(|(name, &count)| (name.to_string(), count)).collect(),
+            file_bytes_per_record: file_bytes.filter(|&bytes| bytes > 0).and_then(per_record),
+            encoded_bytes_per_record: per_record(record_bytes),
+        }
+    }
+}
+
+/// What became of the records of a file (`import --json`).
+#[derive(Serialize)]
+pub(crate) struct Import {
+    /// The file.
+    pub(crate) file: String,
+    /// Records read.
+    pub(crate) read: u64,
+    /// Records added to the store.
+    pub(crate) stored: u64,
+    /// Duplicates left out.
+    pub(crate) dropped: u64,
+    /// Earlier records taken out in favour of later ones.
+    pub(crate) replaced: u64,
+    /// Records merged into earlier ones.
+    pub(crate) merged: u64,
+    /// Records stored beside others of their position that they contradict.
+    pub(crate) conflicts: u64,
+}

@@ -1,0 +1,83 @@
+//! The command line: arguments, one file a command, output, diagnostics. No chess knowledge.
+
+mod args;
+mod command;
+mod diagnostics;
+mod file_format;
+mod json;
+mod outcome;
+mod output;
+mod progress;
+mod query;
+mod record_output;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use command::*;
+use outcome::{Outcome, exit_code};
+
+/// An EPD file, only small and fast: reads EPD and FEN text, keeps positions as compact binary
+/// records, finds them by position and writes them back as canonical text.
+///
+/// Data goes to standard output, everything else to standard error. Exit status: 0 done (repairs
+/// included), 1 something was rejected, not found or different, 2 it could not be done.
+#[derive(Parser, Debug)]
+#[command(name = "epdb", version, arg_required_else_help = true)]
+#[command(after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb, and .gz or \
+.zst behind the text ones.\n`-` is standard input or output. `epdb help COMMAND` shows an example \
+of each command.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Normalize(normalize::Args),
+    #[command(name = "pfdn")]
+    Pfdn(normalize::Args),
+    Purge(purge::Args),
+    Convert(convert::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Get(get::Args),
+    Stats(stats::Args),
+    Count(count::Args),
+    Verify(verify::Args),
+    Dump(dump::Args),
+    Moves(moves::Args),
+    /// Print the completion script of a shell
+    #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the command that the process was called with.
+pub fn run() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    exit_code(match command {
+        Command::Normalize(args) => normalize::run(&args),
+        Command::Pfdn(args) => normalize::run(&args.with_counters_as_operations()),
+        Command::Purge(args) => purge::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Get(args) => get::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Dump(args) => dump::run(&args),
+        Command::Moves(args) => moves::run(&args),
+        Command::Completions { shell } => completions(shell),
+    })
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<Outcome> {
+    clap_complete::generate(shell, &mut Cli::command(), "epdb", &mut std::io::stdout());
+    Ok(Outcome::Done)
+}

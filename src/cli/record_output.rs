@@ -1,0 +1,98 @@
+//! Records on their way out: as text, or as a binary stream.
+
+use std::io::{self, Write};
+
+use crate::codec::stream;
+use crate::model::EpdRecord;
+use crate::text::WriteOptions;
+use crate::text::epd::{self, Losses};
+
+use super::args::{OutputArgs, WriteArgs};
+use super::file_format::FileFormat;
+use super::output::{Output, open_output};
+
+/// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
+pub(crate) struct RecordOutput {
+    writer: Writer,
+    losses: Losses,
+}
+
+enum Writer {
+    Text { output: Output, options: WriteOptions, line: Vec<u8> },
+    Stream(stream::Writer<Output>),
+}
+
+impl RecordOutput {
+    /// Opens the output.
+    pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
+        let named = output.output.as_deref().and_then(FileFormat::of_name);
+        let format = output.to.or(named).unwrap_or(FileFormat::Epd);
+        let file = || open_output(output.output.as_deref());
+        let writer = match format {
+            FileFormat::Epd | FileFormat::Fen => {
+                Writer::Text { output: file()?, options: write.options(format), line: Vec::new() }
+            }
+            FileFormat::Epb => Writer::Stream(stream::Writer::new(file()?)),
+            FileFormat::Epdb => {
+                anyhow::bail!(
+                    "a store is not written in one piece: use `epdb import` or `epdb convert`"
+                )
+            }
+        };
+        Ok(RecordOutput { writer, losses: Losses::default() })
+    }
+
+    /// Writes one record.
+    pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+        self.write_tagged(None, record)
+    }
+
+    /// Writes one record; a line of text begins with the tag and a tab.
+    pub(crate) fn write_tagged(
+        &mut self,
+        tag: Option<u64>,
+        record: &EpdRecord,
+    ) -> anyhow::Result<()> {
+        match &mut self.writer {
+            Writer::Text { output, options, line } => {
+                line.clear();
+                if let Some(tag) = tag {
+                    write!(line, "{tag}\t")?;
+                }
+                self.losses += epd::write(record, options, line);
+                line.push(b'\n');
+                output.write_all(line)?;
+            }
+            Writer::Stream(stream) => stream.write(record)?,
+        }
+        Ok(())
+    }
+
+    /// Writes bytes as they are, where the output is text.
+    pub(crate) fn write_verbatim(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Text { output, .. } => output.write_all(bytes),
+            Writer::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Completes the output and says what its format could not carry.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        match self.writer {
+            Writer::Text { output, .. } => output.finish()?,
+            Writer::Stream(stream) => stream.finish()?.finish()?,
+        }
+        let Losses { operations, counters, en_passant, long_lines } = self.losses;
+        for (count, what) in [
+            (operations, "operations not written: the format has no place for them"),
+            (counters, "records written without their counters"),
+            (en_passant, "en passant squares not written"),
+            (long_lines, "lines longer than the 4095 bytes that every reader takes"),
+        ] {
+            if count > 0 {
+                eprintln!("epdb: {count} {what}");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,362 @@
+//! Where records come from: text, compressed text, binary streams and stores, mixed as the user
+//! likes. Lines are read by several threads and handed on in the order of the input.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use rayon::prelude::*;
+
+use crate::codec::{record, stream};
+use crate::model::EpdRecord;
+use crate::store::{Store, StoreOptions};
+use crate::text::epd::{Line, read_line};
+use crate::text::lines::{self, LineReader, Next};
+use crate::text::{Diagnostic, ReadOptions};
+
+use super::args::ReadArgs;
+use super::diagnostics::{Diagnostics, Place};
+use super::file_format::{Compression, FileFormat};
+use super::progress::Progress;
+
+/// What a source yields.
+pub(crate) enum Item<'a> {
+    /// A record.
+    Record {
+        /// The record itself.
+        record: EpdRecord,
+        /// The bytes it was read from, line end included.
+        raw: &'a [u8],
+    },
+    /// A line that was rejected, line end included; a line over the limit comes in pieces.
+    Rejected(&'a [u8]),
+    /// A blank line or a comment, line end included.
+    Skipped(&'a [u8]),
+}
+
+impl Item<'_> {
+    /// The bytes of the source that the item was made of.
+    pub(crate) fn raw(&self) -> &[u8] {
+        match self {
+            Item::Record { raw, .. } | Item::Rejected(raw) | Item::Skipped(raw) => raw,
+        }
+    }
+}
+
+/// Takes the items of sources in order; false ends the reading.
+pub(crate) type Visit<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<bool> + 'v;
+
+/// Reads all records of all sources; none at all means standard input.
+///
+/// # Errors
+/// A source that cannot be opened or is damaged, and what `visit` returns. Lines that cannot be
+/// read are no errors: they go to `diagnostics`.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+) -> anyhow::Result<()> {
+    let paths = or_stdin(paths);
+    let mut progress = Progress::new(total_size(&paths));
+    for path in paths {
+        let source = Source::open(path, args.from, &progress)?;
+        if !source.read(args, diagnostics, &mut progress, visit)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The paths, or standard input when there is none.
+pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
+    match paths {
+        [] => vec![Path::new("-")],
+        paths => paths.iter().map(PathBuf::as_path).collect(),
+    }
+}
+
+/// The format of a source.
+pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result<FileFormat> {
+    if path == Path::new("-") {
+        return Ok(from.unwrap_or(FileFormat::Epd));
+    }
+    Ok(match Source::open(path, from, &Progress::new(None))?.content {
+        Content::Text(_) => FileFormat::Epd,
+        Content::Stream(_) => FileFormat::Epb,
+        Content::Store(_) => FileFormat::Epdb,
+    })
+}
+
+/// Opens a source that must be text.
+pub(crate) fn open_text(path: &Path) -> anyhow::Result<Box<dyn Read + Send>> {
+    match Source::open(path, None, &Progress::new(None))?.content {
+        Content::Text(input) => Ok(input),
+        _ => anyhow::bail!("{} is not text: export or convert it first", path.display()),
+    }
+}
+
+fn total_size(paths: &[&Path]) -> Option<u64> {
+    paths
+        .iter()
+        .map(|path| path.metadata().ok().filter(|found| found.is_file()).map(|found| found.len()))
+        .sum()
+}
+
+/// An opened source, its format known.
+struct Source {
+    name: Arc<str>,
+    content: Content,
+}
+
+enum Content {
+    Text(Box<dyn Read + Send>),
+    Stream(Box<dyn Read + Send>),
+    Store(PathBuf),
+}
+
+impl Source {
+    fn open(path: &Path, from: Option<FileFormat>, progress: &Progress) -> anyhow::Result<Source> {
+        let name: Arc<str> = path.to_string_lossy().into();
+        let failed = || format!("cannot read {}", path.display());
+        let input: Box<dyn Read + Send> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            let file = File::open(path).with_context(failed)?;
+            anyhow::ensure!(!file.metadata()?.is_dir(), "{} is a folder", path.display());
+            Box::new(progress.count(file))
+        };
+        let (start, input) = peek(input).with_context(failed)?;
+        let (start, input) = match Compression::of_bytes(&start) {
+            Compression::None => (start, input),
+            Compression::Gzip => peek(Box::new(flate2::read::MultiGzDecoder::new(input)))?,
+            Compression::Zstd => peek(Box::new(zstd::Decoder::new(input)?))?,
+        };
+        let format = match FileFormat::of_bytes(&start) {
+            FileFormat::Epd => FileFormat::of_name(path).or(from).unwrap_or(FileFormat::Epd),
+            found => found,
+        };
+        let content = match format {
+            FileFormat::Epd | FileFormat::Fen => Content::Text(input),
+            FileFormat::Epb => Content::Stream(input),
+            FileFormat::Epdb => Content::Store(path.to_path_buf()),
+        };
+        Ok(Source { name, content })
+    }
+
+    /// Hands all items of the source to `visit`; false when it wants no more.
+    fn read(
+        self,
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+        progress: &mut Progress,
+        visit: &mut Visit<'_>,
+    ) -> anyhow::Result<bool> {
+        let mut place = Place { file: self.name, line: 0 };
+        match self.content {
+            Content::Text(input) => {
+                let limit = args.max_line.unwrap_or(lines::default_limit(args.options().profile));
+                let mut reader = TextSource { lines: LineReader::new(input, limit), limit, place };
+                reader.read(&args.options(), diagnostics, progress, visit)
+            }
+            Content::Stream(input) => {
+                let mut records = stream::Reader::new(BufReader::new(input));
+                while let Some(raw) =
+                    records.next_encoded().with_context(|| place.file.to_string())?
+                {
+                    place.line += 1;
+                    diagnostics.tally.records += 1;
+                    progress.record();
+                    let (record, _) = record::decode(raw)?;
+                    if !visit(Item::Record { record, raw })? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Content::Store(path) => {
+                let store = Store::open_read_only(&path, &StoreOptions::default())?;
+                let reader = store.reader()?;
+                let mut records = reader.by_import();
+                while let Some(stored) = records.next_encoded() {
+                    let raw = stored?.bytes;
+                    place.line += 1;
+                    diagnostics.tally.records += 1;
+                    progress.record();
+                    let (record, _) = record::decode(raw)?;
+                    if !visit(Item::Record { record, raw })? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// How many lines are read at a time, and how many bytes of them at the most.
+const BATCH_LINES: usize = 8192;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Lines on their way from a text to records.
+struct TextSource {
+    lines: LineReader<Box<dyn Read + Send>>,
+    limit: usize,
+    place: Place,
+}
+
+/// A line of a batch: where its bytes are.
+struct BatchLine {
+    number: u64,
+    text: Range<usize>,
+    raw: Range<usize>,
+}
+
+/// What the reader made of a line.
+type ReadLine = (Result<Line, Diagnostic>, Vec<Diagnostic>);
+
+impl TextSource {
+    fn read(
+        &mut self,
+        options: &ReadOptions,
+        diagnostics: &mut Diagnostics,
+        progress: &mut Progress,
+        visit: &mut Visit<'_>,
+    ) -> anyhow::Result<bool> {
+        let (mut bytes, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            let stop = self.fill(&mut bytes, &mut batch)?;
+            let results = read_batch(&bytes, &batch, options);
+            for (line, (result, warnings)) in batch.iter().zip(results) {
+                self.place.line = line.number;
+                progress.record();
+                let raw = &bytes[line.raw.clone()];
+                if !hand_on(result, &warnings, raw, &self.place, diagnostics, visit)? {
+                    return Ok(false);
+                }
+            }
+            match stop {
+                Stop::Full => {}
+                Stop::End => return Ok(true),
+                Stop::LongLine(number) => self.reject_long_line(number, diagnostics, visit)?,
+            }
+        }
+    }
+
+    /// Takes the next lines, until there are enough, the input ends or a line is too long.
+    fn fill(&mut self, bytes: &mut Vec<u8>, batch: &mut Vec<BatchLine>) -> io::Result<Stop> {
+        bytes.clear();
+        batch.clear();
+        while batch.len() < BATCH_LINES && bytes.len() < BATCH_BYTES {
+            match self.lines.next_line()? {
+                None => return Ok(Stop::End),
+                Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
+                Some(Next::Line(line)) => {
+                    let start = bytes.len();
+                    bytes.extend_from_slice(line.raw);
+                    let text = start..start + line.text.len();
+                    batch.push(BatchLine { number: line.number, text, raw: start..bytes.len() });
+                }
+            }
+        }
+        Ok(Stop::Full)
+    }
+
+    /// Reports a line over the limit and hands its bytes on in pieces.
+    fn reject_long_line(
+        &mut self,
+        number: u64,
+        diagnostics: &mut Diagnostics,
+        visit: &mut Visit<'_>,
+    ) -> anyhow::Result<()> {
+        self.place.line = number;
+        diagnostics.error(&self.place, &lines::too_long(self.limit))?;
+        diagnostics.tally.rejected += 1;
+        let mut sink = LongLine { diagnostics, visit, failure: None };
+        let copied = self.lines.copy_long_line(&mut sink);
+        match sink.failure {
+            Some(failure) => Err(failure),
+            None => Ok(copied.map(drop)?),
+        }
+    }
+}
+
+/// Why a batch ended.
+enum Stop {
+    Full,
+    End,
+    LongLine(u64),
+}
+
+/// Reads the lines of a batch on all threads; the results are in the order of the lines.
+fn read_batch(bytes: &[u8], batch: &[BatchLine], options: &ReadOptions) -> Vec<ReadLine> {
+    let read = |line: &BatchLine| {
+        let mut warnings = Vec::new();
+        let result = read_line(&bytes[line.text.clone()], options, &mut warnings);
+        (result, warnings)
+    };
+    batch.par_iter().with_min_len(64).map(read).collect()
+}
+
+/// Counts what became of a line and hands its item on.
+fn hand_on(
+    result: Result<Line, Diagnostic>,
+    warnings: &[Diagnostic],
+    raw: &[u8],
+    place: &Place,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+) -> anyhow::Result<bool> {
+    let may_stand = diagnostics.warnings(place, warnings)?;
+    match result {
+        Ok(Line::Record(record)) if may_stand => {
+            diagnostics.tally.records += 1;
+            visit(Item::Record { record, raw })
+        }
+        Ok(Line::Blank | Line::Comment) if may_stand => {
+            diagnostics.tally.skipped += 1;
+            visit(Item::Skipped(raw))
+        }
+        result => {
+            if let Err(error) = result {
+                diagnostics.error(place, &error)?;
+            }
+            diagnostics.rejected(raw)?;
+            visit(Item::Rejected(raw))
+        }
+    }
+}
+
+/// Takes the pieces of a line over the limit.
+struct LongLine<'a, 'v> {
+    diagnostics: &'a mut Diagnostics,
+    visit: &'a mut Visit<'v>,
+    failure: Option<anyhow::Error>,
+}
+
+impl Write for LongLine<'_, '_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.diagnostics.keep_reject(piece)?;
+        match (self.visit)(Item::Rejected(piece)) {
+            Ok(_) => Ok(piece.len()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The first bytes of an input, and the whole input all the same.
+fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut start = Vec::new();
+    input.by_ref().take(16).read_to_end(&mut start)?;
+    Ok((start.clone(), Box::new(io::Cursor::new(start).chain(input))))
+}

@@ -1,0 +1,405 @@
+//! The command line as a user types it: output, exit status, diagnostics, files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/openings.epd");
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+/// A folder of its own, with files written by name, and epdb called in it.
+struct Desk {
+    folder: TempDir,
+}
+
+/// What a call left behind.
+struct Done {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        Desk { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn with(name: &str, content: impl AsRef<[u8]>) -> Desk {
+        let desk = Desk::new();
+        desk.write(name, content);
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn run(&self, args: &[&str]) -> Done {
+        self.run_with(args, "")
+    }
+
+    fn run_with(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Done {
+        let output = Command::cargo_bin("epdb")
+            .unwrap()
+            .args(args)
+            .current_dir(self.folder.path())
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        Done {
+            status: output.status.code().expect("no signal"),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The names of all files, without hidden ones left behind by mistake.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn normalize_writes_canonical_text_and_says_what_it_repaired() {
+    let desk = Desk::with("mess.epd", format!("{START} id first move;bm e2e4 Nf3\r\n\n# end\n"));
+    let done = desk.run(&["normalize", "mess.epd"]);
+    assert_eq!(done.out, format!("{START} bm Nf3 e4; id \"first move\";\n"));
+    assert_eq!(done.status, 0);
+    assert!(done.err.contains("mess.epd:1:57: warning[W-LEN-UNQUOTED]"), "{}", done.err);
+    assert!(done.err.contains("mess.epd:3:1: warning[W-LEN-COMMENT]"), "{}", done.err);
+    assert!(done.err.contains("1 records, 2 blank or comment lines, 0 rejected"), "{}", done.err);
+}
+
+#[test]
+fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
+    let line = format!("{START} bm Nf3 e4;\n");
+    let done = Desk::with("a.epd", &line).run(&["normalize", "a.epd", "--profile", "strict"]);
+    assert_eq!((done.out.as_str(), done.err.as_str(), done.status), (line.as_str(), "", 0));
+}
+
+/// Every line is written, skipped, or in the file of rejects, byte for byte.
+#[test]
+fn rejected_lines_can_be_had_verbatim() {
+    let desk = Desk::new();
+    let bad = b"hello\tworld\r\n8/8/8/8/8/8/8 w - -\n";
+    desk.write("a.epd", [format!("{START}\n").as_bytes(), bad, b"# x\n"].concat());
+    let done = desk.run(&["normalize", "a.epd", "--rejects", "bad.epd"]);
+    assert_eq!((done.out.as_str(), done.status), (format!("{START}\n").as_str(), 1));
+    assert_eq!(desk.read("bad.epd"), bad);
+    assert!(done.err.contains("a.epd:2:"), "{}", done.err);
+    assert!(done.err.contains("error[E-EPD-FIELDS]"), "{}", done.err);
+    assert!(done.err.contains("error[E-FEN-RANKS]"), "{}", done.err);
+    assert_eq!(desk.run(&["normalize", "a.epd", "--allow-rejects"]).status, 0);
+    let kept = desk.run(&["normalize", "a.epd", "--keep-bad"]);
+    assert_eq!(kept.out.as_bytes(), [format!("{START}\n").as_bytes(), bad].concat());
+}
+
+#[test]
+fn a_line_over_the_limit_is_rejected_whole() {
+    let desk = Desk::new();
+    let long = format!("{START} c0 \"{}\";\n", "x".repeat(300_000));
+    desk.write("a.epd", format!("{START}\n{long}{START} bm e4;\n"));
+    let args = ["normalize", "a.epd", "--max-line", "64K", "--rejects", "bad.epd"];
+    let done = desk.run(&args);
+    assert_eq!(done.out, format!("{START}\n{START} bm e4;\n"));
+    assert!(done.err.contains("a.epd:2:65537: error[E-EPD-LINELEN]"), "{}", done.err);
+    assert_eq!(desk.read("bad.epd"), long.as_bytes());
+}
+
+#[test]
+fn repairs_are_listed_with_before_and_after() {
+    let desk = Desk::with("a.epd", format!("{START} id BK.01;\n"));
+    desk.run(&["normalize", "a.epd", "--repairs", "repairs.tsv"]);
+    let repairs = String::from_utf8(desk.read("repairs.tsv")).unwrap();
+    let lines: Vec<Vec<&str>> = repairs.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines[0], ["#file", "line", "code", "before", "after"]);
+    assert_eq!(lines[1][..3], ["a.epd", "1", "W-LEN-UNQUOTED"]);
+    assert_eq!(lines[1].len(), 5);
+}
+
+#[test]
+fn denied_warnings_reject_the_line() {
+    let desk = Desk::with("a.epd", format!("{START} id BK.01;\n{START}\n"));
+    let done = desk.run(&["normalize", "a.epd", "--deny-warnings"]);
+    assert_eq!((done.out, done.status), (format!("{START}\n"), 1));
+}
+
+#[test]
+fn only_twenty_warnings_of_a_code_are_printed() {
+    let desk = Desk::with("a.epd", format!("{START} id x;\n").repeat(50));
+    let shown = |done: Done| done.err.matches("warning[W-LEN-UNQUOTED]").count();
+    assert_eq!(shown(desk.run(&["normalize", "a.epd"])), 20);
+    assert_eq!(shown(desk.run(&["normalize", "a.epd", "--all-warnings"])), 50);
+    assert!(
+        desk.run(&["normalize", "a.epd"]).err.contains("W-LEN-UNQUOTED     warning          50")
+    );
+}
+
+#[test]
+fn pfdn_has_counters_as_operations_and_normalize_keeps_them() {
+    let desk = Desk::with("a.fen", format!("{START} 0 1\n"));
+    assert_eq!(desk.run(&["normalize", "a.fen"]).out, format!("{START} 0 1\n"));
+    assert_eq!(desk.run(&["pfdn", "a.fen"]).out, format!("{START} fmvn 1; hmvc 0;\n"));
+    let drop = desk.run(&["normalize", "a.fen", "--counters", "drop"]);
+    assert_eq!(drop.out, format!("{START}\n"));
+    assert!(drop.err.contains("1 records written without their counters"), "{}", drop.err);
+}
+
+#[test]
+fn forms_of_output_are_chosen() {
+    let desk = Desk::with("a.epd", "4k3/8/8/8/4P3/8/8/R3K2R b KQ e3 bm Ke7; hmvc 0; fmvn 1;\n");
+    let run = |args: &[&str]| desk.run(&[&["normalize", "a.epd"], args].concat()).out;
+    assert_eq!(run(&["--ep", "legal", "--format", "fen"]), "4k3/8/8/8/4P3/8/8/R3K2R b KQ - 0 1\n");
+    assert_eq!(
+        run(&["--castling", "shredder", "--counters", "drop"]),
+        "4k3/8/8/8/4P3/8/8/R3K2R b HA e3 bm Ke7;\n"
+    );
+    assert_eq!(run(&["--format", "fen+ops"]), "4k3/8/8/8/4P3/8/8/R3K2R b KQ e3 0 1 bm Ke7;\n");
+}
+
+#[test]
+fn purge_leaves_the_rest_byte_for_byte() {
+    let desk =
+        Desk::with("a.epd", format!("{START}  c0 \"bm e4;\"; bm e4 ;ce 5\r\n{START} bm d4\n"));
+    let done = desk.run(&["purge", "bm", "a.epd"]);
+    assert_eq!(done.out, format!("{START}  c0 \"bm e4;\";ce 5\r\n{START}\n"));
+    assert_eq!(done.status, 0);
+    let wrong = desk.run(&["purge", "9x", "a.epd"]);
+    assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
+}
+
+/// The thread on which everything hangs: text, store, stream and back.
+#[test]
+fn import_export_and_streams_give_what_normalize_gives() {
+    let desk = Desk::new();
+    let normal = desk.run(&["normalize", SAMPLE]).out;
+    let import = desk.run(&["import", "s.epdb", SAMPLE]);
+    assert_eq!((import.status, import.out.as_str()), (0, ""));
+    assert_eq!(desk.run(&["export", "s.epdb"]).out, normal);
+    assert_eq!(desk.run(&["normalize", "s.epdb"]).out, normal);
+    assert_eq!(desk.run(&["convert", SAMPLE, "s.epb"]).status, 0);
+    assert_eq!(desk.run(&["convert", "s.epb", "-", "--to", "epd"]).out, normal);
+    assert_eq!(desk.run(&["convert", "s.epb", "t.epdb"]).status, 0);
+    assert_eq!(desk.run(&["export", "t.epdb"]).out, normal);
+    let mut by_key: Vec<String> =
+        desk.run(&["export", "s.epdb", "--order", "key"]).out.lines().map(String::from).collect();
+    let mut lines: Vec<String> = normal.lines().map(String::from).collect();
+    by_key.sort();
+    lines.sort();
+    assert_eq!(by_key, lines);
+    assert_eq!(
+        desk.run(&["count", "s.epdb", "s.epb", SAMPLE]).out,
+        format!("{}\n", 3 * lines.len())
+    );
+    assert_eq!(desk.run(&["verify", "s.epdb", "s.epb", SAMPLE]).status, 0);
+}
+
+#[test]
+fn compressed_text_and_pipes_are_read_and_written() {
+    let desk = Desk::new();
+    let normal = desk.run(&["normalize", SAMPLE]).out;
+    for name in ["a.epd.gz", "a.epd.zst"] {
+        assert_eq!(desk.run(&["normalize", SAMPLE, "-o", name]).status, 0);
+        assert_eq!(desk.run(&["normalize", name]).out, normal);
+        let piped = desk.run_with(&["normalize"], desk.read(name));
+        assert_eq!(piped.out, normal, "recognised by its bytes");
+    }
+    desk.run(&["convert", SAMPLE, "a.epb"]);
+    assert_eq!(desk.run_with(&["normalize", "-"], desk.read("a.epb")).out, normal);
+}
+
+#[test]
+fn get_finds_all_records_of_a_position_in_any_source() {
+    let desk = Desk::new();
+    desk.run(&["import", "s.epdb", SAMPLE]);
+    desk.run(&["convert", SAMPLE, "s.epb"]);
+    let after_e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b HAha - 0 1";
+    for source in ["s.epdb", "s.epb", SAMPLE] {
+        let done = desk.run(&["get", source, after_e4]);
+        assert_eq!(done.status, 0);
+        let ids: Vec<bool> = done.out.lines().map(|line| line.contains("king pawn")).collect();
+        assert_eq!(ids, [true, true], "with and without the superfluous square");
+    }
+    let first = desk.run(&["get", "s.epdb", after_e4, "--first", "--tag"]);
+    assert!(first.out.starts_with("1\trnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3"));
+    assert_eq!(first.out.lines().count(), 1);
+    let two = desk.run(&["get", "s.epdb", "s.epb", after_e4]);
+    assert_eq!(two.out.lines().count(), 4);
+}
+
+#[test]
+fn get_answers_standard_input_in_order_and_tells_what_is_missing() {
+    let desk = Desk::new();
+    desk.run(&["import", "s.epdb", SAMPLE]);
+    let unknown = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+    let questions = format!("{unknown}\n{START} 0 1\nnonsense\n\n8/8/8/8/8/4k3/4p3/4K3 w - -\n");
+    let done = desk.run_with(&["get", "s.epdb", "--tag"], questions.as_str());
+    let tags: Vec<&str> = done.out.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!((tags, done.status), (vec!["2", "5"], 1));
+    assert!(done.err.contains("-:3:1: error[E-EPD-FIELDS]"), "{}", done.err);
+    let missing = desk.run_with(&["get", "s.epdb", "--missing"], questions.as_str());
+    assert_eq!(missing.out, format!("{unknown}\n"));
+}
+
+#[test]
+fn moves_are_listed_in_ordinal_order() {
+    let done = Desk::new().run(&["moves", "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -"]);
+    let lines: Vec<&str> = done.out.lines().collect();
+    assert_eq!(lines.len(), 26);
+    assert_eq!(lines[5..7], ["5\tO-O\te1g1", "6\tO-O-O\te1c1"]);
+    assert_eq!(Desk::new().run(&["moves", "8/8/8/8/8/8/8/8 w - -"]).status, 2);
+}
+
+#[test]
+fn stats_count_positions_in_every_sense() {
+    let desk = Desk::with("a.epd", format!("{START}\n{START} 0 1\n{START} id \"x\";\n"));
+    let done = desk.run(&["stats", "a.epd", "--json"]);
+    let stats: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(stats["records"], 3);
+    assert_eq!(stats["unique_with_counters"], 2);
+    assert_eq!(stats["unique_positions"], 1);
+    assert_eq!(stats["opcodes"]["id"], 1);
+    let text = desk.run(&["stats", "a.epd"]).out;
+    assert!(text.lines().any(|line| line.starts_with("unique positions") && line.ends_with(" 1")));
+}
+
+#[test]
+fn duplicates_are_kept_left_out_replaced_or_merged() {
+    let desk = Desk::new();
+    desk.write("a.epd", format!("{START} id \"a\"; bm e4;\n"));
+    desk.write("b.epd", format!("{START} bm d4; c0 \"b\";\n"));
+    let import = |what: &[&str]| {
+        fs::remove_file(desk.path("s.epdb")).ok();
+        let done =
+            desk.run(&[&["import", "s.epdb", "a.epd", "b.epd", "--on-duplicate"], what].concat());
+        (desk.run(&["export", "s.epdb"]).out, done.err)
+    };
+    let (a, b) = (format!("{START} bm e4; id \"a\";\n"), format!("{START} bm d4; c0 \"b\";\n"));
+    assert_eq!(import(&["keep"]).0, format!("{a}{b}"));
+    assert_eq!(import(&["skip"]).0, a);
+    assert_eq!(import(&["replace"]).0, b);
+    let (both, told) = import(&["merge"]);
+    assert_eq!(both, format!("{a}{b}"));
+    assert!(told.contains("1 in conflict and kept"), "{told}");
+    let merged = import(&["merge", "--bm", "union"]).0;
+    assert_eq!(merged, format!("{START} bm d4 e4; c0 \"b\"; id \"a\";\n"));
+}
+
+#[test]
+fn dump_explains_bytes() {
+    let desk = Desk::new();
+    desk.run(&["convert", SAMPLE, "s.epb"]);
+    let done = desk.run(&["dump", "s.epb", "--limit", "1"]);
+    assert!(done.out.starts_with(&format!("record 1: {START} bm Nf3 c4 d4 e4;")), "{}", done.out);
+    assert!(done.out.contains("bm Nf3 c4 d4 e4"));
+    let position = desk.run(&["dump", &format!("{START} 0 1")]);
+    assert!(position.out.contains("463b96181691fc9c"), "{}", position.out);
+}
+
+#[test]
+fn a_failed_run_leaves_no_file_and_an_old_one_as_it_was() {
+    let desk = Desk::with("out.epd", "precious");
+    let done = desk.run(&["normalize", "missing.epd", "-o", "out.epd"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.starts_with("epdb: error: cannot read missing.epd"), "{}", done.err);
+    assert_eq!(desk.read("out.epd"), b"precious");
+    assert_eq!(desk.names(), ["out.epd"]);
+    assert_eq!(desk.run(&["convert", SAMPLE, "out.epdb"]).status, 0);
+    assert_eq!(desk.run(&["convert", SAMPLE, "out.epdb"]).status, 2, "a store is not overwritten");
+}
+
+#[test]
+fn empty_input_is_no_error() {
+    let desk = Desk::with("empty.epd", "");
+    for args in [&["normalize", "empty.epd"][..], &["stats", "empty.epd"], &["verify", "empty.epd"]]
+    {
+        assert_eq!(desk.run(args).status, 0, "{args:?}");
+    }
+    assert_eq!(desk.run(&["count"]).out, "0\n");
+    assert_eq!(desk.run(&["import", "s.epdb", "empty.epd"]).status, 0);
+    assert_eq!(desk.run(&["export", "s.epdb"]).out, "");
+    assert_eq!(desk.run(&["convert", "empty.epd", "e.epb"]).status, 0);
+    assert_eq!(desk.run(&["count", "e.epb"]).out, "0\n");
+}
+
+#[test]
+fn damaged_files_are_named_with_the_place() {
+    let desk = Desk::new();
+    desk.run(&["convert", SAMPLE, "s.epb"]);
+    let mut bytes = desk.read("s.epb");
+    bytes[100] ^= 1;
+    desk.write("s.epb", &bytes);
+    let done = desk.run(&["normalize", "s.epb"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("s.epb"), "{}", done.err);
+    assert_eq!(desk.run(&["verify", "s.epb"]).status, 1);
+    desk.write("s.epb", &bytes[..bytes.len() - 1]);
+    assert_eq!(desk.run(&["verify", "s.epb"]).status, 1);
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let desk = Desk::new();
+    let help = desk.run(&["--help"]).out;
+    let commands = [
+        "normalize",
+        "pfdn",
+        "purge",
+        "convert",
+        "import",
+        "export",
+        "get",
+        "stats",
+        "count",
+        "verify",
+        "dump",
+        "moves",
+        "completions",
+    ];
+    for command in commands {
+        assert!(help.contains(command), "{command} is not in the help");
+        let page = desk.run(&["help", command]).out;
+        assert!(page.contains("Example"), "{command} has no example");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(desk.run(&["completions", shell]).out.contains("epdb"));
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_on_stderr_with_status_2() {
+    let desk = Desk::new();
+    for args in [
+        &["normalise", "a"][..],
+        &["normalize", "--profile", "loose"],
+        &["get", "only-a-source", "--missing", "--first"],
+        &["get", "8/8/8/8/8/8/8/8 w - -"],
+        &["convert", "a.epd", "a.xyz"],
+        &["import", "s.epdb"],
+        &["moves", "not a position"],
+        &["export", "missing.epdb"],
+        &["normalize", "--max-line", "12parsec"],
+    ] {
+        let done = desk.run(args);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}: {}", done.err);
+        assert!(!done.err.is_empty(), "{args:?}");
+    }
+    assert!(!Path::new(&desk.path("s.epdb")).exists());
+}
