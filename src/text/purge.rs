@@ -36,7 +36,7 @@ pub struct Purged<'a> {
 /// let opcodes: Vec<Opcode> = Opcode::new(b"bm").into_iter().collect();
 /// let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ; bm e4;c0 \"bm e4;\";";
 /// let purged = purge(line, &opcodes);
-/// assert_eq!(*purged.line, b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ; c0 \"bm e4;\";"[..]);
+/// assert_eq!(*purged.line, b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ;c0 \"bm e4;\";"[..]);
 /// ```
 pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     let segments = segments(line);
