@@ -3,9 +3,13 @@
 
 #[path = "store/common.rs"]
 mod common;
+#[path = "store/damage.rs"]
+mod damage;
 #[path = "store/duplicates.rs"]
 mod duplicates;
 #[path = "store/growth.rs"]
 mod growth;
+#[path = "store/resume.rs"]
+mod resume;
 #[path = "store/sharing.rs"]
 mod sharing;

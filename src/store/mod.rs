@@ -147,14 +147,29 @@ impl Store {
         Store::with(path, options, handle, memory / 2, memory / 4)
     }
 
-    /// Opens a store for reading only, which many processes may do at once.
+    /// Opens a store for reading only, which many processes may do at once. If its last writer
+    /// died, the store is opened for writing first, which puts it right in a moment.
     ///
     /// # Errors
-    /// As [`Store::open`], and [`StoreError::NotClosed`] when the last writer died in a way that
-    /// only [`Store::open`] can repair.
+    /// As [`Store::open`], and [`StoreError::NotClosed`] when the last writer died and this
+    /// process may not write.
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
-        let memory = options.memory_bytes;
         let path = path.as_ref();
+        match Store::open_as_it_is(path, options) {
+            Err(StoreError::NotClosed { path }) => match Store::open(&path, options) {
+                Ok(store) => {
+                    store.close()?;
+                    Store::open_as_it_is(&path, options)
+                }
+                Err(StoreError::Io { .. }) => Err(StoreError::NotClosed { path }),
+                Err(error) => Err(error),
+            },
+            opened => opened,
+        }
+    }
+
+    fn open_as_it_is(path: &Path, options: &StoreOptions) -> Result<Store> {
+        let memory = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
             Ok(Handle::Read(Database::builder().set_cache_size(memory / 8).open_read_only(path)?))

@@ -55,7 +55,7 @@ pub fn verify(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Vec<Find
     findings.absorb(redb_check.map(|clean| {
         if clean { Vec::new() } else { vec![finding("the file", "redb had to repair it")] }
     }))?;
-    let own_check = Store::open_read_only(path, options).and_then(|store| {
+    let own_check = Store::open_as_it_is(path, options).and_then(|store| {
         guarded(path, || {
             let transaction = store.begin_read()?;
             let mut own = Findings::default();

@@ -1,9 +1,12 @@
 //! Who may open a store, what is refused, and what a reader sees while another writes.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::*;
 use epdb::store::{ImportOptions, Store, StoreError, StoreOptions, verify};
+
+type Open = fn(&Path, &StoreOptions) -> Result<Store, StoreError>;
 
 #[test]
 fn create_replaces_nothing() {
@@ -19,10 +22,8 @@ fn create_replaces_nothing() {
 fn what_is_no_store_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.path("other");
-    let refused = |open: fn(&std::path::Path, &StoreOptions) -> Result<Store, StoreError>| {
-        open(&path, &small()).err().unwrap()
-    };
-    let opens: [fn(&std::path::Path, &StoreOptions) -> Result<Store, StoreError>; 2] = [
+    let refused = |open: Open| open(&path, &small()).err().unwrap();
+    let opens: [Open; 2] = [
         |path, options| Store::open(path, options),
         |path, options| Store::open_read_only(path, options),
     ];
@@ -108,7 +109,7 @@ fn readers_do_not_notice_a_writer() {
             while rounds == 0 || !done.load(std::sync::atomic::Ordering::Acquire) {
                 let now = store.reader().unwrap();
                 let count = now.stats().unwrap().records;
-                assert!(count >= 10_000 && count % 500 == 0, "half a batch: {count}");
+                assert!(count >= 10_000 && count.is_multiple_of(500), "half a batch: {count}");
                 for nth in [0, 4321, count - 1] {
                     let record = &records[nth as usize];
                     assert_eq!(found(&now, record.position()), [(nth, record.clone())]);

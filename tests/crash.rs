@@ -1,0 +1,232 @@
+//! Imports whose process is killed (DESIGN 6): the store opens, holds every committed batch, and
+//! the same import run again ends in the store of an undisturbed one.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use epdb::model::EpdRecord;
+use epdb::model::merge::MergeRules;
+use epdb::store::{
+    ImportOptions, ImportState, OnDuplicate, Store, StoreError, StoreOptions, verify,
+};
+
+const STORE: &str = "EPDB_TEST_CRASH_STORE";
+/// Where the child takes its own life.
+const ABORT: &str = "EPDB_TEST_CRASH_ABORT";
+const LINES: u64 = 3000;
+
+fn options() -> StoreOptions {
+    StoreOptions::new().memory_bytes(1 << 20)
+}
+
+/// Positions, some of them again and again, with comments and rubbish between them.
+fn source() -> String {
+    let men = |nth: u64| {
+        let rank = |file: u64, man: char| {
+            let run = |length: u64| if length == 0 { String::new() } else { length.to_string() };
+            format!("{}{man}{}", run(file), run(7 - file))
+        };
+        let ranks = [nth % 8, nth / 8 % 8, nth / 64 % 8, nth / 512 % 8];
+        let men: Vec<_> =
+            ranks.iter().zip("PpNn".chars()).map(|(&file, man)| rank(file, man)).collect();
+        format!("4k3/8/{}/8/4K3 w - -", men.join("/"))
+    };
+    let line = |nth: u64| match nth % 50 {
+        13 => "# a comment".to_string(),
+        17 => "no record".to_string(),
+        crowd if crowd % 5 == 0 => format!("{} id \"{nth}\";", men(1)),
+        _ => format!("{} ce {};", men(nth * 7 % 2000), nth % 300),
+    };
+    (0..LINES).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn import_options() -> ImportOptions {
+    ImportOptions {
+        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+        commit_every: 100.try_into().ok(),
+        ..ImportOptions::default()
+    }
+}
+
+/// One import as a program does it. `told` hears of every commit.
+fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), StoreError> {
+    let mut store = match Store::create(path, &options()) {
+        Err(StoreError::Exists { .. }) => Store::open(path, &options())?,
+        created => created?,
+    };
+    if store.imports()?.last().is_some_and(|import| import.state == ImportState::Finished) {
+        return store.close();
+    }
+    let mut importer = store.importer("source", &import_options())?;
+    let text = source();
+    let mut source = BufReader::new(text.as_bytes());
+    let mut place = importer.resume(&mut source)?;
+    let mut line = Vec::new();
+    let mut pushed = 0;
+    while {
+        line.clear();
+        source.read_until(b'\n', &mut line).unwrap() > 0
+    } {
+        place.advance(&line);
+        if let Ok(record) = epdb::parse_epd(line.trim_ascii_end()) {
+            importer.push_from(&record, place)?;
+            pushed += 1;
+            if pushed % 100 == 0 {
+                told(place.line());
+            }
+        }
+    }
+    importer.finish_at(place)?;
+    told(place.line());
+    if abort == "delivered" {
+        std::process::abort();
+    }
+    store.compact()?;
+    store.close()
+}
+
+/// Not a test: what the tests run as another process.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(STORE) else { return };
+    let abort = std::env::var(ABORT).unwrap_or_default();
+    let mut out = std::io::stderr();
+    import(Path::new(&path), &abort, |line| writeln!(out, "committed {line}").unwrap()).unwrap();
+}
+
+fn spawn(path: &Path, abort: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(STORE, path)
+        .env(ABORT, abort)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn exported(store: &Store) -> Vec<(u64, EpdRecord)> {
+    let reader = store.reader().unwrap();
+    let by_import = reader.by_import().map(|stored| stored.unwrap());
+    by_import.map(|stored| (stored.import_number, stored.record)).collect()
+}
+
+/// The line of the last commit that was told of, and whether the text ended in that.
+fn last_commit(text: &str) -> u64 {
+    let commits = text.lines().filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
+    commits.max().unwrap_or(0)
+}
+
+struct Walk(u64);
+
+impl Walk {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % below
+    }
+}
+
+/// The store as it must be after some kill: whole, and with all that was told to be committed.
+fn assert_sound(path: &Path, told: u64) -> Option<ImportState> {
+    if !path.exists() {
+        assert_eq!(told, 0, "a committed store is gone");
+        return None;
+    }
+    assert_eq!(verify(path, &options()).unwrap(), []);
+    let store = Store::open_read_only(path, &options()).unwrap();
+    let imports = store.imports().unwrap();
+    let reached = imports.first().map_or(0, |import| import.place.line());
+    assert!(reached >= told, "line {told} was committed, and the store knows {reached}");
+    imports.first().map(|import| import.state)
+}
+
+#[test]
+fn a_killed_import_goes_on_where_it_stopped() {
+    let scratch = tempfile::tempdir().unwrap();
+    let undisturbed = scratch.path().join("undisturbed.epdb");
+    import(&undisturbed, "", |_| {}).unwrap();
+    let undisturbed = Store::open_read_only(&undisturbed, &options()).unwrap();
+    let expected = exported(&undisturbed);
+    let mut walk = Walk(2026);
+    let (mut kills, mut inside) = (0, 0);
+    for round in 0.. {
+        if kills >= 60 && inside >= 20 {
+            break;
+        }
+        let path = scratch.path().join(format!("{round}.epdb"));
+        let mut told = 0;
+        let mut state = None;
+        // Killed once or several times, then left alone.
+        for _ in 0..=walk.next(3) {
+            let mut running = spawn(&path, "");
+            let mut text = vec![0; walk.next(20 * LINES / 100) as usize];
+            let mut stderr = running.stderr.take().unwrap();
+            let mut read = 0;
+            while read < text.len() {
+                match stderr.read(&mut text[read..]).unwrap() {
+                    0 => break,
+                    some => read += some,
+                }
+            }
+            // From here on until the kill arrives, anything may happen there.
+            let spins = walk.next(1 << 20);
+            (0..spins).for_each(|spin| assert_eq!(std::hint::black_box(spin), spin));
+            let was_running = running.try_wait().unwrap().is_none();
+            running.kill().unwrap();
+            running.wait().unwrap();
+            let mut text = String::from_utf8_lossy(&text[..read]).into_owned();
+            stderr.read_to_string(&mut text).unwrap();
+            told = told.max(last_commit(&text));
+            state = assert_sound(&path, told);
+            kills += u32::from(was_running);
+            inside += u32::from(state == Some(ImportState::Unfinished));
+            if state == Some(ImportState::Finished) {
+                break;
+            }
+        }
+        if state != Some(ImportState::Finished) {
+            assert!(spawn(&path, "").wait().unwrap().success());
+        }
+        assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Finished));
+        let store = Store::open_read_only(&path, &options()).unwrap();
+        assert!(exported(&store) == expected, "round {round}: another store");
+        let [one, other] = [&store, &undisturbed].map(|store| store.imports().unwrap());
+        assert_eq!(one, other);
+        drop(store);
+        std::fs::remove_file(&path).unwrap();
+    }
+    println!("{kills} kills, {inside} of them in the middle of an import");
+}
+
+/// A process that dies when all is committed and nothing closed: there is nothing left to do.
+#[test]
+fn a_delivered_import_is_not_imported_twice() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("delivered.epdb");
+    let mut dying = spawn(&path, "delivered");
+    assert!(!dying.wait().unwrap().success());
+    assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Delivered));
+    let before = exported(&Store::open_read_only(&path, &options()).unwrap());
+    import(&path, "", |_| {}).unwrap();
+    assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Finished));
+    assert_eq!(exported(&Store::open_read_only(&path, &options()).unwrap()), before);
+}
+
+/// A store that another process writes is refused at once, and read again when it has ended.
+#[test]
+fn another_process_gets_an_error() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("busy.epdb");
+    let store = Store::create(&path, &options()).unwrap();
+    let mut refused = spawn(&path, "");
+    let mut text = String::new();
+    refused.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(!refused.wait().unwrap().success());
+    assert!(text.contains("InUse"), "{text}");
+    store.close().unwrap();
+    assert!(spawn(&path, "").wait().unwrap().success());
+    assert!(File::open(&path).is_ok());
+}

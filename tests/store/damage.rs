@@ -1,0 +1,162 @@
+//! Stores whose bytes were changed: right records, nothing, or an error; and verify says so.
+
+use std::collections::HashMap;
+use std::fs;
+
+use crate::common::*;
+use epdb::model::EpdRecord;
+use epdb::store::{ImportOptions, Reader, Store, StoreError, verify};
+
+/// A pseudo-random walk that is the same in every run.
+struct Walk(u64);
+
+impl Walk {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % below
+    }
+}
+
+fn sound_store() -> (Vec<u8>, Vec<EpdRecord>) {
+    let scratch = Scratch::new();
+    let path = scratch.path("sound.epdb");
+    let crowd = |nth: u64| epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth}\";"));
+    let mut records: Vec<_> = (0..4000).map(generated).collect();
+    records.extend((0..1200).map(crowd));
+    let mut store = Store::create(&path, &small()).unwrap();
+    let options = ImportOptions { commit_every: 1500.try_into().ok(), ..ImportOptions::default() };
+    import(&store, "records", &records, &options);
+    store.compact().unwrap();
+    store.close().unwrap();
+    (fs::read(&path).unwrap(), records)
+}
+
+/// Whether a reader gave everything; panics when it gave anything wrong.
+fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
+    let mut all = true;
+    let right = |number: u64, record: &EpdRecord| records.get(number as usize) == Some(record);
+    let crowd = records.last().unwrap().position();
+    for nth in (0..4000).step_by(41) {
+        let mut found = 0;
+        for stored in reader.get(records[nth].position()) {
+            match stored {
+                Ok(stored) => {
+                    assert_eq!(stored.import_number, nth as u64);
+                    assert!(right(stored.import_number, &stored.record));
+                    found += 1;
+                }
+                Err(_) => all = false,
+            }
+        }
+        all &= found == 1;
+    }
+    let mut found = 0;
+    for stored in reader.get(crowd) {
+        match stored {
+            Ok(stored) => {
+                assert!(right(stored.import_number, &stored.record));
+                assert_eq!(stored.record.position(), crowd);
+                found += 1;
+            }
+            Err(_) => all = false,
+        }
+    }
+    all &= found == 1200;
+    for stored in reader.by_key().chain(reader.by_import()) {
+        match stored {
+            Ok(stored) => assert!(right(stored.import_number, &stored.record)),
+            Err(_) => all = false,
+        }
+    }
+    all
+}
+
+/// STO-07: 1000 changes of one byte, and one of each byte of the header.
+#[test]
+fn no_change_of_a_byte_gives_a_wrong_record() {
+    let (sound, records) = sound_store();
+    let scratch = Scratch::new();
+    let path = scratch.path("changed.epdb");
+    let mut walk = Walk(2026);
+    let random: Vec<u64> = (0..1000).map(|_| walk.next(sound.len() as u64)).collect();
+    let mut outcomes: HashMap<&str, u32> = HashMap::new();
+    for at in random.into_iter().chain(0..320) {
+        let mut changed = sound.clone();
+        changed[at as usize] ^= 1 + walk.next(255) as u8;
+        fs::write(&path, &changed).unwrap();
+        let verified = verify(&path, &small());
+        assert!(fs::read(&path).unwrap() == changed, "verifying changed the file, byte {at}");
+        let read = Store::open_read_only(&path, &small())
+            .and_then(|store| Ok(gives_all(&store.reader()?, &records)));
+        let reported = !matches!(&verified, Ok(findings) if findings.is_empty());
+        let outcome = match &read {
+            Ok(true) if reported => "all is found, verify reports",
+            Ok(true) => "all is found, nothing to report",
+            Ok(false) => "records are missing",
+            Err(_) => "cannot be opened",
+        };
+        *outcomes.entry(outcome).or_default() += 1;
+        // Opening for writing may repair, and may refuse.
+        let repaired = Store::open(&path, &small())
+            .and_then(|store| Ok(gives_all(&store.reader()?, &records)));
+        let is_whole = matches!(read, Ok(true)) && matches!(repaired, Ok(true));
+        assert!(reported || is_whole, "byte {at}: {read:?}, {repaired:?}, not reported");
+    }
+    println!("{outcomes:?}");
+    assert!(outcomes["records are missing"] > 100, "{outcomes:?}");
+}
+
+/// STO-07: a file cut at any page, or anywhere else.
+#[test]
+fn a_shortened_file_is_an_error() {
+    let (sound, _) = sound_store();
+    let scratch = Scratch::new();
+    let path = scratch.path("short.epdb");
+    let mut walk = Walk(7);
+    let anywhere: Vec<u64> = (0..60).map(|_| walk.next(sound.len() as u64)).collect();
+    let pages = (0..sound.len() as u64).step_by(4096);
+    for len in pages.chain(anywhere) {
+        fs::write(&path, &sound[..len as usize]).unwrap();
+        let report = verify(&path, &small());
+        assert!(!matches!(&report, Ok(findings) if findings.is_empty()), "{len}");
+        if let Ok(store) = Store::open_read_only(&path, &small())
+            && let Ok(reader) = store.reader()
+        {
+            let outcome: Result<Vec<_>, _> = reader.by_key().collect();
+            assert!(outcome.is_err(), "{len}");
+        }
+    }
+}
+
+/// A writer does not carry damage on with a checksum that is right again.
+#[test]
+fn a_merge_refuses_a_damaged_block() {
+    let (sound, records) = sound_store();
+    let needle = {
+        let mut bytes = Vec::new();
+        epdb::codec::record::encode(&records[17], &mut bytes).unwrap();
+        bytes
+    };
+    let mut changed = sound;
+    for at in 0..changed.len() - needle.len() {
+        if changed[at..].starts_with(&needle) {
+            changed[at + 5] ^= 0x10;
+        }
+    }
+    let scratch = Scratch::new();
+    let path = scratch.path("merged.epdb");
+    fs::write(&path, &changed).unwrap();
+    let found = verify(&path, &small()).unwrap();
+    assert!(found.iter().any(|finding| finding.place.starts_with("block")), "{found:?}");
+    let store = Store::open(&path, &small()).unwrap();
+    let mut importer = store.importer("more", &ImportOptions::default()).unwrap();
+    (5000..9000).for_each(|nth| importer.push(&generated(nth)).unwrap());
+    let refused = importer.finish().err().unwrap();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    let reader = store.reader().unwrap();
+    assert!(matches!(
+        reader.first(records[17].position()),
+        Err(StoreError::Damaged { .. }) | Ok(None)
+    ));
+    assert_eq!(reader.stats().unwrap().records, records.len() as u64);
+}

@@ -1,0 +1,135 @@
+//! Imports that were interrupted.
+
+use std::io::{BufRead, Cursor};
+
+use crate::common::*;
+use epdb::store::{ImportOptions, ImportState, Importer, OnDuplicate, Place, Store, StoreError};
+
+/// Imports the lines of a source, at most so many of them, as a program would.
+fn import_lines(importer: &mut Importer, source: &str, lines: usize) -> Result<Place, StoreError> {
+    let mut source = Cursor::new(source);
+    let mut place = importer.resume(&mut source)?;
+    let mut line = String::new();
+    for _ in 0..lines {
+        line.clear();
+        if source.read_line(&mut line).unwrap() == 0 {
+            break;
+        }
+        place.advance(line.as_bytes());
+        if let Ok(record) = epdb::parse_epd(line.trim_end().as_bytes()) {
+            importer.push_from(&record, place)?;
+        }
+    }
+    Ok(place)
+}
+
+fn run(
+    store: &Store,
+    source: &str,
+    lines: usize,
+    options: &ImportOptions,
+) -> Result<(), StoreError> {
+    let mut importer = store.importer("a.epd", options)?;
+    let place = import_lines(&mut importer, source, lines)?;
+    if lines == usize::MAX {
+        importer.finish_at(place)?;
+    }
+    Ok(())
+}
+
+fn source() -> String {
+    let mut lines: Vec<_> = (0..1000).map(|nth| text(&generated(nth % 700))).collect();
+    lines[10] = "# a comment".into();
+    lines[500] = "no record at all".into();
+    lines.join("\r\n")
+}
+
+fn every(records: u64) -> ImportOptions {
+    ImportOptions { commit_every: records.try_into().ok(), ..ImportOptions::default() }
+}
+
+fn states(store: &Store) -> Vec<ImportState> {
+    store.imports().unwrap().iter().map(|import| import.state).collect()
+}
+
+/// STO-06: an interrupted import, run again, ends in the store of an undisturbed one.
+#[test]
+fn an_interrupted_import_goes_on() {
+    let scratch = Scratch::new();
+    let source = source();
+    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..every(64) };
+    for options in [every(64), skip] {
+        let undisturbed = Store::create(scratch.path("undisturbed"), &small()).unwrap();
+        run(&undisturbed, &source, usize::MAX, &options).unwrap();
+        let disturbed = Store::create(scratch.path("disturbed"), &small()).unwrap();
+        for stop in [100, 0, 3, 450, 64] {
+            run(&disturbed, &source, stop, &options).unwrap();
+        }
+        run(&disturbed, &source, usize::MAX, &options).unwrap();
+        let [all, again] = [&undisturbed, &disturbed].map(|store| store.reader().unwrap());
+        assert_eq!(exported(&all), exported(&again));
+        assert_eq!(undisturbed.imports().unwrap(), disturbed.imports().unwrap());
+        drop((all, again, undisturbed, disturbed));
+        std::fs::remove_file(scratch.path("undisturbed")).unwrap();
+        std::fs::remove_file(scratch.path("disturbed")).unwrap();
+    }
+}
+
+#[test]
+fn a_finished_source_is_imported_again_as_a_new_one() {
+    let scratch = Scratch::new();
+    let path = scratch.path("twice");
+    let store = Store::create(&path, &small()).unwrap();
+    run(&store, &source(), usize::MAX, &every(64)).unwrap();
+    run(&store, &source(), usize::MAX, &every(64)).unwrap();
+    assert_eq!(store.reader().unwrap().stats().unwrap().records, 2 * 998);
+    store.close().unwrap();
+    let store = Store::open(&path, &small()).unwrap();
+    assert_eq!(states(&store), [ImportState::Finished; 2]);
+    run(&store, &source(), usize::MAX, &every(64)).unwrap();
+    assert_eq!(store.reader().unwrap().stats().unwrap().records, 3 * 998);
+}
+
+/// A source that begins otherwise than what was consumed of it is not continued.
+#[test]
+fn a_changed_source_is_not_continued() {
+    let scratch = Scratch::new();
+    let store = Store::create(scratch.path("changed"), &small()).unwrap();
+    run(&store, &source(), 300, &every(64)).unwrap();
+    let committed = store.reader().unwrap().stats().unwrap().records;
+    let other_settings = ImportOptions { settings: "strict".into(), ..every(64) };
+    let changed = source().replacen('k', "K", 1);
+    let cut: String = source().chars().take(1000).collect();
+    for source in [changed, cut, String::new()] {
+        let refused = run(&store, &source, usize::MAX, &every(64)).err().unwrap();
+        assert!(matches!(refused, StoreError::SourceChanged { .. }), "{refused}");
+    }
+    let refused = run(&store, &source(), usize::MAX, &other_settings).err().unwrap();
+    assert!(matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "keep; "));
+    assert_eq!(store.reader().unwrap().stats().unwrap().records, committed);
+    // What was pushed without a look at the earlier run would be there twice.
+    let mut importer = store.importer("a.epd", &every(64)).unwrap();
+    assert!(importer.resume_point().is_some_and(|place| place.line() > 200));
+    let refused = importer.push(&generated(1)).err().unwrap();
+    assert!(matches!(refused, StoreError::SourceChanged { .. }));
+    drop(importer);
+    let restart = ImportOptions { restart: true, ..other_settings };
+    run(&store, &source(), usize::MAX, &restart).unwrap();
+    assert_eq!(states(&store), [ImportState::GivenUp, ImportState::Delivered]);
+    assert_eq!(store.reader().unwrap().stats().unwrap().records, committed + 998);
+}
+
+/// What an importer was given and did not commit is forgotten with it, and its numbers with it.
+#[test]
+fn a_dropped_importer_leaves_what_it_committed() {
+    let scratch = Scratch::new();
+    let store = Store::create(scratch.path("dropped"), &small()).unwrap();
+    let mut importer = store.importer("x", &ImportOptions::default()).unwrap();
+    importer.push(&generated(0)).unwrap();
+    importer.flush().unwrap();
+    importer.push(&generated(1)).unwrap();
+    drop(importer);
+    assert_eq!(exported(&store.reader().unwrap()), [(0, generated(0))]);
+    import(&store, "y", &[generated(2)], &ImportOptions::default());
+    assert_eq!(exported(&store.reader().unwrap()), [(0, generated(0)), (1, generated(2))]);
+}
