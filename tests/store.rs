@@ -7,6 +7,8 @@ mod common;
 mod damage;
 #[path = "store/duplicates.rs"]
 mod duplicates;
+#[path = "store/golden.rs"]
+mod golden;
 #[path = "store/growth.rs"]
 mod growth;
 #[path = "store/resume.rs"]

@@ -194,7 +194,10 @@ impl Check<'_> {
             self.chunk(key.value(), bytes.value(), &mut chunks, &mut tally);
         }
         self.stubs_and_chunks(&tally, &chunks);
-        self.counts(&tally);
+        // Counts say nothing new where something could not be counted.
+        if self.found.list.is_empty() {
+            self.counts(&tally);
+        }
         if let Err(fault) = self.journal(transaction) {
             self.fault(fault)?;
         }
