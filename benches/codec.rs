@@ -151,7 +151,7 @@ fn write(samples: &[Sample]) {
     let our_text = |board: &PackedBoard| {
         let mut out = our_buffer.borrow_mut();
         out.clear();
-        assert!(direct::write_fields(board.as_bytes(), &mut out));
+        direct::write_fields(board.as_bytes(), &mut out).unwrap();
         out.len()
     };
     let their_text = |epd: &Epd| {

@@ -8,13 +8,13 @@
 mod placement;
 mod write;
 
-pub use write::write_fields;
-
+use super::error::DecodeError;
 use super::key::{NUMBERS, position_key};
 use super::packed::{
-    BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, pack, unpack,
+    BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, code, pack, unpack,
 };
 use crate::model::{Color, Piece, Role, Side, Square, en_passant_rank};
+use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, fen};
 use placement::Placement;
 
 /// The identity of the position at the start of a line.
@@ -45,6 +45,50 @@ pub struct Identity {
 pub fn read_fields(line: &[u8]) -> Option<Identity> {
     let placement = Placement::read(line)?;
     Fields { line, at: placement.len, men: placement }.read()
+}
+
+/// The packed identity board and the position key of any line that the lenient reader takes as a
+/// record: the straight way where it leads, the text reader elsewhere. What stands behind the four
+/// fields of a usual line is not looked at.
+///
+/// # Errors
+/// What the text reader says.
+///
+/// ```
+/// use epdb::codec::direct;
+/// let usual = direct::identity(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
+/// let shredder = direct::identity(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
+/// assert_eq!(usual, shredder);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn identity(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
+    if let Some(identity) = read_fields(line) {
+        return Ok((identity.board, identity.key));
+    }
+    let record = fen::read(line, Profile::Lenient)?;
+    let identity = record.position().identity();
+    Ok((pack(&identity), position_key(&identity)))
+}
+
+/// Appends the four fields of the packed board at the start of these bytes in canonical form
+/// (C960-07), with the en passant square if the board has one.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes are no packed board; that they are one is not proved by success.
+///
+/// ```
+/// use epdb::{codec::{direct, packed}, model::Position};
+/// let mut text = Vec::new();
+/// direct::write_fields(packed::pack(&Position::START).as_bytes(), &mut text)?;
+/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    if !write::usual_fields(board, out) {
+        let (position, _) = unpack(board)?;
+        fen::write_fields(&position, CastlingForm::XFen, EnPassantForm::Keep, out);
+    }
+    Ok(())
 }
 
 /// Goes over the fields behind the placement and changes the codes and the key by what they say.
@@ -166,7 +210,7 @@ impl Placement {
     fn give_right(&mut self, color: Color, side: Side) -> Option<()> {
         let rank = color.back_rank();
         let king_code = if color == Color::White { WHITE_KING } else { BLACK_KING };
-        let rook_code = super::packed::code(Piece { color, role: Role::Rook });
+        let rook_code = code(Piece { color, role: Role::Rook });
         let rook = Square::at(if side == Side::King { 7 } else { 0 }, rank);
         let fits = self.code_at(Square::at(4, rank)) == Some(king_code)
             && self.code_at(rook) == Some(rook_code)
@@ -182,7 +226,7 @@ impl Placement {
 
     /// Whether a pawn of the side to move stands where it could capture on the target.
     fn pawn_beside(&self, target: Square, turn: Color) -> bool {
-        let pawn = super::packed::code(Piece { color: turn, role: Role::Pawn });
+        let pawn = code(Piece { color: turn, role: Role::Pawn });
         let rank = if turn == Color::White { 4 } else { 3 };
         let is_pawn = |file| self.code_at(Square::at(file, rank)) == Some(pawn);
         target.file() > 0 && is_pawn(target.file() - 1)

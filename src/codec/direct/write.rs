@@ -51,21 +51,11 @@ const LETTERS: [u8; 16] = *b"pPnNbBrRqQkK?Rrk";
 /// with a blank before it.
 const MAX_LEN: usize = 64 + 7 + 10;
 
-/// Appends the four fields of a packed board in canonical form: `KQkq` letters, and the en passant
-/// square if the board has one, which an identity board has only where a capture is legal.
+/// Appends the four fields of a packed board in the plain form with classic castling rights.
 ///
-/// False, and nothing appended, when the board is not in the plain form or a castling right is not
-/// one of a king on e with a rook on a or h; then [`unpack`](super::super::packed::unpack) and the
-/// text writer say it. The bytes must be a packed board: others give text without meaning or
-/// false.
-///
-/// ```
-/// use epdb::{codec::{direct, packed}, model::Position};
-/// let mut text = Vec::new();
-/// assert!(direct::write_fields(packed::pack(&Position::START).as_bytes(), &mut text));
-/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
-/// ```
-pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
+/// False, and nothing appended, for any other. Bytes that are no packed board give text without
+/// meaning or false.
+pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
     let Some((occupied, codes)) = plain(board) else { return false };
     let mut letters = [0; 40];
     for (nth, letter) in letters.iter_mut().take(32).enumerate() {
