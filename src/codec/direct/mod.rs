@@ -5,14 +5,14 @@
 //! a and h, one blank between fields. For anything else it says so, and the text reader, which
 //! also makes the diagnostics, has the word.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod placement;
 mod write;
 
 use super::error::DecodeError;
 use super::key::{NUMBERS, position_key};
-use super::packed::{
-    BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, code, pack, unpack,
-};
+use super::packed::{BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, code, pack, unpack};
 use crate::model::{Color, Piece, Role, Side, Square, en_passant_rank};
 use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, fen};
 use placement::Placement;
@@ -43,8 +43,7 @@ pub struct Identity {
 /// assert_eq!(identity.len, 52);
 /// ```
 pub fn read_fields(line: &[u8]) -> Option<Identity> {
-    let placement = Placement::read(line)?;
-    Fields { line, at: placement.len, men: placement }.read()
+    read_behind(line, Placement::read(line)?)
 }
 
 /// The packed identity board and the position key of any line that the lenient reader takes as a
@@ -91,99 +90,128 @@ pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> 
     Ok(())
 }
 
-/// Goes over the fields behind the placement and changes the codes and the key by what they say.
-struct Fields<'a> {
-    line: &'a [u8],
-    at: usize,
-    men: Placement,
+/// What stands behind the placement, at most sixteen bytes of it: the three fields with their
+/// blanks are eleven. Behind the end of the line there are zeros.
+struct Tail(u128);
+
+impl Tail {
+    fn new(line: &[u8], at: usize) -> Option<Tail> {
+        let rest = line.get(at..)?;
+        let tail = match rest.first_chunk() {
+            Some(bytes) => u128::from_le_bytes(*bytes),
+            // A placement with a man in it has at least sixteen bytes itself.
+            None => u128::from_le_bytes(*line.last_chunk()?) >> (8 * (16 - rest.len())),
+        };
+        Some(Tail(tail))
+    }
+
+    fn byte(&self, at: u32) -> u8 {
+        (self.0 >> (at * 8)) as u8
+    }
 }
 
-impl Fields<'_> {
-    fn read(mut self) -> Option<Identity> {
-        let turn = self.turn()?;
-        self.castling()?;
-        let en_passant = self.en_passant(turn)?;
-        if !matches!(self.line.get(self.at), None | Some(b' ')) {
-            return None;
-        }
-        if turn == Color::Black {
-            self.mark_kings()?;
-        }
-        let board = PackedBoard::plain(self.men.occupied, self.men.codes.to_le_bytes());
-        match en_passant.filter(|target| self.men.pawn_beside(*target, turn)) {
-            None => Some(Identity { board, key: self.men.key, len: self.at }),
-            Some(target) => self.with_en_passant(&board, target),
-        }
-    }
+/// The rights of a castling field.
+#[derive(Copy, Clone)]
+struct Rights {
+    /// The field, the first byte lowest.
+    word: u32,
+    /// `K`, `Q`, `k`, `q` from bit 0 on.
+    set: u8,
+}
 
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.line.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn blank(&mut self) -> Option<()> {
-        (self.next()? == b' ').then_some(())
-    }
-
-    fn turn(&mut self) -> Option<Color> {
-        self.blank()?;
-        let turn = match self.next()? {
-            b'w' => Color::White,
-            b'b' => Color::Black,
-            _ => return None,
-        };
-        if turn == Color::White {
-            self.men.key ^= NUMBERS.white_to_move;
-        }
-        self.blank()?;
-        Some(turn)
-    }
-
-    /// Castling letters in FEN order, the space behind them included.
-    fn castling(&mut self) -> Option<()> {
-        let start = self.at;
-        for (letter, color, side) in [
-            (b'K', Color::White, Side::King),
-            (b'Q', Color::White, Side::Queen),
-            (b'k', Color::Black, Side::King),
-            (b'q', Color::Black, Side::Queen),
-        ] {
-            if self.line.get(self.at) == Some(&letter) {
-                self.at += 1;
-                self.men.give_right(color, side)?;
+/// The sixteen castling fields, each at its place by [`slot`].
+static CASTLING: [Rights; 16] = {
+    let mut table = [Rights { word: 0, set: 0 }; 16];
+    let mut set = 0;
+    while set < 16 {
+        let mut word = 0;
+        let mut right = 4;
+        while right > 0 {
+            right -= 1;
+            if set >> right & 1 == 1 {
+                word = word << 8 | b"KQkq"[right] as u32;
             }
         }
-        if self.at == start && self.next()? != b'-' {
+        let word = if set == 0 { b'-' as u32 } else { word };
+        assert!(table[slot(word)].word == 0, "two fields in one slot");
+        table[slot(word)] = Rights { word, set: set as u8 };
+        set += 1;
+    }
+    table
+};
+
+/// Four bits that differ for all sixteen fields; the factor was found by trying.
+const fn slot(word: u32) -> usize {
+    (word.wrapping_mul(0x3079_4435) >> 28) as usize
+}
+
+/// Puts what the three fields say into codes and key.
+fn read_behind(line: &[u8], mut men: Placement) -> Option<Identity> {
+    let tail = Tail::new(line, men.len)?;
+    let turn = match tail.byte(1) {
+        b'w' => Color::White,
+        b'b' => Color::Black,
+        _ => return None,
+    };
+    let castling = (tail.0 >> 24) as u64;
+    let blank = first_blank(castling);
+    if blank > 32 {
+        return None;
+    }
+    let word = (castling & ((1 << blank) - 1)) as u32;
+    let rights = CASTLING[slot(word)];
+    if tail.byte(0) != b' ' || tail.byte(2) != b' ' || rights.word != word {
+        return None;
+    }
+    men.give_rights(Color::White, rights.set & 3)?;
+    men.give_rights(Color::Black, rights.set >> 2)?;
+
+    let at = 4 + blank / 8;
+    let (en_passant, end) = match tail.byte(at) {
+        b'-' => (None, at + 1),
+        file @ b'a'..=b'h' if tail.byte(at + 1) == b'1' + en_passant_rank(turn) => {
+            (Some(Square::at(file - b'a', en_passant_rank(turn))), at + 2)
+        }
+        _ => return None,
+    };
+    let len = men.len + end as usize;
+    if tail.byte(end) != b' ' && line.len() != len {
+        return None;
+    }
+
+    men.key ^= [NUMBERS.white_to_move, 0][turn as usize];
+    if turn == Color::Black {
+        let kings = men.each_equal(BLACK_KING);
+        men.codes |= kings * u128::from(BLACK_KING ^ KING_TO_MOVE);
+        if kings == 0 {
             return None;
         }
-        self.blank()
     }
+    let board = PackedBoard::plain(men.occupied, men.codes.to_le_bytes());
+    match en_passant.filter(|target| men.pawn_beside(*target, turn)) {
+        None => Some(Identity { board, key: men.key, len }),
+        Some(target) => {
+            let (board, key) = with_en_passant(&board, target)?;
+            Some(Identity { board, key, len })
+        }
+    }
+}
 
-    fn en_passant(&mut self, turn: Color) -> Option<Option<Square>> {
-        let file = match self.next()? {
-            b'-' => return Some(None),
-            file @ b'a'..=b'h' => file - b'a',
-            _ => return None,
-        };
-        let rank = en_passant_rank(turn);
-        (self.next()? == b'1' + rank).then(|| Some(Square::at(file, rank)))
-    }
+/// The bits before the first blank in eight bytes, 64 when there is none.
+const fn first_blank(bytes: u64) -> u32 {
+    const ONES: u64 = u64::MAX / 255;
+    let differ = bytes ^ (ONES * b' ' as u64);
+    // The lowest byte that is zero is found exactly.
+    let zero = differ.wrapping_sub(ONES) & !differ & ONES << 7;
+    zero.trailing_zeros() & !7
+}
 
-    /// Black to move: each black king says so.
-    fn mark_kings(&mut self) -> Option<()> {
-        let kings = self.men.each_equal(BLACK_KING);
-        self.men.codes |= kings * u128::from(BLACK_KING ^ KING_TO_MOVE);
-        (kings != 0).then_some(())
-    }
-
-    /// Asks the rules whether a pawn that stands ready may capture.
-    #[cold]
-    fn with_en_passant(&self, board: &PackedBoard, target: Square) -> Option<Identity> {
-        let (position, _) = unpack(board.as_bytes()).ok()?;
-        let identity = position.with_en_passant(Some(target)).ok()?.identity();
-        Some(Identity { board: pack(&identity), key: position_key(&identity), len: self.at })
-    }
+/// Asks the rules whether a pawn that stands ready may capture.
+#[cold]
+fn with_en_passant(board: &PackedBoard, target: Square) -> Option<(PackedBoard, u64)> {
+    let (position, _) = unpack(board.as_bytes()).ok()?;
+    let identity = position.with_en_passant(Some(target)).ok()?.identity();
+    Some((pack(&identity), position_key(&identity)))
 }
 
 impl Placement {
@@ -206,21 +234,34 @@ impl Placement {
         !(differ | differ >> 1) & ONES
     }
 
-    /// A right of the one king on e with the rook on a or h; `None` when they are not there.
-    fn give_right(&mut self, color: Color, side: Side) -> Option<()> {
-        let rank = color.back_rank();
-        let king_code = if color == Color::White { WHITE_KING } else { BLACK_KING };
+    /// Rights of the one king on e: bit 0 with the rook on h, bit 1 with the rook on a. `None`
+    /// when king and rook are not there.
+    fn give_rights(&mut self, color: Color, rights: u8) -> Option<()> {
+        if rights == 0 {
+            return Some(());
+        }
         let rook_code = code(Piece { color, role: Role::Rook });
-        let rook = Square::at(if side == Side::King { 7 } else { 0 }, rank);
-        let fits = self.code_at(Square::at(4, rank)) == Some(king_code)
-            && self.code_at(rook) == Some(rook_code)
-            && self.each_equal(king_code).count_ones() == 1;
-        if !fits {
+        let king_code = code(Piece { color, role: Role::King });
+        let first = Square::at(0, color.back_rank());
+        // The men of the back rank are eight nibbles at most.
+        let base = self.shift_of(first).min(124);
+        let back_rank = (self.codes >> base) as u32;
+        let files = (self.occupied >> first.index()) as u8;
+        let stands = |file: u8, code: u8| {
+            let shift = (files & ((1 << file) - 1)).count_ones() * 4;
+            (files >> file & 1 == 1 && (back_rank >> shift) as u8 & 15 == code).then_some(shift)
+        };
+        stands(4, king_code)?;
+        if self.each_equal(king_code).count_ones() != 1 {
             return None;
         }
-        let marked = CASTLING_ROOK + color as u8;
-        self.codes ^= u128::from(rook_code ^ marked) << self.shift_of(rook);
-        self.key ^= NUMBERS.castling[color as usize][side as usize];
+        for (bit, side, file) in [(1, Side::King, 7), (2, Side::Queen, 0)] {
+            if rights & bit != 0 {
+                let marked = u128::from(rook_code ^ (CASTLING_ROOK + color as u8));
+                self.codes ^= marked << (base + stands(file, rook_code)?);
+                self.key ^= NUMBERS.castling[color as usize][side as usize];
+            }
+        }
         Some(())
     }
 

@@ -72,9 +72,18 @@ static MEN_AS_READ: LazyLock<[[u64; 64]; 13]> = LazyLock::new(|| {
 });
 
 impl Placement {
-    /// Reads up to the first blank; `None` when the field is not in canonical form, or has no men
-    /// or more than 32.
+    /// Reads up to the first blank; `None` when there is none, or the field is not in canonical
+    /// form, or has no men or more than 32.
     pub(super) fn read(line: &[u8]) -> Option<Placement> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(placement) = super::avx512::read(line) {
+            return Some(placement);
+        }
+        Placement::read_bytewise(line)
+    }
+
+    /// The way that every machine can go.
+    pub(super) fn read_bytewise(line: &[u8]) -> Option<Placement> {
         let numbers = &*MEN_AS_READ;
         let mut codes = [0; MAX_LEN + 9];
         let mut ends = [0; 8];
@@ -100,7 +109,8 @@ impl Placement {
             doubt_before = step.doubt;
             len += 1;
         }
-        if doubt != 0 || place != 64 || rank != 7 || men == 0 || men > MAX_MEN {
+        let ends_here = line.get(len) == Some(&b' ');
+        if doubt != 0 || !ends_here || place != 64 || rank != 7 || men == 0 || men > MAX_MEN {
             return None;
         }
         ends[7] = men;
@@ -125,4 +135,95 @@ fn in_square_order(read: &[u8; MAX_LEN + 9], ends: &[usize; 8]) -> u128 {
         *byte = pair[0] | pair[1] << 4;
     }
     u128::from_le_bytes(packed)
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::avx512;
+    use super::*;
+
+    /// Both ways say the same, but for fields that are too long for one vector.
+    fn assert_twins(line: &[u8]) {
+        let vectors = avx512::read(line);
+        if vectors.is_some() {
+            assert_eq!(vectors, Placement::read_bytewise(line), "{}", line.escape_ascii());
+        }
+    }
+
+    fn assert_both_read(line: &[u8]) {
+        assert_twins(line);
+        let bytewise = Placement::read_bytewise(line);
+        if avx512::is_supported() && bytewise.is_some_and(|placement| placement.len < 64) {
+            assert!(avx512::read(line).is_some(), "{}", line.escape_ascii());
+        }
+    }
+
+    fn ranks() -> impl Strategy<Value = String> {
+        let rank = prop::collection::vec(prop::sample::select(b"pPnNbBrRqQkK........".to_vec()), 8);
+        prop::collection::vec(rank, 8).prop_map(|ranks| {
+            let text: Vec<String> = ranks.into_iter().map(|rank| rank_text(&rank)).collect();
+            text.join("/")
+        })
+    }
+
+    fn rank_text(rank: &[u8]) -> String {
+        let mut text = String::from_utf8(rank.to_vec()).unwrap_or_default();
+        for run in (1..=8).rev() {
+            text = text.replace(&".".repeat(run), &run.to_string());
+        }
+        text
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn boards(field in ranks(), tail in "( .*)?") {
+            assert_both_read(format!("{field}{tail}").as_bytes());
+        }
+
+        #[test]
+        fn changed_boards(
+            field in ranks(),
+            place in any::<prop::sample::Index>(),
+            byte in prop_oneof![any::<u8>(), prop::sample::select(b"pPkK0123456789/ ".to_vec())],
+            insert in any::<bool>(),
+        ) {
+            let mut line = format!("{field} w - -").into_bytes();
+            let place = place.index(line.len());
+            if insert {
+                line.insert(place, byte);
+            } else {
+                line[place] = byte;
+            }
+            assert_both_read(&line);
+        }
+
+        #[test]
+        fn characters_of_the_field(line in "[pPnNkK1-8/]{0,70} ?") {
+            assert_both_read(line.as_bytes());
+        }
+
+        #[test]
+        fn any_bytes(line in prop::collection::vec(any::<u8>(), 0..100)) {
+            assert_both_read(&line);
+        }
+    }
+
+    #[test]
+    fn lines_of_any_length() {
+        let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1; and much behind it";
+        (0..line.len()).for_each(|len| assert_both_read(&line[..len]));
+        // 63 and 64 bytes: at the end of the vector and beyond it.
+        for field in [
+            "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/8",
+            "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/7K",
+            "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/K6K",
+        ] {
+            assert_both_read(format!("{field} w - -").as_bytes());
+            assert!(Placement::read(format!("{field} w - -").as_bytes()).is_some());
+        }
+    }
 }

@@ -1,0 +1,219 @@
+//! The first field of a usual line in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
+//!
+//! This is the one file of the crate with `unsafe` in it, because a lookup from text spends most
+//! of its time here: `cargo bench --bench codec` shows what it gains. The safe twin is
+//! [`Placement::read_bytewise`](super::placement::Placement::read_bytewise), and tests hold the
+//! two against each other.
+//!
+//! Each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order of
+//! squares is the order of bytes. In a lane the widths of the characters are summed up, which
+//! gives the file of each man.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+use std::sync::LazyLock;
+
+use super::super::key::NUMBERS;
+use super::super::packed::code;
+use super::placement::Placement;
+use crate::model::Piece;
+
+static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+});
+
+/// Reads up to the first blank. `None` when the machine has no such vectors, when the blank is not
+/// among the first 64 bytes, or when the field is not a usual one.
+pub(super) fn read(line: &[u8]) -> Option<Placement> {
+    if !*IS_SUPPORTED {
+        return None;
+    }
+    // SAFETY: the machine has every feature that `read_vectors` is compiled for.
+    unsafe { read_vectors(line) }
+}
+
+/// Whether [`read`] reads anything on this machine.
+#[cfg(test)]
+pub(super) fn is_supported() -> bool {
+    *IS_SUPPORTED
+}
+
+const MAN: u8 = 0x40;
+const RUN: u8 = 0x10;
+const SOLIDUS: u8 = 0x20;
+const OTHER: u8 = 0x80;
+const VALUE: u8 = 0x0f;
+
+/// What each ASCII character is: [`MAN`] with its code, [`RUN`] with its length, [`SOLIDUS`] or
+/// [`OTHER`].
+static KINDS: [u8; 128] = {
+    let mut kinds = [OTHER; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        if let Some(piece) = Piece::from_letter(byte as u8) {
+            kinds[byte] = MAN | code(piece);
+        }
+        byte += 1;
+    }
+    let mut run = 1;
+    while run <= 8 {
+        kinds[b'0' as usize + run] = RUN | run as u8;
+        run += 1;
+    }
+    kinds[b'/' as usize] = SOLIDUS;
+    kinds
+};
+
+/// 0 to 63.
+static IOTA: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        bytes[at] = at as u8;
+        at += 1;
+    }
+    bytes
+};
+/// Which rank of the text, counted from the eighth, belongs in a lane.
+static RANKS_AS_READ: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        bytes[at] = 7 - at as u8 / 8;
+        at += 1;
+    }
+    bytes
+};
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn read_vectors(line: &[u8]) -> Option<Placement> {
+    let text = load_at_most_64(line);
+    let blanks = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b' ' as i8));
+    let len = blanks.trailing_zeros();
+    if len == 64 {
+        return None;
+    }
+    let field = (1u64 << len) - 1;
+
+    let kinds =
+        _mm512_permutex2var_epi8(load(KINDS.first_chunk()?), text, load(KINDS.last_chunk()?));
+    let is = |kind: u8| _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(kind as i8)) & field;
+    let (runs, solidi) = (is(RUN), is(SOLIDUS));
+    let others = _mm512_movepi8_mask(_mm512_or_si512(kinds, text)) & field;
+    if others != 0 || runs & runs << 1 != 0 || solidi.count_ones() != 7 {
+        return None;
+    }
+
+    // Where each rank ends and begins in the text, and its characters in a lane of their own.
+    let ends = _mm512_maskz_compress_epi8(solidi | 1 << len, load(&IOTA));
+    let ends = _mm512_castsi512_si128(ends);
+    let behind_solidus = _mm_set_epi64x(0, 0x0101_0101_0101_0100);
+    let starts = _mm_add_epi8(_mm_slli_si128::<1>(ends), behind_solidus);
+    let in_lanes = |eight: __m128i| {
+        _mm512_permutexvar_epi8(load(&RANKS_AS_READ), _mm512_castsi128_si512(eight))
+    };
+    let (starts, lens) = (in_lanes(starts), in_lanes(_mm_sub_epi8(ends, starts)));
+    let places = _mm512_and_si512(load(&IOTA), _mm512_set1_epi8(7));
+    let is_there = _mm512_cmplt_epu8_mask(places, lens);
+    let kinds = _mm512_maskz_permutexvar_epi8(is_there, _mm512_add_epi8(starts, places), kinds);
+    let men = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(MAN as i8));
+    let values = _mm512_and_si512(kinds, _mm512_set1_epi8(VALUE as i8));
+
+    // Sums of the widths: behind the last character of each rank there must be eight.
+    let one = _mm512_set1_epi8(1);
+    let mut sums = _mm512_mask_mov_epi8(values, men, one);
+    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<8>(sums));
+    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<16>(sums));
+    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<32>(sums));
+    let full = _mm512_cmpeq_epi8_mask(sums, _mm512_set1_epi8(8));
+    let too_long = _mm512_cmpgt_epu8_mask(lens, _mm512_set1_epi8(8));
+    let last = 0x8080_8080_8080_8080;
+    let count = men.count_ones();
+    if full & last != last || too_long != 0 || count == 0 || count > 32 {
+        return None;
+    }
+
+    let files = _mm512_sub_epi8(sums, one);
+    let bits = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
+    let bits = _mm512_maskz_shuffle_epi8(men, bits, files);
+    // The bits of a lane differ, so their sum is their union.
+    let occupied = _mm512_cvtepi64_epi8(_mm512_sad_epu8(bits, _mm512_setzero_si512()));
+    let occupied = _mm_cvtsi128_si64(occupied) as u64;
+
+    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(men, values));
+    let first_squares = _mm512_sub_epi8(load(&IOTA), places);
+    let squares = _mm512_or_si512(files, first_squares);
+    let squares = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(men, squares));
+    let pairs = _mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001));
+    let packed = _mm256_cvtepi16_epi8(pairs);
+    let halves =
+        [_mm_cvtsi128_si64(packed), _mm_extract_epi64::<1>(packed)].map(|half| half as u64);
+    Some(Placement {
+        occupied,
+        codes: u128::from(halves[1]) << 64 | u128::from(halves[0]),
+        key: key(codes, squares, count),
+        len: len as usize,
+    })
+}
+
+/// The numbers of the first `count` men.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn key(codes: __m256i, squares: __m256i, count: u32) -> u64 {
+    let codes = _mm512_slli_epi16::<6>(_mm512_cvtepu8_epi16(codes));
+    let places = _mm512_or_si512(codes, _mm512_cvtepu8_epi16(squares));
+    let there = u32::MAX >> (32 - count.clamp(1, 32));
+    let men = NUMBERS.men.as_flattened();
+    let eight = |places: __m128i, there: u32| gather(men, places, there as u8);
+    let keys = _mm512_xor_si512(
+        _mm512_xor_si512(
+            eight(_mm512_castsi512_si128(places), there),
+            eight(_mm512_extracti32x4_epi32::<1>(places), there >> 8),
+        ),
+        _mm512_xor_si512(
+            eight(_mm512_extracti32x4_epi32::<2>(places), there >> 16),
+            eight(_mm512_extracti32x4_epi32::<3>(places), there >> 24),
+        ),
+    );
+    let keys = _mm256_xor_si256(_mm512_castsi512_si256(keys), _mm512_extracti64x4_epi64::<1>(keys));
+    let keys = _mm_xor_si128(_mm256_castsi256_si128(keys), _mm256_extracti128_si256::<1>(keys));
+    (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
+}
+
+/// The numbers at those of eight places whose bit is set, zero at the others.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
+    let places = _mm512_cvtepu16_epi64(places);
+    let len = _mm512_set1_epi64(numbers.len() as i64);
+    let there = there & _mm512_cmplt_epu64_mask(places, len);
+    let zero = _mm512_setzero_si512();
+    // SAFETY: only the places whose bit is set are read, and each of those is below the length of
+    // `numbers`.
+    unsafe { _mm512_mask_i64gather_epi64::<8>(zero, there, places, numbers.as_ptr().cast()) }
+}
+
+/// The first 64 bytes of a slice, zero behind its end.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn load_at_most_64(bytes: &[u8]) -> __m512i {
+    let there = match bytes.len() {
+        0 => 0,
+        len => u64::MAX >> (64 - len.min(64)),
+    };
+    // SAFETY: bytes whose bit is not set are not read, and those whose bit is set are within the
+    // slice.
+    unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the array has the 64 bytes that are read; they need not be aligned.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
