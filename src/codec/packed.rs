@@ -26,6 +26,8 @@ pub(crate) const CASTLING_ROOK: u8 = 13;
 pub(crate) const KING_TO_MOVE: u8 = 15;
 /// A black king otherwise.
 pub(crate) const BLACK_KING: u8 = 10;
+/// A white king.
+pub(crate) const WHITE_KING: u8 = 11;
 /// Escape form: a square without a man.
 const EMPTY: u8 = 12;
 

@@ -4,36 +4,30 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::super::packed::{CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE};
 
-/// The men and runs of a rank as text, for each set of occupied files.
+/// How a rank is written, for each set of occupied files.
+#[derive(Copy, Clone)]
 struct RankText {
-    /// The digits, with gaps for the men.
-    text: [u8; 8],
+    /// What stands at each place: 0 to 7 the man with this number, 8 to 15 a run of one to eight.
+    signs: [u8; 8],
     len: u8,
-    /// Where in the text each man goes.
-    places: [u8; 8],
-    /// The file of each man.
-    files: [u8; 8],
 }
 
 static RANKS: [RankText; 256] = {
-    const EMPTY: RankText = RankText { text: [0; 8], len: 0, places: [0; 8], files: [0; 8] };
-    let mut ranks = [EMPTY; 256];
+    let mut ranks = [RankText { signs: [0; 8], len: 0 }; 256];
     let mut occupied = 0;
     while occupied < 256 {
         let rank = &mut ranks[occupied];
         let (mut file, mut men, mut run) = (0, 0, 0);
         while file < 8 {
-            if occupied >> file & 1 == 0 {
-                run += 1;
-            }
-            if run > 0 && (file == 7 || occupied >> file & 1 == 1) {
-                rank.text[rank.len as usize] = b'0' + run;
+            let is_man = occupied >> file & 1 == 1;
+            run += !is_man as u8;
+            if run > 0 && (file == 7 || is_man) {
+                rank.signs[rank.len as usize] = 7 + run;
                 rank.len += 1;
                 run = 0;
             }
-            if occupied >> file & 1 == 1 {
-                rank.places[men] = rank.len;
-                rank.files[men] = file;
+            if is_man {
+                rank.signs[rank.len as usize] = men;
                 rank.len += 1;
                 men += 1;
             }
@@ -47,8 +41,19 @@ static RANKS: [RankText; 256] = {
 /// The letter of each code; a pawn of a double step has none before its rank is known.
 const LETTERS: [u8; 16] = *b"pPnNbBrRqQkK?Rrk";
 
-/// The longest text: 32 men in runs of one square each are 64 bytes, seven solidi, and `w KQkq e3`
-/// with a blank before it.
+/// The letters of the two codes of a byte.
+static PAIRS: [[u8; 2]; 256] = {
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [LETTERS[byte & 15], LETTERS[byte >> 4]];
+        byte += 1;
+    }
+    pairs
+};
+
+/// The longest text: 64 bytes of men and runs, seven solidi, and `w KQkq e3` with a blank before
+/// it.
 const MAX_LEN: usize = 64 + 7 + 10;
 
 /// Appends the four fields of a packed board in the plain form with classic castling rights.
@@ -56,13 +61,12 @@ const MAX_LEN: usize = 64 + 7 + 10;
 /// False, and nothing appended, for any other. Bytes that are no packed board give text without
 /// meaning or false.
 pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
-    let Some((occupied, codes)) = plain(board) else { return false };
-    let mut letters = [0; 40];
-    for (nth, letter) in letters.iter_mut().take(32).enumerate() {
-        *letter = LETTERS[usize::from(codes[nth / 2] >> (nth % 2 * 4) & 15)];
+    let Some((occupied, men, codes)) = plain(board) else { return false };
+    let mut letters = [[0; 2]; 20];
+    for (pair, &byte) in letters.iter_mut().zip(&codes) {
+        *pair = PAIRS[usize::from(byte)];
     }
-    let mut text = [0; MAX_LEN];
-    let mut at = 0;
+    let letters = letters.as_flattened_mut();
     let special = special_codes(&codes);
     let fields = match special {
         0 => Specials::default(),
@@ -74,16 +78,18 @@ pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
     if let Some((nth, _)) = fields.double_step {
         letters[nth] = if fields.black_to_move { b'P' } else { b'p' };
     }
-    for rank in (0..8u32).rev() {
-        let files = occupied >> (rank * 8) & 0xff;
-        let before = (occupied & ((1 << (rank * 8)) - 1)).count_ones() as usize;
-        let template = &RANKS[files as usize];
-        text[at..at + 8].copy_from_slice(&template.text);
-        let men = files.count_ones() as usize;
-        for nth in 0..men {
-            text[at + usize::from(template.places[nth] & 7)] = letters[before + nth];
-        }
-        at += usize::from(template.len);
+
+    let mut text = [0; MAX_LEN];
+    let mut at = 0;
+    let mut before = men;
+    for rank in occupied.to_be_bytes() {
+        let RankText { signs, len } = RANKS[usize::from(rank)];
+        before -= rank.count_ones() as usize;
+        // Men of this rank, then digits: one array to pick from, so that nothing is guessed.
+        let mut source = *b"........12345678";
+        source[..8].copy_from_slice(&letters[before..before + 8]);
+        text[at..at + 8].copy_from_slice(&signs.map(|sign| source[usize::from(sign & 15)]));
+        at += usize::from(len);
         text[at] = b'/';
         at += 1;
     }
@@ -124,14 +130,14 @@ static CASTLING: [([u8; 4], usize); 16] = {
     texts
 };
 
-/// Occupancy and codes of a plain board of at most 32 men.
-fn plain(board: &[u8]) -> Option<(u64, [u8; 16])> {
+/// Occupancy, men and codes of a plain board of at most 32 men.
+fn plain(board: &[u8]) -> Option<(u64, usize, [u8; 16])> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
     let men = occupied.count_ones() as usize;
     let stored = board.get(8..8 + men.div_ceil(2))?;
     let mut codes = [0; 16];
     codes.get_mut(..stored.len())?.copy_from_slice(stored);
-    (men > 0).then_some((occupied, codes))
+    (men > 0).then_some((occupied, men, codes))
 }
 
 /// A 1 at the bottom of each nibble of 12 or more.
