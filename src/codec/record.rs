@@ -669,7 +669,7 @@ fn short_operands(
             return Err(start.error(kind));
         }
     };
-    let mut operands = Vec::with_capacity(ordinals.len());
+    let mut operands = Vec::new();
     push_moves(&mut operands, ordinals, moves, cursor.offset() - ordinals.len())?;
     Ok(operands)
 }
@@ -733,6 +733,7 @@ fn push_moves(
     moves: &mut Moves,
     offset: usize,
 ) -> Result<(), DecodeError> {
+    operands.reserve(ordinals.len());
     for (place, &ordinal) in ordinals.iter().enumerate() {
         let operand = moves.operand(ordinal.into());
         operands.push(operand.map_err(|kind| DecodeError::new(offset + place, kind))?);

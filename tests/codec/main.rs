@@ -5,6 +5,7 @@
 mod boards;
 mod direct;
 mod golden;
+mod items;
 mod ordinals;
 mod packed;
 mod record;

@@ -2,7 +2,7 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::super::packed::{CASTLING_ROOK, DOUBLE_STEP, KING_TO_MOVE};
+use super::super::packed::{BLACK_KING, KING_TO_MOVE, WHITE_KING};
 
 /// How a rank is written, for each set of occupied files.
 #[derive(Copy, Clone)]
@@ -67,14 +67,7 @@ pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
         *pair = PAIRS[usize::from(byte)];
     }
     let letters = letters.as_flattened_mut();
-    let special = special_codes(&codes);
-    let fields = match special {
-        0 => Specials::default(),
-        _ => match Specials::find(occupied, &codes, special) {
-            Some(found) => found,
-            None => return false,
-        },
-    };
+    let Some(fields) = Specials::find(occupied, u128::from_le_bytes(codes)) else { return false };
     if let Some((nth, _)) = fields.double_step {
         letters[nth] = if fields.black_to_move { b'P' } else { b'p' };
     }
@@ -140,14 +133,7 @@ fn plain(board: &[u8]) -> Option<(u64, usize, [u8; 16])> {
     (men > 0).then_some((occupied, men, codes))
 }
 
-/// A 1 at the bottom of each nibble of 12 or more.
-fn special_codes(codes: &[u8; 16]) -> u128 {
-    let codes = u128::from_le_bytes(*codes);
-    codes >> 3 & codes >> 2 & (u128::MAX / 15)
-}
-
 /// What the codes from 12 on say.
-#[derive(Default)]
 struct Specials {
     black_to_move: bool,
     /// `K`, `Q`, `k`, `q` from bit 0 on.
@@ -158,38 +144,44 @@ struct Specials {
 
 impl Specials {
     /// `None` when a right is not classic.
-    fn find(occupied: u64, codes: &[u8; 16], mut special: u128) -> Option<Specials> {
-        let mut found = Specials::default();
-        while special != 0 {
-            let nth = special.trailing_zeros() / 4;
-            special &= special - 1;
-            let code = codes[nth as usize / 2] >> (nth % 2 * 4) & 15;
-            match code {
-                KING_TO_MOVE => found.black_to_move = true,
-                DOUBLE_STEP => {
-                    let file = square_of(occupied, nth) & 7;
-                    found.double_step = Some((nth as usize, file));
-                }
-                _ => {
-                    let black = u8::from(code > CASTLING_ROOK);
-                    let right = match square_of(occupied, nth) {
-                        7 | 63 => 1,
-                        0 | 56 => 2,
-                        _ => return None,
-                    };
-                    found.castling |= right << (black * 2);
-                }
-            }
-        }
-        let king_is_home = |square: u32, code: u8| {
-            let nth = (occupied & ((1 << square) - 1)).count_ones();
-            let there = codes[(nth as usize / 2) & 15] >> (nth % 2 * 4) & 15;
-            occupied >> square & 1 == 1 && (there == code || there == KING_TO_MOVE)
-        };
-        let classic = (found.castling & 3 == 0 || king_is_home(4, 11))
-            && (found.castling & 12 == 0 || king_is_home(60, 10));
-        classic.then_some(found)
+    fn find(occupied: u64, codes: u128) -> Option<Specials> {
+        const ONES: u128 = u128::MAX / 15;
+        // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
+        let special = codes >> 3 & codes >> 2 & ONES;
+        let (low, high) = (codes & ONES, codes >> 1 & ONES);
+        let double_steps = special & !low & !high;
+        let double_step = (double_steps != 0).then(|| {
+            let nth = double_steps.trailing_zeros() / 4;
+            (nth as usize, square_of(occupied, nth) & 7)
+        });
+        Some(Specials {
+            black_to_move: special & low & high != 0,
+            castling: classic_rights(occupied, codes, special & (low ^ high))?,
+            double_step,
+        })
     }
+}
+
+/// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble.
+fn classic_rights(occupied: u64, codes: u128, rooks: u128) -> Option<u8> {
+    if rooks == 0 {
+        return Some(0);
+    }
+    // How far the code of the man on a square is from the bottom, if one is there.
+    let shift = |square: u32| ((occupied & ((1 << square) - 1)).count_ones() * 4) & 127;
+    let stands = |square: u32| occupied >> square & 1 == 1;
+    let right = |square, bit: u32| -> u8 {
+        let is_there = stands(square) && rooks >> shift(square) & 1 == 1;
+        u8::from(is_there) << bit
+    };
+    let rights = right(7, 0) | right(0, 1) | right(63, 2) | right(56, 3);
+    let king_is_home = |square, king| {
+        stands(square) && [king, KING_TO_MOVE].contains(&((codes >> shift(square)) as u8 & 15))
+    };
+    let classic = rights.count_ones() == rooks.count_ones()
+        && (rights & 3 == 0 || king_is_home(4, WHITE_KING))
+        && (rights & 12 == 0 || king_is_home(60, BLACK_KING));
+    classic.then_some(rights)
 }
 
 /// The square of the man at a place among the men.
