@@ -10,6 +10,11 @@
 //! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records and the rules of chess.
 
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;

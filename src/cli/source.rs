@@ -22,6 +22,9 @@ use super::diagnostics::{Diagnostics, Place};
 use super::file_format::{Compression, FileFormat};
 use super::progress::Progress;
 
+/// What reading a store may take beside the work that is done with its records.
+const STORE_MEMORY: usize = 64 << 20;
+
 /// What a source yields.
 pub(crate) enum Item<'a> {
     /// A record.
@@ -178,7 +181,8 @@ impl Source {
                 Ok(true)
             }
             Content::Store(path) => {
-                let store = Store::open_read_only(&path, &StoreOptions::default())?;
+                let options = StoreOptions::new().memory_bytes(STORE_MEMORY);
+                let store = Store::open_read_only(&path, &options)?;
                 let reader = store.reader()?;
                 let mut records = reader.by_import();
                 while let Some(stored) = records.next_encoded() {
