@@ -1,0 +1,118 @@
+//! The records, the questions and the clock that all stores are measured with.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use epdb::codec::key::position_key;
+use epdb::codec::packed::{self, PackedBoard};
+use epdb::model::rules::Playable;
+use epdb::model::{Counters, EpdRecord, Position};
+
+/// A small generator of random numbers (xorshift64*): the same numbers on every machine.
+pub struct Random(u64);
+
+impl Random {
+    /// Starts a sequence; the seed must not be 0.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The next number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let high = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+        ((high * limit as u64) >> 32) as usize
+    }
+}
+
+/// Six-field records of different positions out of random legal games of up to 120 plies, in the
+/// order in which they were played: castling rights, and an en passant square after each double
+/// step, as real files have them.
+///
+/// No two of them share a key with each other or with one in `taken`, to which theirs are added,
+/// so that peers may keep one record a key.
+pub fn records(count: usize, seed: u64, taken: &mut HashSet<u64>) -> Vec<EpdRecord> {
+    let mut random = Random::new(seed);
+    let mut records = Vec::with_capacity(count);
+    while records.len() < count {
+        let mut playable = Playable::new(&Position::START).expect("playable");
+        let mut counters = Counters::default();
+        for ply in 1..=120 {
+            let moves = playable.legal_moves();
+            if moves.is_empty() || records.len() == count {
+                break;
+            }
+            let mv = moves[random.below(moves.len())];
+            counters.halfmove_clock =
+                if playable.is_zeroing(mv) { 0 } else { counters.halfmove_clock + 1 };
+            counters.fullmove_number = 1 + ply / 2;
+            playable = playable.after(mv);
+            if taken.insert(position_key(playable.position())) {
+                let mut record = EpdRecord::new(*playable.position());
+                record.set_fen_counters(Some(counters));
+                records.push(record);
+            }
+        }
+    }
+    records
+}
+
+/// What every store is asked with: the key, and the board that every hit is compared with.
+pub struct Query {
+    /// [`position_key`].
+    pub key: u64,
+    /// The packed identity board.
+    pub board: PackedBoard,
+}
+
+impl Query {
+    /// Makes the question out of a position. Whoever measures lookups measures this too.
+    pub fn new(position: &Position) -> Query {
+        let identity = position.identity();
+        Query { key: position_key(&identity), board: packed::pack(&identity) }
+    }
+}
+
+/// What a run of lookups found, so that the stores can be held against each other.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// How many positions had a record.
+    pub hits: u64,
+    /// A sum over the last bytes of what was found (the counters), which have to be fetched for it.
+    pub sum: u64,
+}
+
+impl Found {
+    /// Takes note of one record.
+    pub fn note(&mut self, record: &[u8]) {
+        self.hits += 1;
+        self.sum += record.iter().rev().take(4).map(|&byte| u64::from(byte)).sum::<u64>();
+    }
+}
+
+/// Seconds that `work` takes, and what it gives.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed().as_secs_f64(), result)
+}
+
+/// The middle one of some figures.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The value of `--name N` on the command line, or what else it is.
+///
+/// # Panics
+/// If the value is no number.
+pub fn argument(name: &str, otherwise: usize) -> usize {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    match arguments.nth(1) {
+        Some(value) => value.parse().unwrap_or_else(|_| panic!("{name} takes a number")),
+        None => otherwise,
+    }
+}
