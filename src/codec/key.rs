@@ -10,7 +10,7 @@ use shakmaty::zobrist::{Zobrist64, ZobristValue};
 
 use super::error::DecodeError;
 use super::packed;
-use crate::model::rules::{en_passant_is_possible, pawn_attacks};
+use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
@@ -66,8 +66,8 @@ impl Numbers {
 /// assert_eq!(key::position_key(&Position::START), 0x463b_9618_1691_fc9c);
 /// ```
 pub fn position_key(position: &Position) -> u64 {
-    let identity = position.identity();
-    hash(&identity, identity.en_passant())
+    let is_legal = |_: &Square| en_passant_is_legal(position);
+    hash(position, position.en_passant().filter(is_legal))
 }
 
 /// The position key of a packed identity board, without a position in between. Of a board that is

@@ -1,13 +1,14 @@
-//! The first field of a usual line in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
+//! The placement field read and written in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
 //!
-//! This is the one file of the crate with `unsafe` in it, because a lookup from text spends most
-//! of its time here: `cargo bench --bench codec` shows what it gains. The safe twin is
-//! [`Placement::read_bytewise`](super::placement::Placement::read_bytewise), and tests hold the
-//! two against each other.
+//! `unsafe` stands here because a lookup from text spends most of its time in these loops:
+//! `cargo bench --bench codec` shows what they gain. The safe twins are
+//! `read_bytewise` in `placement` and `placement_bytewise` in `write`, and tests hold each pair
+//! against each other.
 //!
-//! Each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order of
+//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order of
 //! squares is the order of bytes. In a lane the widths of the characters are summed up, which
-//! gives the file of each man.
+//! gives the file of each man. Writing: men and runs are put where they stand on the board, and
+//! what is empty is squeezed out.
 
 #![allow(unsafe_code)]
 
@@ -165,6 +166,89 @@ fn read_vectors(line: &[u8]) -> Option<Placement> {
     })
 }
 
+/// Writes the placement of at most 32 men to the start of the text and gives its length; `letters`
+/// are those of the codes. `None` when the machine has no such vectors.
+pub(super) fn write(
+    occupied: u64,
+    codes: &[u8; 16],
+    letters: &[u8; 16],
+    text: &mut [u8; 128],
+) -> Option<usize> {
+    if !*IS_SUPPORTED {
+        return None;
+    }
+    // SAFETY: the machine has every feature that `write_vectors` is compiled for.
+    unsafe { write_vectors(occupied, codes, letters, text) }
+}
+
+/// For each set of occupied files the digits of the runs, each at the first file of its run.
+static RUNS: [u64; 256] = {
+    let mut runs = [0; 256];
+    let mut occupied = 0;
+    while occupied < 256 {
+        let mut digits = [0; 8];
+        let (mut file, mut first) = (0, 0);
+        while file < 8 {
+            if occupied >> file & 1 == 0 {
+                digits[first] = b'1' + (file - first) as u8;
+            } else {
+                first = file + 1;
+            }
+            file += 1;
+        }
+        runs[occupied] = u64::from_le_bytes(digits);
+        occupied += 1;
+    }
+    runs
+};
+
+/// Four ranks of eight squares, each with a place behind it for the solidus, which is taken from a
+/// second vector.
+static FOUR_RANKS: [u8; 64] = {
+    let mut places = [0; 64];
+    let mut at = 0;
+    while at < FOUR_RANKS_LEN {
+        places[at] = if at % 9 == 8 { 64 } else { (at / 9 * 8 + at % 9) as u8 };
+        at += 1;
+    }
+    places
+};
+const FOUR_RANKS_LEN: usize = 36;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn write_vectors(
+    occupied: u64,
+    codes: &[u8; 16],
+    letters: &[u8; 16],
+    text: &mut [u8; 128],
+) -> Option<usize> {
+    let pairs = _mm256_cvtepu8_epi16(load_16(codes));
+    let codes = _mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs));
+    let codes = _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8));
+    let men = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(letters)), codes);
+    let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(men));
+    let eighth_rank_first = _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    let board = _mm512_permutexvar_epi64(eighth_rank_first, board);
+    let ranks = _mm_cvtsi64_si128(occupied.swap_bytes() as i64);
+    let runs = gather(&RUNS, _mm_cvtepu8_epi16(ranks), 0xff);
+    let signs = _mm512_or_si512(board, runs);
+
+    let mut len = 0;
+    for first in [0, 32] {
+        let places = _mm512_add_epi8(load(&FOUR_RANKS), _mm512_set1_epi8(first));
+        let solidus = _mm512_set1_epi8(b'/' as i8);
+        let four = (1 << FOUR_RANKS_LEN) - 1;
+        let ranks = _mm512_maskz_permutex2var_epi8(four, signs, places, solidus);
+        let there = _mm512_test_epi8_mask(ranks, ranks);
+        let ranks = _mm512_maskz_compress_epi8(there, ranks);
+        store(text.get_mut(len..)?.first_chunk_mut()?, ranks);
+        len += there.count_ones() as usize;
+    }
+    // Without the solidus behind the last rank.
+    Some(len - 1)
+}
+
 /// The numbers of the first `count` men.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn key(codes: __m256i, squares: __m256i, count: u32) -> u64 {
@@ -216,4 +300,16 @@ fn load_at_most_64(bytes: &[u8]) -> __m512i {
 fn load(bytes: &[u8; 64]) -> __m512i {
     // SAFETY: the array has the 64 bytes that are read; they need not be aligned.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "sse2")]
+fn load_16(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn store(bytes: &mut [u8; 64], vector: __m512i) {
+    // SAFETY: the array has room for the 64 bytes that are written; they need not be aligned.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
 }

@@ -2,7 +2,7 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::super::packed::{BLACK_KING, KING_TO_MOVE, WHITE_KING};
+use super::super::packed::{BLACK_KING, DOUBLE_STEP, KING_TO_MOVE, WHITE_KING};
 
 /// How a rank is written, for each set of occupied files.
 #[derive(Copy, Clone)]
@@ -52,41 +52,20 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// The longest text: 64 bytes of men and runs, seven solidi, and `w KQkq e3` with a blank before
-/// it.
-const MAX_LEN: usize = 64 + 7 + 10;
+/// Room for the longest text, 64 bytes of men and runs, seven solidi and ` w KQkq e3`, and for 64
+/// bytes at once from any place of the first four ranks.
+const ROOM: usize = 128;
 
 /// Appends the four fields of a packed board in the plain form with classic castling rights.
 ///
 /// False, and nothing appended, for any other. Bytes that are no packed board give text without
 /// meaning or false.
 pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
-    let Some((occupied, men, codes)) = plain(board) else { return false };
-    let mut letters = [[0; 2]; 20];
-    for (pair, &byte) in letters.iter_mut().zip(&codes) {
-        *pair = PAIRS[usize::from(byte)];
-    }
-    let letters = letters.as_flattened_mut();
+    let Some((occupied, codes)) = plain(board) else { return false };
     let Some(fields) = Specials::find(occupied, u128::from_le_bytes(codes)) else { return false };
-    if let Some((nth, _)) = fields.double_step {
-        letters[nth] = if fields.black_to_move { b'P' } else { b'p' };
-    }
+    let mut text = [0; ROOM];
+    let mut at = placement(occupied, &codes, &fields, &mut text);
 
-    let mut text = [0; MAX_LEN];
-    let mut at = 0;
-    let mut before = men;
-    for rank in occupied.to_be_bytes() {
-        let RankText { signs, len } = RANKS[usize::from(rank)];
-        before -= rank.count_ones() as usize;
-        // Men of this rank, then digits: one array to pick from, so that nothing is guessed.
-        let mut source = *b"........12345678";
-        source[..8].copy_from_slice(&letters[before..before + 8]);
-        text[at..at + 8].copy_from_slice(&signs.map(|sign| source[usize::from(sign & 15)]));
-        at += usize::from(len);
-        text[at] = b'/';
-        at += 1;
-    }
-    at -= 1;
     let turn = if fields.black_to_move { b" b " } else { b" w " };
     text[at..at + 3].copy_from_slice(turn);
     at += 3;
@@ -102,6 +81,46 @@ pub(super) fn usual_fields(board: &[u8], out: &mut Vec<u8>) -> bool {
     }
     out.extend_from_slice(&text[..end]);
     true
+}
+
+/// Writes the placement to the start of the text and gives its length.
+fn placement(occupied: u64, codes: &[u8; 16], fields: &Specials, text: &mut [u8; ROOM]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(len) = super::avx512::write(occupied, codes, &fields.letters(), text) {
+        return len;
+    }
+    placement_bytewise(occupied, codes, fields, text)
+}
+
+/// The way that every machine can go.
+fn placement_bytewise(
+    occupied: u64,
+    codes: &[u8; 16],
+    fields: &Specials,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let mut letters = [[0; 2]; 20];
+    for (pair, &byte) in letters.iter_mut().zip(codes) {
+        *pair = PAIRS[usize::from(byte)];
+    }
+    let letters = letters.as_flattened_mut();
+    if let Some((nth, _)) = fields.double_step {
+        letters[nth] = fields.double_step_letter();
+    }
+    let mut at = 0;
+    let mut before = occupied.count_ones() as usize;
+    for rank in occupied.to_be_bytes() {
+        let RankText { signs, len } = RANKS[usize::from(rank)];
+        before -= rank.count_ones() as usize;
+        // Men of this rank, then digits: one array to pick from, so that nothing is guessed.
+        let mut source = *b"........12345678";
+        source[..8].copy_from_slice(&letters[before..before + 8]);
+        text[at..at + 8].copy_from_slice(&signs.map(|sign| source[usize::from(sign & 15)]));
+        at += usize::from(len);
+        text[at] = b'/';
+        at += 1;
+    }
+    at - 1
 }
 
 /// The text of each set of rights, and its length.
@@ -123,14 +142,14 @@ static CASTLING: [([u8; 4], usize); 16] = {
     texts
 };
 
-/// Occupancy, men and codes of a plain board of at most 32 men.
-fn plain(board: &[u8]) -> Option<(u64, usize, [u8; 16])> {
+/// Occupancy and codes of a plain board of at most 32 men.
+fn plain(board: &[u8]) -> Option<(u64, [u8; 16])> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
     let men = occupied.count_ones() as usize;
     let stored = board.get(8..8 + men.div_ceil(2))?;
     let mut codes = [0; 16];
     codes.get_mut(..stored.len())?.copy_from_slice(stored);
-    (men > 0).then_some((occupied, men, codes))
+    (men > 0).then_some((occupied, codes))
 }
 
 /// What the codes from 12 on say.
@@ -159,6 +178,19 @@ impl Specials {
             castling: classic_rights(occupied, codes, special & (low ^ high))?,
             double_step,
         })
+    }
+}
+
+impl Specials {
+    /// The letter of each code in this position.
+    fn letters(&self) -> [u8; 16] {
+        let mut letters = LETTERS;
+        letters[usize::from(DOUBLE_STEP)] = self.double_step_letter();
+        letters
+    }
+
+    fn double_step_letter(&self) -> u8 {
+        if self.black_to_move { b'P' } else { b'p' }
     }
 }
 
@@ -191,4 +223,44 @@ fn square_of(occupied: u64, nth: u32) -> u8 {
         rest &= rest - 1;
     }
     rest.trailing_zeros() as u8
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::avx512;
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn both_ways_write_the_same(
+            (a, b, few) in any::<(u64, u64, bool)>(),
+            men in any::<[u8; 16]>(),
+            black_to_move in any::<bool>(),
+        ) {
+            let mut occupied = if few { a & b } else { a };
+            while occupied.count_ones() > 32 {
+                occupied &= occupied - 1;
+            }
+            // Codes below 12, zero behind the last man.
+            let count = occupied.count_ones();
+            let there = u128::MAX.checked_shr(128 - count * 4).unwrap_or(0);
+            let codes = men.map(|byte| (byte % 12) | ((byte / 12 % 12) << 4));
+            let codes = (u128::from_le_bytes(codes) & there).to_le_bytes();
+            let fields = Specials { black_to_move, castling: 0, double_step: None };
+            let (mut bytewise, mut vectors) = ([0; ROOM], [0; ROOM]);
+            let len = placement_bytewise(occupied, &codes, &fields, &mut bytewise);
+            if let Some(found) = avx512::write(occupied, &codes, &fields.letters(), &mut vectors) {
+                prop_assert_eq!(
+                    vectors[..found].escape_ascii().to_string(),
+                    bytewise[..len].escape_ascii().to_string()
+                );
+            } else {
+                prop_assert!(!avx512::is_supported());
+            }
+        }
+    }
 }
