@@ -321,6 +321,9 @@ impl<'a> Entries<'a> {
             }
             LONG => {
                 let len = read_number(self.take(WORD)?) as usize;
+                if len < LONG.into() {
+                    return Err(Damage("a short record has the length of a long one"));
+                }
                 Payload::Record(self.take(len)?)
             }
             short => Payload::Record(self.take(short.into())?),

@@ -338,6 +338,7 @@ impl<'s> Importer<'s> {
                 meta,
                 &mut self.batch,
                 &mut resolver,
+                state == ImportState::Delivered,
             )?;
             self.info.counts = resolver.counts;
             self.conflicts = resolver.conflicts;

@@ -153,6 +153,10 @@ impl ImportInfo {
             .ok()
             .and_then(|names| names.split_at_checked(row.source_len.get() as usize))
             .ok_or(damage("the name of its source is damaged"))?;
+        let parts = [row.stored.get(), row.dropped.get(), row.merged.get()];
+        if parts.iter().map(|&part| u128::from(part)).sum::<u128>() != row.read.get().into() {
+            return Err(damage("its counts do not add up"));
+        }
         Ok(ImportInfo {
             source: source.into(),
             settings: settings.into(),

@@ -13,6 +13,7 @@ use redb::{ReadableTable, Table, WriteTransaction};
 use super::batch::{Arena, Batch, New};
 use super::block::{Block, BlockWriter, BucketWriter, Damage, Payload, Stub, chunk, width_of};
 use super::error::{Result, damaged};
+use super::journal::Counts;
 use super::resolve::{Fate, Plan, Resolver};
 use super::schema::{self, CHUNK_BYTES, CROWDED_BYTES, Meta, spread};
 use super::{KeyFunction, key_of_board};
@@ -22,16 +23,18 @@ use crate::codec::record;
 const PAGE_BYTES: usize = 64 << 10;
 const PAGE_OVERHEAD: usize = 64;
 
-/// Merges the batch and gives back what the store then knows of itself.
+/// Merges the batch and gives back what the store then knows of itself. The `last` batch of an
+/// import leaves no more and no fewer blocks than fit, whatever became of duplicates.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
     meta: Meta,
     batch: &mut Batch,
     resolver: &mut Resolver,
+    last: bool,
 ) -> Result<Meta> {
     batch.sort();
-    let blocks = choose_blocks(&meta, batch);
+    let blocks = choose_blocks(&meta, batch, &resolver.counts);
     let mut merger = Merger {
         key,
         meta: Meta {
@@ -48,15 +51,22 @@ pub(super) fn merge(
     } else {
         merger.rewrite_blocks(transaction, meta.blocks, &mut batch.index)?;
     }
+    let fitting = blocks_for(merger.meta.block_bytes, merger.meta.records);
+    if last && fitting.abs_diff(blocks) > blocks / 8 {
+        merger.meta.blocks = fitting;
+        merger.rewrite_blocks(transaction, blocks, &mut [])?;
+    }
     Ok(merger.meta)
 }
 
-/// How many blocks the store should have with the batch in it.
-fn choose_blocks(meta: &Meta, batch: &Batch) -> u64 {
+/// How many blocks the store should have with the batch in it, if as much of it is stored as of
+/// what the import brought so far.
+fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &Counts) -> u64 {
     let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
-    let fresh = batch.record_bytes() + batch.len() * (width + 3);
-    let (bytes, records) =
-        (meta.block_bytes + fresh as u64, (meta.records + batch.len() as u64).max(1));
+    let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
+    let stored = if so_far.read == 0 { 1.0 } else { so_far.stored as f64 / so_far.read as f64 };
+    let bytes = meta.block_bytes + (fresh * stored) as u64;
+    let records = meta.records + (batch.len() as f64 * stored) as u64;
     let wanted = blocks_for(bytes, records);
     let all_are_touched = batch.len() as u64 >= meta.blocks / 2;
     let (slack, reserve) = if all_are_touched {
@@ -72,7 +82,7 @@ fn choose_blocks(meta: &Meta, batch: &Batch) -> u64 {
 /// its length varies with the root of their number.
 fn blocks_for(bytes: u64, records: u64) -> u64 {
     let page = (PAGE_BYTES - PAGE_OVERHEAD) as f64;
-    let entry = bytes as f64 / records as f64;
+    let entry = bytes as f64 / records.max(1) as f64;
     if bytes as f64 <= page {
         return 1;
     }

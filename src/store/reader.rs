@@ -553,6 +553,9 @@ impl OpenBlock {
     fn step(&mut self) -> std::result::Result<Step, Damage> {
         let bytes = self.guard.value();
         let block = Block::new(self.number, bytes)?;
+        if (self.bucket, self.at) == (0, (0, 0)) {
+            block.check()?;
+        }
         while self.bucket < block.buckets() {
             let bucket = block.bucket(self.bucket)?;
             if self.at == (0, 0) {

@@ -291,13 +291,16 @@ impl Check<'_> {
         };
         let of = chunks.0.entry((key, board.to_vec())).or_default();
         for entry in bucket.entries() {
-            let (number, bytes) = match entry {
+            let (fingerprint, number, bytes) = match entry {
                 Err(Damage(what)) => return self.found.add(place, what),
                 Ok(entry) => match entry.payload {
-                    Payload::Record(bytes) => (entry.import_number, bytes),
+                    Payload::Record(bytes) => (entry.fingerprint, entry.import_number, bytes),
                     Payload::Stub(_) => return self.found.add(place, "a chunk holds a stub"),
                 },
             };
+            if fingerprint != 0 {
+                self.found.add(&place, "a fingerprint in a chunk is not 0");
+            }
             self.record(&place, number, bytes, tally);
             if record::board_of(bytes).ok() != Some(board) {
                 self.found.add(&place, "a record of another position");

@@ -171,3 +171,16 @@ fn bad_samples_are_refused() {
         assert_eq!(said, case.text);
     }
 }
+
+/// The block that the page explains is the sample.
+#[test]
+fn the_page_shows_the_sample() {
+    let page = format!("{}/formats/store.md", env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(page).unwrap();
+    let (_, dump) = page.split_once("@ blocks 0\n").unwrap();
+    let (dump, _) = dump.split_once("```").unwrap();
+    let bytes: Vec<u8> =
+        dump.lines().flat_map(|line| bytes_of(line.split(" #").next().unwrap())).collect();
+    let sample = &cases("valid")[1].rows[&("blocks".to_string(), "0".to_string())];
+    assert_eq!(hex(&bytes), hex(sample));
+}

@@ -1,7 +1,7 @@
 //! Stores of any size, and positions with any number of records.
 
 use crate::common::*;
-use epdb::store::{ImportOptions, Store, verify};
+use epdb::store::{ImportOptions, OnDuplicate, Store, verify};
 
 /// STO-06, STO-08: an empty store is a store.
 #[test]
@@ -52,6 +52,21 @@ fn records_are_found_while_the_store_grows() {
     drop(reader);
     store.close().unwrap();
     assert_eq!(verify(&path, &small()).unwrap(), []);
+}
+
+/// A store to which nothing was added has no more blocks than before, and one that shrank fewer.
+#[test]
+fn duplicates_leave_no_empty_blocks() {
+    let scratch = Scratch::new();
+    let records: Vec<_> = (0..60_000).map(generated).collect();
+    let store = store_of(&scratch.path("again.epdb"), &records);
+    let blocks = |store: &Store| store.reader().unwrap().stats().unwrap().blocks;
+    let before = blocks(&store);
+    assert!(before > 10);
+    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..ImportOptions::default() };
+    import(&store, "again", &records, &skip);
+    assert!(blocks(&store).abs_diff(before) <= before / 8, "{before}, {}", blocks(&store));
+    assert_eq!(exported(&store.reader().unwrap()).len(), 60_000);
 }
 
 /// Order of keys does not depend on how the records came in.
