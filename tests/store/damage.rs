@@ -128,6 +128,37 @@ fn a_shortened_file_is_an_error() {
     }
 }
 
+/// STO-07: a record whose own bytes changed is an error to each way of reading, never a record.
+#[test]
+fn a_changed_record_is_never_given() {
+    let (sound, records) = sound_store();
+    let scratch = Scratch::new();
+    let path = scratch.path("record.epdb");
+    let with_text = (0..4000).filter(|&nth| text(&records[nth]).contains("id"));
+    for nth in with_text.step_by(100).chain([4321]) {
+        let record = &records[nth];
+        // The digit of its name that is last.
+        let mut bytes = Vec::new();
+        epdb::codec::record::encode(record, &mut bytes).unwrap();
+        let digit = bytes.iter().rposition(u8::is_ascii_digit).unwrap();
+        let mut changed = sound.clone();
+        for at in 0..changed.len() - bytes.len() {
+            if changed[at..].starts_with(&bytes) {
+                changed[at + digit] ^= 1;
+            }
+        }
+        fs::write(&path, &changed).unwrap();
+        let store = Store::open_read_only(&path, &small()).unwrap();
+        let reader = store.reader().unwrap();
+        let looked_up: Result<Vec<_>, _> = reader.get(record.position()).collect();
+        assert!(matches!(looked_up, Err(StoreError::Damaged { .. })), "{nth}");
+        let by_key: Result<Vec<_>, _> = reader.by_key().collect();
+        assert!(matches!(by_key, Err(StoreError::Damaged { .. })), "{nth}");
+        let by_import: Result<Vec<_>, _> = reader.by_import().collect();
+        assert!(matches!(by_import, Err(StoreError::Damaged { .. })), "{nth}");
+    }
+}
+
 /// A writer does not carry damage on with a checksum that is right again.
 #[test]
 fn a_merge_refuses_a_damaged_block() {

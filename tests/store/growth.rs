@@ -1,7 +1,7 @@
 //! Stores of any size, and positions with any number of records.
 
 use crate::common::*;
-use epdb::store::{ImportOptions, OnDuplicate, Store, verify};
+use epdb::store::{ImportOptions, OnDuplicate, Store, StoreOptions, verify};
 
 /// STO-06, STO-08: an empty store is a store.
 #[test]
@@ -59,7 +59,10 @@ fn records_are_found_while_the_store_grows() {
 fn duplicates_leave_no_empty_blocks() {
     let scratch = Scratch::new();
     let records: Vec<_> = (0..60_000).map(generated).collect();
-    let store = store_of(&scratch.path("again.epdb"), &records);
+    // All of them fit into one batch, so nothing is known of duplicates before it is merged.
+    let large = StoreOptions::new().memory_bytes(64 << 20);
+    let store = Store::create(scratch.path("again.epdb"), &large).unwrap();
+    import(&store, "once", &records, &ImportOptions::default());
     let blocks = |store: &Store| store.reader().unwrap().stats().unwrap().blocks;
     let before = blocks(&store);
     assert!(before > 10);
