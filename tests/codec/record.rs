@@ -333,6 +333,26 @@ proptest! {
     }
 }
 
+/// What a record takes in memory when it is decoded, at most (formats/epd_record.md, Limits).
+#[test]
+fn memory_is_bounded_by_the_length() {
+    let board = packed::pack(&fen("4k3/8/8/8/8/8/4P3/4K3 w - -"));
+    let record =
+        |operands: &[u8]| [&[0xb0], board.as_bytes(), &[0x5a], operands, &[0, 0xff]].concat();
+    let moves = [&[0x32, 0xff, 0xff][..], &[5; 65_535]].concat();
+    let tokens = [0x11, 1, b'a'].repeat(100_000);
+    let integers = [0x01, 7].repeat(100_000);
+    let empty_strings = [0x21, 0].repeat(100_000);
+    for operands in [moves, tokens, integers, empty_strings] {
+        let bytes = record(&operands);
+        let (decoded, _) = decode(&bytes).expect("a record");
+        let [noop] = decoded.operations() else { panic!("one operation") };
+        // A short text of its own takes 16 bytes or so.
+        let memory = noop.operands.capacity() * (size_of::<Operand>() + 16);
+        assert!(memory <= 100 * bytes.len(), "{memory} bytes for {}", bytes.len());
+    }
+}
+
 /// Every operation tag and every kind of operand, each followed by small bytes: the whole grammar
 /// near its edges.
 #[test]

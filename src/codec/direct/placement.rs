@@ -212,6 +212,18 @@ mod tests {
         }
     }
 
+    /// Other people's books, where they are at hand.
+    #[test]
+    fn shared_books() {
+        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+        let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
+        let books = std::fs::read_dir(std::path::Path::new(&data).join("books"));
+        for book in books.into_iter().flatten().flatten() {
+            let text = std::fs::read(book.path()).unwrap_or_default();
+            text.split(|&byte| byte == b'\n').for_each(assert_both_read);
+        }
+    }
+
     #[test]
     fn lines_of_any_length() {
         let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1; and much behind it";
