@@ -175,6 +175,17 @@ fn forms_of_output_are_chosen() {
 }
 
 #[test]
+fn output_is_the_same_for_any_number_of_threads() {
+    let desk = Desk::new();
+    let line = |number: u32| format!("{START} id \"{number}\"; bm e2e4;\n");
+    desk.write("a.epd", (0..20_000).map(line).collect::<String>());
+    let one = desk.run(&["normalize", "a.epd", "--threads", "1"]);
+    let four = desk.run(&["normalize", "a.epd", "--threads", "4"]);
+    assert_eq!(one.out.lines().count(), 20_000);
+    assert!(one.out == four.out && one.err == four.err);
+}
+
+#[test]
 fn purge_leaves_the_rest_byte_for_byte() {
     let desk =
         Desk::with("a.epd", format!("{START}  c0 \"bm e4;\"; bm e4 ;ce 5\r\n{START} bm d4\n"));

@@ -63,6 +63,10 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<()> {
+    if let Some(threads) = args.threads {
+        // An error only says that an earlier call has done this already.
+        rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global().ok();
+    }
     let paths = or_stdin(paths);
     let mut progress = Progress::new(total_size(&paths));
     for path in paths {
