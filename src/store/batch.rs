@@ -69,8 +69,8 @@ impl Batch {
     /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
         let limit = limit.min(New::GONE as usize - record::MAX_LEN - 8);
-        let arena = Arena(Vec::with_capacity(limit));
-        Batch { arena, index: Vec::with_capacity(limit / 32), limit }
+        let arena = Arena(super::with_room(limit));
+        Batch { arena, index: super::with_room(limit / 32), limit }
     }
 
     /// Adds a record under its key.

@@ -367,3 +367,10 @@ fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
     let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
     key::board_key(board).ok().filter(|_| is_whole).map(map)
 }
+
+/// An empty list with room for so many values, if the system grants it; else it grows by itself.
+fn with_room<T>(values: usize) -> Vec<T> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(values).ok();
+    list
+}

@@ -72,6 +72,12 @@ impl Kept {
     }
 }
 
+/// Looks at a value once where redb may still panic: what it gives later it cut out now.
+fn sized(guard: Guard) -> Guard {
+    std::hint::black_box(guard.value().len());
+    guard
+}
+
 /// A position as lookups ask for it.
 #[derive(Copy, Clone, Debug)]
 struct Query {
@@ -244,7 +250,7 @@ impl Reader {
         if let Some(known) = slot.and_then(OnceLock::get) {
             return Ok(known.as_deref().map(BlockRef::Cached));
         }
-        let found = guarded(&self.shared.path, || Ok(self.blocks.get_owned(number)?))?;
+        let found = guarded(&self.shared.path, || Ok(self.blocks.get_owned(number)?.map(sized)))?;
         let found = found.map(|guard| {
             let shape = Shape::of(guard.value());
             let shape = shape.map_err(|damage| self.damaged_block(number, damage))?;
@@ -489,9 +495,12 @@ impl Crowd {
                     }
                 }
             }
-            match guarded(&shared.path, || Ok(self.chunks.next().transpose()?))? {
+            let next = guarded(&shared.path, || {
+                Ok(self.chunks.next().transpose()?.map(|(_, guard)| sized(guard)))
+            });
+            match next? {
                 None => return Ok(None),
-                Some((_, guard)) => {
+                Some(guard) => {
                     let checked = chunk::read(self.key, guard.value()).map(|_| ());
                     checked.map_err(|damage| self.damaged(damage, shared))?;
                     self.chunk = Some((guard, (0, 0)));
@@ -638,10 +647,13 @@ impl ByKey<'_> {
                 }
             }
             let Some(range) = &mut self.range else { return Ok(None) };
-            match guarded(&shared.path, || Ok(range.next().transpose()?))? {
+            let next = guarded(&shared.path, || {
+                let next = range.next().transpose()?;
+                Ok(next.map(|(number, guard)| (number.value(), sized(guard))))
+            });
+            match next? {
                 None => self.range = None,
                 Some((number, guard)) => {
-                    let number = number.value();
                     self.block = Some(OpenBlock { number, guard, bucket: 0, at: (0, 0) });
                 }
             }
@@ -743,7 +755,7 @@ impl Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
         let arena = at_most(meta.record_bytes, limit);
-        let (records, arena) = (Vec::with_capacity(records), Vec::with_capacity(arena));
+        let (records, arena) = (super::with_room(records), super::with_room(arena));
         Window { limit, from: 0, to: 0, records, arena }
     }
 
