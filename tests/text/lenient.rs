@@ -48,6 +48,15 @@ fn rejected(line: &str, code: &str, column: usize, part: &str) {
     assert!(warnings.is_empty());
 }
 
+/// A list with a name of an operation in it is not taken apart, since that name would then begin
+/// the operation, on this reading or on the next.
+#[test]
+fn lists_of_moves_keep_names_of_operations() {
+    operations("bm e4,d4;", "bm d4 e4;", &[(codes::W_LEN_COMMA, 54)]);
+    operations("bm R,c8;", "bm R,c8;", &[(codes::W_LEN_MOVE, 57)]);
+    operations("bm Rd8 R,c2;", "bm R,c2 Rd8;", &[(codes::W_LEN_MOVE, 57), (codes::W_LEN_MOVE, 61)]);
+}
+
 #[test]
 fn white_space_and_byte_order_mark_are_accepted() {
     check(&format!("\u{feff}{S}"), S, &[]);

@@ -142,9 +142,14 @@ impl Reader<'_, '_> {
                 self.report_commas(segment, has_commas, operand);
                 return Ok((texts, operand));
             }
-            if !self.join_to_last(&mut texts, *word) {
-                has_commas |= word.text.contains(&b',');
+            if self.join_to_last(&mut texts, *word) {
+                continue;
+            }
+            if self.is_list(word.text) {
+                has_commas = true;
                 split_at_commas(*word, operand, &mut texts);
+            } else {
+                texts.push(MoveText { at: word.at, text: Cow::Borrowed(word.text), operand });
             }
         }
         self.report_commas(segment, has_commas, segment.raws.len());
@@ -155,6 +160,13 @@ impl Reader<'_, '_> {
     fn begins_operation(&self, text: &[u8]) -> bool {
         !is_register_or_square(text)
             && Opcode::new(text).is_some_and(|opcode| self.standard(opcode).is_some())
+    }
+
+    /// Whether a token is moves with commas between them. One with the name of an operation in it
+    /// stays whole: apart it would be read as that operation.
+    fn is_list(&self, text: &[u8]) -> bool {
+        let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
+        text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)
     }
 
     fn report_commas(&mut self, segment: &Segment, has_commas: bool, operands: usize) {
