@@ -1,9 +1,10 @@
-//! Values and their invariants: positions, moves, EPD records. No bytes, no text, no I/O.
+//! Values and their invariants: positions, moves, EPD records, games. No bytes, no text, no I/O.
 //!
 //! The rules of chess are in [`rules`], those of merging two records in [`merge`].
 
 pub mod answer;
 mod board;
+mod game;
 pub mod merge;
 mod opcode;
 mod position;
@@ -14,6 +15,10 @@ pub mod score;
 mod square;
 
 pub use board::Board;
+pub use game::{
+    BuildError, Element, Elements, Game, GameBuilder, GameResult, MAX_DEPTH, ROSTER, Replay, Start,
+    UNKNOWN,
+};
 pub use opcode::{Opcode, Operands, STANDARD, StandardOpcode};
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San};
