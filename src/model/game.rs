@@ -329,6 +329,22 @@ impl Elements<'_> {
     }
 }
 
+/// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
+/// brackets and the signs that mean something between tags. The standard has letters, digits and
+/// underscores only (PGN-21).
+pub fn is_tag_name(name: &str) -> bool {
+    (1..=255).contains(&name.len()) && name.bytes().all(is_tag_name_byte)
+}
+
+/// Whether a tag name may have this byte.
+pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic()
+        && !matches!(
+            byte,
+            b'"' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b';' | b'<' | b'>' | b'%'
+        )
+}
+
 /// The most variations that may be open at once. Each needs some 300 bytes while a game is read
 /// or written.
 pub const MAX_DEPTH: usize = 65_535;
@@ -361,6 +377,12 @@ pub enum BuildError {
     /// More than [`MAX_DEPTH`] variations inside each other.
     #[error("more than {MAX_DEPTH} variations inside each other")]
     TooDeep,
+    /// A tag name that is none, see [`is_tag_name`].
+    #[error("no name of a tag")]
+    TagName,
+    /// A control character in the value of a tag, or a line end in an escape.
+    #[error("a control character in a text")]
+    ControlCharacter,
     /// More than 2^32 - 1 moves, annotations or bytes of text.
     #[error("the game is too large")]
     TooLarge,
@@ -447,8 +469,14 @@ impl GameBuilder {
     /// `*`.
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`].
+    /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooLarge`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
+        if !is_tag_name(name) {
+            return Err(BuildError::TagName);
+        }
+        if value.contains(|c: char| c.is_ascii_control()) {
+            return Err(BuildError::ControlCharacter);
+        }
         let value = self.game.keep(value)?;
         if let Some(place) = ROSTER.iter().position(|roster| *roster == name) {
             self.game.roster[place] = Some(value);
@@ -548,8 +576,11 @@ impl GameBuilder {
     /// Adds what followed a `%` in column 1, without the end of the line.
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`].
+    /// [`BuildError::ControlCharacter`] for a line end in it, [`BuildError::TooLarge`].
     pub fn add_escape(&mut self, escape: &str) -> Result<(), BuildError> {
+        if escape.contains(['\n', '\r']) {
+            return Err(BuildError::ControlCharacter);
+        }
         let span = self.game.keep(escape)?;
         self.game.add_text(&mut self.end, NoteKind::Escape(span))
     }

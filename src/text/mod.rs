@@ -1,4 +1,4 @@
-//! FEN, EPD and SAN text: grammar to model and back, profiles, diagnostics with places.
+//! FEN, EPD, SAN and PGN text: grammar to model and back, profiles, diagnostics with places.
 //!
 //! No binary and no files.
 
@@ -8,6 +8,7 @@ pub mod epd;
 pub mod fen;
 pub mod lines;
 mod options;
+pub mod pgn;
 pub mod purge;
 pub mod san;
 mod scan;

@@ -2,6 +2,7 @@
 
 mod read;
 
+pub(crate) use read::find;
 pub use read::{MoveError, SanRead, read};
 
 use crate::model::rules::{Move, Playable};

@@ -70,11 +70,26 @@ const LONGEST: usize = 24;
 /// # Ok::<(), san::MoveError>(())
 /// ```
 pub fn read(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRead, MoveError> {
-    if text.is_empty() || text.len() > LONGEST {
-        return Err(SYNTAX);
-    }
     if profile == Profile::Strict {
         return read_strict(playable, text);
+    }
+    let found = find(playable, text, profile)?;
+    let (san, after) = play(playable, found.mv);
+    let Found { mv, nag, false_capture } = found;
+    Ok(SanRead { mv, san, nag, false_capture, after })
+}
+
+/// A move that a text means, without its canonical text.
+pub(crate) struct Found {
+    pub(crate) mv: Move,
+    pub(crate) nag: Option<u8>,
+    pub(crate) false_capture: bool,
+}
+
+/// Finds the move that a text means, in a profile that is not strict.
+pub(crate) fn find(playable: &Playable, text: &[u8], profile: Profile) -> Result<Found, MoveError> {
+    if text.is_empty() || text.len() > LONGEST {
+        return Err(SYNTAX);
     }
     let latin = Latin::new(text);
     let (text, nag) = strip_annotation(latin.as_bytes())?;
@@ -86,8 +101,7 @@ pub fn read(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRea
         Some(side) => (castle(playable, side).ok_or(ILLEGAL)?, false),
         None => find_move(playable, text, profile)?,
     };
-    let (san, after) = play(playable, mv);
-    Ok(SanRead { mv, san, nag, false_capture, after })
+    Ok(Found { mv, nag, false_capture })
 }
 
 fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {

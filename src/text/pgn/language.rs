@@ -1,0 +1,135 @@
+//! Piece letters of seventeen languages (LNG-01 to LNG-06).
+
+/// A language whose letters stand for the pieces in moves that people read and write. What is
+/// stored and exchanged is English.
+///
+/// ```
+/// use epdb::text::pgn::Language;
+/// let german = Language::from_name("German").expect("known");
+/// assert_eq!(german.localise(b"Nbxd7+"), b"Sbxd7+");
+/// assert_eq!(german.to_english(b"b8=D"), b"b8=Q");
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Language {
+    name: &'static str,
+    /// Pawn, knight, bishop, rook, queen, king.
+    letters: [u8; 6],
+}
+
+const ENGLISH_LETTERS: [u8; 6] = *b"PNBRQK";
+
+const fn language(name: &'static str, letters: [u8; 6]) -> Language {
+    Language { name, letters }
+}
+
+impl Language {
+    /// English.
+    pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
+
+    /// The languages of the standard, in the order of their names (LNG-02).
+    pub const ALL: [Language; 17] = [
+        language("Czech", *b"PJSVDK"),
+        language("Danish", *b"BSLTDK"),
+        language("Dutch", *b"OPLTDK"),
+        Language::ENGLISH,
+        language("Estonian", *b"PROVLK"),
+        language("Finnish", *b"PRLTDK"),
+        language("French", *b"PCFTDR"),
+        language("German", *b"BSLTDK"),
+        language("Hungarian", *b"GHFBVK"),
+        language("Icelandic", *b"PRBHDK"),
+        language("Italian", *b"PCATDR"),
+        language("Norwegian", *b"BSLTDK"),
+        language("Polish", *b"PSGWHK"),
+        language("Portuguese", *b"PCBTDR"),
+        language("Romanian", *b"PCNTDR"),
+        language("Spanish", *b"PCATDR"),
+        language("Swedish", *b"BSLTDK"),
+    ];
+
+    /// The language of an English name, in any case.
+    pub fn from_name(name: &str) -> Option<Language> {
+        Language::ALL.into_iter().find(|language| language.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The English name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The text of a move with this language's letters in place of the English ones. Castling is
+    /// the same in all (LNG-04).
+    pub fn localise(self, san: &[u8]) -> Vec<u8> {
+        translate(san, &ENGLISH_LETTERS, &self.letters)
+    }
+
+    /// The text of a move with English letters in place of this language's. Nothing is guessed
+    /// (LNG-03) and case is never changed (LNG-05): a letter that only English has, or a small
+    /// letter of a piece, becomes `?`, and `b` in front is the file.
+    pub fn to_english(self, text: &[u8]) -> Vec<u8> {
+        if self == Language::ENGLISH {
+            return text.to_vec();
+        }
+        let is_stray = |letter: &u8| match letter {
+            b'n' | b'r' | b'q' | b'k' => true,
+            _ => ENGLISH_LETTERS.contains(letter) && !self.letters.contains(letter),
+        };
+        let own: Vec<u8> =
+            text.iter().map(|letter| if is_stray(letter) { b'?' } else { *letter }).collect();
+        let mut english = translate(&own, &self.letters, &ENGLISH_LETTERS);
+        if matches!(text, [b'b', second, ..] if !second.is_ascii_digit()) {
+            english.insert(0, b'P');
+        }
+        english
+    }
+}
+
+fn translate(text: &[u8], from: &[u8; 6], to: &[u8; 6]) -> Vec<u8> {
+    if text.starts_with(b"O-O") {
+        return text.to_vec();
+    }
+    text.iter()
+        .map(|byte| from.iter().position(|letter| letter == byte).map_or(*byte, |place| to[place]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Profile, fen, san};
+
+    /// LNG-02, LNG-04, LNG-06.
+    #[test]
+    fn vectors() {
+        let rows = include_str!("../../../tests/vectors/san_language.tsv").lines().skip(1);
+        let mut count = 0;
+        for row in rows {
+            let fields: Vec<&str> = row.split('\t').collect();
+            let [_, name, position, local, canonical] = fields[..] else { panic!("{row}") };
+            let language = Language::from_name(name).expect("one of seventeen");
+            let record = fen::read(position.as_bytes(), Profile::Standard).expect("a position");
+            let playable = crate::model::rules::Playable::new(record.position()).expect("playable");
+            let english = language.to_english(local.as_bytes());
+            let read = san::read(&playable, &english, Profile::Standard).expect("a move");
+            assert_eq!(read.san.to_string(), canonical, "{row}");
+            assert_eq!(language.localise(canonical.as_bytes()), local.as_bytes(), "{row}");
+            count += 1;
+        }
+        assert_eq!(count, 136);
+    }
+
+    /// LNG-03, LNG-05: a letter of another language is not understood.
+    #[test]
+    fn letters_of_other_languages_and_cases_are_refused() {
+        let german = Language::from_name("german").expect("known");
+        for (text, english) in [("Nf3", "?f3"), ("sf3", "sf3"), ("nf3", "?f3"), ("e8=q", "e8=?")] {
+            assert_eq!(german.to_english(text.as_bytes()), english.as_bytes());
+        }
+        assert_eq!(german.to_english(b"bxc4"), b"Pbxc4");
+        assert_eq!(german.to_english(b"b4"), b"b4");
+        let dutch = Language::from_name("Dutch").expect("known");
+        assert_eq!(dutch.to_english(b"O-O-O"), b"O-O-O");
+        assert_eq!(dutch.to_english(b"Oe4"), b"Pe4");
+        assert_eq!(Language::from_name("Klingon"), None);
+    }
+}

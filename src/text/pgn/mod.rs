@@ -1,0 +1,24 @@
+//! Games in Portable Game Notation (SPEC sections 9, 11).
+//!
+//! [`GameReader`] streams games out of files as they are found, [`write`] makes the export format
+//! to the byte. `pgn-reader` does not serve here: it drops what it cannot read (unknown tokens,
+//! NAGs over 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and does
+//! not tell where in the stream it is.
+
+mod charset;
+mod collation;
+mod language;
+mod positions;
+mod read;
+mod setup;
+mod source;
+mod write;
+
+pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
+pub use collation::{archive_name, collation_key};
+pub use language::Language;
+pub use positions::{PositionOptions, Positions, positions};
+pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
+pub use setup::SetUpError;
+pub(crate) use setup::set_up;
+pub use write::{GameLosses, PgnWriteError, PgnWriteOptions, write};

@@ -1,0 +1,996 @@
+//! Reading games (PGN-01 to PGN-48).
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+use super::charset::{Charset, decode};
+use super::language::Language;
+use super::setup::{SetUp, SetUpError, set_up};
+use super::source::{Broken, Source};
+use super::write::{self, PgnWriteOptions};
+use crate::model::{
+    BuildError, Element, Game, GameBuilder, GameResult, is_tag_name, is_tag_name_byte,
+};
+use crate::text::diagnostic::shown;
+use crate::text::{Diagnostic, Profile, codes, san};
+
+/// The most characters that a string of the standard has (PGN-07), and the most that a line of it
+/// has with its end (PGN-04).
+const SPEC_LENGTH: usize = 255;
+
+/// What a reader of games takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PgnReadOptions {
+    /// `Strict`: exactly the export format; `Standard`: what the standard's import format allows;
+    /// `Lenient`: files as they are found, each repair a warning.
+    pub profile: Profile,
+    /// Whose letters stand for the pieces (LNG-03).
+    pub language: Language,
+    /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
+    /// Latin-1 if not.
+    pub charset: Option<Charset>,
+    /// The most bytes that one game may have; more are not kept in memory.
+    pub limit: usize,
+}
+
+impl Default for PgnReadOptions {
+    fn default() -> PgnReadOptions {
+        PgnReadOptions {
+            profile: Profile::Lenient,
+            language: Language::ENGLISH,
+            charset: None,
+            limit: 256 << 20,
+        }
+    }
+}
+
+/// Something that a reader has to say about a game, and where.
+///
+/// Its text form is `LINE:COLUMN: error[CODE]: message`, with the ply where there is one; who knows
+/// the file puts it in front.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct Finding {
+    /// The line of the stream, from 1.
+    pub line: u64,
+    /// The number of the move in its line, from 1, when the finding is about a move.
+    pub ply: Option<u32>,
+    /// What was found, and its column.
+    pub diagnostic: Diagnostic,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.diagnostic)?;
+        match self.ply {
+            Some(ply) => write!(f, " (ply {ply})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A game of the stream, or what is there in place of one.
+#[derive(Debug)]
+pub struct GameRead<'a> {
+    /// The number of the game in the stream, from 1; games that are refused count.
+    pub number: u64,
+    /// The line that it begins in, from 1.
+    pub line: u64,
+    /// The game, or why it is none. The next one can be read all the same.
+    pub game: Result<&'a Game, Finding>,
+    /// What was repaired or is doubtful.
+    pub warnings: &'a [Finding],
+    /// Its bytes as they stand in the stream, blank lines behind it included. Empty when the game
+    /// has more than the limit: [`GameReader::copy_long_game`] has them.
+    pub raw: &'a [u8],
+}
+
+/// Reads a stream of games one by one. Memory does not grow with the number of games.
+///
+/// ```
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let text = b"[White \"A\"]\n\n1. e4 e5 2. Nc3 *\n\n1. e5 *\n1. d4 d5 1/2-1/2";
+/// let mut reader = GameReader::new(&text[..], PgnReadOptions::default());
+/// let mut plies = Vec::new();
+/// while let Some(read) = reader.next_game()? {
+///     plies.push(match read.game {
+///         Ok(game) => game.main_line().count().to_string(),
+///         Err(error) => error.to_string(),
+///     });
+/// }
+/// assert_eq!(plies[0], "3");
+/// assert_eq!(plies[1], "5:4: error[E-MOVE-ILLEGAL]: `e5`: no legal move of this position (ply 1)");
+/// assert_eq!(plies[2], "2");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct GameReader<R> {
+    source: Source<R>,
+    options: PgnReadOptions,
+    builder: GameBuilder,
+    warnings: Vec<Finding>,
+    number: u64,
+    /// The first token behind the tags has been met.
+    in_movetext: bool,
+    /// Just behind the last tag.
+    tags_end: usize,
+    /// A game over the limit is waiting to be copied away.
+    in_long_game: bool,
+}
+
+/// Why the reading of a game stops.
+enum Stop {
+    Broken(Broken),
+    Refused(Finding),
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Stop {
+        Stop::Broken(broken)
+    }
+}
+
+/// What a step through the movetext leads to.
+enum Step {
+    GoOn,
+    /// The game has ended, with a termination marker or without.
+    End(Option<GameResult>),
+}
+
+impl<R: Read> GameReader<R> {
+    /// Reads games from a stream.
+    pub fn new(input: R, options: PgnReadOptions) -> GameReader<R> {
+        GameReader {
+            source: Source::new(input, options.limit),
+            options,
+            builder: GameBuilder::new(),
+            warnings: Vec::new(),
+            number: 0,
+            in_movetext: false,
+            tags_end: 0,
+            in_long_game: false,
+        }
+    }
+
+    /// The next game, or `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// What the stream reports.
+    pub fn next_game(&mut self) -> io::Result<Option<GameRead<'_>>> {
+        if self.in_long_game {
+            self.copy_long_game(&mut io::sink())?;
+        }
+        self.source.begin_game();
+        self.builder.reset();
+        self.warnings.clear();
+        self.in_movetext = false;
+        self.tags_end = 0;
+
+        let (line, _) = self.source.place(0);
+        let game = match self.read_or_skip() {
+            Ok(None) => return Ok(None),
+            Ok(Some(game)) => game,
+            Err(Broken::Io(error)) => return Err(error),
+            Err(Broken::TooLong) => {
+                self.in_long_game = true;
+                let message = format!("the game has more than {} bytes", self.options.limit);
+                let diagnostic = Diagnostic::error(codes::E_PGN_SIZE, 1, message);
+                Err(Finding { line, ply: None, diagnostic })
+            }
+        };
+        self.number += 1;
+        if game.is_err() {
+            self.warnings.clear();
+        }
+        let raw_end = if self.in_long_game { 0 } else { self.source.at };
+        Ok(Some(GameRead {
+            number: self.number,
+            line,
+            game: game.map(|()| self.builder.game()),
+            warnings: &self.warnings,
+            raw: self.source.slice(0..raw_end),
+        }))
+    }
+
+    /// Copies the bytes of the game that was just refused for its size, up to the next line that
+    /// begins with an `Event` tag. Without such a game nothing is copied.
+    ///
+    /// # Errors
+    /// What the stream or the sink reports.
+    pub fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        if self.in_long_game {
+            self.source.copy_long_game(sink)?;
+            self.in_long_game = false;
+        }
+        Ok(())
+    }
+
+    fn read_or_skip(&mut self) -> Result<Option<Result<(), Finding>>, Broken> {
+        match self.read_game() {
+            Ok(true) => Ok(Some(Ok(()))),
+            Ok(false) => Ok(None),
+            Err(Stop::Broken(broken)) => Err(broken),
+            Err(Stop::Refused(finding)) => {
+                self.skip_game()?;
+                Ok(Some(Err(finding)))
+            }
+        }
+    }
+
+    /// Reads a game into the builder; false when there is none any more.
+    fn read_game(&mut self) -> Result<bool, Stop> {
+        let marker = loop {
+            let Some(byte) = self.next_byte(true)? else {
+                if self.is_nothing() {
+                    return Ok(false);
+                }
+                break None;
+            };
+            match self.step(byte)? {
+                Step::GoOn => {}
+                Step::End(marker) => break marker,
+            }
+        };
+        self.finish(marker)?;
+        self.skip_blank_lines()?;
+        if self.options.profile == Profile::Strict {
+            self.compare_with_export()?;
+        }
+        self.check_lines();
+        Ok(true)
+    }
+
+    /// Whether nothing but white space and escapes has been met.
+    fn is_nothing(&self) -> bool {
+        let mut elements = self.builder.game().elements();
+        !self.in_movetext
+            && self.tags_end == 0
+            && elements.all(|element| matches!(element, Element::Escape(_)))
+    }
+
+    /// The next byte that is no white space and not in a `%` line, which is kept with the game
+    /// when `keep` says so; `None` at the end of the stream.
+    fn next_byte(&mut self, keep: bool) -> Result<Option<u8>, Stop> {
+        loop {
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let blanks = rest.iter().take_while(|byte| is_white_space(**byte)).count();
+            match rest.get(blanks) {
+                None if blanks == 0 => return Ok(None),
+                None => self.source.at += blanks,
+                Some(b'%') if self.is_line_start(self.source.at + blanks) => {
+                    self.source.at += blanks;
+                    self.escape(keep)?;
+                }
+                Some(0xef) if rest[blanks..].starts_with(BYTE_ORDER_MARK) => {
+                    self.source.at += blanks + BYTE_ORDER_MARK.len();
+                }
+                Some(&byte) if byte < b' ' || byte == 0x7f => {
+                    self.source.at += blanks;
+                    if keep {
+                        let message = format!("control byte 0x{byte:02X} read as a blank");
+                        self.repair(
+                            codes::E_PGN_TOKEN,
+                            codes::W_LEN_CTRL,
+                            self.source.at,
+                            message,
+                        )?;
+                    }
+                    self.source.at += 1;
+                }
+                Some(&byte) => {
+                    self.source.at += blanks;
+                    return Ok(Some(byte));
+                }
+            }
+        }
+    }
+
+    fn is_line_start(&self, at: usize) -> bool {
+        matches!(self.source.before(at), b'\n' | b'\r')
+    }
+
+    /// Whether nothing but blanks stands before a place in its line.
+    fn is_first_in_line(&self, at: usize) -> bool {
+        let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
+        line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
+    }
+
+    fn escape(&mut self, keep: bool) -> Result<(), Stop> {
+        let from = self.source.at + 1;
+        let end = self.source.end_of_line(from)?;
+        self.source.at = end;
+        if keep {
+            let text = decode(self.source.slice(from..end), self.options.charset);
+            let added = self.builder.add_escape(&text);
+            self.built(from, added)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, byte: u8) -> Result<Step, Stop> {
+        let at = self.source.at;
+        match byte {
+            b'{' => self.brace_comment()?,
+            b';' => self.line_comments()?,
+            b'[' if self.begins_next_game()? => return Ok(Step::End(None)),
+            b'[' if !self.in_movetext => self.tag()?,
+            _ => return self.movetext(byte, at),
+        }
+        Ok(Step::GoOn)
+    }
+
+    fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
+        self.begin_movetext()?;
+        match byte {
+            b'.' => self.source.at += 1,
+            b'(' => self.begin_variation(at)?,
+            b')' => self.end_variation(at)?,
+            b'$' => self.nag(at)?,
+            b'!' | b'?' => self.suffix(at)?,
+            b'*' => {
+                self.source.at += 1;
+                return self.marker(at, GameResult::Unknown);
+            }
+            _ if is_symbol(byte) => return self.symbol(at),
+            _ => {
+                let message = format!("{} has no meaning here", shown(&[byte]));
+                if byte != b'}' {
+                    return Err(self.refused(codes::E_PGN_TOKEN, at, message));
+                }
+                self.repair(codes::E_PGN_TOKEN, codes::W_PGN_TOKEN, at, message + "; dropped")?;
+                self.source.at += 1;
+            }
+        }
+        Ok(Step::GoOn)
+    }
+
+    /// Whether the `[` here belongs to the next game: movetext came before it, or this is an
+    /// `Event` tag behind a blank line and the game has one.
+    fn begins_next_game(&mut self) -> Result<bool, Stop> {
+        let at = self.source.at;
+        if self.in_movetext {
+            return Ok(self.is_first_in_line(at) && is_tag_like(self.source.rest()));
+        }
+        let is_event = self.source.rest().starts_with(b"[Event ");
+        let gap = self.source.slice(self.tags_end..at);
+        Ok(is_event
+            && self.builder.game().has_tag("Event")
+            && gap.split(|byte| *byte == b'\n').nth(2).is_some())
+    }
+
+    /// Sets the game up once all tags are known.
+    fn begin_movetext(&mut self) -> Result<(), Stop> {
+        if std::mem::replace(&mut self.in_movetext, true) {
+            return Ok(());
+        }
+        let at = self.source.at;
+        match set_up(&mut self.builder) {
+            Ok(SetUp::AsGiven) => Ok(()),
+            Ok(SetUp::LenientFen) => {
+                let message = "the FEN tag is no canonical FEN; the position was read leniently";
+                self.repair(codes::E_PGN_SETUP, codes::W_PGN_SETUP, at, message)
+            }
+            Err(SetUpError::Build(error)) => self.built(at, Err(error)),
+            Err(error) => Err(self.refused(codes::E_PGN_SETUP, at, error.to_string())),
+        }
+    }
+
+    fn begin_variation(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += 1;
+        match self.builder.begin_variation() {
+            Err(BuildError::VariationPlace) => self.repair(
+                codes::E_PGN_RAV,
+                codes::W_PGN_RAV,
+                at,
+                "a variation before any move of its line; `(` dropped",
+            ),
+            result => self.built(at, result),
+        }
+    }
+
+    fn end_variation(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += 1;
+        let message = match self.builder.end_variation() {
+            Err(BuildError::VariationEnd) => "no variation is open; `)` dropped",
+            Err(BuildError::VariationEmpty) => {
+                let dissolved = self.builder.dissolve_variation();
+                self.built(at, dissolved)?;
+                "a variation without a move; dropped"
+            }
+            result => return self.built(at, result),
+        };
+        self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)
+    }
+
+    fn nag(&mut self, at: usize) -> Result<(), Stop> {
+        let digits =
+            self.source.rest()[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.source.at += 1 + digits;
+        let text = self.source.slice(at + 1..at + 1 + digits).to_vec();
+        let Some(nag) = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()) else {
+            let message =
+                format!("a NAG is `$0` to `$255`, not {}; kept as a comment", shown(&text));
+            return self.nag_as_comment(at, message);
+        };
+        if nag == 0 {
+            self.warn(codes::W_PGN_NAG, at, "the NAG $0 means nothing; kept");
+        }
+        self.add_nag(at, nag)
+    }
+
+    /// `!`, `?!` and the like behind a move (NAG-01).
+    fn suffix(&mut self, at: usize) -> Result<(), Stop> {
+        let rest = self.source.rest();
+        let marks = rest.iter().take_while(|byte| matches!(byte, b'!' | b'?')).count();
+        let (nag, known) = match (rest.first(), rest.get(1).filter(|_| marks > 1)) {
+            (Some(b'!'), None) => (1, 1),
+            (_, None) => (2, 1),
+            (Some(b'!'), Some(b'!')) => (3, 2),
+            (Some(b'?'), Some(b'?')) => (4, 2),
+            (Some(b'!'), _) => (5, 2),
+            (_, _) => (6, 2),
+        };
+        self.source.at += marks;
+        if marks > known {
+            let message = format!("{marks} annotation marks together; the first {known} taken");
+            self.repair(codes::E_PGN_NAG, codes::W_PGN_NAG, at, message)?;
+        }
+        self.add_nag(at, nag)
+    }
+
+    fn add_nag(&mut self, at: usize, nag: u8) -> Result<(), Stop> {
+        match self.builder.add_nag(nag) {
+            Err(BuildError::NagPlace) => self
+                .nag_as_comment(at, "a NAG before any move of its line; kept as a comment".into()),
+            result => self.built(at, result),
+        }
+    }
+
+    fn nag_as_comment(&mut self, at: usize, message: String) -> Result<(), Stop> {
+        self.repair(codes::E_PGN_NAG, codes::W_PGN_NAG, at, message)?;
+        let text = decode(self.source.slice(at..self.source.at), self.options.charset);
+        let added = self.builder.add_comment(&text);
+        self.built(at, added)
+    }
+
+    /// A termination marker; within a variation it is dropped.
+    fn marker(&mut self, at: usize, result: GameResult) -> Result<Step, Stop> {
+        if self.builder.depth() == 0 {
+            return Ok(Step::End(Some(result)));
+        }
+        if self.next_byte(true)? == Some(b')') {
+            let message = "a termination marker inside a variation; dropped";
+            self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)?;
+            return Ok(Step::GoOn);
+        }
+        Ok(Step::End(Some(result)))
+    }
+
+    /// A move number, a move or a termination marker.
+    fn symbol(&mut self, at: usize) -> Result<Step, Stop> {
+        let mut text = symbol(self.source.rest());
+        if let Some((result, canonical)) = termination_marker(text) {
+            self.source.at += text.len();
+            if !canonical {
+                let message = "an unusual termination marker";
+                self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+            }
+            return self.marker(at, result);
+        }
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 && text.get(digits).is_none_or(u8::is_ascii_alphabetic) {
+            text = &text[..digits];
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
+            self.source.at += digits;
+            self.check_number(at, number)?;
+            return Ok(Step::GoOn);
+        }
+        let range = at..at + text.len();
+        self.play(range)?;
+        Ok(Step::GoOn)
+    }
+
+    fn check_number(&mut self, at: usize, number: Option<u32>) -> Result<(), Stop> {
+        let Some(replay) = self.builder.replay() else { return Ok(()) };
+        let expected = replay.fullmove_number();
+        if number == Some(expected) {
+            return Ok(());
+        }
+        let message = format!("the number of this move is {expected}");
+        self.warn(codes::W_PGN_MOVENUM, at, message);
+        Ok(())
+    }
+
+    fn play(&mut self, text: Range<usize>) -> Result<(), Stop> {
+        let at = text.start;
+        self.source.at = text.end;
+        let Some(replay) = self.builder.replay() else {
+            let message = BuildError::NotPlayable.to_string();
+            return Err(self.refused(codes::E_PGN_SETUP, at, message));
+        };
+        let playable = replay.playable();
+        let text = self.source.slice(text);
+        let found = if self.options.language == Language::ENGLISH {
+            san::find(playable, text, Profile::Lenient)
+        } else {
+            san::find(playable, &self.options.language.to_english(text), Profile::Lenient)
+        };
+        match found {
+            Ok(found) => {
+                let played = self.builder.play_legal(found.mv);
+                self.built(at, played)?;
+                if found.false_capture {
+                    let message = "a capture mark on a move that captures nothing; dropped";
+                    self.warn(codes::W_SAN_CAPTURE, at, message);
+                }
+                Ok(())
+            }
+            Err(error) => self.no_move(at, error),
+        }
+    }
+
+    /// What is no move may be a mark that stands apart from its move.
+    fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
+        let text = self.source.slice(at..self.source.at);
+        let kept = match text {
+            b"+" | b"#" | b"++" | b"ep" | b"e" | b"p" | b"ch" | b"mate" => Some(None),
+            _ => position_sign(text).map(Some),
+        };
+        match kept.filter(|_| self.builder.has_move()) {
+            Some(Some(nag)) => {
+                let message = format!("a sign in place of a NAG; read as ${nag}");
+                self.repair(codes::E_PGN_TOKEN, codes::W_PGN_NAG, at, message)?;
+                self.add_nag(at, nag)
+            }
+            Some(None) => {
+                let message = format!("{} stands apart from its move; dropped", shown(text));
+                self.repair(codes::E_PGN_TOKEN, codes::W_LEN_DETACHED, at, message)
+            }
+            None => {
+                let message = format!("{}: {}", shown(text), error.message);
+                let mut finding = self.finding(Diagnostic::error(error.code, 0, message), at);
+                finding.ply = self.builder.replay().map(|replay| replay.ply() + 1);
+                Err(Stop::Refused(finding))
+            }
+        }
+    }
+
+    /// `{ … }` (PGN-08); `%` lines in it are escapes (DIS-17).
+    fn brace_comment(&mut self) -> Result<(), Stop> {
+        let open = self.source.at;
+        let close = self.end_of_comment(open)?;
+        self.source.at = close + 1;
+        let text = self.source.slice(open + 1..close);
+        if !text.windows(2).any(|pair| matches!(pair, [b'\n' | b'\r', b'%'])) {
+            let text = decode(text, self.options.charset);
+            let added = self.builder.add_comment(&text);
+            return self.built(open, added);
+        }
+        let mut kept = Vec::with_capacity(text.len());
+        for (number, line) in text.split(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
+            match line.strip_prefix(b"%").filter(|_| number > 0) {
+                None => {
+                    kept.extend_from_slice(line);
+                    kept.push(b'\n');
+                }
+                Some(escape) => {
+                    let escape = decode(escape, self.options.charset);
+                    if let Err(error) = self.builder.add_escape(&escape) {
+                        return self.built(open, Err(error));
+                    }
+                }
+            }
+        }
+        let added = self.builder.add_comment(&decode(&kept, self.options.charset));
+        self.built(open, added)
+    }
+
+    /// The place of the brace that closes the comment. A comment that another game follows before
+    /// it is closed has been left open.
+    fn end_of_comment(&mut self, open: usize) -> Result<usize, Stop> {
+        let close = self.source.find(open + 1, b'}', b'}')?;
+        let next_game = self.source.find_first_tag(open, close);
+        let closed = self.source.slice(close..close + 1) == b"}";
+        if next_game.is_none() && closed {
+            return Ok(close);
+        }
+        self.source.at = next_game.unwrap_or(close);
+        Err(self.refused(codes::E_PGN_TOKEN, open, "the comment is not closed"))
+    }
+
+    /// `; …` to the end of the line. One that the next line goes on with is one comment, so that
+    /// what the writer had to split is whole again.
+    fn line_comments(&mut self) -> Result<(), Stop> {
+        let open = self.source.at;
+        let mut text = Vec::new();
+        loop {
+            let from = self.source.at + 1;
+            let end = self.source.end_of_line(from)?;
+            text.extend_from_slice(self.source.slice(from..end));
+            text.push(b' ');
+            self.source.at = end;
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let ends = match rest {
+                [b'\r', b'\n', ..] => 2,
+                [] => 0,
+                _ => 1,
+            };
+            let blanks =
+                rest[ends..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            if rest.get(ends + blanks) != Some(&b';') {
+                break;
+            }
+            self.source.at += ends + blanks;
+        }
+        let added = self.builder.add_comment(&decode(&text, self.options.charset));
+        self.built(open, added)
+    }
+
+    /// `[Name "value"]` (PGN-20 to PGN-22).
+    fn tag(&mut self) -> Result<(), Stop> {
+        let open = self.source.at;
+        self.source.at += 1;
+        self.next_byte(true)?;
+        let name = self.tag_name(open)?;
+        if self.next_byte(true)? != Some(b'"') {
+            return Err(self.refused(codes::E_PGN_TAG, open, "a tag is `[Name \"value\"]`"));
+        }
+        let value = self.tag_value()?;
+        if self.next_byte(true)? == Some(b']') {
+            self.source.at += 1;
+        } else {
+            let message = "the tag is not closed with `]`";
+            self.repair(codes::E_PGN_TAG, codes::W_PGN_TAG, open, message)?;
+        }
+        self.tags_end = self.source.at;
+        if self.builder.game().has_tag(&name) {
+            let message = format!("a second {name} tag; the first counts");
+            self.warn(codes::W_PGN_TAGDUP, open, message);
+            return Ok(());
+        }
+        let set = self.builder.set_tag(&name, &value);
+        self.built(open, set)
+    }
+
+    fn tag_name(&mut self, open: usize) -> Result<String, Stop> {
+        let rest = self.source.rest();
+        let len = rest.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
+        let name = String::from_utf8_lossy(&rest[..len]).into_owned();
+        if !is_tag_name(&name) {
+            return Err(self.refused(codes::E_PGN_TAG, open, "a tag is `[Name \"value\"]`"));
+        }
+        if name.bytes().any(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')) {
+            let message = "the name of a tag has letters, digits and underscores only; kept";
+            self.repair(codes::E_PGN_TAG, codes::W_PGN_TAG, self.source.at, message)?;
+        }
+        self.source.at += len;
+        Ok(name)
+    }
+
+    /// A string (PGN-07), which ends in its line.
+    fn tag_value(&mut self) -> Result<String, Stop> {
+        let open = self.source.at;
+        let end_of_line = self.source.end_of_line(open)?;
+        let line = self.source.slice(open + 1..end_of_line);
+        let (text, end, repaired) = match closing_quote(line) {
+            Some(place) if !has_stray_quote(&line[place + 1..]) => {
+                (&line[..place], place + 1, None)
+            }
+            Some(place) => {
+                let place = quote_before_bracket(line).unwrap_or(place);
+                let message = "a quote inside the string without a backslash; kept";
+                (&line[..place], place + 1, Some(message))
+            }
+            None => {
+                let text = line.trim_ascii_end();
+                let without = text.strip_suffix(b"]").unwrap_or(text);
+                let value = without.strip_suffix(b"\"").unwrap_or(without);
+                (value, without.len(), Some("the string is not closed; closed here"))
+            }
+        };
+        let value = decode(&unescape(text), self.options.charset).into_owned();
+        self.source.at = open + 1 + end;
+        if let Some(message) = repaired {
+            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
+        }
+        if value.chars().count() > SPEC_LENGTH {
+            let message = "the string is longer than 255 characters; kept";
+            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
+        }
+        if value.contains(|c: char| c.is_ascii_control()) {
+            let message = "a control character in the string; read as a blank";
+            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
+            return Ok(value.replace(|c: char| c.is_ascii_control(), " "));
+        }
+        Ok(value)
+    }
+
+    /// Sees to the result and to variations that were left open (PGN-24, PGN-48).
+    fn finish(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
+        let at = self.source.at;
+        self.begin_movetext()?;
+        while self.builder.depth() > 0 {
+            let message = "the game ends inside a variation; closed";
+            self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)?;
+            while self.builder.depth() > 0 {
+                let closed =
+                    self.builder.dissolve_variation().and_then(|()| self.builder.end_variation());
+                self.built(at, closed)?;
+            }
+        }
+        if marker.is_none() {
+            let message = "the game has no termination marker";
+            self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+        }
+        self.settle_result(at, marker)
+    }
+
+    fn settle_result(&mut self, at: usize, marker: Option<GameResult>) -> Result<(), Stop> {
+        let game = self.builder.game();
+        let value = game.tag("Result").filter(|_| game.has_tag("Result")).map(str::to_owned);
+        let given = value.as_deref().map(|value| termination_marker(value.as_bytes()));
+        let marked = marker.unwrap_or_default();
+        let result = match given {
+            None => marked,
+            Some(Some((given, true))) if marker.is_none() || given == marked => return Ok(()),
+            Some(Some((given, canonical))) => {
+                if canonical && given == GameResult::Unknown {
+                    let message = format!("the Result tag is `*`, the marker {marked}; it counts");
+                    self.warn(codes::W_PGN_RESULT, at, message);
+                    marked
+                } else if marker.is_none() || given == marked || marked == GameResult::Unknown {
+                    let value = value.unwrap_or_default();
+                    let message =
+                        format!("the Result tag is {value}, the marker {marked}; {given} counts");
+                    self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+                    given
+                } else {
+                    let message = format!("the Result tag is {given}, the marker {marked}");
+                    return Err(self.refused(codes::E_PGN_RESULT, at, message));
+                }
+            }
+            Some(None) => {
+                let value = shown(value.unwrap_or_default().as_bytes());
+                let message = format!("the Result tag is {value}; the marker {marked} counts");
+                self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+                marked
+            }
+        };
+        let set = self.builder.set_result(result);
+        self.built(at, set)
+    }
+
+    /// Takes the white space behind the game.
+    fn skip_blank_lines(&mut self) -> Result<(), Stop> {
+        loop {
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let blanks = rest.iter().take_while(|byte| is_white_space(**byte)).count();
+            let all = blanks == rest.len();
+            self.source.at += blanks;
+            if !all || blanks == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes on to the end of a game that was refused.
+    fn skip_game(&mut self) -> Result<(), Broken> {
+        match self.skip_tokens().and_then(|()| self.skip_blank_lines()) {
+            Err(Stop::Broken(broken)) => Err(broken),
+            Ok(()) | Err(Stop::Refused(_)) => Ok(()),
+        }
+    }
+
+    fn skip_tokens(&mut self) -> Result<(), Stop> {
+        if !self.in_movetext {
+            // The tag that was refused.
+            self.source.at = self.source.end_of_line(self.source.at)?;
+        }
+        while let Some(byte) = self.next_byte(false)? {
+            let at = self.source.at;
+            match byte {
+                b'{' => self.source.at = self.end_of_comment(at)? + 1,
+                b';' => self.source.at = self.source.end_of_line(at)?,
+                b'[' if self.begins_next_game()? => return Ok(()),
+                b'[' => {
+                    self.source.at = self.source.end_of_line(at)?;
+                    self.tags_end = self.source.at;
+                }
+                _ => {
+                    self.in_movetext = true;
+                    let text = symbol(self.source.rest());
+                    let is_marker = byte == b'*' || termination_marker(text).is_some();
+                    self.source.at += text.len().max(1);
+                    if is_marker && self.next_byte(false)? != Some(b')') {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a game that does not stand in export format.
+    fn compare_with_export(&mut self) -> Result<(), Stop> {
+        let is_utf8 = std::str::from_utf8(self.source.slice(0..self.source.at)).is_ok();
+        let latin1 = self.options.charset == Some(Charset::Latin1) || !is_utf8;
+        let charset = if latin1 { Charset::Latin1 } else { Charset::Utf8 };
+        let options = PgnWriteOptions { escapes: true, charset, ..PgnWriteOptions::default() };
+        let mut export = Vec::new();
+        if let Err(error) = write::write(self.builder.game(), &options, &mut export) {
+            return Err(self.refused(codes::E_PGN_NONCANON, 0, error.to_string()));
+        }
+        let raw = self.source.slice(0..self.source.at);
+        if raw == export {
+            return Ok(());
+        }
+        let same = raw.iter().zip(&export).take_while(|(a, b)| a == b).count();
+        let message = format!(
+            "not in export format: expected {} here",
+            shown(&export[same..export.len().min(same + 20)])
+        );
+        Err(self.refused(codes::E_PGN_NONCANON, same, message))
+    }
+
+    /// Tells of the first line that is longer than the standard allows (PGN-04).
+    fn check_lines(&mut self) {
+        let raw = self.source.slice(0..self.source.at);
+        let mut start = 0;
+        let ends = memchr::memchr2_iter(b'\n', b'\r', raw).chain([raw.len()]);
+        let long = ends.into_iter().find_map(|end| {
+            let line = std::mem::replace(&mut start, end + 1);
+            (end - line.min(end) >= SPEC_LENGTH).then_some(line)
+        });
+        if let Some(line) = long {
+            self.warn(codes::W_PGN_LINELEN, line, "the line is longer than 255 characters; read");
+        }
+    }
+
+    fn finding(&mut self, diagnostic: Diagnostic, at: usize) -> Finding {
+        let (line, column) = self.source.place(at);
+        Finding { line, ply: None, diagnostic: Diagnostic { column, ..diagnostic } }
+    }
+
+    fn refused(&mut self, code: &'static str, at: usize, message: impl Into<String>) -> Stop {
+        Stop::Refused(self.finding(Diagnostic::error(code, 0, message), at))
+    }
+
+    fn warn(&mut self, code: &'static str, at: usize, message: impl Into<String>) {
+        let finding = self.finding(Diagnostic::warning(code, 0, message), at);
+        self.warnings.push(finding);
+    }
+
+    /// A warning in the lenient profile, elsewhere an error.
+    fn repair(
+        &mut self,
+        error: &'static str,
+        warning: &'static str,
+        at: usize,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        if self.options.profile == Profile::Lenient {
+            self.warn(warning, at, message);
+            Ok(())
+        } else {
+            Err(self.refused(error, at, message))
+        }
+    }
+
+    fn built(&mut self, at: usize, result: Result<(), BuildError>) -> Result<(), Stop> {
+        let Err(error) = result else { return Ok(()) };
+        let code = match error {
+            BuildError::TooLarge => codes::E_PGN_SIZE,
+            BuildError::NotPlayable => codes::E_PGN_SETUP,
+            _ => codes::E_PGN_RAV,
+        };
+        Err(self.refused(code, at, error.to_string()))
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+const fn is_white_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+/// The characters of symbols (PGN-06), with those of results, of `e8/Q`, and all beyond ASCII.
+const fn is_symbol(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || byte >= 0x80
+        || matches!(byte, b'_' | b'+' | b'#' | b'=' | b':' | b'-' | b'/' | b'~')
+}
+
+/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it (SAN-25, SAN-29).
+fn symbol(text: &[u8]) -> &[u8] {
+    let end = text.iter().take_while(|byte| is_symbol(**byte)).count();
+    match &text[end..] {
+        [b'(', piece, b')', ..] if end > 0 && piece.is_ascii_alphabetic() => &text[..end + 3],
+        [b'.', b'p', b'.', ..] if text[..end].ends_with(b"e") => &text[..end + 3],
+        _ => &text[..end],
+    }
+}
+
+/// What a termination marker says, and whether it is one of the four.
+fn termination_marker(text: &[u8]) -> Option<(GameResult, bool)> {
+    if !matches!(text.first(), Some(b'0' | b'1' | b'*' | 0x80..)) {
+        return None;
+    }
+    if let Some(result) = GameResult::from_text(text) {
+        return Some((result, true));
+    }
+    let result = match text {
+        b"1/2" | b"\xbd" | b"\xbd-\xbd" | b"\xc2\xbd" | b"\xc2\xbd-\xc2\xbd" => GameResult::Draw,
+        b"1\xe2\x80\x930" => GameResult::WhiteWins,
+        b"0\xe2\x80\x931" => GameResult::BlackWins,
+        b"1/2\xe2\x80\x931/2" | b"\xc2\xbd\xe2\x80\x93\xc2\xbd" => GameResult::Draw,
+        _ => return None,
+    };
+    Some((result, false))
+}
+
+/// The NAG that a sign of printed annotation stands for.
+fn position_sign(text: &[u8]) -> Option<u8> {
+    Some(match text {
+        b"=" => 10,
+        b"~" => 13,
+        b"+=" | b"+/=" => 14,
+        b"=+" | b"=/+" => 15,
+        b"+/-" => 16,
+        b"-/+" => 17,
+        b"+-" => 18,
+        b"-+" => 19,
+        b"N" => 146,
+        _ => return None,
+    })
+}
+
+/// Whether text begins like a tag pair.
+fn is_tag_like(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"[").unwrap_or_default().trim_ascii_start();
+    let name = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
+    name > 0 && text[name..].trim_ascii_start().starts_with(b"\"")
+}
+
+/// The place of the quote that ends a string, behind the opening one.
+fn closing_quote(line: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    line.iter().position(|&byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// Whether what follows a string shows that its last quote was not the last: text, and then a
+/// quote and a bracket.
+fn has_stray_quote(behind: &[u8]) -> bool {
+    let next = behind.trim_ascii_start().first();
+    !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
+        && quote_before_bracket(behind).is_some()
+}
+
+/// The place of the first quote that a bracket follows.
+fn quote_before_bracket(line: &[u8]) -> Option<usize> {
+    (0..line.len()).find(|&place| {
+        line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
+    })
+}
+
+/// Takes the backslashes off quotes and backslashes; others stay.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        match (first, behind) {
+            (b'\\', [second @ (b'"' | b'\\'), behind @ ..]) => {
+                out.push(*second);
+                rest = behind;
+            }
+            _ => out.push(*first),
+        }
+    }
+    out
+}

@@ -1,0 +1,70 @@
+//! Games that begin from a position other than the start array (PGN-26, C960-13).
+
+use crate::model::{BuildError, GameBuilder, Start};
+use crate::text::{Diagnostic, Profile, fen};
+
+/// Why a game cannot be set up (E-PGN-SETUP).
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetUpError {
+    /// `SetUp "1"` without `FEN`.
+    #[error("SetUp \"1\" needs a FEN tag")]
+    NoFen,
+    /// `SetUp "0"` with a `FEN` that is not the start array.
+    #[error("SetUp \"0\" with a FEN tag that is not the start array")]
+    Contradiction,
+    /// The `FEN` is none.
+    #[error("the FEN tag: {0}")]
+    Fen(Diagnostic),
+    /// See [`BuildError`].
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// What [`set_up`] met.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SetUp {
+    /// Nothing to repair.
+    AsGiven,
+    /// A FEN that only the lenient profile takes.
+    LenientFen,
+}
+
+/// Takes the start of a game from its tags, and adds the tags that a set-up game must have:
+/// `SetUp "1"`, and `Variant "Chess960"` where castling needs it.
+///
+/// # Errors
+/// [`SetUpError`].
+pub(crate) fn set_up(builder: &mut GameBuilder) -> Result<SetUp, SetUpError> {
+    let game = builder.game();
+    let Some(fen) = game.tag("FEN") else {
+        return if game.tag("SetUp") == Some("1") {
+            Err(SetUpError::NoFen)
+        } else {
+            Ok(SetUp::AsGiven)
+        };
+    };
+    let (record, met) = match fen::read(fen.as_bytes(), Profile::Standard) {
+        Ok(record) => (record, SetUp::AsGiven),
+        Err(error) => match fen::read(fen.as_bytes(), Profile::Lenient) {
+            Ok(record) => (record, SetUp::LenientFen),
+            Err(_) => return Err(SetUpError::Fen(error)),
+        },
+    };
+    let (clock, number) = record.counters();
+    let mut start = Start { position: *record.position(), counters: Default::default() };
+    start.counters.halfmove_clock = clock.unwrap_or(start.counters.halfmove_clock);
+    start.counters.fullmove_number = number.unwrap_or(start.counters.fullmove_number);
+
+    if game.tag("SetUp") == Some("0") {
+        return if start == Start::ARRAY { Ok(met) } else { Err(SetUpError::Contradiction) };
+    }
+    if game.tag("SetUp") != Some("1") {
+        builder.set_tag("SetUp", "1")?;
+    }
+    if start.position.is_chess960() && !builder.game().has_tag("Variant") {
+        builder.set_tag("Variant", "Chess960")?;
+    }
+    builder.set_start(start);
+    Ok(met)
+}

@@ -1,0 +1,207 @@
+//! The bytes of a stream of games. The game that is being read stays in memory whole, because a
+//! game that is refused is given back verbatim.
+
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+use memchr::{memchr2, memmem};
+
+const CHUNK: usize = 256 * 1024;
+
+/// No token of a game but a comment or an escape is longer; a symbol that is, is none.
+pub(super) const LONGEST_TOKEN: usize = 512;
+
+/// Where a game begins that nothing else announces.
+const FIRST_TAG: &[u8] = b"[Event \"";
+
+/// Why a game cannot be read further.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Io(io::Error),
+    /// It has more bytes than the limit.
+    TooLong,
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Broken {
+        Broken::Io(error)
+    }
+}
+
+/// The stream. Places are counted in bytes from the start of the game.
+pub(super) struct Source<R> {
+    input: R,
+    limit: usize,
+    buffer: Vec<u8>,
+    /// The game begins here; the byte before it is kept.
+    start: usize,
+    filled: usize,
+    at_end: bool,
+    /// The next byte of the game.
+    pub(super) at: usize,
+    /// Where the game begins, and the place whose line and column were asked for last.
+    first: Counted,
+    counted: Counted,
+}
+
+#[derive(Copy, Clone)]
+struct Counted {
+    at: usize,
+    line: u64,
+    /// Bytes of the line before the place.
+    before: usize,
+}
+
+impl<R: Read> Source<R> {
+    pub(super) fn new(input: R, limit: usize) -> Source<R> {
+        Source {
+            input,
+            limit,
+            buffer: vec![b'\n'],
+            start: 1,
+            filled: 1,
+            at_end: false,
+            at: 0,
+            first: Counted { at: 0, line: 1, before: 0 },
+            counted: Counted { at: 0, line: 1, before: 0 },
+        }
+    }
+
+    /// Lets go of what was read: the next byte is the first of another game.
+    pub(super) fn begin_game(&mut self) {
+        self.count_to(self.at);
+        self.counted.at = 0;
+        self.first = self.counted;
+        self.start += self.at;
+        self.at = 0;
+    }
+
+    /// What is in memory from the next byte on.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.buffer.get(self.start + self.at..self.filled).unwrap_or_default()
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.get(self.start + range.start..self.start + range.end).unwrap_or_default()
+    }
+
+    /// The byte before a place.
+    pub(super) fn before(&self, at: usize) -> u8 {
+        self.buffer.get(self.start + at - 1).copied().unwrap_or(b'\n')
+    }
+
+    /// Sees to it that a whole token is in memory, or the end of the stream.
+    pub(super) fn want_token(&mut self) -> Result<(), Broken> {
+        while self.rest().len() < LONGEST_TOKEN && !self.at_end {
+            self.more()?;
+        }
+        Ok(())
+    }
+
+    /// The place of the first of two bytes at or behind `from`, or the end of the stream.
+    pub(super) fn find(&mut self, from: usize, a: u8, b: u8) -> Result<usize, Broken> {
+        let mut searched = from;
+        loop {
+            let known = self.buffer.get(self.start + searched..self.filled).unwrap_or_default();
+            if let Some(place) = memchr2(a, b, known) {
+                return Ok(searched + place);
+            }
+            searched += known.len();
+            if self.at_end {
+                return Ok(searched);
+            }
+            self.more()?;
+        }
+    }
+
+    /// The place of the end of the line that `from` is in.
+    pub(super) fn end_of_line(&mut self, from: usize) -> Result<usize, Broken> {
+        self.find(from, b'\n', b'\r')
+    }
+
+    /// The place of the next line that begins a game, in what is in memory from `from` to `to`.
+    pub(super) fn find_first_tag(&self, from: usize, to: usize) -> Option<usize> {
+        let text = self.slice(from..to);
+        memmem::find_iter(text, FIRST_TAG)
+            .find(|&place| matches!(self.before(from + place), b'\n' | b'\r'))
+            .map(|place| from + place)
+    }
+
+    /// Line and column of a place, both from 1. Places that ascend are found fastest.
+    pub(super) fn place(&mut self, at: usize) -> (u64, usize) {
+        self.count_to(at);
+        (self.counted.line, self.counted.before + 1)
+    }
+
+    fn count_to(&mut self, at: usize) {
+        if at < self.counted.at {
+            self.counted = self.first;
+        }
+        let Counted { at: mut from, mut line, mut before } = self.counted;
+        while from < at {
+            match memchr2(b'\n', b'\r', self.slice(from..at)) {
+                None => {
+                    before += at - from;
+                    from = at;
+                }
+                Some(place) => {
+                    from += place;
+                    let ends = self.slice(from..from + 1) == b"\r" || self.before(from) != b'\r';
+                    line += u64::from(ends);
+                    before = 0;
+                    from += 1;
+                }
+            }
+        }
+        self.counted = Counted { at, line, before };
+    }
+
+    /// Reads more of the stream.
+    fn more(&mut self) -> Result<(), Broken> {
+        if self.filled - self.start > self.limit {
+            return Err(Broken::TooLong);
+        }
+        Ok(self.fill()?)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        if self.start > 1 {
+            self.buffer.copy_within(self.start - 1..self.filled, 0);
+            self.filled -= self.start - 1;
+            self.start = 1;
+        }
+        if self.buffer.len() < self.filled + CHUNK {
+            self.buffer.resize(self.filled + CHUNK, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Goes on to the next line that begins with an `Event` tag and copies away what lies before
+    /// it, from the start of the game on.
+    pub(super) fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        loop {
+            let known = self.filled - self.start;
+            let next_game = self.find_first_tag(self.at.max(1), known);
+            self.at = match next_game {
+                Some(place) => place,
+                None if self.at_end => known,
+                // A tag may be cut in two at the end of what is known.
+                None => known.saturating_sub(FIRST_TAG.len()).max(self.at),
+            };
+            sink.write_all(self.slice(0..self.at))?;
+            self.begin_game();
+            if next_game.is_some() || self.at_end {
+                return Ok(());
+            }
+            self.fill()?;
+        }
+    }
+}

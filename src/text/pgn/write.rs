@@ -1,0 +1,326 @@
+//! Writing games: the export format, to the byte (PGN-22, PGN-41 to PGN-50).
+
+use super::charset::{Charset, NotLatin1, put_latin1};
+use super::language::Language;
+use crate::model::{Color, Element, Game, ROSTER, Replay, Start};
+use crate::text::{codes, san};
+
+/// How games are written. The default is the export format in UTF-8, of which ISO 8859-1, the
+/// character set of the standard, is the choice of those who need it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct PgnWriteOptions {
+    /// The reduced export format: the seven tag roster and the moves (PGN-49).
+    pub reduced: bool,
+    /// The character set.
+    pub charset: Charset,
+    /// Write `?` for characters that the character set does not have, instead of refusing.
+    pub translit: bool,
+    /// Keep `%` lines, which archives drop (PGN-46).
+    pub escapes: bool,
+    /// Whose letters stand for the pieces; anything but English is for display only (LNG-01).
+    pub language: Language,
+}
+
+impl Default for PgnWriteOptions {
+    fn default() -> PgnWriteOptions {
+        PgnWriteOptions {
+            reduced: false,
+            charset: Charset::Utf8,
+            translit: false,
+            escapes: false,
+            language: Language::ENGLISH,
+        }
+    }
+}
+
+/// What a game has and what was written of it does not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct GameLosses {
+    /// Tags outside the roster.
+    pub tags: u64,
+    /// Comments.
+    pub comments: u64,
+    /// NAGs.
+    pub nags: u64,
+    /// Variations; what stands in them is not counted again.
+    pub variations: u64,
+    /// `%` lines.
+    pub escapes: u64,
+}
+
+impl std::ops::AddAssign for GameLosses {
+    fn add_assign(&mut self, other: GameLosses) {
+        self.tags += other.tags;
+        self.comments += other.comments;
+        self.nags += other.nags;
+        self.variations += other.variations;
+        self.escapes += other.escapes;
+    }
+}
+
+/// Why a game cannot be written in a form.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PgnWriteError {
+    /// A character that the character set does not have.
+    #[error(transparent)]
+    Charset(#[from] NotLatin1),
+    /// A game that does not start from the start array has no reduced form.
+    #[error("a game from a set-up position has no reduced export format")]
+    SetUp,
+}
+
+impl PgnWriteError {
+    /// The stable code (SPEC section 1).
+    pub const fn code(self) -> &'static str {
+        match self {
+            PgnWriteError::Charset(_) => codes::E_PGC_CHARSET,
+            PgnWriteError::SetUp => codes::E_PGN_SETUP,
+        }
+    }
+}
+
+/// Appends a game in export format, with the empty line behind it, and tells what the options made
+/// it leave out.
+///
+/// # Errors
+/// [`PgnWriteError`]; nothing is appended then.
+///
+/// ```
+/// use epdb::text::pgn::{self, PgnReadOptions, PgnWriteOptions};
+/// let mut reader = pgn::GameReader::new(&b"1.e2e4! {best} c5 *"[..], PgnReadOptions::default());
+/// let read = reader.next_game()?.expect("a game");
+/// let mut export = Vec::new();
+/// pgn::write(read.game.expect("a good one"), &PgnWriteOptions::default(), &mut export)
+///     .expect("UTF-8 says all");
+/// assert!(export.ends_with(b"[Result \"*\"]\n\n1. e4 $1 {best} 1... c5 *\n\n"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write(
+    game: &Game,
+    options: &PgnWriteOptions,
+    out: &mut Vec<u8>,
+) -> Result<GameLosses, PgnWriteError> {
+    if options.reduced && *game.start() != Start::ARRAY {
+        return Err(PgnWriteError::SetUp);
+    }
+    let start = out.len();
+    let mut losses = GameLosses::default();
+    for (name, value) in game.tags() {
+        if options.reduced && !ROSTER.contains(&name) {
+            losses.tags += 1;
+        } else {
+            write_tag(name, value, out);
+        }
+    }
+    out.push(b'\n');
+    write_movetext(game, options, &mut losses, out);
+    if options.charset == Charset::Latin1 && !out[start..].is_ascii() {
+        let text = String::from_utf8_lossy(&out[start..]).into_owned();
+        out.truncate(start);
+        put_latin1(&text, options.translit, out)?;
+    }
+    Ok(losses)
+}
+
+fn write_tag(name: &str, value: &str, out: &mut Vec<u8>) {
+    out.push(b'[');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b" \"");
+    for byte in value.bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out.extend_from_slice(b"\"]\n");
+}
+
+fn write_movetext(
+    game: &Game,
+    options: &PgnWriteOptions,
+    losses: &mut GameLosses,
+    out: &mut Vec<u8>,
+) {
+    let mut layout = Layout::new(out);
+    let mut replay = Replay::new(game.start());
+    // A move by Black has its number only when something stands between it and White's move.
+    let mut apart = true;
+    let mut depth_left_out = 0u32;
+    for element in game.elements() {
+        match element {
+            Element::VariationBegin if options.reduced => depth_left_out += 1,
+            Element::VariationEnd if options.reduced => {
+                depth_left_out -= 1;
+                losses.variations += u64::from(depth_left_out == 0);
+            }
+            _ if depth_left_out > 0 => {}
+            Element::Nag(_) if options.reduced => losses.nags += 1,
+            Element::Comment(_) if options.reduced => losses.comments += 1,
+            Element::Escape(_) if options.reduced || !options.escapes => losses.escapes += 1,
+            Element::Escape(text) => layout.line(&["%", text]),
+            Element::Nag(nag) => {
+                layout.token(format!("${nag}").as_bytes());
+                apart = true;
+            }
+            Element::Comment(text) => {
+                layout.comment(text);
+                apart = true;
+            }
+            Element::VariationBegin => {
+                layout.open(b'(');
+                replay.iter_mut().for_each(Replay::begin_variation);
+                apart = true;
+            }
+            Element::VariationEnd => {
+                layout.close(b')');
+                replay.iter_mut().for_each(Replay::end_variation);
+                apart = true;
+            }
+            Element::Move(mv) => {
+                let Some(replay) = &mut replay else { continue };
+                let playable = replay.playable();
+                let number = replay.fullmove_number();
+                match playable.position().turn() {
+                    Color::White => layout.token(format!("{number}.").as_bytes()),
+                    Color::Black if apart => layout.token(format!("{number}...").as_bytes()),
+                    Color::Black => {}
+                }
+                apart = false;
+                let san = san::write(playable, mv);
+                if options.language == Language::ENGLISH {
+                    layout.token(san.as_bytes());
+                } else {
+                    layout.token(&options.language.localise(san.as_bytes()));
+                }
+                replay.play(mv);
+            }
+        }
+    }
+    layout.token(game.result().as_str().as_bytes());
+    layout.finish();
+}
+
+/// The most characters of a line (PGN-41).
+const WIDTH: usize = 79;
+
+/// Fills lines with tokens.
+struct Layout<'o> {
+    out: &'o mut Vec<u8>,
+    /// Characters of the line so far.
+    column: usize,
+    /// What must stay together and is not in the line yet.
+    unit: Vec<u8>,
+    /// The next token belongs to the unit.
+    is_open: bool,
+    /// The last thing written was a comment to the end of its line.
+    after_line_comment: bool,
+}
+
+impl Layout<'_> {
+    fn new(out: &mut Vec<u8>) -> Layout<'_> {
+        Layout { out, column: 0, unit: Vec::new(), is_open: false, after_line_comment: false }
+    }
+
+    fn token(&mut self, token: &[u8]) {
+        if !std::mem::take(&mut self.is_open) {
+            self.flush();
+        }
+        self.unit.extend_from_slice(token);
+    }
+
+    /// Begins what is glued to the token behind it.
+    fn open(&mut self, bracket: u8) {
+        self.token(&[bracket]);
+        self.is_open = true;
+    }
+
+    /// Ends what is glued to the token before it.
+    fn close(&mut self, bracket: u8) {
+        self.unit.push(bracket);
+    }
+
+    /// Puts the unit into the line, or into the next one.
+    fn flush(&mut self) {
+        if self.unit.is_empty() {
+            return;
+        }
+        let width = self.unit.iter().filter(|byte| !is_continuation(**byte)).count();
+        if self.column > 0 && self.column + 1 + width > WIDTH {
+            self.out.push(b'\n');
+            self.column = 0;
+        } else if self.column > 0 {
+            self.out.push(b' ');
+            self.column += 1;
+        }
+        self.out.append(&mut self.unit);
+        self.column += width;
+        self.after_line_comment = false;
+    }
+
+    fn end_line(&mut self) {
+        self.flush();
+        if self.column > 0 {
+            self.out.push(b'\n');
+            self.column = 0;
+        }
+        self.is_open = false;
+    }
+
+    /// Writes a line of its own.
+    fn line(&mut self, parts: &[&str]) {
+        self.end_line();
+        parts.iter().for_each(|part| self.out.extend_from_slice(part.as_bytes()));
+        self.out.push(b'\n');
+        self.after_line_comment = false;
+    }
+
+    /// A comment in braces, its words the places where lines may break (PGN-45); one with a brace
+    /// in it as lines with semicolons.
+    fn comment(&mut self, text: &str) {
+        if text.contains('}') {
+            return self.line_comments(text);
+        }
+        self.open(b'{');
+        for word in text.split(' ') {
+            if word.starts_with('%') && !self.is_open {
+                // Not at the start of a line: it would be an escape (DIS-17).
+                self.unit.push(b' ');
+                self.is_open = true;
+            }
+            self.token(word.as_bytes());
+        }
+        self.close(b'}');
+    }
+
+    /// Lines that follow each other are read as one comment, so an empty one keeps two apart.
+    fn line_comments(&mut self, text: &str) {
+        self.end_line();
+        if self.after_line_comment {
+            self.line(&["{}"]);
+        }
+        let mut words = text.split(' ').peekable();
+        while let Some(first) = words.next() {
+            let mut line = format!(";{first}");
+            let mut width = line.chars().count();
+            while let Some(word) = words.next_if(|word| width + 1 + word.chars().count() <= WIDTH) {
+                line.push(' ');
+                line.push_str(word);
+                width += 1 + word.chars().count();
+            }
+            self.line(&[&line]);
+        }
+        self.after_line_comment = true;
+    }
+
+    /// Ends the last line and leaves one empty.
+    fn finish(&mut self) {
+        self.end_line();
+        self.out.push(b'\n');
+    }
+}
+
+/// Whether a byte goes on with a character of UTF-8.
+const fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
