@@ -1,0 +1,144 @@
+//! What readers and writers of PGC refuse.
+
+use crate::model::BuildError;
+use crate::text::codes;
+use crate::text::pgn::{NotLatin1, SetUpError};
+
+/// Why bytes are no game in PGC, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("byte {offset}: error[{}]: {kind}", kind.code())]
+pub struct PgcError {
+    /// The offset in the stream of the record, or of the byte in it, that is refused.
+    pub offset: u64,
+    /// What is wrong there.
+    pub kind: PgcErrorKind,
+}
+
+/// What is wrong with bytes that should be PGC (PGC-11 to PGC-19).
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PgcErrorKind {
+    /// The stream ends inside a record.
+    #[error("the data end inside a record")]
+    Truncated,
+    /// A marker that no version has. Nothing behind it can be read: records have no length.
+    #[error("unknown marker 0x{0:02x}")]
+    Marker(u8),
+    /// An ordinal with no move.
+    #[error("move ordinal {ordinal}, but there are {legal} legal moves")]
+    Ordinal {
+        /// As the byte says.
+        ordinal: u8,
+        /// How many moves are legal.
+        legal: u16,
+    },
+    /// A game inside a game.
+    #[error("a game begins inside a game")]
+    Nested,
+    /// A record outside of games that belongs into one.
+    #[error("record 0x{0:02x} outside of a game")]
+    Outside(u8),
+    /// The stream ends inside a game.
+    #[error("the data end inside a game")]
+    NoEnd,
+    /// A tag behind the first move, NAG or variation.
+    #[error("a tag behind the first move, NAG or variation")]
+    TagOrder,
+    /// A tag that the game has already.
+    #[error("a second tag of this name")]
+    TagDuplicate,
+    /// A string with a control character.
+    #[error("a control character in a string")]
+    ControlCharacter,
+    /// The value of the tag `Result` is none of the four.
+    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2 and *")]
+    Result,
+    /// The game cannot be set up.
+    #[error(transparent)]
+    SetUp(SetUpError),
+    /// The game has more bytes than the limit.
+    #[error("the game has more than {0} bytes")]
+    TooLong(usize),
+    /// A piece stands where none can stand.
+    #[error(transparent)]
+    Build(BuildError),
+}
+
+impl PgcErrorKind {
+    /// The stable code (SPEC section 1).
+    pub const fn code(&self) -> &'static str {
+        match self {
+            PgcErrorKind::Truncated => codes::E_PGC_TRUNC,
+            PgcErrorKind::Marker(_) => codes::E_PGC_MARKER,
+            PgcErrorKind::Ordinal { .. } => codes::E_PGC_ORDINAL,
+            PgcErrorKind::Nested => codes::E_PGC_NEST,
+            PgcErrorKind::Outside(_) => codes::E_PGC_OUTSIDE,
+            PgcErrorKind::NoEnd => codes::E_PGC_NOEND,
+            PgcErrorKind::TagOrder => codes::E_PGC_TAGORDER,
+            PgcErrorKind::TagDuplicate => codes::E_PGC_TAGDUP,
+            PgcErrorKind::ControlCharacter => codes::E_PGC_CHARSET,
+            PgcErrorKind::Result => codes::E_PGN_RESULT,
+            PgcErrorKind::SetUp(_) => codes::E_PGC_SETUP,
+            PgcErrorKind::TooLong(_) => codes::E_PGC_SIZE,
+            PgcErrorKind::Build(error) => build_code(error),
+        }
+    }
+
+    /// Whether the reader cannot know where the next record begins.
+    pub const fn ends_the_stream(&self) -> bool {
+        matches!(self, PgcErrorKind::Truncated | PgcErrorKind::Marker(_))
+    }
+}
+
+const fn build_code(error: &BuildError) -> &'static str {
+    match error {
+        BuildError::NotPlayable => codes::E_PGC_SETUP,
+        BuildError::NagPlace => codes::E_PGC_NAGPLACE,
+        BuildError::VariationPlace | BuildError::TooDeep => codes::E_PGC_RAVPLACE,
+        BuildError::VariationEnd => codes::E_PGC_RAVEND,
+        BuildError::VariationEmpty => codes::E_PGC_RAVEMPTY,
+        BuildError::VariationOpen => codes::E_PGC_RAVOPEN,
+        BuildError::TagName => codes::E_PGN_TAG,
+        BuildError::ControlCharacter => codes::E_PGC_CHARSET,
+        BuildError::Illegal => codes::E_PGC_ORDINAL,
+        BuildError::TooLarge => codes::E_PGC_SIZE,
+    }
+}
+
+/// Why a game cannot be written in PGC.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PgcWriteError {
+    /// A comment, and nothing was said about comments.
+    #[error("PGC has no comments: drop them (lossy) or let escape records carry them (ext)")]
+    Comment,
+    /// A tag name or value over 255 bytes.
+    #[error("the tag {0} is longer than 255 bytes")]
+    StringLength(String),
+    /// An escape over 65,535 bytes.
+    #[error("an escape is longer than 65,535 bytes")]
+    EscapeLength,
+    /// A character that Latin-1 does not have.
+    #[error(transparent)]
+    Charset(#[from] NotLatin1),
+    /// A move that one byte cannot number.
+    #[error("the ordinal of the move at ply {ply} is {ordinal}; the largest is 255")]
+    Ordinal255 {
+        /// The number of the move in its line, from 1.
+        ply: u32,
+        /// Its ordinal.
+        ordinal: u16,
+    },
+}
+
+impl PgcWriteError {
+    /// The stable code (SPEC section 1).
+    pub const fn code(&self) -> &'static str {
+        match self {
+            PgcWriteError::Comment => codes::E_PGC_COMMENT,
+            PgcWriteError::StringLength(_) | PgcWriteError::EscapeLength => codes::E_PGC_STRLEN,
+            PgcWriteError::Charset(_) => codes::E_PGC_CHARSET,
+            PgcWriteError::Ordinal255 { .. } => codes::E_PGC_ORDINAL255,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The records of a PGC stream (PGC-01 to PGC-04).
+
+use std::io::{self, Read};
+
+use super::error::{PgcError, PgcErrorKind};
+use super::marker;
+use crate::codec::error::DecodeError;
+use crate::codec::item::Cursor;
+
+/// One record: its marker and items.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Record<'a> {
+    /// 0x00: no meaning.
+    Noop,
+    /// 0x01: a whole game in reduced export format.
+    ReducedGame {
+        /// The values of the seven tag roster, in Latin-1.
+        roster: [&'a [u8]; 7],
+        /// The moves: ordinals.
+        moves: &'a [u8],
+    },
+    /// 0x02: a tag pair, in Latin-1.
+    Tag {
+        /// The name.
+        name: &'a [u8],
+        /// The value, without escapes.
+        value: &'a [u8],
+    },
+    /// 0x03 and 0x04: moves of the current line: ordinals.
+    Moves(&'a [u8]),
+    /// 0x05: a general game begins.
+    GameBegin,
+    /// 0x06: it ends.
+    GameEnd,
+    /// 0x07: a NAG on the last move.
+    Nag(u8),
+    /// 0x08: a variation in place of the last move begins.
+    VariationBegin,
+    /// 0x09: it ends.
+    VariationEnd,
+    /// 0x0a: what followed a `%` in column 1, in Latin-1.
+    Escape(&'a [u8]),
+}
+
+/// The longest record: a reduced game with all its strings and moves.
+const LONGEST: usize = 1 + 7 * 256 + 2 + 65_535;
+const CHUNK: usize = 256 * 1024;
+
+/// Splits a stream into records. Memory does not grow.
+///
+/// ```
+/// use epdb::codec::pgc::{Record, Records};
+/// let mut records = Records::new(&b"\x05\x03\x02\x0d\x0c\x06"[..]);
+/// let mut seen = Vec::new();
+/// while let Some(record) = records.next_record()? {
+///     seen.push((record.offset, record.bytes.len()));
+/// }
+/// assert_eq!(seen, [(0, 1), (1, 4), (5, 1)]);
+/// # Ok::<(), epdb::codec::pgc::RecordError>(())
+/// ```
+pub struct Records<R> {
+    input: R,
+    buffer: Vec<u8>,
+    start: usize,
+    filled: usize,
+    at_end: bool,
+    /// Bytes of the stream before `start`.
+    offset: u64,
+    /// The length of the record that was given out.
+    given: usize,
+}
+
+/// A record and where it stands.
+#[derive(Clone, Debug)]
+pub struct Located<'a> {
+    /// The offset of the marker in the stream.
+    pub offset: u64,
+    /// The bytes of the record.
+    pub bytes: &'a [u8],
+    /// What they say.
+    pub record: Record<'a>,
+}
+
+/// Why there is no next record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// What the stream reports.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The bytes are no record; what follows cannot be read.
+    #[error(transparent)]
+    Pgc(#[from] PgcError),
+}
+
+impl<R: Read> Records<R> {
+    /// Reads records from a stream.
+    pub fn new(input: R) -> Records<R> {
+        Records {
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            filled: 0,
+            at_end: false,
+            offset: 0,
+            given: 0,
+        }
+    }
+
+    /// The offset of the next record.
+    pub const fn offset(&self) -> u64 {
+        self.offset + self.given as u64
+    }
+
+    /// The next record, or `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// [`RecordError`]. What is no record is met again by every further call.
+    pub fn next_record(&mut self) -> Result<Option<Located<'_>>, RecordError> {
+        self.offset = self.offset();
+        self.start += std::mem::take(&mut self.given);
+        while self.filled - self.start < LONGEST && !self.at_end {
+            self.fill()?;
+        }
+        let offset = self.offset;
+        let rest = &self.buffer[self.start..self.filled];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let mut cursor = Cursor::new(rest);
+        let record = parse(&mut cursor).map_err(|kind| PgcError { offset, kind })?;
+        self.given = cursor.offset();
+        Ok(Some(Located { offset, bytes: &rest[..self.given], record }))
+    }
+
+    /// Gives the last record out again.
+    pub(super) const fn put_back(&mut self) {
+        self.given = 0;
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        self.start = 0;
+        if self.buffer.len() < self.filled + CHUNK {
+            self.buffer.resize(self.filled + CHUNK, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// Reads one record.
+fn parse<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, PgcErrorKind> {
+    let truncated = |_: DecodeError| PgcErrorKind::Truncated;
+    Ok(match cursor.int_1().map_err(truncated)? {
+        marker::NOOP => Record::Noop,
+        marker::REDUCED_GAME => {
+            let mut roster = [&[][..]; 7];
+            for value in &mut roster {
+                *value = cursor.string_1().map_err(truncated)?;
+            }
+            Record::ReducedGame { roster, moves: cursor.mvseq_2().map_err(truncated)? }
+        }
+        marker::TAG => Record::Tag {
+            name: cursor.string_1().map_err(truncated)?,
+            value: cursor.string_1().map_err(truncated)?,
+        },
+        marker::SHORT_MOVES => Record::Moves(cursor.mvseq_1().map_err(truncated)?),
+        marker::LONG_MOVES => Record::Moves(cursor.mvseq_2().map_err(truncated)?),
+        marker::GAME_BEGIN => Record::GameBegin,
+        marker::GAME_END => Record::GameEnd,
+        marker::NAG => Record::Nag(cursor.int_1().map_err(truncated)?),
+        marker::VARIATION_BEGIN => Record::VariationBegin,
+        marker::VARIATION_END => Record::VariationEnd,
+        marker::ESCAPE => Record::Escape(cursor.string_2().map_err(truncated)?),
+        other => return Err(PgcErrorKind::Marker(other)),
+    })
+}
