@@ -323,6 +323,7 @@ impl<R: Read> GameReader<R> {
         self.begin_movetext()?;
         match byte {
             b'.' => self.source.at += 1,
+            b'(' if self.source.rest().starts_with(b"(e.p.)") => self.en_passant_note(at)?,
             b'(' => self.begin_variation(at)?,
             b')' => self.end_variation(at)?,
             b'$' => self.nag(at)?,
@@ -373,6 +374,12 @@ impl<R: Read> GameReader<R> {
             Err(SetUpError::Build(error)) => self.built(at, Err(error)),
             Err(error) => Err(self.refused(codes::E_PGN_SETUP, at, error.to_string())),
         }
+    }
+
+    fn en_passant_note(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += b"(e.p.)".len();
+        let message = "`(e.p.)` stands apart from its move; dropped";
+        self.repair(codes::E_PGN_TOKEN, codes::W_LEN_DETACHED, at, message)
     }
 
     fn begin_variation(&mut self, at: usize) -> Result<(), Stop> {
@@ -533,7 +540,7 @@ impl<R: Read> GameReader<R> {
     fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let text = self.source.slice(at..self.source.at);
         let kept = match text {
-            b"+" | b"#" | b"++" | b"ep" | b"e" | b"p" | b"ch" | b"mate" => Some(None),
+            b"+" | b"#" | b"++" | b"ep" | b"e.p." | b"ch" | b"mate" => Some(None),
             _ => position_sign(text).map(Some),
         };
         match kept.filter(|_| self.builder.has_move()) {
@@ -902,8 +909,14 @@ const fn is_symbol(byte: u8) -> bool {
         || matches!(byte, b'_' | b'+' | b'#' | b'=' | b':' | b'-' | b'/' | b'~')
 }
 
+/// Termination markers with blanks in them.
+const SPACED_MARKERS: [&[u8]; 3] = [b"1/2 - 1/2", b"1 - 0", b"0 - 1"];
+
 /// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it (SAN-25, SAN-29).
 fn symbol(text: &[u8]) -> &[u8] {
+    if let Some(marker) = SPACED_MARKERS.into_iter().find(|marker| text.starts_with(marker)) {
+        return &text[..marker.len()];
+    }
     let end = text.iter().take_while(|byte| is_symbol(**byte)).count();
     match &text[end..] {
         [b'(', piece, b')', ..] if end > 0 && piece.is_ascii_alphabetic() => &text[..end + 3],
@@ -921,7 +934,11 @@ fn termination_marker(text: &[u8]) -> Option<(GameResult, bool)> {
         return Some((result, true));
     }
     let result = match text {
-        b"1/2" | b"\xbd" | b"\xbd-\xbd" | b"\xc2\xbd" | b"\xc2\xbd-\xc2\xbd" => GameResult::Draw,
+        b"1 - 0" => GameResult::WhiteWins,
+        b"0 - 1" => GameResult::BlackWins,
+        b"1/2 - 1/2" | b"1/2" | b"\xbd" | b"\xbd-\xbd" | b"\xc2\xbd" | b"\xc2\xbd-\xc2\xbd" => {
+            GameResult::Draw
+        }
         b"1\xe2\x80\x930" => GameResult::WhiteWins,
         b"0\xe2\x80\x931" => GameResult::BlackWins,
         b"1/2\xe2\x80\x931/2" | b"\xc2\xbd\xe2\x80\x93\xc2\xbd" => GameResult::Draw,

@@ -1,9 +1,10 @@
 //! Games in PGC (SPEC section 13).
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use epdb::codec::pgc::{self, Comments, PgcReader, PgcWriteOptions};
 use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
-use epdb::text::pgn::{self, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+use epdb::text::pgn::Charset;
+
+use super::{export, read_game, unescape};
 
 const LIMIT: usize = 1 << 24;
 const EXT: PgcWriteOptions =
@@ -33,18 +34,6 @@ fn encode(game: &Game, options: &PgcWriteOptions) -> Vec<u8> {
     bytes
 }
 
-fn read_pgn(text: &[u8]) -> Game {
-    let mut reader = GameReader::new(text, PgnReadOptions::default());
-    reader.next_game().unwrap().unwrap().game.unwrap().clone()
-}
-
-fn export(game: &Game, charset: Charset) -> Vec<u8> {
-    let mut out = Vec::new();
-    let options = PgnWriteOptions { charset, escapes: true, ..PgnWriteOptions::default() };
-    pgn::write(game, &options, &mut out).unwrap();
-    out
-}
-
 fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits
@@ -53,35 +42,16 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-fn unescape(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'\\' => match bytes.next().unwrap() {
-                b'n' => b'\n',
-                b'x' => {
-                    let hex = [bytes.next().unwrap(), bytes.next().unwrap()];
-                    u8::from_str_radix(std::str::from_utf8(&hex).unwrap(), 16).unwrap()
-                }
-                other => other,
-            },
-            other => other,
-        });
-    }
-    out
-}
-
 /// PGC-20, PGC-25, PGC-27: text and bytes, both ways.
 #[test]
 fn game_vectors() {
-    let rows = include_str!("vectors/pgc_games.tsv").lines().skip(1);
+    let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
     let mut count = 0;
     for row in rows {
         let fields: Vec<&str> = row.split('\t').collect();
         let (bytes, text) = (unhex(fields[3]), unescape(fields[4]));
         assert_eq!(bytes.len().to_string(), fields[2], "{}", fields[0]);
-        assert_eq!(encode(&read_pgn(&text), &PgcWriteOptions::default()), bytes, "{}", fields[0]);
+        assert_eq!(encode(&read_game(&text), &PgcWriteOptions::default()), bytes, "{}", fields[0]);
         let games = decode(&bytes);
         assert_eq!(games.len(), 1);
         let game = games[0].as_ref().unwrap();
@@ -110,7 +80,7 @@ fn malformed_vectors() {
         ("PGE-v13", "OK"),
         ("PGE-v14", "OK OK"),
     ];
-    let rows = include_str!("vectors/pgc_malformed.tsv").lines().skip(1);
+    let rows = include_str!("../vectors/pgc_malformed.tsv").lines().skip(1);
     let mut count = 0;
     for (row, (id, wanted)) in rows.zip(places) {
         let fields: Vec<&str> = row.split('\t').collect();
@@ -128,10 +98,10 @@ fn malformed_vectors() {
 /// PGC-10.
 #[test]
 fn a_move_over_ordinal_255_has_no_record() {
-    for row in include_str!("vectors/pgc_over255.tsv").lines().skip(1) {
+    for row in include_str!("../vectors/pgc_over255.tsv").lines().skip(1) {
         let fields: Vec<&str> = row.split('\t').collect();
         let text = format!("[FEN \"{}\"]\n\n1. {} *", fields[1], fields[2]);
-        let game = read_pgn(text.as_bytes());
+        let game = read_game(text.as_bytes());
         let mut bytes = Vec::new();
         let result = pgc::encode(&game, &PgcWriteOptions::default(), &mut bytes);
         match fields[4] {
@@ -239,7 +209,7 @@ fn long_games_are_cut_at_the_limits_of_their_counts() {
 fn comments_are_refused_dropped_or_carried() {
     let text =
         "{start} 1. e4 $1 {a\u{e9}} {b} (1. d4 {x} d5) (; brace } inside\n1. c4) 1... e5 {end} *";
-    let game = read_pgn(text.as_bytes());
+    let game = read_game(text.as_bytes());
     let mut bytes = Vec::new();
     let refused = pgc::encode(&game, &PgcWriteOptions::default(), &mut bytes).unwrap_err();
     assert_eq!((refused.code(), bytes.len()), ("E-PGC-COMMENT", 0));
@@ -247,7 +217,7 @@ fn comments_are_refused_dropped_or_carried() {
     let lossy = PgcWriteOptions { comments: Comments::Drop, ..PgcWriteOptions::default() };
     let losses = pgc::encode(&game, &lossy, &mut bytes).unwrap();
     assert_eq!(losses.comments, 6);
-    let bare = read_pgn(b"1. e4 $1 (1. d4 d5) (1. c4) 1... e5 *");
+    let bare = read_game(b"1. e4 $1 (1. d4 d5) (1. c4) 1... e5 *");
     assert_eq!(bytes, encode(&bare, &PgcWriteOptions::default()));
 
     let carried = encode(&game, &EXT);
@@ -276,9 +246,9 @@ fn a_long_comment_goes_through_several_records() {
 #[test]
 fn escapes_are_kept_on_request() {
     let text = b"%first\n%pgcx:c:no comment\n1. e4\n%pgcx:x\n e5 *";
-    let game = read_pgn(text);
+    let game = read_game(text);
     let archived = encode(&game, &PgcWriteOptions::default());
-    assert_eq!(archived, encode(&read_pgn(b"1. e4 e5 *"), &PgcWriteOptions::default()));
+    assert_eq!(archived, encode(&read_game(b"1. e4 e5 *"), &PgcWriteOptions::default()));
     let kept = encode(&game, &EXT_AND_ESCAPES);
     assert_eq!(decode(&kept), [Ok(game.clone())]);
     let escapes: Vec<_> =
@@ -305,7 +275,7 @@ fn strings_that_do_not_fit_are_refused() {
 /// PGC-19: at every length the truncated stream is refused, or is what came before the cut.
 #[test]
 fn truncation_shows_at_every_length() {
-    let game = read_pgn(b"[ECO \"C20\"]\n\n1. e4 $1 {x} (1. d4 d5) 1... e5 2. Nf3 *");
+    let game = read_game(b"[ECO \"C20\"]\n\n1. e4 $1 {x} (1. d4 d5) 1... e5 2. Nf3 *");
     let bytes = encode(&game, &EXT);
     for length in 1..bytes.len() {
         let results = errors(&bytes[..length]);

@@ -1,0 +1,37 @@
+//! Games from text to bytes and back: `cargo run --example pgn_to_pgc < games.pgn` tells what PGC
+//! makes of them.
+
+use std::io;
+
+use epdb::codec::pgc::{Comments, PgcReader, PgcWriteOptions, encode};
+use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+
+fn main() -> io::Result<()> {
+    let mut reader = GameReader::new(io::stdin().lock(), PgnReadOptions::default());
+    let options = PgcWriteOptions { comments: Comments::Carry, ..PgcWriteOptions::default() };
+    let (mut pgc, mut pgn) = (Vec::new(), Vec::new());
+    while let Some(read) = reader.next_game()? {
+        let game = match read.game {
+            Ok(game) => game,
+            Err(error) => {
+                eprintln!("game {}: {error}", read.number);
+                continue;
+            }
+        };
+        if let Err(error) = encode(game, &options, &mut pgc) {
+            eprintln!("game {}: {error}", read.number);
+        } else if let Err(error) = write(game, &PgnWriteOptions::default(), &mut pgn) {
+            eprintln!("game {}: {error}", read.number);
+        }
+    }
+    let mut decoder = PgcReader::new(&pgc[..], usize::MAX);
+    let mut again = Vec::new();
+    while let Some(read) = decoder.next_game()? {
+        if let Ok(game) = read.game {
+            let _ = write(game, &PgnWriteOptions::default(), &mut again);
+        }
+    }
+    println!("{} bytes of PGN are {} bytes of PGC", pgn.len(), pgc.len());
+    println!("and come back {}", if again == pgn { "byte for byte" } else { "changed" });
+    Ok(())
+}

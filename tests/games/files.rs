@@ -1,0 +1,112 @@
+//! Other people's games, where they are present: `../shared/data` beside the crate, or the
+//! directory that EPDB_SHARED_DATA names. Without them these tests pass.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use epdb::codec::pgc::{self, Comments, PgcReader, PgcWriteOptions};
+use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+
+fn data() -> Option<PathBuf> {
+    let directory = std::env::var_os("EPDB_SHARED_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
+    directory.join("pgn").is_dir().then_some(directory.join("pgn"))
+}
+
+fn pgn_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|it| it.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            pgn_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "pgn") {
+            files.push(path);
+        }
+    }
+}
+
+fn export(game: &epdb::model::Game) -> Vec<u8> {
+    let mut out = Vec::new();
+    text::write(game, &PgnWriteOptions::default(), &mut out).unwrap();
+    out
+}
+
+/// PGC-25: every game is converted or reported; PGN to PGC with comments and back is PGN to PGN;
+/// canonical PGC to PGN and back is what it was; an export is its own export.
+#[test]
+fn games_go_round() {
+    let Some(directory) = data() else { return };
+    let mut files = Vec::new();
+    pgn_files(&directory, &mut files);
+    let options = PgcWriteOptions { comments: Comments::Carry, ..PgcWriteOptions::default() };
+    let (mut games, mut refused, mut unsaid) = (0, 0, 0);
+    let mut codes = std::collections::BTreeMap::new();
+    for path in files {
+        let bytes = fs::read(&path).unwrap();
+        let mut reader = GameReader::new(&bytes[..], PgnReadOptions::default());
+        let mut raw = Vec::new();
+        while let Some(read) = reader.next_game().unwrap() {
+            raw.extend_from_slice(read.raw);
+            for warning in read.warnings {
+                *codes.entry(warning.diagnostic.code).or_insert(0) += 1;
+            }
+            games += 1;
+            let game = match read.game {
+                Ok(game) => game,
+                Err(error) => {
+                    assert!(error.line > 0 && error.diagnostic.column > 0);
+                    *codes.entry(error.diagnostic.code).or_insert(0) += 1;
+                    println!("{}:{error}", path.display());
+                    refused += 1;
+                    continue;
+                }
+            };
+            let exported = export(game);
+            let again = super::read_game(&super::export(game, Charset::Utf8));
+            assert!(&again == game, "{}:{}", path.display(), read.line);
+            assert_eq!(export(&again), exported);
+
+            let mut pgc = Vec::new();
+            if let Err(error) = pgc::encode(game, &options, &mut pgc) {
+                println!("{}:{}: {error}", path.display(), read.line);
+                *codes.entry(error.code()).or_insert(0) += 1;
+                unsaid += 1;
+                continue;
+            }
+            let mut decoder = PgcReader::new(&pgc[..], usize::MAX);
+            let read = decoder.next_game().unwrap().unwrap();
+            let decoded = read.game.unwrap();
+            assert_eq!(export(decoded), exported);
+            let mut back = Vec::new();
+            pgc::encode(&super::read_game(&export(decoded)), &options, &mut back).unwrap();
+            assert!(back == pgc, "{}", path.display());
+            assert!(decoder.next_game().unwrap().is_none());
+        }
+        assert!(bytes.starts_with(&raw), "{}", path.display());
+        let rest = &bytes[raw.len()..];
+        assert!(rest.iter().all(u8::is_ascii_whitespace) || rest.starts_with(b"%"));
+    }
+    println!("{games} games, {refused} refused, {unsaid} not in PGC; {codes:?}");
+    assert!(games > 10_000 && refused < games / 100);
+}
+
+/// Rows of `peer_cases.tsv` that speak of files.
+#[test]
+fn files_of_peers() {
+    let Some(directory) = data() else { return };
+    let directory = directory.join("niklasf+python-chess/data/pgn");
+    for (name, wanted) in [("utf8-bom.pgn", 2), ("uci-moves.pgn", 1)] {
+        let bytes = fs::read(directory.join(name)).unwrap();
+        let mut reader = GameReader::new(&bytes[..], PgnReadOptions::default());
+        let mut games = 0;
+        while let Some(read) = reader.next_game().unwrap() {
+            assert!(read.game.is_ok());
+            assert!(read.warnings.iter().all(|it| it.diagnostic.code == "W-PGN-LINELEN"));
+            games += 1;
+        }
+        assert_eq!(games, wanted, "{name}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Games: PGN and PGC, their vectors, hostile input, and other people's files.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod files;
+mod pgc;
+mod pgn;
+
+use epdb::model::Game;
+use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+
+/// Undoes the escapes of the vector files: `\\`, `\t`, `\n`, `\r`, `\xNN` (one byte).
+fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        out.push(match bytes.next().unwrap() {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'x' => {
+                let hex = [bytes.next().unwrap(), bytes.next().unwrap()];
+                u8::from_str_radix(std::str::from_utf8(&hex).unwrap(), 16).unwrap()
+            }
+            other => other,
+        });
+    }
+    out
+}
+
+/// The first game of a text, which must be a good one.
+fn read_game(text: &[u8]) -> Game {
+    let mut reader = GameReader::new(text, PgnReadOptions::default());
+    reader.next_game().unwrap().unwrap().game.unwrap().clone()
+}
+
+/// The export format of a game, `%` lines kept.
+fn export(game: &Game, charset: Charset) -> Vec<u8> {
+    let mut out = Vec::new();
+    let options = PgnWriteOptions { charset, escapes: true, ..PgnWriteOptions::default() };
+    text::write(game, &options, &mut out).unwrap();
+    out
+}

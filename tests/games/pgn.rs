@@ -1,0 +1,435 @@
+//! Games in PGN: read as they are found, written in export format (SPEC sections 9 and 11).
+
+use epdb::text::Profile;
+use epdb::text::pgn::{self, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+
+use super::unescape;
+
+/// What the reader makes of a text: for each game its export, or the code and place of its error.
+fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnWriteOptions) -> Vec<String> {
+    let mut reader = GameReader::new(text, read.clone());
+    let mut games = Vec::new();
+    while let Some(read) = reader.next_game().unwrap() {
+        games.push(match read.game {
+            Ok(game) => {
+                let mut out = Vec::new();
+                pgn::write(game, write, &mut out).unwrap();
+                pgn::from_latin1(&out)
+            }
+            Err(error) => {
+                format!("{} {}:{}", error.diagnostic.code, error.line, error.diagnostic.column)
+            }
+        });
+    }
+    games
+}
+
+fn export(text: &[u8]) -> Vec<String> {
+    let latin1 = PgnWriteOptions { charset: Charset::Latin1, ..PgnWriteOptions::default() };
+    normalise(text, &PgnReadOptions::default(), &latin1)
+}
+
+/// The warning codes of a lenient reading, all games together.
+fn warnings(text: &[u8]) -> Vec<&'static str> {
+    let mut reader = GameReader::new(text, PgnReadOptions::default());
+    let mut codes = Vec::new();
+    while let Some(read) = reader.next_game().unwrap() {
+        codes.extend(read.warnings.iter().map(|warning| warning.diagnostic.code));
+    }
+    codes
+}
+
+/// The movetext of a game that is written in one line.
+fn movetext(text: &[u8]) -> String {
+    let games = export(text);
+    assert_eq!(games.len(), 1, "{games:?}");
+    let (_, movetext) = games[0].split_once("\n\n").unwrap_or(("", &games[0]));
+    movetext.trim_end().to_owned()
+}
+
+/// The movetext of a text, whose lines are joined, and the codes of what was repaired.
+fn repaired(text: &str) -> (String, Vec<&'static str>) {
+    (movetext(text.as_bytes()).replace('\n', " "), warnings(text.as_bytes()))
+}
+
+/// PGN-22, PGN-40 to PGN-46, PGN-52.
+#[test]
+fn export_vectors() {
+    let rows = include_str!("../vectors/pgn_export.tsv").lines().skip(1);
+    let mut count = 0;
+    for row in rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let exported = export(&unescape(fields[1]));
+        assert_eq!(exported, [pgn::from_latin1(&unescape(fields[2]))], "{}", fields[0]);
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
+
+/// PGN-50, PGN-51: what is in export format comes out as it went in, and the strict profile takes
+/// it. The sample game of the standard is PGC-v02.
+#[test]
+fn export_format_is_a_fixed_point() {
+    let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
+    let strict = PgnReadOptions {
+        profile: Profile::Strict,
+        charset: Some(Charset::Latin1),
+        ..PgnReadOptions::default()
+    };
+    let mut count = 0;
+    for row in rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let text = unescape(fields[4]);
+        assert_eq!(export(&text), [pgn::from_latin1(&text)], "{}", fields[0]);
+        let mut reader = GameReader::new(&text[..], strict.clone());
+        let read = reader.next_game().unwrap().unwrap();
+        assert!(read.game.is_ok(), "{}: {:?}", fields[0], read.game);
+        count += 1;
+    }
+    assert_eq!(count, 10);
+}
+
+/// PGN-40 and section 17: what files have is read, each repair is told.
+#[test]
+fn sloppy_movetext_is_read() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        // Layout and numbers.
+        ("1.e4 e5 2.Nf3 *", "1. e4 e5 2. Nf3 *", &[]),
+        ("1e4 e5 2Nf3 *", "1. e4 e5 2. Nf3 *", &[]),
+        ("1 . e4 .. e5 2 ... Nf3*", "1. e4 e5 2. Nf3 *", &[]),
+        ("e4 e5 Nf3 *", "1. e4 e5 2. Nf3 *", &[]),
+        ("1. e4 2. e5 7. Nf3 *", "1. e4 e5 2. Nf3 *", &["W-PGN-MOVENUM", "W-PGN-MOVENUM"]),
+        ("1. e4 99999999999999999999. e5 *", "1. e4 e5 *", &["W-PGN-MOVENUM"]),
+        ("1. e4\te5\u{b}2. Nf3\r\n*", "1. e4 e5 2. Nf3 *", &[]),
+        ("1. e4 e5\0 *", "1. e4 e5 *", &["W-LEN-CTRL"]),
+        ("\u{feff}1. e4 *", "1. e4 *", &[]),
+        // Moves.
+        ("1. e2-e4 e7e5 2. ng1f3 Nb8-c6 *", "1. e4 e5 2. Nf3 Nc6 *", &[]),
+        ("1. Pe4 d5 2. exd5 c5 3. dxc6e.p. *", "1. e4 d5 2. exd5 c5 3. dxc6 *", &[]),
+        (
+            "1. e4 d5 2. exd5 c5 3. dxc6 e.p. *",
+            "1. e4 d5 2. exd5 c5 3. dxc6 *",
+            &["W-LEN-DETACHED"],
+        ),
+        ("1. e4 d5 2. exd5 c5 3. dxc6ep *", "1. e4 d5 2. exd5 c5 3. dxc6 *", &[]),
+        ("1. f3 e5 2. g4 Qh4 *", "1. f3 e5 2. g4 Qh4# *", &[]),
+        ("1. f3 e5 2. g4 Qh4 + + *", "1. f3 e5 2. g4 Qh4# *", &["W-LEN-DETACHED"; 2]),
+        (
+            "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. 0-0 o-o *",
+            "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. O-O O-O *",
+            &[],
+        ),
+        ("1. \u{2658}f3 *", "1. Nf3 *", &[]),
+        ("1. Nxf3 *", "1. Nf3 *", &["W-SAN-CAPTURE"]),
+        // NAGs and marks.
+        (
+            "1. e4! e5 ? 2. Nf3 !! Nc6?? 3. Bb5!? a6?! *",
+            "1. e4 $1 1... e5 $2 2. Nf3 $3 2... Nc6 $4 3. Bb5 $5 3... a6 $6 *",
+            &[],
+        ),
+        ("1. e4!!! *", "1. e4 $3 *", &["W-PGN-NAG"]),
+        ("1. e4 $146$1$146 $0 *", "1. e4 $0 $1 $146 *", &["W-PGN-NAG"]),
+        ("1. e4 $256 *", "1. e4 {$256} *", &["W-PGN-NAG"]),
+        ("$3 1. e4 *", "{$3} 1. e4 *", &["W-PGN-NAG"]),
+        ("1. e4 +- e5 += N *", "1. e4 $18 1... e5 $14 $146 *", &["W-PGN-NAG"; 3]),
+        // Comments.
+        ("{a\n\n  b} 1. e4 {} {c}{d} e5 ; e\n; f\n *", "{a b} 1. e4 {c} {d} 1... e5 {e f} *", &[]),
+        ("1. e4 {a ; b} e5 ; {c}\n *", "1. e4 {a ; b} 1... e5 ;{c} *", &[]),
+        ("1. e4 {[%clk 0:01:02]} *", "1. e4 {[%clk 0:01:02]} *", &[]),
+        ("1. e4 { (1. d4 } e5 *", "1. e4 {(1. d4} 1... e5 *", &[]),
+        ("1. e4 e5 } *", "1. e4 e5 *", &["W-PGN-TOKEN"]),
+        // Variations.
+        ("1. e4 ( 1. d4 ( 1. c4 ) d5 ) e5 *", "1. e4 (1. d4 (1. c4) 1... d5) 1... e5 *", &[]),
+        ("1. e4 (1. d4)) e5 *", "1. e4 (1. d4) 1... e5 *", &["W-PGN-RAV"]),
+        ("1. e4 (1. d4 *", "1. e4 (1. d4) *", &["W-PGN-RAV"]),
+        ("1. e4 ( {x} ) e5 *", "1. e4 {x} 1... e5 *", &["W-PGN-RAV"]),
+        ("(1. e4 *", "1. e4 *", &["W-PGN-RAV"]),
+        ("1. e4 (1. d4 1/2-1/2) e5 1-0", "1. e4 (1. d4) 1... e5 1-0", &["W-PGN-RAV"]),
+        ("1. e4 (1. d4 $2) $1 {x} (1. c4) e5 *", "1. e4 $1 {x} (1. d4 $2) (1. c4) 1... e5 *", &[]),
+        // Ends.
+        ("1. e4", "1. e4 *", &["W-PGN-RESULT"]),
+        ("1. e4 1/2", "1. e4 1/2-1/2", &["W-PGN-RESULT"]),
+        ("1. e4 1/2 - 1/2", "1. e4 1/2-1/2", &["W-PGN-RESULT"]),
+        ("1. e4 1 - 0", "1. e4 1-0", &["W-PGN-RESULT"]),
+        (
+            "1. e4 d5 2. exd5 c5 3. dxc6(e.p.) *",
+            "1. e4 d5 2. exd5 c5 3. dxc6 *",
+            &["W-LEN-DETACHED"],
+        ),
+        ("1. e4 \u{bd}-\u{bd}", "1. e4 1/2-1/2", &["W-PGN-RESULT"]),
+        ("1. e4 1\u{2013}0", "1. e4 1-0", &["W-PGN-RESULT"]),
+    ];
+    for (text, wanted, codes) in cases {
+        let (movetext, warnings) = repaired(text);
+        assert_eq!((movetext.as_str(), &warnings[..]), (*wanted, *codes), "{text}");
+    }
+}
+
+/// PGN-20 to PGN-24 and section 17.
+#[test]
+fn sloppy_tags_are_read() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("[Event\n \"a\"\n]\n[\tSite \"b\" ] *", "[Event \"a\"]\n[Site \"b\"]", &[]),
+        ("[Event \"a\"][Site\"b\"]*", "[Event \"a\"]\n[Site \"b\"]", &[]),
+        ("  [Event \"a\"] *", "[Event \"a\"]\n[Site \"?\"]", &[]),
+        ("[Event \"a\"] [Event \"b\"] *", "[Event \"a\"]", &["W-PGN-TAGDUP"]),
+        ("[Event \"a \\\"b\\\" \\\\ \\n\"] *", "[Event \"a \\\"b\\\" \\\\ \\\\n\"]", &[]),
+        ("[Event \"\"a\"\"] *", "[Event \"\\\"a\\\"\"]", &["W-PGN-STRING"]),
+        (
+            "[Event \"a\n[Site \"b\"] *",
+            "[Event \"a\"]\n[Site \"b\"]",
+            &["W-PGN-STRING", "W-PGN-TAG"],
+        ),
+        ("[Event \"a]\n[Site \"b\"] *", "[Event \"a\"]\n[Site \"b\"]", &["W-PGN-STRING"]),
+        ("[Event \"a\"\n[Site \"b\"] *", "[Event \"a\"]\n[Site \"b\"]", &["W-PGN-TAG"]),
+        ("[Event \"a\tb\"] *", "[Event \"a b\"]", &["W-PGN-STRING"]),
+        ("[Event: \"a\"] *", "[Event \"?\"]", &["W-PGN-TAG"]),
+        ("{c} [Event \"a\"] ;d\n[Site \"b\"] *", "[Event \"a\"]\n[Site \"b\"]", &[]),
+        ("[Result \"1-0\"] *", "[Event \"?\"]", &["W-PGN-RESULT"]),
+        ("[Result \"*\"] 1-0", "[Event \"?\"]", &["W-PGN-RESULT"]),
+        ("[Result \"1/2\"] 1/2-1/2", "[Event \"?\"]", &["W-PGN-RESULT"]),
+        ("[Result \"?\"] 0-1", "[Event \"?\"]", &["W-PGN-RESULT"]),
+    ];
+    for (text, wanted, codes) in cases {
+        let games = export(text.as_bytes());
+        assert_eq!(games.len(), 1, "{text}: {games:?}");
+        assert!(games[0].starts_with(wanted), "{text}: {}", games[0]);
+        assert_eq!(&warnings(text.as_bytes())[..], *codes, "{text}");
+    }
+    let long = format!("[Event \"{}\"] *", "x".repeat(256));
+    assert_eq!(warnings(long.as_bytes()), ["W-PGN-STRING", "W-PGN-LINELEN"]);
+}
+
+/// PGN-02: text by text, UTF-8 is kept and everything else is Latin-1.
+#[test]
+fn characters_of_both_sets_are_read() {
+    let text = b"[White \"M\xfcller\"]\n[Black \"\xc5\x81oz\"]\n\n{\xe9} *";
+    let game = super::read_game(text);
+    assert_eq!((game.tag("White"), game.tag("Black")), (Some("M\u{fc}ller"), Some("\u{141}oz")));
+    let written = |charset, translit| {
+        let mut out = Vec::new();
+        let options = PgnWriteOptions { charset, translit, ..PgnWriteOptions::default() };
+        pgn::write(&game, &options, &mut out).map(|_| out).map_err(|error| error.code())
+    };
+    let utf8 = written(Charset::Utf8, false).unwrap();
+    assert!(String::from_utf8(utf8).unwrap().contains("\"M\u{fc}ller\"]\n[Black \"\u{141}oz\""));
+    assert_eq!(written(Charset::Latin1, false), Err("E-PGC-CHARSET"));
+    let latin1 = written(Charset::Latin1, true).unwrap();
+    assert!(latin1.windows(9).any(|window| window == b"M\xfcller\"]\n"));
+    assert!(latin1.windows(5).any(|window| window == b"\"?oz\""));
+    let declared = PgnReadOptions { charset: Some(Charset::Latin1), ..PgnReadOptions::default() };
+    let mut reader = GameReader::new(&text[..], declared);
+    let read = reader.next_game().unwrap().unwrap();
+    assert_eq!(read.game.unwrap().tag("Black"), Some("\u{c5}\u{81}oz"));
+}
+
+/// ERR-02, PGN-47: what is wrong is told with its place, and the next game is read.
+#[test]
+fn one_bad_game_does_not_take_the_next() {
+    let cases = [
+        ("1. e4 e5 2. Ke3 *", "E-MOVE-ILLEGAL 1:13"),
+        ("1. e4 e5 2. Nf3 Nc6\n3. Bb6 (3. Zz 1-0) a6 *", "E-MOVE-ILLEGAL 2:4"),
+        ("1. Nf3 Nf6 2. Nc3 Nc6 3. Nb5 e6 4. Nd4 *", "E-MOVE-AMBIG 1:36"),
+        ("1. e4 -- 2. d4 *", "E-MOVE-SYNTAX 1:7"),
+        ("1. e4 (1. Z0) *", "E-MOVE-SYNTAX 1:11"),
+        ("1. e4 < *", "E-PGN-TOKEN 1:7"),
+        ("1. e4 [x] *", "E-PGN-TOKEN 1:7"),
+        ("1. e4 {open\n[Site \"x\"]\n", "E-PGN-TOKEN 1:7"),
+        ("[Event \"a\"]\n[Site]\n[White \"b\"]\n\n1. e4 *", "E-PGN-TAG 2:1"),
+        ("[\"a\"]\n\n1. e4 *", "E-PGN-TAG 1:1"),
+        ("[SetUp \"1\"]\n\n1. e4 *", "E-PGN-SETUP 3:1"),
+        ("[SetUp \"0\"]\n[FEN \"8/8/8/8/8/8/8/K1k5 w - - 0 1\"]\n\n1. Kb1 *", "E-PGN-SETUP 4:1"),
+        ("[FEN \"x\"]\n\n1. e4 *", "E-PGN-SETUP 3:1"),
+        ("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *", "E-PGN-SETUP 3:4"),
+        ("[Result \"1-0\"]\n\n1. e4 0-1", "E-PGN-RESULT 3:10"),
+    ];
+    for (bad, error) in cases {
+        let text = format!("{bad}\n\n[Event \"next\"]\n\n1. d4 *\n1. c4 *");
+        let games = export(text.as_bytes());
+        assert_eq!(games.len(), 3, "{bad}: {games:?}");
+        assert_eq!(games[0], error, "{bad}");
+        assert!(games[1].contains("next") && games[1].contains("1. d4 *"), "{bad}");
+        assert!(games[2].contains("1. c4 *"), "{bad}");
+
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let mut raw = Vec::new();
+        while let Some(read) = reader.next_game().unwrap() {
+            raw.extend_from_slice(read.raw);
+        }
+        assert_eq!(raw, text.as_bytes(), "{bad}");
+    }
+    let mut reader = GameReader::new(&b"1. e4 e5 2. Ke3 *"[..], PgnReadOptions::default());
+    let error = reader.next_game().unwrap().unwrap().game.unwrap_err();
+    assert_eq!(error.ply, Some(3));
+}
+
+/// Games without markers are told apart by their tags.
+#[test]
+fn games_without_markers_are_told_apart() {
+    let text = b"[Event \"a\"]\n\n1. e4\n\n[Event \"b\"]\n\n[Event \"c\"]\n[Site \"x\"]\n\n1. d4 (1. c4\n\n\n[White \"w\"]\n\n1. c4";
+    let games = export(text);
+    let ends: Vec<&str> =
+        games.iter().map(|game| game.trim_end().rsplit('\n').next().unwrap()).collect();
+    assert_eq!(ends, ["1. e4 *", "*", "1. d4 (1. c4) *", "1. c4 *"]);
+}
+
+/// The standard's import format takes less, its export format nothing else (PGN-40, PGN-48).
+#[test]
+fn profiles_take_what_they_should() {
+    let code = |text: &str, profile| {
+        let options = PgnReadOptions { profile, ..PgnReadOptions::default() };
+        let mut reader = GameReader::new(text.as_bytes(), options);
+        let read = reader.next_game().unwrap().unwrap();
+        read.game.map_or_else(|error| error.diagnostic.code, |_| "OK")
+    };
+    let canonical = export(b"1. e4 e5 {a comment} *").remove(0);
+    for profile in [Profile::Strict, Profile::Standard, Profile::Lenient] {
+        assert_eq!(code(&canonical, profile), "OK");
+    }
+    let cases = [
+        ("1.e4 *", "OK"),
+        ("1. e4", "E-PGN-RESULT"),
+        ("1. e4 (1. d4)) *", "E-PGN-RAV"),
+        ("1. e4 () *", "E-PGN-RAV"),
+        ("1. e4 $256 *", "E-PGN-NAG"),
+        ("1. e4 2. e5 *", "OK"),
+        ("[Event \"\"a\"\"] *", "E-PGN-STRING"),
+        ("[Event: \"a\"] *", "E-PGN-TAG"),
+        ("[Event \"a\"\n*", "E-PGN-TAG"),
+        ("[Result \"?\"] *", "E-PGN-RESULT"),
+    ];
+    for (text, wanted) in cases {
+        assert_eq!(code(text, Profile::Standard), wanted, "{text}");
+        assert_eq!(code(text, Profile::Lenient), "OK", "{text}");
+        assert_ne!(code(text, Profile::Strict), "OK", "{text}");
+    }
+}
+
+/// PGN-46: `%` lines are kept on request, dropped in archives; DIS-17: also out of comments.
+#[test]
+fn escapes_are_kept_or_dropped() {
+    let text = b"%a\n[Event \"e\"]\n%b\n1. e4 {x\n%c\ny} % e5\n";
+    let game = super::read_game(b"%a\n[Event \"e\"]\n%b\n1. e4 {x\n%c\ny} e5\n%\n*");
+    let kept = super::export(&game, Charset::Utf8);
+    assert!(
+        kept.ends_with(b"]\n\n%a\n%b\n1. e4\n%c\n{x y} 1... e5\n%\n*\n\n"),
+        "{}",
+        pgn::from_latin1(&kept)
+    );
+    assert_eq!(super::read_game(&kept), game);
+    assert_eq!(movetext(b"1. e4 {x\n%c\ny} e5\n%z *\n*"), "1. e4 {x y} 1... e5 *");
+    assert!(export(text)[0].starts_with("E-PGN-TOKEN"));
+    assert!(export(b"%only\n%escapes\n").is_empty());
+}
+
+/// PGN-41, PGN-45, DIS-17: no line over 79 characters, none that begins with `%`.
+#[test]
+fn lines_are_filled_and_never_begin_with_a_percent_sign() {
+    let words: Vec<String> =
+        (0..200).map(|n| format!("{}w{}", ["", "%"][n % 2], "y".repeat(n % 13))).collect();
+    let text = format!("1. e4 {{{}}} e5 *", words.join(" "));
+    let game = super::read_game(text.as_bytes());
+    let out = String::from_utf8(super::export(&game, Charset::Utf8)).unwrap();
+    assert!(
+        out.lines().all(|line| line.len() <= 79 && !line.starts_with('%') && line.trim() == line)
+    );
+    assert_eq!(super::read_game(out.as_bytes()), game);
+    // A word that no line holds stands alone; characters are counted, not bytes.
+    let text = format!("1. e4 {{a {} b {}}} e5 *", "x".repeat(100), "\u{e9}".repeat(74));
+    let out = export(text.as_bytes()).remove(0);
+    assert!(out.contains(&format!("{{a\n{}\nb ", "x".repeat(100))), "{out}");
+}
+
+/// PGN-45: a brace in a comment.
+#[test]
+fn comments_with_braces_go_to_the_end_of_lines() {
+    let mut builder = epdb::model::GameBuilder::new();
+    builder.add_comment("a } b").unwrap();
+    builder.add_comment("} c").unwrap();
+    builder.add_comment("d").unwrap();
+    builder.add_comment(&"long } ".repeat(40)).unwrap();
+    let game = builder.finish().unwrap();
+    let out = String::from_utf8(super::export(&game, Charset::Utf8)).unwrap();
+    assert!(out.contains("\n\n;a } b\n{}\n;} c\n{d}\n;long } long"), "{out}");
+    assert!(out.lines().all(|line| line.len() <= 79));
+    assert_eq!(super::read_game(out.as_bytes()), game);
+}
+
+/// PGN-49, KIT-03.
+#[test]
+fn reduced_export_drops_and_counts() {
+    let game =
+        super::read_game(b"[ECO \"C20\"]\n{a} 1. e4 $1 {b} (1. d4 {c} (1. c4)) (1. b4) e5 *");
+    let options = PgnWriteOptions { reduced: true, ..PgnWriteOptions::default() };
+    let mut out = Vec::new();
+    let losses = pgn::write(&game, &options, &mut out).unwrap();
+    assert!(out.ends_with(b"[Result \"*\"]\n\n1. e4 e5 *\n\n"));
+    assert_eq!((losses.tags, losses.comments, losses.nags, losses.variations), (1, 2, 1, 2));
+    let set_up = super::read_game(b"[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39\"]\n\n1. e4 *");
+    assert_eq!(pgn::write(&set_up, &options, &mut out).unwrap_err().code(), "E-PGN-SETUP");
+}
+
+/// LNG-01, LNG-03, LNG-04.
+#[test]
+fn games_are_read_and_written_in_other_languages() {
+    let german = pgn::Language::from_name("German").unwrap();
+    let read = PgnReadOptions { language: german, ..PgnReadOptions::default() };
+    let text = b"1. e4 e5 2. Sf3 Sc6 3. Lb5 a6 4. Lxc6 dxc6 5. O-O Dd4 *";
+    let english = normalise(text, &read, &PgnWriteOptions::default());
+    assert!(english[0].ends_with("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. O-O Qd4 *\n\n"));
+    let write = PgnWriteOptions { language: german, ..PgnWriteOptions::default() };
+    assert!(normalise(text, &read, &write)[0].ends_with("4. Lxc6 dxc6 5. O-O Dd4 *\n\n"));
+    assert_eq!(normalise(b"1. Nf3 *", &read, &write), ["E-MOVE-SYNTAX 1:4"]);
+}
+
+/// PGN-26, C960-13.
+#[test]
+fn set_up_games_get_their_tags() {
+    let tags = |text: &[u8]| -> Vec<String> {
+        let game = super::read_game(text);
+        game.tags().skip(7).map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    let fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 5 39";
+    let text = format!("[FEN \"{fen}\"]\n\n39. e4 *");
+    assert_eq!(tags(text.as_bytes()), [format!("FEN={fen}"), "SetUp=1".into()]);
+    assert!(warnings(text.as_bytes()).is_empty());
+    let fen = "rbkqnrbn/pppppppp/8/8/8/8/PPPPPPPP/RBKQNRBN w KQkq - 0 1";
+    let text = format!("[FEN \"{fen}\"]\n\n1. g4 *");
+    assert_eq!(tags(text.as_bytes()), [&format!("FEN={fen}"), "SetUp=1", "Variant=Chess960"]);
+    assert_eq!(tags(b"[Variant \"Chess960\"]\n\n1. e4 *"), ["Variant=Chess960"]);
+}
+
+/// PGN rows of the facts that other projects' tests check.
+#[test]
+fn peer_cases() {
+    let rows: Vec<Vec<&str>> = include_str!("../vectors/peer_cases.tsv")
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .filter(|fields: &Vec<&str>| fields[0] == "pgn")
+        .collect();
+    assert_eq!(rows.len(), 13);
+    let wanted = [
+        (0, "1. b4 $6 1... g6 2. Bb2 Nc6 $2 3. Bxh8 $3 *"),
+        // The mark behind the variation is one on 1. e4, the move that the variation is for.
+        (1, "1. e4 $5 (1. d4) *"),
+        (2, "1. c4 *"),
+        (3, "{Empty game, but has a comment} *"),
+        (4, "1. e4 *"),
+    ];
+    for (row, wanted) in wanted {
+        assert_eq!(movetext(&unescape(rows[row][1])), wanted);
+    }
+    // Rows 5 and 6 are tags.
+    let game = super::read_game(rows[5][1].as_bytes());
+    assert_eq!(game.tag("BlackType:"), Some("program"));
+    let game = super::read_game(&unescape(rows[6][1]));
+    assert_eq!(game.tag("Event"), Some("TCEC"));
+    // Rows 7 and 8 are descriptions, and so are 9 and 10 of files (see the tests of files), and 12.
+    let text = "[FEN \"8/8/8/8/8/k7/1p2R3/4K3 w - - 0 58\"]\n\n58. Re8 b1Q 0-1";
+    assert_eq!(movetext(text.as_bytes()), "58. Re8 b1=Q+ 0-1");
+    let game = super::read_game(b"[FEN \"8/8/8/8/8/k7/1p2R3/4K3 w - - 0 58\"]\n\n58. Kd2 *");
+    assert_eq!(game.start().counters.fullmove_number, 58);
+    assert_eq!(movetext(b"1. e4 ; comment\n e5 *"), "1. e4 {comment} 1... e5 *");
+    // Left out: row 11, null moves. They are E-MOVE-SYNTAX here (SAN-33).
+    assert!(export(b"1. e4 (1. Z0) *")[0].starts_with("E-MOVE-SYNTAX"));
+}
