@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::codec::pgc::{Comments, PgcWriteOptions};
+use crate::text::pgn::{
+    Charset, Language, PgnReadOptions, PgnWriteOptions, PositionOptions, Positions,
+};
 use crate::text::{
     CastlingForm, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions, ScoreView,
     WriteOptions,
@@ -58,9 +62,130 @@ pub(crate) struct ReadArgs {
     /// How many threads read lines [default: one a core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) games: GameReadArgs,
+}
+
+/// How games are read, and what is taken out of them.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Games")]
+pub(crate) struct GameReadArgs {
+    /// Which positions of the main lines are taken: all, final, or plies such as 10..20 (the start
+    /// is 0)
+    #[arg(long, value_name = "all|final|A..B")]
+    pub(crate) positions: Option<Positions>,
+    /// Positions keep the tags of their game as ptp
+    #[arg(long)]
+    pub(crate) game_tags: bool,
+    /// Positions keep the opening of their game: ECO as eco, NIC as nic, Opening, Variation and
+    /// SubVariation as v0, v1, v2
+    #[arg(long)]
+    pub(crate) openings: bool,
+    /// In whose piece letters the moves of games are written, such as german
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
+    pub(crate) language: Language,
+    /// The character set of games [default: decided text by text]
+    #[arg(long, value_enum, value_name = "CHARSET")]
+    pub(crate) charset: Option<CharsetArg>,
+    /// The largest game that is read; larger ones are rejected whole
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "256M")]
+    pub(crate) max_game: usize,
+}
+
+impl GameReadArgs {
+    /// Which positions become records, and with which operations.
+    pub(crate) fn position_options(&self) -> PositionOptions {
+        PositionOptions {
+            positions: self.positions.clone().unwrap_or_default(),
+            tags: self.game_tags,
+            names: self.openings,
+        }
+    }
+}
+
+/// How games are written.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing games")]
+pub(crate) struct GameWriteArgs {
+    /// PGN: only the seven tag roster and the moves
+    #[arg(long)]
+    pub(crate) reduced: bool,
+    /// PGN: the character set
+    #[arg(long, value_enum, default_value_t = CharsetArg::Utf8, value_name = "CHARSET")]
+    pub(crate) to_charset: CharsetArg,
+    /// PGN: whose piece letters; anything but english is for display only
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
+    pub(crate) to_language: Language,
+    /// Keep `%` lines
+    #[arg(long)]
+    pub(crate) escapes: bool,
+    /// Write ? for characters that the character set does not have
+    #[arg(long)]
+    pub(crate) translit: bool,
+    /// PGC: leave out comments, which it has no record for
+    #[arg(long, conflicts_with = "ext")]
+    pub(crate) lossy: bool,
+    /// PGC: carry comments in escape records
+    #[arg(long)]
+    pub(crate) ext: bool,
+}
+
+impl GameWriteArgs {
+    pub(crate) fn pgn(&self) -> PgnWriteOptions {
+        PgnWriteOptions {
+            reduced: self.reduced,
+            charset: self.to_charset.into(),
+            translit: self.translit,
+            escapes: self.escapes,
+            language: self.to_language,
+        }
+    }
+
+    pub(crate) fn pgc(&self) -> PgcWriteOptions {
+        let comments = match (self.ext, self.lossy) {
+            (true, _) => Comments::Carry,
+            (_, true) => Comments::Drop,
+            _ => Comments::Refuse,
+        };
+        PgcWriteOptions { comments, escapes: self.escapes, translit: self.translit }
+    }
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+pub(crate) enum CharsetArg {
+    #[value(name = "utf-8", alias = "utf8")]
+    Utf8,
+    #[value(name = "latin-1", alias = "latin1")]
+    Latin1,
+}
+
+impl From<CharsetArg> for Charset {
+    fn from(charset: CharsetArg) -> Charset {
+        match charset {
+            CharsetArg::Utf8 => Charset::Utf8,
+            CharsetArg::Latin1 => Charset::Latin1,
+        }
+    }
+}
+
+fn parse_language(name: &str) -> Result<Language, String> {
+    Language::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+        format!("no such language; there are {}", names.join(", "))
+    })
 }
 
 impl ReadArgs {
+    /// The options of the reader of games.
+    pub(crate) fn pgn_options(&self) -> PgnReadOptions {
+        PgnReadOptions {
+            profile: self.options().profile,
+            language: self.games.language,
+            charset: self.games.charset.map(Charset::from),
+            limit: self.games.max_game,
+        }
+    }
+
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {

@@ -15,6 +15,10 @@ pub(crate) enum FileFormat {
     Epb,
     /// a position store
     Epdb,
+    /// games as text
+    Pgn,
+    /// games as bytes
+    Pgc,
 }
 
 impl FileFormat {
@@ -28,16 +32,22 @@ impl FileFormat {
             "fen" => Some(FileFormat::Fen),
             "epb" => Some(FileFormat::Epb),
             "epdb" => Some(FileFormat::Epdb),
+            "pgn" => Some(FileFormat::Pgn),
+            "pgc" => Some(FileFormat::Pgc),
             _ => None,
         }
     }
 
-    /// The format that the first bytes of a file tell; text has no marks of its own.
+    /// The format that the first bytes of a file tell; text has no marks of its own, but games
+    /// mostly begin with a tag, and no record does.
     pub(crate) fn of_bytes(start: &[u8]) -> FileFormat {
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         if start.starts_with(&crate::codec::stream::MAGIC) {
             FileFormat::Epb
         } else if start.starts_with(b"redb\x1a\x0a\xa9\x0d\x0a") {
             FileFormat::Epdb
+        } else if matches!(start, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) {
+            FileFormat::Pgn
         } else {
             FileFormat::Epd
         }

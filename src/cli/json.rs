@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::library::census::Tally;
+use crate::library::game_census::GameCensus;
 
 /// Writes one object and a line end.
 pub(crate) fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
@@ -105,4 +106,78 @@ pub(crate) struct Import {
     pub(crate) merged: u64,
     /// Records stored beside others of their position that they contradict.
     pub(crate) conflicts: u64,
+}
+
+/// What is inside games (`stats --json`).
+#[derive(Serialize)]
+pub(crate) struct GameStats {
+    /// All games.
+    pub(crate) games: u64,
+    /// Games won by White.
+    pub(crate) white_wins: u64,
+    /// Games won by Black.
+    pub(crate) black_wins: u64,
+    /// Games drawn.
+    pub(crate) draws: u64,
+    /// Games without a result.
+    pub(crate) unknown: u64,
+    /// Games with a FEN tag.
+    pub(crate) set_up: u64,
+    /// Games whose start only Chess960 knows.
+    pub(crate) chess960: u64,
+    /// Moves of main lines.
+    pub(crate) plies: u64,
+    /// Moves of the longest main line.
+    pub(crate) longest: u64,
+    /// Variations.
+    pub(crate) variations: u64,
+    /// Moves in variations.
+    pub(crate) variation_plies: u64,
+    /// NAGs.
+    pub(crate) nags: u64,
+    /// Comments.
+    pub(crate) comments: u64,
+    /// Their bytes.
+    pub(crate) comment_bytes: u64,
+    /// `%` lines.
+    pub(crate) escapes: u64,
+    /// How many games give each tag.
+    pub(crate) tags: BTreeMap<String, u64>,
+    /// Games that PGC cannot say.
+    pub(crate) not_in_pgc: u64,
+    /// Bytes of the files; absent for standard input.
+    pub(crate) file_bytes: Option<u64>,
+    /// Bytes in export format.
+    pub(crate) pgn_bytes: u64,
+    /// Bytes in PGC.
+    pub(crate) pgc_bytes: u64,
+}
+
+impl GameStats {
+    /// Puts the object together.
+    pub(crate) fn new(games: &GameCensus, file_bytes: Option<u64>) -> GameStats {
+        let [white_wins, black_wins, draws, unknown] = games.results;
+        GameStats {
+            games: games.games,
+            white_wins,
+            black_wins,
+            draws,
+            unknown,
+            set_up: games.set_up,
+            chess960: games.chess960,
+            plies: games.plies,
+            longest: games.longest,
+            variations: games.variations,
+            variation_plies: games.variation_plies,
+            nags: games.nags,
+            comments: games.comments,
+            comment_bytes: games.comment_bytes,
+            escapes: games.escapes,
+            tags: games.tags.clone(),
+            not_in_pgc: games.not_in_pgc,
+            file_bytes,
+            pgn_bytes: games.pgn_bytes,
+            pgc_bytes: games.pgc_bytes,
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod diagnostics;
 mod file_format;
+mod games;
 mod json;
 mod outcome;
 mod output;
@@ -26,9 +27,11 @@ use outcome::{Outcome, exit_code};
 /// included), 1 something was rejected, not found or different, 2 it could not be done.
 #[derive(Parser, Debug)]
 #[command(name = "epdb", version, arg_required_else_help = true)]
-#[command(after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb, and .gz or \
-.zst behind the text ones.\n`-` is standard input or output. `epdb help COMMAND` shows an example \
-of each command.")]
+#[command(
+    after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb, .pgn and .pgc for \
+games, and .gz or .zst behind the text ones.\n`-` is standard input or output. `epdb help COMMAND` shows an example \
+of each command."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -49,6 +52,8 @@ enum Command {
     Verify(verify::Args),
     Dump(dump::Args),
     Moves(moves::Args),
+    Sort(sort::Args),
+    Tfgg(tfgg::Args),
     /// Print the completion script of a shell
     #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
     Completions {
@@ -73,6 +78,8 @@ pub fn run() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Moves(args) => moves::run(&args),
+        Command::Sort(args) => sort::run(&args),
+        Command::Tfgg(args) => tfgg::run(&args),
         Command::Completions { shell } => completions(shell),
     })
 }

@@ -33,6 +33,9 @@ impl RecordOutput {
                 Writer::Text { output: file()?, options: write.options(format), line: Vec::new() }
             }
             FileFormat::Epb => Writer::Stream(stream::Writer::new(file()?)),
+            FileFormat::Pgn | FileFormat::Pgc => {
+                anyhow::bail!("positions are no games: only games become .pgn or .pgc")
+            }
             FileFormat::Epdb => {
                 anyhow::bail!(
                     "a store is not written in one piece: use `epdb import` or `epdb convert`"

@@ -20,6 +20,7 @@ use crate::text::{Diagnostic, ReadOptions};
 use super::args::ReadArgs;
 use super::diagnostics::{Diagnostics, Place};
 use super::file_format::{Compression, FileFormat};
+use super::games::{self, Take, VisitGame};
 use super::progress::Progress;
 
 /// What reading a store may take beside the work that is done with its records.
@@ -63,6 +64,31 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<()> {
+    read_all(paths, args, diagnostics, visit, None)
+}
+
+/// [`read`], but games come as games unless `--positions` was said.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_with_games(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+    visit_game: &mut VisitGame<'_>,
+) -> anyhow::Result<()> {
+    let visit_game = args.games.positions.is_none().then_some(visit_game);
+    read_all(paths, args, diagnostics, visit, visit_game)
+}
+
+fn read_all(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+    mut visit_game: Option<&mut VisitGame<'_>>,
+) -> anyhow::Result<()> {
     if let Some(threads) = args.threads {
         // An error only says that an earlier call has done this already.
         rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global().ok();
@@ -71,7 +97,11 @@ pub(crate) fn read(
     let mut progress = Progress::new(total_size(&paths));
     for path in paths {
         let source = Source::open(path, args.from, &progress)?;
-        if !source.read(args, diagnostics, &mut progress, visit)? {
+        let take = match &mut visit_game {
+            Some(visit_game) => Take::Games(&mut **visit_game),
+            None => Take::Positions,
+        };
+        if !source.read(args, diagnostics, &mut progress, visit, take)? {
             break;
         }
     }
@@ -95,6 +125,8 @@ pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result
         Content::Text(_) => FileFormat::Epd,
         Content::Stream(_) => FileFormat::Epb,
         Content::Store(_) => FileFormat::Epdb,
+        Content::Pgn(_) => FileFormat::Pgn,
+        Content::Pgc(_) => FileFormat::Pgc,
     })
 }
 
@@ -123,6 +155,8 @@ enum Content {
     Text(Box<dyn Read + Send>),
     Stream(Box<dyn Read + Send>),
     Store(PathBuf),
+    Pgn(Box<dyn Read + Send>),
+    Pgc(Box<dyn Read + Send>),
 }
 
 impl Source {
@@ -150,6 +184,8 @@ impl Source {
             FileFormat::Epd | FileFormat::Fen => Content::Text(input),
             FileFormat::Epb => Content::Stream(input),
             FileFormat::Epdb => Content::Store(path.to_path_buf()),
+            FileFormat::Pgn => Content::Pgn(input),
+            FileFormat::Pgc => Content::Pgc(input),
         };
         Ok(Source { name, content })
     }
@@ -161,6 +197,7 @@ impl Source {
         diagnostics: &mut Diagnostics,
         progress: &mut Progress,
         visit: &mut Visit<'_>,
+        take: Take<'_, '_>,
     ) -> anyhow::Result<bool> {
         let mut place = Place { file: self.name, line: 0 };
         match self.content {
@@ -168,6 +205,12 @@ impl Source {
                 let limit = args.max_line.unwrap_or(lines::default_limit(args.options().profile));
                 let mut reader = TextSource { lines: LineReader::new(input, limit), limit, place };
                 reader.read(&args.options(), diagnostics, progress, visit)
+            }
+            Content::Pgn(input) => {
+                games::read_pgn(input, place, args, diagnostics, progress, visit, take)
+            }
+            Content::Pgc(input) => {
+                games::read_pgc(input, place, args, diagnostics, progress, visit, take)
             }
             Content::Stream(input) => {
                 let mut records = stream::Reader::new(BufReader::new(input));
@@ -283,12 +326,9 @@ impl TextSource {
         self.place.line = number;
         diagnostics.error(&self.place, &lines::too_long(self.limit))?;
         diagnostics.tally.rejected += 1;
-        let mut sink = LongLine { diagnostics, visit, failure: None };
+        let mut sink = LongLine::new(diagnostics, visit);
         let copied = self.lines.copy_long_line(&mut sink);
-        match sink.failure {
-            Some(failure) => Err(failure),
-            None => Ok(copied.map(drop)?),
-        }
+        sink.finish(copied.map(drop))
     }
 }
 
@@ -338,11 +378,25 @@ fn hand_on(
     }
 }
 
-/// Takes the pieces of a line over the limit.
-struct LongLine<'a, 'v> {
+/// Takes the pieces of a line, or of a game, over the limit.
+pub(super) struct LongLine<'a, 'v> {
     diagnostics: &'a mut Diagnostics,
     visit: &'a mut Visit<'v>,
     failure: Option<anyhow::Error>,
+}
+
+impl<'a, 'v> LongLine<'a, 'v> {
+    pub(super) fn new(diagnostics: &'a mut Diagnostics, visit: &'a mut Visit<'v>) -> Self {
+        LongLine { diagnostics, visit, failure: None }
+    }
+
+    /// What became of the copying.
+    pub(super) fn finish(self, copied: io::Result<()>) -> anyhow::Result<()> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(copied?),
+        }
+    }
 }
 
 impl Write for LongLine<'_, '_> {

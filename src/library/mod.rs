@@ -2,4 +2,5 @@
 //! everything that needs all records at once in bounded memory.
 
 pub mod census;
+pub mod game_census;
 pub mod sort;

@@ -4,20 +4,25 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::args::{GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
+use crate::cli::games::{self, GameFormat};
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Item};
 
 /// Convert a file to another format, told by the suffixes of the two names
 ///
-/// Between .epd, .fen, .epb and .epdb, text also with .gz or .zst. A store that is there already
-/// is not touched: use `import` to add to it.
+/// Between .epd, .fen, .epb and .epdb, text also with .gz or .zst; between .pgn and .pgc; and from
+/// games to positions. A store that is there already is not touched: use `import` to add to it.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example: epdb convert book.epd.zst book.epb")]
+#[command(after_help = "Examples:
+  epdb convert book.epd.zst book.epb
+  epdb convert games.pgn games.pgc --ext
+  epdb convert games.pgn openings.epd --positions 0..20 --openings
+  epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {
     /// What to read; `-` is standard input
     #[arg(value_name = "IN")]
@@ -33,6 +38,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     write: WriteArgs,
     #[command(flatten)]
+    games: GameWriteArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
 }
 
@@ -40,12 +47,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let to = args.to.or_else(|| FileFormat::of_name(&args.output));
     let to = to.with_context(|| {
         format!(
-            "the name {} tells no format: give it the suffix .epd, .fen, .epb or .epdb, or say --to",
+            "the name {} tells no format: give it the suffix .epd, .fen, .epb, .epdb, .pgn or .pgc, or say --to",
             args.output.display()
         )
     })?;
     if to == FileFormat::Epdb {
         return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
+    }
+    if let Some(format) = GameFormat::new(to, &args.games) {
+        let files = std::slice::from_ref(&args.input);
+        return games::convert(files, &args.read, format, Some(&args.output));
     }
     let mut diagnostics = Diagnostics::new(&args.read)?;
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };

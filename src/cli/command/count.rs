@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::source;
+use crate::cli::source::{self, Item};
 
-/// Print how many records there are
+/// Print how many records there are; of files of games how many games, or with --positions how
+/// many positions
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb count book.epd suite.epdb")]
 pub(crate) struct Args {
@@ -19,7 +20,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read)?;
-    source::read(&args.files, &args.read, &mut diagnostics, &mut |_| Ok(true))?;
+    let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
+    source::read_with_games(&args.files, read, &mut diagnostics, &mut any, &mut |_| Ok(None))?;
     println!("{}", diagnostics.tally.records);
     diagnostics.finish()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -12,6 +12,7 @@ use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
 use crate::cli::{query, source};
+use crate::codec::pgc::{Explainer, Records};
 use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
 use crate::model::EpdRecord;
@@ -19,17 +20,18 @@ use crate::store::{Store, StoreOptions};
 use crate::text::WriteOptions;
 use crate::text::epd;
 
-/// Explain the bytes of a stream, a store or a position
+/// Explain the bytes of a stream, a store, games in PGC or a position
 ///
 /// Each record is printed as text, then part by part: the offset in the record, the bytes, and
-/// what they say. An argument with a blank in it is a position: its key and its packed board are
-/// printed.
+/// what they say. Of games it is every record with its offset in the file. An argument with a
+/// blank in it is a position: its key and its packed board are printed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dump suite.epb
+  epdb dump games.pgc --limit 10
   epdb dump '8/P6k/8/8/8/8/7p/K7 w - -'")]
 pub(crate) struct Args {
-    /// A stream (.epb), a store (.epdb), or a position in quotes
+    /// A stream (.epb), a store (.epdb), games (.pgc), or a position in quotes
     #[arg(value_name = "FILE|FEN")]
     what: String,
     /// How many records are explained
@@ -50,6 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         match source::format_of(&path, args.read.from)? {
             FileFormat::Epb => stream(&mut out, &path, args.limit)?,
             FileFormat::Epdb => store(&mut out, &path, args)?,
+            FileFormat::Pgc => games(&mut out, &path, args.limit)?,
             _ => anyhow::bail!("{} is text: its bytes say what they are", path.display()),
         }
     }
@@ -109,6 +112,28 @@ fn store(out: &mut Output, path: &PathBuf, args: &Args) -> anyhow::Result<()> {
         }
         write!(out, "import number {}: ", record.import_number)?;
         explain(out, record.bytes)?;
+    }
+    Ok(())
+}
+
+/// Prints the records of games.
+fn games(out: &mut Output, path: &Path, limit: u64) -> anyhow::Result<()> {
+    let mut records = Records::new(File::open(path)?);
+    let mut explainer = Explainer::new();
+    let mut shown = 0;
+    while let Some(located) = records.next_record().with_context(|| path.display().to_string())? {
+        shown += 1;
+        if shown > limit {
+            writeln!(out, "... (--limit shows more)")?;
+            break;
+        }
+        let meaning = explainer.meaning(&located.record);
+        let mut lines = located.bytes.chunks(16);
+        let first = hex(lines.next().unwrap_or_default());
+        writeln!(out, "{:08x}  {first:<48}  {meaning}", located.offset)?;
+        for (offset, bytes) in (located.offset..).step_by(16).skip(1).zip(lines) {
+            writeln!(out, "{offset:08x}  {}", hex(bytes))?;
+        }
     }
     Ok(())
 }

@@ -9,5 +9,7 @@ pub(crate) mod import;
 pub(crate) mod moves;
 pub(crate) mod normalize;
 pub(crate) mod purge;
+pub(crate) mod sort;
 pub(crate) mod stats;
+pub(crate) mod tfgg;
 pub(crate) mod verify;

@@ -11,8 +11,13 @@ use crate::cli::output::{Output, open_output};
 use crate::cli::source::{self, Item};
 use crate::codec::record::encode;
 use crate::library::census::{Census, Tally};
+use crate::library::game_census::GameCensus;
+use crate::model::{Game, GameResult};
 
-/// Print what is inside: records, unique positions, opcodes, bytes a record
+/// Print what is inside: records, unique positions, opcodes, bytes a record; of games results,
+/// tags, moves, bytes a move
+///
+/// Games are counted as games; with --positions their positions are.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same men on the
 /// same squares". The third way is the one by which epdb finds records: an en passant square
@@ -35,7 +40,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read)?;
     let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
     let (mut encoded, mut record_bytes) = (Vec::new(), 0);
-    source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+    let mut games = GameCensus::default();
+    let mut count_record = |item: Item<'_>| {
         if let Item::Record { record, .. } = item {
             census.add(&record)?;
             encoded.clear();
@@ -43,11 +49,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             record_bytes += encoded.len() as u64;
         }
         Ok(true)
-    })?;
+    };
+    let mut count_game = |game: &Game| {
+        games.add(game);
+        Ok(None)
+    };
+    let (files, read) = (&args.files, &args.read);
+    source::read_with_games(files, read, &mut diagnostics, &mut count_record, &mut count_game)?;
     let tally = census.finish()?;
     let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
-    let stats = json::Stats::new(&tally, record_bytes, file_bytes);
     let mut out = open_output(None)?;
+    if games.games > 0 {
+        match args.json {
+            true => json::line(&mut out, &json::GameStats::new(&games, file_bytes))?,
+            false => print_games(&mut out, &games, file_bytes)?,
+        }
+        if tally.records == 0 {
+            out.finish()?;
+            return diagnostics.finish();
+        }
+    }
+    let stats = json::Stats::new(&tally, record_bytes, file_bytes);
     if args.json {
         json::line(&mut out, &stats)?;
     } else {
@@ -84,6 +106,44 @@ fn print(out: &mut Output, tally: &Tally, stats: &json::Stats) -> anyhow::Result
     }
     if tally.other_operations > 0 {
         writeln!(out, "{:<34}{:>14}", "other operations", tally.other_operations)?;
+    }
+    Ok(())
+}
+
+fn print_games(
+    out: &mut Output,
+    games: &GameCensus,
+    file_bytes: Option<u64>,
+) -> anyhow::Result<()> {
+    let mut row = |name: &str, count: u64| writeln!(out, "{name:<34}{count:>14}");
+    row("games", games.games)?;
+    for (result, count) in GameResult::ALL.into_iter().zip(games.results) {
+        row(&format!("  {result}"), count)?;
+    }
+    row("  from a set-up position", games.set_up)?;
+    row("  Chess960 castling", games.chess960)?;
+    row("plies", games.plies)?;
+    row("  of the longest game", games.longest)?;
+    row("variations", games.variations)?;
+    row("  plies in them", games.variation_plies)?;
+    row("NAGs", games.nags)?;
+    row("comments", games.comments)?;
+    row("  bytes in them", games.comment_bytes)?;
+    row("% lines", games.escapes)?;
+    for (name, count) in &games.tags {
+        row(&format!("tag {name}"), *count)?;
+    }
+    row("games that PGC cannot say", games.not_in_pgc)?;
+    let moves = (games.plies + games.variation_plies) as f64;
+    for (name, bytes) in [
+        ("as it is", file_bytes),
+        ("in export format", Some(games.pgn_bytes)),
+        ("in PGC", Some(games.pgc_bytes)),
+    ] {
+        if let Some(bytes) = bytes.filter(|_| moves > 0.0) {
+            let (name, bytes) = (format!("bytes a move, {name}"), bytes as f64 / moves);
+            writeln!(out, "{name:<34}{bytes:>14.2}")?;
+        }
     }
     Ok(())
 }

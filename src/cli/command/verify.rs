@@ -6,10 +6,11 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
-use crate::cli::source;
+use crate::cli::source::{self, Item};
 use crate::store::{self, StoreOptions};
 
-/// Check files: every checksum and invariant of streams and stores, every line of text
+/// Check files: every checksum and invariant of streams and stores, every line of text,
+/// every record and move of games
 ///
 /// Text is read in the given profile and nothing is written. Exit status 1 when something is
 /// wrong.
@@ -42,7 +43,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             }
         } else {
             let file = std::slice::from_ref(path);
-            let read = source::read(file, &args.read, &mut diagnostics, &mut |_| Ok(true));
+            let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
+            let whole = &mut |_: &_| Ok(None);
+            let read = source::read_with_games(file, read, &mut diagnostics, &mut any, whole);
             match read {
                 Err(error) if format == FileFormat::Epb => {
                     findings += 1;

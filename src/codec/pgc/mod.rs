@@ -4,11 +4,13 @@
 //! a begin to an end.
 
 mod error;
+mod explain;
 mod read;
 mod record;
 mod write;
 
 pub use error::{PgcError, PgcErrorKind, PgcWriteError};
+pub use explain::Explainer;
 pub use read::{PgcRead, PgcReader};
 pub use record::{Located, Record, RecordError, Records};
 pub use write::{Comments, PgcWriteOptions, encode};

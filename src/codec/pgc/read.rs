@@ -19,6 +19,9 @@ pub struct PgcRead<'a> {
     /// The game, or the first thing that is wrong with it. The next one can be read all the same,
     /// unless the error [ends the stream](PgcErrorKind::ends_the_stream).
     pub game: Result<&'a Game, PgcError>,
+    /// Its records as they stand in the stream, escapes before it included, 0x00 left out; of a
+    /// game over the limit as many as the limit allows.
+    pub raw: &'a [u8],
 }
 
 /// Reads a stream of games one by one. Memory does not grow with the number of games.
@@ -35,6 +38,7 @@ pub struct PgcReader<R> {
     records: Records<R>,
     limit: usize,
     builder: GameBuilder,
+    raw: Vec<u8>,
     number: u64,
     /// A general game has begun and not ended.
     is_open: bool,
@@ -72,6 +76,7 @@ impl<R: Read> PgcReader<R> {
             records: Records::new(input),
             limit,
             builder: GameBuilder::new(),
+            raw: Vec::new(),
             number: 0,
             is_open: false,
             is_lost: false,
@@ -87,6 +92,7 @@ impl<R: Read> PgcReader<R> {
             return Ok(None);
         }
         self.builder.reset();
+        self.raw.clear();
         let mut offset = self.records.offset();
         let game = match self.read_game(&mut offset) {
             Ok(false) => return Ok(None),
@@ -99,7 +105,7 @@ impl<R: Read> PgcReader<R> {
         };
         self.number += 1;
         let game = game.map(|()| self.builder.game());
-        Ok(Some(PgcRead { number: self.number, offset, game }))
+        Ok(Some(PgcRead { number: self.number, offset, game, raw: &self.raw }))
     }
 
     /// Reads a game into the builder; false when there is none any more. `offset` becomes that of
@@ -117,10 +123,14 @@ impl<R: Read> PgcReader<R> {
                 };
             };
             let fail = |kind| refused(at, kind);
+            let is_game = matches!(record, Record::GameBegin | Record::ReducedGame { .. });
+            if !(self.is_open && is_game) && record != Record::Noop {
+                self.raw.extend_from_slice(bytes);
+            }
             if !matches!(record, Record::Escape(_)) {
                 game.end_comment().map_err(fail)?;
             }
-            if self.is_open && at - *offset > self.limit as u64 {
+            if self.raw.len() > self.limit {
                 return Err(fail(PgcErrorKind::TooLong(self.limit)));
             }
             if !self.is_open && !matches!(record, Record::Noop | Record::Escape(_)) {
@@ -166,8 +176,8 @@ impl<R: Read> PgcReader<R> {
             self.records.put_back();
         }
         while (self.is_open || outside) && !self.is_lost {
-            let record = match self.records.next_record() {
-                Ok(Some(located)) => located.record,
+            let Located { record, bytes, .. } = match self.records.next_record() {
+                Ok(Some(located)) => located,
                 Ok(None) | Err(RecordError::Pgc(_)) => break,
                 Err(RecordError::Io(error)) => return Err(error),
             };
@@ -176,6 +186,9 @@ impl<R: Read> PgcReader<R> {
             if begins {
                 self.records.put_back();
                 break;
+            }
+            if self.raw.len() <= self.limit {
+                self.raw.extend_from_slice(bytes);
             }
             if matches!(record, Record::GameEnd) && self.is_open {
                 break;

@@ -104,6 +104,8 @@ pub fn archive_name(date: &str, parts: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
+
     use super::*;
     use crate::model::{GameBuilder, GameResult, ROSTER};
 

@@ -95,6 +95,8 @@ fn translate(text: &[u8], from: &[u8; 6], to: &[u8; 6]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
+
     use super::*;
     use crate::text::{Profile, fen, san};
 

@@ -1,0 +1,29 @@
+//! `epdb tfgg`: the SAN Kit's name for games made regular.
+
+use std::path::PathBuf;
+
+use crate::cli::args::{GameWriteArgs, ReadArgs};
+use crate::cli::games::{self, GameFormat};
+use crate::cli::outcome::Outcome;
+
+/// Write games in reduced export format: the seven tags and the moves
+///
+/// The same as `convert --reduced`, with any number of files in and standard output.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb tfgg sloppy.pgn -o regular.pgn")]
+pub(crate) struct Args {
+    /// Files of games; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    games: GameWriteArgs,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let options = GameWriteArgs { reduced: true, ..args.games.clone() };
+    games::convert(&args.files, &args.read, GameFormat::Pgn(options.pgn()), args.output.as_deref())
+}

@@ -1,0 +1,321 @@
+//! Games on their way in, as games or as their positions, and on their way out.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::codec::pgc::{self, PgcReader, PgcWriteOptions};
+use crate::library::sort::Sorter;
+use crate::model::Game;
+use crate::text::pgn::{
+    self, Finding, GameLosses, GameReader, PgnWriteOptions, PositionOptions, positions,
+};
+use crate::text::{Diagnostic, codes};
+
+use super::args::{GameWriteArgs, ReadArgs};
+use super::diagnostics::{Diagnostics, Place};
+use super::file_format::FileFormat;
+use super::outcome::Outcome;
+use super::output::{Output, open_output};
+use super::progress::Progress;
+use super::source::{self, Item, LongLine, Visit};
+
+/// Takes games in order; a game that it cannot use is refused with a reason.
+pub(crate) type VisitGame<'v> = dyn FnMut(&Game) -> anyhow::Result<Option<Diagnostic>> + 'v;
+
+/// What is taken out of a source of games.
+pub(crate) enum Take<'t, 'v> {
+    /// The positions that the arguments name.
+    Positions,
+    /// The games.
+    Games(&'t mut VisitGame<'v>),
+}
+
+/// Reads games in PGN; false when no more is wanted.
+pub(super) fn read_pgn(
+    input: Box<dyn Read + Send>,
+    mut place: Place,
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    progress: &mut Progress,
+    visit: &mut Visit<'_>,
+    mut take: Take<'_, '_>,
+) -> anyhow::Result<bool> {
+    let mut reader = GameReader::new(input, args.pgn_options());
+    let options = args.games.position_options();
+    while let Some(read) = reader.next_game()? {
+        progress.record();
+        let mut may_stand = true;
+        for warning in read.warnings {
+            place.line = warning.line;
+            may_stand &= diagnostics.warnings(&place, &[with_ply(warning)])?;
+        }
+        place.line = read.line;
+        let game = match read.game {
+            Ok(game) if may_stand => Some(game),
+            Ok(_) => None,
+            Err(error) => {
+                place.line = error.line;
+                diagnostics.error(&place, &with_ply(&error))?;
+                if error.diagnostic.code == codes::E_PGN_SIZE {
+                    diagnostics.tally.rejected += 1;
+                    let mut sink = LongLine::new(diagnostics, visit);
+                    let copied = reader.copy_long_game(&mut sink);
+                    sink.finish(copied)?;
+                    continue;
+                }
+                None
+            }
+        };
+        let (raw, place) = (read.raw, &place);
+        if !hand_on(game, raw, place, &options, diagnostics, visit, &mut take)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The diagnostic of a finding, which says the ply where there is one.
+fn with_ply(finding: &Finding) -> Diagnostic {
+    let mut diagnostic = finding.diagnostic.clone();
+    if let Some(ply) = finding.ply {
+        diagnostic.message += &format!(" (ply {ply})");
+    }
+    diagnostic
+}
+
+/// Reads games in PGC; false when no more is wanted.
+pub(super) fn read_pgc(
+    input: Box<dyn Read + Send>,
+    mut place: Place,
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    progress: &mut Progress,
+    visit: &mut Visit<'_>,
+    mut take: Take<'_, '_>,
+) -> anyhow::Result<bool> {
+    let mut reader = PgcReader::new(input, args.games.max_game);
+    let options = args.games.position_options();
+    while let Some(read) = reader.next_game()? {
+        progress.record();
+        place.line = read.number;
+        let game = match read.game {
+            Ok(game) => Some(game),
+            Err(error) => {
+                let lost = match error.kind.ends_the_stream() {
+                    true => "; what follows cannot be read",
+                    false => "",
+                };
+                let message = format!("byte {}: {}{lost}", error.offset, error.kind);
+                let column = usize::try_from(error.offset).unwrap_or(usize::MAX);
+                diagnostics
+                    .error(&place, &Diagnostic::error(error.kind.code(), column, message))?;
+                None
+            }
+        };
+        if !hand_on(game, read.raw, &place, &options, diagnostics, visit, &mut take)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Hands a game on, or its positions, or the bytes of one that was refused.
+fn hand_on(
+    game: Option<&Game>,
+    raw: &[u8],
+    place: &Place,
+    options: &PositionOptions,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+    take: &mut Take<'_, '_>,
+) -> anyhow::Result<bool> {
+    let Some(game) = game else {
+        diagnostics.rejected(raw)?;
+        return visit_rejected(raw, visit, take);
+    };
+    match take {
+        Take::Positions => hand_on_positions(game, raw, options, diagnostics, visit),
+        Take::Games(visit_game) => {
+            match visit_game(game)? {
+                None => diagnostics.tally.records += 1,
+                Some(refusal) => {
+                    diagnostics.error(place, &refusal)?;
+                    diagnostics.rejected(raw)?;
+                }
+            }
+            Ok(true)
+        }
+    }
+}
+
+fn visit_rejected(raw: &[u8], visit: &mut Visit<'_>, take: &Take<'_, '_>) -> anyhow::Result<bool> {
+    match take {
+        Take::Positions => visit(Item::Rejected(raw)),
+        Take::Games(_) => Ok(true),
+    }
+}
+
+/// Every record gets a part of the bytes of its game, so that each has its own place in the source
+/// and an import that was interrupted goes on in the middle of a game.
+fn hand_on_positions(
+    game: &Game,
+    raw: &[u8],
+    options: &PositionOptions,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+) -> anyhow::Result<bool> {
+    let mut rest = raw;
+    let mut records = positions(game, options).peekable();
+    if records.peek().is_none() {
+        return visit(Item::Skipped(raw));
+    }
+    while let Some(record) = records.next() {
+        let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
+        let (raw, behind) = rest.split_at(own);
+        rest = behind;
+        diagnostics.tally.records += 1;
+        if !visit(Item::Record { record, raw })? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// How games are written.
+pub(crate) enum GameFormat {
+    Pgn(PgnWriteOptions),
+    Pgc(PgcWriteOptions),
+}
+
+impl GameFormat {
+    /// The way that the arguments tell; `None` when the format holds no games.
+    pub(crate) fn new(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
+        match format {
+            FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
+            FileFormat::Pgc => Some(GameFormat::Pgc(args.pgc())),
+            _ => None,
+        }
+    }
+
+    /// Appends a game; what cannot be said is the reason of a refusal.
+    fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
+        match self {
+            GameFormat::Pgn(options) => pgn::write(game, options, out)
+                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
+            GameFormat::Pgc(options) => pgc::encode(game, options, out)
+                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
+        }
+    }
+}
+
+/// Writes games.
+struct GameOutput {
+    output: Output,
+    format: GameFormat,
+    losses: GameLosses,
+    bytes: Vec<u8>,
+}
+
+impl GameOutput {
+    fn new(output: Output, format: GameFormat) -> GameOutput {
+        GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() }
+    }
+
+    /// Writes a game, or tells why it cannot be written.
+    fn write(&mut self, game: &Game) -> io::Result<Option<Diagnostic>> {
+        self.bytes.clear();
+        match self.format.append(game, &mut self.bytes) {
+            Ok(losses) => {
+                self.losses += losses;
+                self.output.write_all(&self.bytes)?;
+                Ok(None)
+            }
+            Err(refusal) => Ok(Some(refusal)),
+        }
+    }
+
+    /// Completes the output and says what was left out.
+    fn finish(self) -> anyhow::Result<()> {
+        self.output.finish()?;
+        tell_losses(&self.losses);
+        Ok(())
+    }
+}
+
+/// Writes the games of files in another form, or in the same form canonically.
+pub(crate) fn convert(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    format: GameFormat,
+    output: Option<&Path>,
+) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(read)?;
+    let mut output = GameOutput::new(open_output(output)?, format);
+    each(files, read, &mut diagnostics, &mut |game| Ok(output.write(game)?))?;
+    output.finish()?;
+    diagnostics.finish()
+}
+
+/// Writes the games of files in archival order (COL-01), in bounded memory.
+pub(crate) fn sort(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    memory: usize,
+    format: &GameFormat,
+    output: Option<&Path>,
+) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(read)?;
+    let mut output = open_output(output)?;
+    let mut sorter = Sorter::new(std::env::temp_dir(), memory);
+    let (mut losses, mut bytes) = (GameLosses::default(), Vec::new());
+    each(files, read, &mut diagnostics, &mut |game| {
+        bytes.clear();
+        match format.append(game, &mut bytes) {
+            Ok(lost) => losses += lost,
+            Err(refusal) => return Ok(Some(refusal)),
+        }
+        sorter.push(&pgn::collation_key(game), &bytes)?;
+        Ok(None)
+    })?;
+    let mut sorted = sorter.finish()?;
+    while let Some((_key, bytes)) = sorted.next_entry()? {
+        output.write_all(bytes)?;
+    }
+    output.finish()?;
+    tell_losses(&losses);
+    diagnostics.finish()
+}
+
+/// Hands all games of files to `visit`; files of positions are refused.
+fn each(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut VisitGame<'_>,
+) -> anyhow::Result<()> {
+    let whole = "games are taken whole here: --positions is for an output of positions";
+    anyhow::ensure!(read.games.positions.is_none(), whole);
+    let mut no_games = |item: Item<'_>| match item {
+        Item::Record { .. } => {
+            anyhow::bail!("positions are no games: the input must be .pgn or .pgc")
+        }
+        Item::Rejected(_) | Item::Skipped(_) => Ok(true),
+    };
+    source::read_with_games(files, read, diagnostics, &mut no_games, visit)
+}
+
+/// Says what was left out of games.
+fn tell_losses(losses: &GameLosses) {
+    let GameLosses { tags, comments, nags, variations, escapes } = *losses;
+    for (count, what) in [
+        (tags, "tags"),
+        (comments, "comments"),
+        (nags, "NAGs"),
+        (variations, "variations"),
+        (escapes, "% lines"),
+    ] {
+        if count > 0 {
+            eprintln!("epdb: {count} {what} left out");
+        }
+    }
+}

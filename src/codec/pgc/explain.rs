@@ -1,0 +1,107 @@
+//! What records mean to people.
+
+use std::fmt::Write as _;
+
+use super::record::Record;
+use crate::codec::ordinal;
+use crate::model::{Color, GameBuilder, ROSTER};
+use crate::text::pgn::{from_latin1, set_up};
+use crate::text::san;
+
+/// Tells in a line what each record of a stream means. It follows the games as far as they are
+/// sound, so that move ordinals become moves.
+///
+/// ```
+/// use epdb::codec::pgc::{Explainer, Records};
+/// let mut records = Records::new(&b"\x05\x03\x02\x0d\x0c\x06"[..]);
+/// let mut explainer = Explainer::new();
+/// let mut lines = Vec::new();
+/// while let Some(located) = records.next_record()? {
+///     lines.push(explainer.meaning(&located.record));
+/// }
+/// assert_eq!(lines, ["game 1 begins", "2 moves: 1. e4 e5", "game ends"]);
+/// # Ok::<(), epdb::codec::pgc::RecordError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Explainer {
+    builder: GameBuilder,
+    games: u64,
+    in_movetext: bool,
+}
+
+impl Explainer {
+    /// At the start of a stream.
+    pub fn new() -> Explainer {
+        Explainer::default()
+    }
+
+    /// What the next record means.
+    pub fn meaning(&mut self, record: &Record) -> String {
+        match record {
+            Record::Noop => "no meaning".into(),
+            Record::ReducedGame { roster, moves } => {
+                self.begin();
+                let mut text = format!("game {}:", self.games);
+                for (name, value) in ROSTER.into_iter().zip(roster) {
+                    write!(text, " {name} {:?},", from_latin1(value)).ok();
+                }
+                format!("{text} {}", self.moves(moves))
+            }
+            Record::Tag { name, value } => {
+                let (name, value) = (from_latin1(name), from_latin1(value));
+                // A tag that cannot stand is shown all the same.
+                self.builder.set_tag(&name, &value).ok();
+                format!("tag {name} {value:?}")
+            }
+            Record::Moves(moves) => self.moves(moves),
+            Record::GameBegin => {
+                self.begin();
+                format!("game {} begins", self.games)
+            }
+            Record::GameEnd => "game ends".into(),
+            Record::Nag(nag) => format!("NAG ${nag}"),
+            Record::VariationBegin => {
+                self.builder.begin_variation().ok();
+                "variation begins".into()
+            }
+            Record::VariationEnd => {
+                self.builder.end_variation().ok();
+                "variation ends".into()
+            }
+            Record::Escape(text) => format!("escape {:?}", from_latin1(text)),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.games += 1;
+        self.builder.reset();
+        self.in_movetext = false;
+    }
+
+    fn moves(&mut self, ordinals: &[u8]) -> String {
+        if !std::mem::replace(&mut self.in_movetext, true) {
+            // A start that cannot be is found by the reader; here the moves will not fit.
+            set_up(&mut self.builder).ok();
+        }
+        let mut text = format!("{} moves:", ordinals.len());
+        for (place, ordinal) in ordinals.iter().enumerate() {
+            let Some(replay) = self.builder.replay() else { break };
+            let playable = replay.playable();
+            let Some(mv) = ordinal::move_at(playable, (*ordinal).into()) else {
+                write!(text, " {ordinal} (no move)").ok();
+                break;
+            };
+            let number = replay.fullmove_number();
+            match playable.position().turn() {
+                Color::White => write!(text, " {number}.").ok(),
+                Color::Black if place == 0 => write!(text, " {number}...").ok(),
+                Color::Black => None,
+            };
+            write!(text, " {}", san::write(playable, mv)).ok();
+            if self.builder.play(mv).is_err() {
+                break;
+            }
+        }
+        text
+    }
+}

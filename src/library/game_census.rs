@@ -1,0 +1,99 @@
+//! What a collection of games holds, counted.
+
+use std::collections::BTreeMap;
+
+use crate::codec::pgc::{self, PgcWriteOptions};
+use crate::model::{Element, Game, GameResult};
+use crate::text::pgn::{self, PgnWriteOptions};
+
+/// What is inside games.
+#[derive(Clone, Default, Debug)]
+pub struct GameCensus {
+    /// All games.
+    pub games: u64,
+    /// Moves of main lines.
+    pub plies: u64,
+    /// Moves of the longest main line.
+    pub longest: u64,
+    /// Games with a FEN tag.
+    pub set_up: u64,
+    /// Games whose start only Chess960 knows.
+    pub chess960: u64,
+    /// Games by result, in the order of [`GameResult::ALL`].
+    pub results: [u64; 4],
+    /// Variations, those inside others included.
+    pub variations: u64,
+    /// Moves in variations.
+    pub variation_plies: u64,
+    /// Comments.
+    pub comments: u64,
+    /// Their bytes in UTF-8.
+    pub comment_bytes: u64,
+    /// NAGs.
+    pub nags: u64,
+    /// `%` lines.
+    pub escapes: u64,
+    /// How many games give each tag.
+    pub tags: BTreeMap<String, u64>,
+    /// Bytes in export format.
+    pub pgn_bytes: u64,
+    /// Bytes in PGC, comments carried, of the games that it can say.
+    pub pgc_bytes: u64,
+    /// Games that PGC cannot say.
+    pub not_in_pgc: u64,
+    buffer: Vec<u8>,
+}
+
+impl GameCensus {
+    /// Counts a game.
+    pub fn add(&mut self, game: &Game) {
+        self.games += 1;
+        self.set_up += u64::from(game.tag("FEN").is_some());
+        self.chess960 += u64::from(game.start().position.is_chess960());
+        if let Some(place) = GameResult::ALL.iter().position(|result| *result == game.result()) {
+            self.results[place] += 1;
+        }
+        for (name, _) in game.tags().filter(|(name, _)| game.has_tag(name)) {
+            match self.tags.get_mut(name) {
+                Some(count) => *count += 1,
+                None => {
+                    self.tags.insert(name.to_owned(), 1);
+                }
+            }
+        }
+        let (mut depth, mut plies) = (0, 0);
+        for element in game.elements() {
+            match element {
+                Element::Move(_) if depth == 0 => plies += 1,
+                Element::Move(_) => self.variation_plies += 1,
+                Element::Nag(_) => self.nags += 1,
+                Element::Comment(text) => {
+                    self.comments += 1;
+                    self.comment_bytes += text.len() as u64;
+                }
+                Element::Escape(_) => self.escapes += 1,
+                Element::VariationBegin => {
+                    self.variations += 1;
+                    depth += 1;
+                }
+                Element::VariationEnd => depth -= 1,
+            }
+        }
+        self.plies += plies;
+        self.longest = self.longest.max(plies);
+        self.measure(game);
+    }
+
+    fn measure(&mut self, game: &Game) {
+        self.buffer.clear();
+        // UTF-8 can say every game.
+        pgn::write(game, &PgnWriteOptions::default(), &mut self.buffer).ok();
+        self.pgn_bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+        let ext = PgcWriteOptions { comments: pgc::Comments::Carry, ..PgcWriteOptions::default() };
+        match pgc::encode(game, &ext, &mut self.buffer) {
+            Ok(_) => self.pgc_bytes += self.buffer.len() as u64,
+            Err(_) => self.not_in_pgc += 1,
+        }
+    }
+}
