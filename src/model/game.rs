@@ -576,9 +576,9 @@ impl GameBuilder {
     /// Adds what followed a `%` in column 1, without the end of the line.
     ///
     /// # Errors
-    /// [`BuildError::ControlCharacter`] for a line end in it, [`BuildError::TooLarge`].
+    /// [`BuildError::ControlCharacter`] for a line end or NUL in it, [`BuildError::TooLarge`].
     pub fn add_escape(&mut self, escape: &str) -> Result<(), BuildError> {
-        if escape.contains(['\n', '\r']) {
+        if escape.contains(['\n', '\r', '\0']) {
             return Err(BuildError::ControlCharacter);
         }
         let span = self.game.keep(escape)?;

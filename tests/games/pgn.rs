@@ -334,6 +334,12 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
         out.lines().all(|line| line.len() <= 79 && !line.starts_with('%') && line.trim() == line)
     );
     assert_eq!(super::read_game(out.as_bytes()), game);
+    // Nor one that looks like the beginning of the next game.
+    for width in 60..80 {
+        let text = format!("1. e4 {{{} [Event \"x\"]}} e5 *", "x".repeat(width));
+        let game = super::read_game(text.as_bytes());
+        assert_eq!(super::read_game(&super::export(&game, Charset::Utf8)), game);
+    }
     // A word that no line holds stands alone; characters are counted, not bytes.
     let text = format!("1. e4 {{a {} b {}}} e5 *", "x".repeat(100), "\u{e9}".repeat(74));
     let out = export(text.as_bytes()).remove(0);
@@ -397,6 +403,16 @@ fn set_up_games_get_their_tags() {
     let text = format!("[FEN \"{fen}\"]\n\n1. g4 *");
     assert_eq!(tags(text.as_bytes()), [&format!("FEN={fen}"), "SetUp=1", "Variant=Chess960"]);
     assert_eq!(tags(b"[Variant \"Chess960\"]\n\n1. e4 *"), ["Variant=Chess960"]);
+}
+
+/// A FEN whose move number is 0 keeps its halfmove clock.
+#[test]
+fn counters_of_sloppy_fens_are_kept() {
+    for (counters, wanted) in [("7 0", (7, 1)), ("7 9", (7, 9)), ("x 9", (0, 9)), ("", (0, 1))] {
+        let text = format!("[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - {counters}\"]\n\ne4 *");
+        let counters = super::read_game(text.as_bytes()).start().counters;
+        assert_eq!((counters.halfmove_clock, counters.fullmove_number), wanted, "{text}");
+    }
 }
 
 /// PGN rows of the facts that other projects' tests check.

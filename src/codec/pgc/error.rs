@@ -47,9 +47,6 @@ pub enum PgcErrorKind {
     /// A tag that the game has already.
     #[error("a second tag of this name")]
     TagDuplicate,
-    /// A string with a control character.
-    #[error("a control character in a string")]
-    ControlCharacter,
     /// The value of the tag `Result` is none of the four.
     #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2 and *")]
     Result,
@@ -76,7 +73,6 @@ impl PgcErrorKind {
             PgcErrorKind::NoEnd => codes::E_PGC_NOEND,
             PgcErrorKind::TagOrder => codes::E_PGC_TAGORDER,
             PgcErrorKind::TagDuplicate => codes::E_PGC_TAGDUP,
-            PgcErrorKind::ControlCharacter => codes::E_PGC_CHARSET,
             PgcErrorKind::Result => codes::E_PGN_RESULT,
             PgcErrorKind::SetUp(_) => codes::E_PGC_SETUP,
             PgcErrorKind::TooLong(_) => codes::E_PGC_SIZE,

@@ -300,9 +300,6 @@ impl Assembly<'_> {
             Some(inner) if inner.starts_with(extension::PREFIX) => inner,
             _ => text,
         };
-        if text.contains(&0) {
-            return Err(PgcErrorKind::ControlCharacter);
-        }
         self.builder.add_escape(&from_latin1(text)).map_err(PgcErrorKind::Build)
     }
 

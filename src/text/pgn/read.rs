@@ -301,7 +301,7 @@ impl<R: Read> GameReader<R> {
         self.source.at = end;
         if keep {
             let text = decode(self.source.slice(from..end), self.options.charset);
-            let added = self.builder.add_escape(&text);
+            let added = self.builder.add_escape(&text.replace('\0', " "));
             self.built(from, added)?;
         }
         Ok(())
@@ -582,8 +582,9 @@ impl<R: Read> GameReader<R> {
                 }
                 Some(escape) => {
                     let escape = decode(escape, self.options.charset);
-                    if let Err(error) = self.builder.add_escape(&escape) {
-                        return self.built(open, Err(error));
+                    let added = self.builder.add_escape(&escape.replace('\0', " "));
+                    if added.is_err() {
+                        return self.built(open, added);
                     }
                 }
             }

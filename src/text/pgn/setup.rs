@@ -1,6 +1,6 @@
 //! Games that begin from a position other than the start array (PGN-26, C960-13).
 
-use crate::model::{BuildError, GameBuilder, Start};
+use crate::model::{BuildError, Counters, EpdRecord, GameBuilder, Start};
 use crate::text::{Diagnostic, Profile, fen};
 
 /// Why a game cannot be set up (E-PGN-SETUP).
@@ -51,11 +51,7 @@ pub(crate) fn set_up(builder: &mut GameBuilder) -> Result<SetUp, SetUpError> {
             Err(_) => return Err(SetUpError::Fen(error)),
         },
     };
-    let (clock, number) = record.counters();
-    let mut start = Start { position: *record.position(), counters: Default::default() };
-    start.counters.halfmove_clock = clock.unwrap_or(start.counters.halfmove_clock);
-    start.counters.fullmove_number = number.unwrap_or(start.counters.fullmove_number);
-
+    let start = Start { position: *record.position(), counters: counters(&record, fen) };
     if game.tag("SetUp") == Some("0") {
         return if start == Start::ARRAY { Ok(met) } else { Err(SetUpError::Contradiction) };
     }
@@ -67,4 +63,19 @@ pub(crate) fn set_up(builder: &mut GameBuilder) -> Result<SetUp, SetUpError> {
     }
     builder.set_start(start);
     Ok(met)
+}
+
+/// The counters of a record that was read from a FEN; where one of them is out of range, as the
+/// move number 0 of many puzzles is, the other is kept.
+fn counters(record: &EpdRecord, fen: &str) -> Counters {
+    let mut words = fen.split_ascii_whitespace().skip(4).map(str::parse::<u32>);
+    let mut word = || words.next().and_then(Result::ok);
+    let (clock, number) = record.counters();
+    let (fifth, sixth) = (word(), word().filter(|number| *number > 0));
+    let (clock, number) = (clock.or(fifth), number.or(sixth));
+    let unknown = Counters::default();
+    Counters {
+        halfmove_clock: clock.unwrap_or(unknown.halfmove_clock),
+        fullmove_number: number.unwrap_or(unknown.fullmove_number),
+    }
 }

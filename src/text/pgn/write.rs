@@ -283,8 +283,8 @@ impl Layout<'_> {
         }
         self.open(b'{');
         for word in text.split(' ') {
-            if word.starts_with('%') && !self.is_open {
-                // Not at the start of a line: it would be an escape (DIS-17).
+            if (word.starts_with('%') || word == "[Event") && !self.is_open {
+                // Not at the start of a line: it would be an escape (DIS-17), or the next game.
                 self.unit.push(b' ');
                 self.is_open = true;
             }

@@ -1,0 +1,252 @@
+//! Games: reading PGN beside pgn-reader with shakmaty, PGC, and sizes: `cargo bench --bench games`.
+//!
+//! Contestants take turns over the same bytes and the best round of each counts. The games are
+//! random ones from a fixed seed; with a PGN file as argument, its games.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::hint::black_box;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use epdb::codec::pgc::{Comments, PgcReader, PgcWriteOptions, encode};
+use epdb::model::rules::Playable;
+use epdb::model::{Game, GameBuilder, Replay};
+use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, Position as _};
+
+const GAMES: usize = 2_000;
+const PLIES: usize = 80;
+const ROUNDS: u32 = 9;
+const EXT: PgcWriteOptions =
+    PgcWriteOptions { comments: Comments::Carry, escapes: false, translit: true };
+
+fn main() {
+    let file = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let pgn = match file {
+        Some(path) => std::fs::read(path).expect("a PGN file"),
+        None => random_games(),
+    };
+    let (games, plies) = count(&pgn);
+    let mut pgc = Vec::new();
+    each_game(&pgn, |game| {
+        encode(game, &EXT, &mut pgc).expect("a game that PGC can say");
+    });
+    println!("{games} games, {plies} plies in main lines, best of {ROUNDS} rounds");
+    println!("{:<44} {:>10} {:>10} {:>10}", "", "ms", "M plies/s", "MB/s");
+
+    let [ours, theirs, to_pgc, to_pgn, to_positions] = best([
+        &mut || {
+            black_box(count(&pgn));
+        },
+        &mut || {
+            black_box(their_count(&pgn));
+        },
+        &mut || {
+            let mut out = Vec::with_capacity(pgc.len());
+            each_game(&pgn, |game| {
+                black_box(encode(game, &EXT, &mut out)).ok();
+            });
+        },
+        &mut || {
+            let mut out = Vec::with_capacity(pgn.len());
+            each_decoded(&pgc, |game| {
+                write(game, &PgnWriteOptions::default(), &mut out).ok();
+            });
+        },
+        &mut || {
+            let mut men = 0;
+            each_decoded(&pgc, |game| men += positions(game));
+            black_box(men);
+        },
+    ]);
+    let row = |name: &str, time: Duration, bytes: usize| {
+        let seconds = time.as_secs_f64();
+        let (rate, megabytes) = (plies as f64 / seconds / 1e6, bytes as f64 / seconds / 1e6);
+        println!("{name:<44} {:>10.1} {rate:>10.2} {megabytes:>10.1}", seconds * 1e3);
+    };
+    row("PGN read and validated, epdb", ours, pgn.len());
+    row("PGN read and validated, pgn-reader+shakmaty", theirs, pgn.len());
+    println!("{:<44} {:>10.2}", "  ratio", theirs.as_secs_f64() / ours.as_secs_f64());
+    row("PGN -> PGC", to_pgc, pgn.len());
+    row("PGC -> PGN", to_pgn, pgc.len());
+    row("PGC -> positions", to_positions, pgc.len());
+    sizes(&pgn, &pgc, games);
+}
+
+/// The best time of each contestant, who take turns.
+fn best<const N: usize>(mut contestants: [&mut dyn FnMut(); N]) -> [Duration; N] {
+    let mut times = [Duration::MAX; N];
+    for _ in 0..ROUNDS {
+        for (time, contestant) in times.iter_mut().zip(&mut contestants) {
+            let start = Instant::now();
+            contestant();
+            *time = start.elapsed().min(*time);
+        }
+    }
+    times
+}
+
+fn each_game(pgn: &[u8], mut visit: impl FnMut(&Game)) {
+    let mut reader = GameReader::new(pgn, PgnReadOptions::default());
+    while let Some(read) = reader.next_game().expect("memory does not fail") {
+        if let Ok(game) = read.game {
+            visit(game);
+        }
+    }
+}
+
+fn each_decoded(pgc: &[u8], mut visit: impl FnMut(&Game)) {
+    let mut reader = PgcReader::new(pgc, usize::MAX);
+    while let Some(read) = reader.next_game().expect("memory does not fail") {
+        visit(read.game.expect("what was written is read"));
+    }
+}
+
+fn count(pgn: &[u8]) -> (usize, usize) {
+    let (mut games, mut plies) = (0, 0);
+    each_game(pgn, |game| {
+        games += 1;
+        plies += game.main_line().count();
+    });
+    (games, plies)
+}
+
+/// Looks at every position of the main line.
+fn positions(game: &Game) -> u32 {
+    let Some(mut replay) = Replay::new(game.start()) else { return 0 };
+    let mut men = 0;
+    for mv in game.main_line() {
+        replay.play(mv);
+        men += replay.playable().position().board().occupied().count_ones();
+    }
+    men
+}
+
+/// pgn-reader's way: every move of the main line is played, variations are passed over.
+struct TheirPlies;
+
+impl Visitor for TheirPlies {
+    type Tags = Chess;
+    type Movetext = (Chess, usize);
+    type Output = usize;
+
+    fn begin_tags(&mut self) -> ControlFlow<usize, Chess> {
+        ControlFlow::Continue(Chess::default())
+    }
+
+    fn tag(&mut self, chess: &mut Chess, name: &[u8], value: RawTag<'_>) -> ControlFlow<usize> {
+        if name == b"FEN" {
+            let fen = Fen::from_ascii(value.as_bytes()).ok();
+            match fen.and_then(|fen| fen.into_position(CastlingMode::Chess960).ok()) {
+                Some(position) => *chess = position,
+                None => return ControlFlow::Break(0),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, chess: Chess) -> ControlFlow<usize, (Chess, usize)> {
+        ControlFlow::Continue((chess, 0))
+    }
+
+    fn begin_variation(&mut self, _: &mut (Chess, usize)) -> ControlFlow<usize, pgn_reader::Skip> {
+        ControlFlow::Continue(pgn_reader::Skip(true))
+    }
+
+    fn san(&mut self, game: &mut (Chess, usize), san: SanPlus) -> ControlFlow<usize> {
+        match san.san.to_move(&game.0) {
+            Ok(mv) => game.0.play_unchecked(mv),
+            Err(_) => return ControlFlow::Break(game.1),
+        }
+        game.1 += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, game: (Chess, usize)) -> usize {
+        game.1
+    }
+}
+
+fn their_count(pgn: &[u8]) -> usize {
+    let mut reader = Reader::new(pgn);
+    let mut plies = 0;
+    while let Ok(Some(count)) = reader.read_game(&mut TheirPlies) {
+        plies += count;
+    }
+    plies
+}
+
+/// Random games from a fixed seed, in export format.
+fn random_games() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut out = Vec::new();
+    for number in 0..GAMES {
+        let mut builder = GameBuilder::new();
+        let tags = [("Event", "Random games"), ("Site", "?"), ("Date", "2024.01.01")];
+        for (name, value) in tags {
+            builder.set_tag(name, value).expect("a tag");
+        }
+        builder.set_tag("Round", &number.to_string()).expect("a tag");
+        for _ in 0..PLIES {
+            let moves = builder.replay().map(|replay| replay.playable()).map(Playable::legal_moves);
+            let moves = moves.expect("playable");
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let Some(mv) = moves.get((state >> 33) as usize % moves.len().max(1)) else { break };
+            builder.play(*mv).expect("legal");
+        }
+        write(builder.game(), &PgnWriteOptions::default(), &mut out).expect("ASCII");
+    }
+    out
+}
+
+fn sizes(pgn: &[u8], pgc: &[u8], games: usize) {
+    let mut export = Vec::with_capacity(pgn.len());
+    each_game(pgn, |game| {
+        write(game, &PgnWriteOptions::default(), &mut export).expect("UTF-8 says all");
+    });
+    let per_game = |bytes: usize| bytes as f64 / games.max(1) as f64;
+    println!("{:<44} {:>10}", "", "bytes/game");
+    let row = |name: &str, bytes: Option<usize>| match bytes {
+        Some(bytes) => println!("{name:<44} {:>10.1}", per_game(bytes)),
+        None => println!("{name:<44} {:>10}", "no xz here"),
+    };
+    row("PGN as given", Some(pgn.len()));
+    row("PGN in export format", Some(export.len()));
+    row("PGC", Some(pgc.len()));
+    row("gzip -9 of the export", Some(gzip(&export)));
+    row("zstd -19 of the export", Some(zstd(&export)));
+    row("xz -9e of the export", xz(&export));
+    row("zstd -19 of PGC", Some(zstd(pgc)));
+    row("xz -9e of PGC", xz(pgc));
+}
+
+fn gzip(bytes: &[u8]) -> usize {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).expect("memory does not fail");
+    encoder.finish().expect("memory does not fail").len()
+}
+
+fn zstd(bytes: &[u8]) -> usize {
+    zstd::encode_all(bytes, 19).expect("memory does not fail").len()
+}
+
+/// What the program xz makes of it, where it is installed.
+fn xz(bytes: &[u8]) -> Option<usize> {
+    let mut child = Command::new("xz")
+        .args(["-9e", "-c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .ok()?;
+    let mut input = child.stdin.take()?;
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || input.write_all(&bytes));
+    let output = child.wait_with_output().ok()?;
+    writer.join().ok()?.ok()?;
+    output.status.success().then_some(output.stdout.len())
+}
