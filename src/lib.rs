@@ -6,9 +6,10 @@
 //! - `cli`: the command line tool, behind the default feature `cli`;
 //! - [`library`]: what keepers of openings and suites do with positions;
 //! - [`store`]: a file of records found by position;
-//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records;
-//! - [`text`]: FEN, EPD and SAN; grammar to model and back, diagnostics with places;
-//! - [`model`]: positions, moves, records and the rules of chess.
+//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games
+//!   in PGC;
+//! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
+//! - [`model`]: positions, moves, records, games and the rules of chess.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]

@@ -382,6 +382,8 @@ fn every_command_has_help_with_an_example() {
         "verify",
         "dump",
         "moves",
+        "sort",
+        "tfgg",
         "completions",
     ];
     for command in commands {
