@@ -345,6 +345,9 @@ pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
         )
 }
 
+/// The most tags that a game may have beside the roster.
+pub const MAX_TAGS: usize = 4096;
+
 /// The most variations that may be open at once. Each needs some 300 bytes while a game is read
 /// or written.
 pub const MAX_DEPTH: usize = 65_535;
@@ -380,6 +383,9 @@ pub enum BuildError {
     /// A tag name that is none, see [`is_tag_name`].
     #[error("no name of a tag")]
     TagName,
+    /// More than [`MAX_TAGS`] tags beside the roster.
+    #[error("more than {MAX_TAGS} tags")]
+    TooManyTags,
     /// A control character in the value of a tag, or a line end in an escape.
     #[error("a control character in a text")]
     ControlCharacter,
@@ -469,7 +475,8 @@ impl GameBuilder {
     /// `*`.
     ///
     /// # Errors
-    /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooLarge`].
+    /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],
+    /// [`BuildError::TooLarge`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
         if !is_tag_name(name) {
             return Err(BuildError::TagName);
@@ -484,6 +491,7 @@ impl GameBuilder {
         }
         match self.game.find_tag(name) {
             Ok(place) => self.game.other_tags[place].1 = value,
+            Err(_) if self.game.other_tags.len() >= MAX_TAGS => Err(BuildError::TooManyTags)?,
             Err(place) => {
                 let name = self.game.keep(name)?;
                 self.game.other_tags.insert(place, (name, value));

@@ -17,8 +17,8 @@ mod square;
 pub use board::Board;
 pub(crate) use game::is_tag_name_byte;
 pub use game::{
-    BuildError, Element, Elements, Game, GameBuilder, GameResult, MAX_DEPTH, ROSTER, Replay, Start,
-    UNKNOWN, is_tag_name,
+    BuildError, Element, Elements, Game, GameBuilder, GameResult, MAX_DEPTH, MAX_TAGS, ROSTER,
+    Replay, Start, UNKNOWN, is_tag_name,
 };
 pub use opcode::{Opcode, Operands, STANDARD, StandardOpcode};
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};

@@ -132,7 +132,12 @@ impl Args {
 /// Plain options for what these arguments make of a source.
 fn import_options(read: &ReadArgs) -> ImportOptions {
     ImportOptions {
-        settings: format!("{:?}, deny warnings {}", read.options(), read.deny_warnings),
+        settings: format!(
+            "{:?}, deny warnings {}, {:?}",
+            read.options(),
+            read.deny_warnings,
+            read.games.position_options()
+        ),
         ..ImportOptions::default()
     }
 }

@@ -94,7 +94,7 @@ const fn build_code(error: &BuildError) -> &'static str {
         BuildError::VariationEnd => codes::E_PGC_RAVEND,
         BuildError::VariationEmpty => codes::E_PGC_RAVEMPTY,
         BuildError::VariationOpen => codes::E_PGC_RAVOPEN,
-        BuildError::TagName => codes::E_PGN_TAG,
+        BuildError::TagName | BuildError::TooManyTags => codes::E_PGN_TAG,
         BuildError::ControlCharacter => codes::E_PGC_CHARSET,
         BuildError::Illegal => codes::E_PGC_ORDINAL,
         BuildError::TooLarge => codes::E_PGC_SIZE,

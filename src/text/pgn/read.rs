@@ -718,14 +718,16 @@ impl<R: Read> GameReader<R> {
     fn finish(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;
-        while self.builder.depth() > 0 {
+        if self.builder.depth() > 0 {
             let message = "the game ends inside a variation; closed";
             self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)?;
-            while self.builder.depth() > 0 {
-                let closed =
-                    self.builder.dissolve_variation().and_then(|()| self.builder.end_variation());
-                self.built(at, closed)?;
-            }
+        }
+        while self.builder.depth() > 0 {
+            let closed = match self.builder.end_variation() {
+                Err(BuildError::VariationEmpty) => self.builder.dissolve_variation(),
+                result => result,
+            };
+            self.built(at, closed)?;
         }
         if marker.is_none() {
             let message = "the game has no termination marker";
@@ -891,6 +893,7 @@ impl<R: Read> GameReader<R> {
         let code = match error {
             BuildError::TooLarge => codes::E_PGN_SIZE,
             BuildError::NotPlayable => codes::E_PGN_SETUP,
+            BuildError::TagName | BuildError::TooManyTags => codes::E_PGN_TAG,
             _ => codes::E_PGN_RAV,
         };
         Err(self.refused(code, at, error.to_string()))
