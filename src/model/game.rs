@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::position::Position;
 use super::record::Counters;
-use super::rules::{Move, Playable};
+use super::rules::{self, Move, Playable};
 use super::square::Color;
 
 /// The names of the seven tag roster, in the order of the export format (PGN-22).
@@ -348,7 +348,7 @@ pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
 /// The most tags that a game may have beside the roster.
 pub const MAX_TAGS: usize = 4096;
 
-/// The most variations that may be open at once. Each needs some 300 bytes while a game is read
+/// The most variations that may be open at once. Each needs some 200 bytes while a game is read
 /// or written.
 pub const MAX_DEPTH: usize = 65_535;
 
@@ -770,7 +770,7 @@ struct Line {
 
 #[derive(Copy, Clone, Debug)]
 struct Reached {
-    playable: Playable,
+    position: Position,
     halfmove_clock: u32,
     ply: u32,
 }
@@ -778,15 +778,23 @@ struct Reached {
 impl Replay {
     /// At the start of a game; `None` when no moves can be made there (POS-05).
     pub fn new(start: &Start) -> Option<Replay> {
-        let playable = Playable::new(&start.position)?;
-        let halfmove_clock = start.counters.halfmove_clock;
-        let now = Reached { playable, halfmove_clock, ply: 0 };
+        let position = match start.position {
+            Position::START => Position::START,
+            other => *Playable::new(&other)?.position(),
+        };
+        let now = Reached { position, halfmove_clock: start.counters.halfmove_clock, ply: 0 };
         Some(Replay { line: Line { before: now, now }, outer: Vec::new(), start: *start })
     }
 
-    /// The position that was reached.
-    pub const fn playable(&self) -> &Playable {
-        &self.line.now.playable
+    /// The position that was reached, without an en passant square that no double step can have
+    /// left.
+    pub const fn position(&self) -> &Position {
+        &self.line.now.position
+    }
+
+    /// The position that was reached, with all that its legal moves need.
+    pub fn playable(&self) -> Playable {
+        Playable::of_playable(&self.line.now.position)
     }
 
     /// The number of moves made in the line, from the start of the game.
@@ -808,21 +816,20 @@ impl Replay {
 
     /// Makes a legal move.
     pub fn play(&mut self, mv: Move) {
-        let now = &self.line.now;
-        let clock =
-            if now.playable.is_zeroing(mv) { 0 } else { now.halfmove_clock.saturating_add(1) };
-        let next = Reached {
-            playable: now.playable.after(mv),
-            halfmove_clock: clock,
+        let now = self.line.now;
+        let resets = rules::is_zeroing(&now.position, mv);
+        self.line.before = now;
+        self.line.now = Reached {
+            position: rules::after(&now.position, mv),
+            halfmove_clock: if resets { 0 } else { now.halfmove_clock.saturating_add(1) },
             ply: now.ply.saturating_add(1),
         };
-        self.line = Line { before: self.line.now, now: next };
     }
 
     /// Goes back before the last move and remembers the way.
     pub fn begin_variation(&mut self) {
         self.outer.push(self.line);
-        self.line = Line { before: self.line.before, now: self.line.before };
+        self.line.now = self.line.before;
     }
 
     /// Goes to where the last variation began; does nothing when none is open.

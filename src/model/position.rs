@@ -126,6 +126,16 @@ impl Position {
         Ok(Position { board, turn, castling, en_passant })
     }
 
+    /// The parts as they are, for a caller that keeps the rules above itself.
+    pub(super) const fn from_parts(
+        board: Board,
+        turn: Color,
+        castling: Castling,
+        en_passant: Option<Square>,
+    ) -> Position {
+        Position { board, turn, castling, en_passant }
+    }
+
     /// The placement.
     pub const fn board(&self) -> &Board {
         &self.board

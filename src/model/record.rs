@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::opcode::{Opcode, Operands};
 use super::position::Position;
-use super::rules::{Move, Playable};
+use super::rules::{Move, Playable, is_zeroing};
 use super::square::Color;
 
 /// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes (SAN-09).
@@ -327,7 +327,7 @@ impl EpdRecord {
         let playable = Playable::new(&self.position).filter(|playable| playable.is_legal(mv))?;
         let mut next = EpdRecord::new(*playable.after(mv).position());
         next.set_dialect(self.dialect);
-        let zeroing = playable.is_zeroing(mv);
+        let zeroing = is_zeroing(playable.position(), mv);
         let clock = |value: u32| if zeroing { 0 } else { value.saturating_add(1) };
         let number = |value: u32| match self.position.turn() {
             Color::White => value,

@@ -8,7 +8,7 @@
 use shakmaty::{Bitboard, attacks};
 
 use super::board::Board;
-use super::position::{Position, Side, en_passant_rank, may_hold_right};
+use super::position::{Castling, Position, Side, en_passant_rank};
 use super::record::EpdRecord;
 use super::square::{Color, Piece, Role, Square};
 
@@ -60,6 +60,12 @@ impl Playable {
             return None;
         }
         Some(Playable::prepare(*position, king))
+    }
+
+    /// [`Playable::new`] for a position that is known to be playable.
+    pub(super) fn of_playable(position: &Position) -> Playable {
+        let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
+        Playable::prepare(*position, king)
     }
 
     /// What [`Playable::new`] does after it has found the position playable.
@@ -292,52 +298,67 @@ impl Playable {
     /// The position after a legal move. The en passant square is set after every double step
     /// (FEN-09).
     pub fn after(&self, mv: Move) -> Playable {
-        let us = self.position.turn();
-        let mut board = *self.position.board();
-        let mut castling = *self.position.castling();
-        let mut en_passant = None;
-        let role = board.role_at(mv.from).unwrap_or(Role::Pawn);
-        let man = |role| Some(Piece { color: us, role });
-
-        if board.pieces(us, Role::Rook) & mv.to.bit() != 0 {
-            let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
-            let (king_to, rook_to) = side.targets(us);
-            board.put(mv.from, None);
-            board.put(mv.to, None);
-            board.put(king_to, man(Role::King));
-            board.put(rook_to, man(Role::Rook));
-        } else {
-            if role == Role::Pawn
-                && self.position.en_passant() == Some(mv.to)
-                && mv.from.file() != mv.to.file()
-            {
-                board.put(Square::at(mv.to.file(), mv.from.rank()), None);
-            }
-            board.put(mv.from, None);
-            board.put(mv.to, man(mv.promotion.unwrap_or(role)));
-            if role == Role::Pawn && mv.from.rank().abs_diff(mv.to.rank()) == 2 {
-                en_passant = Some(Square::at(mv.from.file(), (mv.from.rank() + mv.to.rank()) / 2));
-            }
-        }
-        for (color, side, file) in self.position.castling().iter() {
-            if !may_hold_right(&board, color, side, file) || (color == us && role == Role::King) {
-                castling.set(color, side, None);
-            }
-        }
-        let next = Position::new(board, !us, castling, en_passant).unwrap_or(self.position);
-        let king = board.king(!us).unwrap_or(self.king);
-        Playable::prepare(next, king)
+        let next = after(&self.position, mv);
+        Playable::prepare(next, next.board().king(next.turn()).unwrap_or(self.king))
     }
 
     /// Whether the side to move is checkmated.
     pub fn is_checkmate(&self) -> bool {
         self.checkers != 0 && !self.has_move()
     }
+}
 
-    /// Whether a move starts the halfmove clock again: a pawn move or a capture (FEN-10).
-    pub fn is_zeroing(&self, mv: Move) -> bool {
-        self.position.board().role(Role::Pawn) & mv.from.bit() != 0 || self.is_capture(mv)
+/// The position after a legal move of a playable position whose en passant square, if it has one,
+/// is possible: [`Playable::after`] without getting ready for the next move.
+pub fn after(position: &Position, mv: Move) -> Position {
+    let us = position.turn();
+    let mut board = *position.board();
+    let mut en_passant = None;
+    let role = board.role_at(mv.from).unwrap_or(Role::Pawn);
+    let man = |role| Some(Piece { color: us, role });
+    board.put(mv.from, None);
+    if board.pieces(us, Role::Rook) & mv.to.bit() != 0 {
+        let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
+        let (king_to, rook_to) = side.targets(us);
+        board.put(mv.to, None);
+        board.put(king_to, man(Role::King));
+        board.put(rook_to, man(Role::Rook));
+    } else {
+        board.put(mv.to, man(mv.promotion.unwrap_or(role)));
+        if role == Role::Pawn {
+            if position.en_passant() == Some(mv.to) && mv.from.file() != mv.to.file() {
+                board.put(Square::at(mv.to.file(), mv.from.rank()), None);
+            } else if mv.from.rank().abs_diff(mv.to.rank()) == 2 {
+                let passed = (mv.from.rank() + mv.to.rank()) / 2;
+                en_passant = Some(Square::at(mv.from.file(), passed));
+            }
+        }
     }
+    let castling = castling_after(position, mv, role);
+    Position::from_parts(board, !us, castling, en_passant)
+}
+
+/// A right is lost when its king moves, or when its rook moves or is captured.
+fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
+    let mut castling = *position.castling();
+    if castling.is_empty() {
+        return castling;
+    }
+    let touched = mv.from.bit() | mv.to.bit();
+    for (color, side, file) in position.castling().iter() {
+        let rook = Square::at(file, color.back_rank()).bit();
+        if touched & rook != 0 || (color == position.turn() && role == Role::King) {
+            castling.set(color, side, None);
+        }
+    }
+    castling
+}
+
+/// Whether a move starts the halfmove clock again: a pawn move or a capture (FEN-10).
+pub fn is_zeroing(position: &Position, mv: Move) -> bool {
+    let board = position.board();
+    let prey = board.role(Role::Pawn) & mv.from.bit() | board.color(!position.turn()) & mv.to.bit();
+    prey != 0
 }
 
 /// Whether a legal en passant capture exists (STO-01); never on a board that is not playable.

@@ -1,7 +1,9 @@
 //! Standard Algebraic Notation (SPEC section 9): moves read and written.
 
+mod quick;
 mod read;
 
+pub(crate) use quick::quick;
 pub(crate) use read::find;
 pub use read::{MoveError, SanRead, read};
 

@@ -87,7 +87,7 @@ impl Explainer {
         for (place, ordinal) in ordinals.iter().enumerate() {
             let Some(replay) = self.builder.replay() else { break };
             let playable = replay.playable();
-            let Some(mv) = ordinal::move_at(playable, (*ordinal).into()) else {
+            let Some(mv) = ordinal::move_at(&playable, (*ordinal).into()) else {
                 write!(text, " {ordinal} (no move)").ok();
                 break;
             };
@@ -97,7 +97,7 @@ impl Explainer {
                 Color::Black if place == 0 => write!(text, " {number}...").ok(),
                 Color::Black => None,
             };
-            write!(text, " {}", san::write(playable, mv)).ok();
+            write!(text, " {}", san::write(&playable, mv)).ok();
             if self.builder.play(mv).is_err() {
                 break;
             }

@@ -245,10 +245,10 @@ impl Assembly<'_> {
         for (offset, &ordinal) in (at..).zip(ordinals) {
             let built = match self.builder.replay() {
                 None => Err(BuildError::NotPlayable),
-                Some(replay) => match ordinal::move_at(replay.playable(), ordinal.into()) {
+                Some(replay) => match ordinal::move_at(&replay.playable(), ordinal.into()) {
                     Some(mv) => self.builder.play_legal(mv),
                     None => {
-                        let legal = ordinal::count(replay.playable());
+                        let legal = ordinal::count(&replay.playable());
                         return Err(refused(offset, PgcErrorKind::Ordinal { ordinal, legal }));
                     }
                 },

@@ -141,7 +141,7 @@ impl Writer<'_> {
                 Element::Move(mv) => {
                     let Some(replay) = &mut replay else { continue };
                     // A move of a game is legal.
-                    let ordinal = ordinal::ordinal(replay.playable(), mv).unwrap_or(u16::MAX);
+                    let ordinal = ordinal::ordinal(&replay.playable(), mv).unwrap_or(u16::MAX);
                     let ply = replay.ply() + 1;
                     let byte = u8::try_from(ordinal)
                         .map_err(|_| PgcWriteError::Ordinal255 { ply, ordinal })?;

@@ -107,7 +107,7 @@ fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord 
     let playable = replay.playable();
     let mut record = EpdRecord::new(*playable.position());
     let number = |name, value: u32| operation(name, vec![Operand::Integer(value.into())]);
-    let played = mv.map(|mv| Operand::Move { mv, san: san::write(playable, mv) });
+    let played = mv.map(|mv| Operand::Move { mv, san: san::write(&playable, mv) });
     let own = [
         number("fmvn", replay.fullmove_number()),
         number("hmvc", replay.halfmove_clock()),

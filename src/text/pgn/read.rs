@@ -515,12 +515,17 @@ impl<R: Read> GameReader<R> {
             let message = BuildError::NotPlayable.to_string();
             return Err(self.refused(codes::E_PGN_SETUP, at, message));
         };
-        let playable = replay.playable();
         let text = self.source.slice(text);
-        let found = if self.options.language == Language::ENGLISH {
-            san::find(playable, text, Profile::Lenient)
+        let is_english = self.options.language == Language::ENGLISH;
+        if let Some(mv) = san::quick(replay.position(), text).filter(|_| is_english) {
+            let played = self.builder.play_legal(mv);
+            return self.built(at, played);
+        }
+        let playable = replay.playable();
+        let found = if is_english {
+            san::find(&playable, text, Profile::Lenient)
         } else {
-            san::find(playable, &self.options.language.to_english(text), Profile::Lenient)
+            san::find(&playable, &self.options.language.to_english(text), Profile::Lenient)
         };
         match found {
             Ok(found) => {

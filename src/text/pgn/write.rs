@@ -187,7 +187,7 @@ fn write_movetext(
                     Color::Black => {}
                 }
                 apart = false;
-                let san = san::write(playable, mv);
+                let san = san::write(&playable, mv);
                 if options.language == Language::ENGLISH {
                     layout.token(san.as_bytes());
                 } else {
