@@ -2,4 +2,13 @@
 //! everything that needs all records at once in bounded memory.
 
 pub mod census;
+pub mod expression;
+pub mod field;
+pub mod flip;
+pub mod order;
+mod ordered;
+pub mod perft;
+pub mod play;
+pub mod random;
+pub mod sets;
 pub mod sort;
