@@ -1,7 +1,7 @@
 //! The positions to which moves lead.
 
 use crate::model::rules::{Move, Playable};
-use crate::model::{Color, Counters, EpdRecord, Opcode, Operand, Operands, Operation};
+use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation};
 use crate::text::{Profile, san};
 
 /// Whether a line of moves leads to one record or to one after each move.
@@ -89,71 +89,51 @@ fn after_line(
     keep: &[Opcode],
 ) -> Played {
     let mut played = Played::default();
-    let mut playable = Playable::new(record.position());
-    let mut counters = record.counters();
+    let mut current = record.clone();
     let mut steps = steps.into_iter().peekable();
     while let Some(step) = steps.next() {
-        let Some((before, mv)) = playable.and_then(|before| Some((before, legal(&before, &step)?)))
-        else {
-            played.illegal.push(match step {
-                Step::Text(text) => text,
-                Step::Legal(mv) => format!("{}{}", mv.from, mv.to).into_bytes(),
-            });
-            return played;
-        };
-        counters = advanced(counters, &before, mv);
-        let after = before.after(mv);
-        if stops == Stops::Each || steps.peek().is_none() {
-            played.records.push(with_counters(record, &after, counters, keep));
+        match step.move_in(&current).and_then(|mv| current.play(mv)) {
+            Some(next) => current = next,
+            None => {
+                played.illegal.push(step.text());
+                return played;
+            }
         }
-        playable = Some(after);
+        if stops == Stops::Each || steps.peek().is_none() {
+            played.records.push(with_operations(&current, record, keep));
+        }
     }
     played
 }
 
-fn legal(playable: &Playable, step: &Step) -> Option<Move> {
-    match step {
-        Step::Legal(mv) => playable.is_legal(*mv).then_some(*mv),
-        Step::Text(text) => san::read(playable, text, Profile::Lenient).ok().map(|read| read.mv),
+impl Step {
+    fn move_in(&self, record: &EpdRecord) -> Option<Move> {
+        match self {
+            Step::Legal(mv) => Some(*mv),
+            Step::Text(text) => {
+                let playable = Playable::new(record.position())?;
+                san::read(&playable, text, Profile::Lenient).ok().map(|read| read.mv)
+            }
+        }
+    }
+
+    fn text(self) -> Vec<u8> {
+        match self {
+            Step::Legal(mv) => format!("{}{}", mv.from, mv.to).into_bytes(),
+            Step::Text(text) => text,
+        }
     }
 }
 
-/// Halfmove clock and fullmove number after a move (FEN-10, FEN-11).
-fn advanced(
-    (halfmove_clock, fullmove_number): (Option<u32>, Option<u32>),
-    playable: &Playable,
-    mv: Move,
-) -> (Option<u32>, Option<u32>) {
-    let clock = |clock: u32| if playable.is_zeroing(mv) { 0 } else { clock.saturating_add(1) };
-    let blacks = u32::from(playable.position().turn() == Color::Black);
-    (halfmove_clock.map(clock), fullmove_number.map(|number| number.saturating_add(blacks)))
-}
-
-fn with_counters(
-    record: &EpdRecord,
-    playable: &Playable,
-    (halfmove_clock, fullmove_number): (Option<u32>, Option<u32>),
-    keep: &[Opcode],
-) -> EpdRecord {
-    let mut next = EpdRecord::new(*playable.position());
-    next.set_dialect(record.dialect());
-    for opcode in keep {
-        if let Some(operands) = record.operands(*opcode) {
-            next.set(Operation { opcode: *opcode, operands: operands.to_vec() });
+/// The record with operations of another one; counters are its own business.
+fn with_operations(record: &EpdRecord, from: &EpdRecord, keep: &[Opcode]) -> EpdRecord {
+    let mut record = record.clone();
+    for opcode in keep.iter().filter(|opcode| !opcode.is("hmvc") && !opcode.is("fmvn")) {
+        if let Some(operands) = from.operands(*opcode) {
+            record.set(Operation { opcode: *opcode, operands: operands.to_vec() });
         }
     }
-    if let (Some(_), Some(halfmove_clock), Some(fullmove_number)) =
-        (record.fen_counters(), halfmove_clock, fullmove_number)
-    {
-        next.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
-        return next;
-    }
-    for (name, value) in [(b"hmvc", halfmove_clock), (b"fmvn", fullmove_number)] {
-        if let (Some(opcode), Some(value)) = (Opcode::new(name), value) {
-            next.set(Operation { opcode, operands: vec![Operand::Integer(value.into())] });
-        }
-    }
-    next
+    record
 }
 
 #[cfg(test)]

@@ -484,7 +484,7 @@ mod tests {
             let line = |place: &usize| {
                 let (king, rest) = (place / 8, 7 - place / 8);
                 let row = |n: usize| if n == 0 { String::new() } else { n.to_string() };
-                format!("7k/8/8/8/8/8/{}K{}/8 {} - -", row(king), row(rest), if place % 2 == 0 { 'w' } else { 'b' })
+                format!("7k/8/8/8/8/8/{}K{}/8 {} - -", row(king), row(rest), if place.is_multiple_of(2) { 'w' } else { 'b' })
             };
             let input: Vec<_> = places.iter().map(line).collect();
             let mut seen = std::collections::HashSet::new();
