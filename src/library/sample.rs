@@ -57,7 +57,7 @@ impl Shuffle {
 /// while let Some(record) = records.next_record()? {
 ///     ids.extend(record.text_of("id"));
 /// }
-/// assert_eq!(ids, [b"b", b"c"]);
+/// assert_eq!(ids, [b"a", b"b"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
