@@ -65,6 +65,18 @@ impl Edit {
         Ok(edited)
     }
 
+    /// Finds what no record could get.
+    ///
+    /// # Errors
+    /// What is wrong, for a person.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some((opcode, numbering)) = &self.number {
+            let text = quoted(*opcode, numbering.write(1).as_bytes())?;
+            read_operands(&Position::START, *opcode, &text)?;
+        }
+        Ok(())
+    }
+
     fn touches_counters(&self) -> bool {
         let named = self.drop.iter().chain(self.rename.iter().flat_map(|(old, new)| [old, new]));
         let set = self.settings.iter().map(|setting| &setting.opcode);

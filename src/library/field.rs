@@ -419,25 +419,32 @@ pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     })
 }
 
-/// The known name that was probably meant. Short names have too many neighbours that are opcodes
+/// The known name that was probably meant: one that differs in little, a field in another case, or
+/// one of the same letters in another order. Short names have too many neighbours that are opcodes
 /// themselves, and `BM` is an opcode of its own.
 fn nearest_name(name: &str) -> Option<&'static str> {
-    let fields = NAMED.iter().map(|(known, ..)| *known);
-    let opcodes = STANDARD
-        .iter()
-        .filter_map(|entry| std::str::from_utf8(entry.opcode.as_bytes()).ok())
-        .filter(|opcode| opcode.len() >= 4);
     let most = match name.len() {
         0..4 => 0,
         4..6 => 1,
         _ => 2,
     };
     let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
-    let near = fields
-        .chain(opcodes)
-        .map(|known| (distance(known), known))
-        .filter(|(distance, known)| *distance <= most || known.eq_ignore_ascii_case(name));
-    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+    let fields = NAMED.iter().map(|(known, ..)| *known);
+    let opcodes = STANDARD.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
+    let is_near = |known: &str| {
+        let is_field = NAMED.iter().any(|(field, ..)| *field == known);
+        distance(known) <= most && (is_field || known.len() >= 4)
+            || is_field && known.eq_ignore_ascii_case(name)
+            || letters(known) == letters(name)
+    };
+    fields.chain(opcodes).filter(|known| is_near(known)).min_by_key(|known| distance(known))
+}
+
+/// The letters of a name in alphabetical order.
+fn letters(name: &str) -> Vec<u8> {
+    let mut letters = name.as_bytes().to_vec();
+    letters.sort_unstable();
+    letters
 }
 
 /// How many bytes must be added, removed, changed or swapped with their neighbour to make one text

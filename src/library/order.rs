@@ -1,8 +1,12 @@
 //! Orders that people expect, and sort keys for them.
 
 use std::cmp::Ordering;
+use std::io;
+use std::path::PathBuf;
 
 use super::field::{Field, Number, Subject, Value};
+use super::ordered::{Ordered, push_record};
+use super::sort::Sorter;
 
 /// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
 /// their leading zeros. Texts that differ in nothing else are ordered by their bytes.
@@ -104,6 +108,38 @@ impl SortOrder {
             }
         }
         key
+    }
+}
+
+/// Sorts records in bounded memory; those that no field tells apart stay in their order.
+#[derive(Debug)]
+pub struct RecordSorter {
+    order: SortOrder,
+    sorter: Sorter,
+}
+
+impl RecordSorter {
+    /// A sorter that uses about `memory` bytes, and beyond them a temporary file in `directory`.
+    pub fn new(order: SortOrder, directory: impl Into<PathBuf>, memory: usize) -> RecordSorter {
+        RecordSorter { order, sorter: Sorter::new(directory, memory) }
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, subject: &Subject<'_>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        push_record(subject.record, &mut bytes)?;
+        self.sorter.push(&self.order.key(subject), &bytes)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn finish(self) -> io::Result<Ordered> {
+        self.sorter.finish().map(Ordered)
     }
 }
 

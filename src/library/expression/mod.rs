@@ -39,6 +39,7 @@ use crate::model::{Opcode, Operand};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Expression {
+    text: String,
     root: Test,
 }
 
@@ -58,7 +59,12 @@ impl Expression {
     /// # Errors
     /// [`ExpressionError`] with the column.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        parse::parse(text).map(|root| Expression { root })
+        parse::parse(text).map(|root| Expression { text: text.into(), root })
+    }
+
+    /// The expression as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether the expression holds for a record.

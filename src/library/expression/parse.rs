@@ -337,6 +337,7 @@ impl<'p, 't> Parser<'p, 't> {
         match token.kind {
             Kind::Compare(comparison) => {
                 self.next += 1;
+                self.refuse_bare_text()?;
                 let right = self.value()?;
                 compare(left, comparison, right)
             }
@@ -349,6 +350,19 @@ impl<'p, 't> Parser<'p, 't> {
                 self.membership(left)
             }
             _ => alone(left),
+        }
+    }
+
+    /// Refuses `stm == w`: behind a comparison a name that no standard knows is a text without its
+    /// quotes far more often than an opcode.
+    fn refuse_bare_text(&self) -> Parsed<()> {
+        let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) else { return Ok(()) };
+        let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == Kind::Open);
+        match Field::parse(name) {
+            Ok(Field::Operation(opcode)) if !is_call && opcode.standard().is_none() => {
+                self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -117,7 +117,7 @@ fn what_is_missing_compares_false() {
         "bm in ['e4']",
         "result != 1",
         "ce != dm",
-        "Eval == Eval",
+        "Eval == op(Eval)",
         "illegal(bm)",
         "id in ['']",
         "uci(bm) != 'e2e4'",
@@ -158,6 +158,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "STM == 'w'",
             "column 1: unknown field `STM`: did you mean `stm`? (an opcode of that name is `op(STM)`)",
         ),
+        ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
         ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
         ("ep == 'e9'", "column 7: `ep` is a square such as 'e3', or '-', never 'e9'"),
         (
