@@ -2,79 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod desk;
 
-use assert_cmd::Command;
-use tempfile::TempDir;
+use std::fs;
+use std::path::Path;
+
+use desk::{Desk, Done};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/openings.epd");
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-
-/// A folder of its own, with files written by name, and epdb called in it.
-struct Desk {
-    folder: TempDir,
-}
-
-/// What a call left behind.
-struct Done {
-    status: i32,
-    out: String,
-    err: String,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        Desk { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn with(name: &str, content: impl AsRef<[u8]>) -> Desk {
-        let desk = Desk::new();
-        desk.write(name, content);
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.path(name), content).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
-
-    fn run(&self, args: &[&str]) -> Done {
-        self.run_with(args, "")
-    }
-
-    fn run_with(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Done {
-        let output = Command::cargo_bin("epdb")
-            .unwrap()
-            .args(args)
-            .current_dir(self.folder.path())
-            .write_stdin(input)
-            .output()
-            .unwrap();
-        Done {
-            status: output.status.code().expect("no signal"),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// The names of all files, without hidden ones left behind by mistake.
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(self.folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
 
 #[test]
 fn normalize_writes_canonical_text_and_says_what_it_repaired() {

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::codec::pgc::{Comments, PgcWriteOptions};
+use crate::library::expression::Expression;
+use crate::library::field::{Subject, parse_opcode};
+use crate::model::merge::{BestMoves, MergeRules, Prefer};
+use crate::model::{EpdRecord, Opcode};
 use crate::text::pgn::{
     Charset, Language, PgnReadOptions, PgnWriteOptions, PositionOptions, Positions,
 };
@@ -13,12 +17,34 @@ use crate::text::{
     WriteOptions,
 };
 
+use super::diagnostics::Place;
 use super::file_format::FileFormat;
+
+/// Which records are taken.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Take only records for which this expression holds, such as `pieces < 8 && !check`; `epdb
+    /// help where` tells the language
+    #[arg(long = "where", value_name = "EXPR", help_heading = "Reading")]
+    pub(crate) filter: Option<Expression>,
+}
+
+impl Wanted {
+    /// Whether a record is taken; `place` is where it came from.
+    pub(crate) fn takes(&self, record: &EpdRecord, place: &Place) -> bool {
+        let forms = WriteOptions::default();
+        self.filter.as_ref().is_none_or(|filter| {
+            filter.holds(&Subject { record, line: place.line, file: &place.file, forms })
+        })
+    }
+}
 
 /// How input is read.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
+    #[command(flatten)]
+    pub(crate) wanted: Wanted,
     /// How much is taken: only canonical text, what the standards allow, or files as they are
     /// found (each repair a warning)
     #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
@@ -269,6 +295,61 @@ pub(crate) struct OutputArgs {
     /// The format of standard output, or of a file whose name does not tell it
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
+}
+
+/// What becomes of two records of one position.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Merging")]
+pub(crate) struct MergeArgs {
+    /// Whose analysis (acd acn acs ce dm pm pv) a merged record has
+    #[arg(long, value_enum, default_value_t = PreferArg::Later, value_name = "WHOSE")]
+    prefer: PreferArg,
+    /// What merging makes of best moves that differ
+    #[arg(long, value_enum, default_value_t = BestMovesArg::Conflict, value_name = "WHAT")]
+    bm: BestMovesArg,
+    /// Opcodes whose numbers are added up when records merge
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
+    add: Vec<Opcode>,
+}
+
+impl MergeArgs {
+    /// The rules of merging.
+    pub(crate) fn rules(&self) -> MergeRules {
+        MergeRules {
+            prefer: match self.prefer {
+                PreferArg::Later => Prefer::Later,
+                PreferArg::First => Prefer::First,
+                PreferArg::Deepest => Prefer::Deepest,
+                PreferArg::Nodes => Prefer::Nodes,
+            },
+            best_moves: match self.bm {
+                BestMovesArg::Conflict => BestMoves::Conflict,
+                BestMovesArg::Union => BestMoves::Union,
+                BestMovesArg::First => BestMoves::First,
+                BestMovesArg::Last => BestMoves::Last,
+            },
+            counts: self.add.clone(),
+        }
+    }
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum PreferArg {
+    Later,
+    First,
+    /// The larger acd
+    Deepest,
+    /// The larger acn
+    Nodes,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum BestMovesArg {
+    /// Both records stay and are reported
+    Conflict,
+    Union,
+    First,
+    Last,
 }
 
 /// How much memory a command may use.

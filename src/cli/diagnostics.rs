@@ -26,8 +26,10 @@ pub(crate) struct Place {
 /// What became of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
-    /// Records read.
+    /// Records read and taken.
     pub(crate) records: u64,
+    /// Records that `--where` left out.
+    pub(crate) left_out: u64,
     /// Blank lines and comments.
     pub(crate) skipped: u64,
     /// Lines and damaged records that were not read.
@@ -140,10 +142,14 @@ impl Diagnostics {
                     first.file, first.line
                 )?;
             }
-            let Tally { records, skipped, rejected } = self.tally;
+            let Tally { records, left_out, skipped, rejected } = self.tally;
+            let left_out = match left_out {
+                0 => String::new(),
+                count => format!(", {count} left out by --where"),
+            };
             writeln!(
                 err,
-                "{records} records, {skipped} blank or comment lines, {rejected} rejected"
+                "{records} records, {skipped} blank or comment lines, {rejected} rejected{left_out}"
             )?;
         }
         Ok(Outcome::different_if(self.tally.rejected > 0 && !self.allow_rejects))

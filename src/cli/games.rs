@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::codec::pgc::{self, PgcReader, PgcWriteOptions};
 use crate::library::sort::Sorter;
 use crate::model::Game;
-use crate::text::pgn::{
-    self, Finding, GameLosses, GameReader, PgnWriteOptions, PositionOptions, positions,
-};
+use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, positions};
 use crate::text::{Diagnostic, codes};
 
 use super::args::{GameWriteArgs, ReadArgs};
@@ -17,7 +15,7 @@ use super::file_format::FileFormat;
 use super::outcome::Outcome;
 use super::output::{Output, open_output};
 use super::progress::Progress;
-use super::source::{self, Item, LongLine, Visit};
+use super::source::{self, Item, LongLine, Visit, hand_on_record};
 
 /// Takes games in order; a game that it cannot use is refused with a reason.
 pub(crate) type VisitGame<'v> = dyn FnMut(&Game) -> anyhow::Result<Option<Diagnostic>> + 'v;
@@ -41,7 +39,6 @@ pub(super) fn read_pgn(
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
     let mut reader = GameReader::new(input, args.pgn_options());
-    let options = args.games.position_options();
     while let Some(read) = reader.next_game()? {
         progress.record();
         let mut may_stand = true;
@@ -67,7 +64,7 @@ pub(super) fn read_pgn(
             }
         };
         let (raw, place) = (read.raw, &place);
-        if !hand_on(game, raw, place, &options, diagnostics, visit, &mut take)? {
+        if !hand_on(game, raw, place, args, diagnostics, visit, &mut take)? {
             return Ok(false);
         }
     }
@@ -94,7 +91,6 @@ pub(super) fn read_pgc(
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
     let mut reader = PgcReader::new(input, args.games.max_game);
-    let options = args.games.position_options();
     while let Some(read) = reader.next_game()? {
         progress.record();
         place.line = read.number;
@@ -112,7 +108,7 @@ pub(super) fn read_pgc(
                 None
             }
         };
-        if !hand_on(game, read.raw, &place, &options, diagnostics, visit, &mut take)? {
+        if !hand_on(game, read.raw, &place, args, diagnostics, visit, &mut take)? {
             return Ok(false);
         }
     }
@@ -124,7 +120,7 @@ fn hand_on(
     game: Option<&Game>,
     raw: &[u8],
     place: &Place,
-    options: &PositionOptions,
+    args: &ReadArgs,
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
     take: &mut Take<'_, '_>,
@@ -134,7 +130,7 @@ fn hand_on(
         return visit_rejected(raw, visit, take);
     };
     match take {
-        Take::Positions => hand_on_positions(game, raw, options, diagnostics, visit),
+        Take::Positions => hand_on_positions(game, raw, place, args, diagnostics, visit),
         Take::Games(visit_game) => {
             match visit_game(game)? {
                 None => diagnostics.tally.records += 1,
@@ -160,12 +156,14 @@ fn visit_rejected(raw: &[u8], visit: &mut Visit<'_>, take: &Take<'_, '_>) -> any
 fn hand_on_positions(
     game: &Game,
     raw: &[u8],
-    options: &PositionOptions,
+    place: &Place,
+    args: &ReadArgs,
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<bool> {
+    let options = args.games.position_options();
     let mut rest = raw;
-    let mut records = positions(game, options).peekable();
+    let mut records = positions(game, &options).peekable();
     if records.peek().is_none() {
         return visit(Item::Skipped(raw));
     }
@@ -173,8 +171,8 @@ fn hand_on_positions(
         let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
         let (raw, behind) = rest.split_at(own);
         rest = behind;
-        diagnostics.tally.records += 1;
-        if !visit(Item::Record { record, raw })? {
+        let taken = args.wanted.takes(&record, place);
+        if !hand_on_record(record, taken, raw, place, diagnostics, visit)? {
             return Ok(false);
         }
     }
@@ -296,7 +294,7 @@ fn each(
     let whole = "games are taken whole here: --positions is for an output of positions";
     anyhow::ensure!(read.games.positions.is_none(), whole);
     let mut no_games = |item: Item<'_>| match item {
-        Item::Record { .. } => {
+        Item::Record { .. } | Item::LeftOut(_) => {
             anyhow::bail!("positions are no games: the input must be .pgn or .pgc")
         }
         Item::Rejected(_) | Item::Skipped(_) => Ok(true),

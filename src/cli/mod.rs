@@ -8,6 +8,7 @@ mod games;
 mod json;
 mod outcome;
 mod output;
+mod pipe;
 mod progress;
 mod query;
 mod record_output;
@@ -19,6 +20,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use command::*;
 use outcome::{Outcome, exit_code};
+
+use crate::library::sets::Keep;
 
 /// An EPD file, only small and fast: reads EPD and FEN text, keeps positions as compact binary
 /// records, finds them by position and writes them back as canonical text.
@@ -52,8 +55,28 @@ enum Command {
     Verify(verify::Args),
     Dump(dump::Args),
     Moves(moves::Args),
-    Sort(sort::Args),
     Tfgg(tfgg::Args),
+    Filter(filter::Args),
+    Table(table::Args),
+    Join(join::Args),
+    Diff(diff::Args),
+    Union(dedupe::Args),
+    Intersect(subtract::Args),
+    Subtract(subtract::Args),
+    Dedupe(dedupe::Args),
+    Sort(sort::Args),
+    Shuffle(shuffle::Args),
+    Sample(sample::Args),
+    Head(head::Args),
+    Split(split::Args),
+    Cat(cat::Args),
+    Edit(edit::Args),
+    Play(play::Args),
+    Flip(flip::Args),
+    Perft(perft::Args),
+    /// The language of --where (a page to read)
+    #[command(long_about = where_page::page())]
+    Where,
     /// Print the completion script of a shell
     #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
     Completions {
@@ -78,8 +101,25 @@ pub fn run() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Moves(args) => moves::run(&args),
-        Command::Sort(args) => sort::run(&args),
         Command::Tfgg(args) => tfgg::run(&args),
+        Command::Filter(args) => filter::run(&args),
+        Command::Table(args) => table::run(&args),
+        Command::Join(args) => join::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Union(args) | Command::Dedupe(args) => dedupe::run(&args),
+        Command::Intersect(args) => subtract::run(&args, Keep::InAll),
+        Command::Subtract(args) => subtract::run(&args, Keep::InNone),
+        Command::Sort(args) => sort::run(&args),
+        Command::Shuffle(args) => shuffle::run(&args),
+        Command::Sample(args) => sample::run(&args),
+        Command::Head(args) => head::run(&args),
+        Command::Split(args) => split::run(&args),
+        Command::Cat(args) => cat::run(&args),
+        Command::Edit(args) => edit::run(&args),
+        Command::Play(args) => play::run(&args),
+        Command::Flip(args) => flip::run(&args),
+        Command::Perft(args) => perft::run(&args),
+        Command::Where => where_page::run(),
         Command::Completions { shell } => completions(shell),
     })
 }

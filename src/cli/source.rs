@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use crate::codec::{record, stream};
 use crate::model::EpdRecord;
 use crate::store::{Store, StoreOptions};
+use crate::text::Diagnostic;
 use crate::text::epd::{Line, read_line};
 use crate::text::lines::{self, LineReader, Next};
-use crate::text::{Diagnostic, ReadOptions};
 
 use super::args::ReadArgs;
 use super::diagnostics::{Diagnostics, Place};
@@ -32,9 +32,13 @@ pub(crate) enum Item<'a> {
     Record {
         /// The record itself.
         record: EpdRecord,
+        /// Where it came from.
+        place: &'a Place,
         /// The bytes it was read from, line end included.
         raw: &'a [u8],
     },
+    /// A record that `--where` leaves out: the bytes it was read from.
+    LeftOut(&'a [u8]),
     /// A line that was rejected, line end included; a line over the limit comes in pieces.
     Rejected(&'a [u8]),
     /// A blank line or a comment, line end included.
@@ -45,7 +49,10 @@ impl Item<'_> {
     /// The bytes of the source that the item was made of.
     pub(crate) fn raw(&self) -> &[u8] {
         match self {
-            Item::Record { raw, .. } | Item::Rejected(raw) | Item::Skipped(raw) => raw,
+            Item::Record { raw, .. }
+            | Item::LeftOut(raw)
+            | Item::Rejected(raw)
+            | Item::Skipped(raw) => raw,
         }
     }
 }
@@ -204,7 +211,7 @@ impl Source {
             Content::Text(input) => {
                 let limit = args.max_line.unwrap_or(lines::default_limit(args.options().profile));
                 let mut reader = TextSource { lines: LineReader::new(input, limit), limit, place };
-                reader.read(&args.options(), diagnostics, progress, visit)
+                reader.read(args, diagnostics, progress, visit)
             }
             Content::Pgn(input) => {
                 games::read_pgn(input, place, args, diagnostics, progress, visit, take)
@@ -218,10 +225,10 @@ impl Source {
                     records.next_encoded().with_context(|| place.file.to_string())?
                 {
                     place.line += 1;
-                    diagnostics.tally.records += 1;
                     progress.record();
                     let (record, _) = record::decode(raw)?;
-                    if !visit(Item::Record { record, raw })? {
+                    let taken = args.wanted.takes(&record, &place);
+                    if !hand_on_record(record, taken, raw, &place, diagnostics, visit)? {
                         return Ok(false);
                     }
                 }
@@ -235,10 +242,10 @@ impl Source {
                 while let Some(stored) = records.next_encoded() {
                     let raw = stored?.bytes;
                     place.line += 1;
-                    diagnostics.tally.records += 1;
                     progress.record();
                     let (record, _) = record::decode(raw)?;
-                    if !visit(Item::Record { record, raw })? {
+                    let taken = args.wanted.takes(&record, &place);
+                    if !hand_on_record(record, taken, raw, &place, diagnostics, visit)? {
                         return Ok(false);
                     }
                 }
@@ -267,12 +274,17 @@ struct BatchLine {
 }
 
 /// What the reader made of a line.
-type ReadLine = (Result<Line, Diagnostic>, Vec<Diagnostic>);
+struct ReadLine {
+    result: Result<Line, Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    /// Whether `--where` takes the record, if it is one.
+    taken: bool,
+}
 
 impl TextSource {
     fn read(
         &mut self,
-        options: &ReadOptions,
+        args: &ReadArgs,
         diagnostics: &mut Diagnostics,
         progress: &mut Progress,
         visit: &mut Visit<'_>,
@@ -280,12 +292,12 @@ impl TextSource {
         let (mut bytes, mut batch) = (Vec::new(), Vec::new());
         loop {
             let stop = self.fill(&mut bytes, &mut batch)?;
-            let results = read_batch(&bytes, &batch, options);
-            for (line, (result, warnings)) in batch.iter().zip(results) {
+            let results = read_batch(&bytes, &batch, &self.place.file, args);
+            for (line, result) in batch.iter().zip(results) {
                 self.place.line = line.number;
                 progress.record();
                 let raw = &bytes[line.raw.clone()];
-                if !hand_on(result, &warnings, raw, &self.place, diagnostics, visit)? {
+                if !hand_on(result, raw, &self.place, diagnostics, visit)? {
                     return Ok(false);
                 }
             }
@@ -340,29 +352,39 @@ enum Stop {
 }
 
 /// Reads the lines of a batch on all threads; the results are in the order of the lines.
-fn read_batch(bytes: &[u8], batch: &[BatchLine], options: &ReadOptions) -> Vec<ReadLine> {
+fn read_batch(
+    bytes: &[u8],
+    batch: &[BatchLine],
+    file: &Arc<str>,
+    args: &ReadArgs,
+) -> Vec<ReadLine> {
+    let options = args.options();
     let read = |line: &BatchLine| {
         let mut warnings = Vec::new();
-        let result = read_line(&bytes[line.text.clone()], options, &mut warnings);
-        (result, warnings)
+        let result = read_line(&bytes[line.text.clone()], &options, &mut warnings);
+        let taken = match (&args.wanted.filter, &result) {
+            (Some(_), Ok(Line::Record(record))) => {
+                args.wanted.takes(record, &Place { file: file.clone(), line: line.number })
+            }
+            _ => true,
+        };
+        ReadLine { result, warnings, taken }
     };
     batch.par_iter().with_min_len(64).map(read).collect()
 }
 
 /// Counts what became of a line and hands its item on.
 fn hand_on(
-    result: Result<Line, Diagnostic>,
-    warnings: &[Diagnostic],
+    line: ReadLine,
     raw: &[u8],
     place: &Place,
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<bool> {
-    let may_stand = diagnostics.warnings(place, warnings)?;
-    match result {
+    let may_stand = diagnostics.warnings(place, &line.warnings)?;
+    match line.result {
         Ok(Line::Record(record)) if may_stand => {
-            diagnostics.tally.records += 1;
-            visit(Item::Record { record, raw })
+            hand_on_record(record, line.taken, raw, place, diagnostics, visit)
         }
         Ok(Line::Blank | Line::Comment) if may_stand => {
             diagnostics.tally.skipped += 1;
@@ -376,6 +398,32 @@ fn hand_on(
             visit(Item::Rejected(raw))
         }
     }
+}
+
+/// Counts a record and hands it on, or what is left of it if it is not taken.
+pub(super) fn hand_on_record(
+    record: EpdRecord,
+    taken: bool,
+    raw: &[u8],
+    place: &Place,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+) -> anyhow::Result<bool> {
+    if !taken {
+        diagnostics.tally.left_out += 1;
+        return visit(Item::LeftOut(raw));
+    }
+    diagnostics.tally.records += 1;
+    visit(Item::Record { record, place, raw })
+}
+
+/// Whether `--where` takes what is on a line; it leaves out what is no record.
+pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
+    args.wanted.filter.is_none()
+        || matches!(
+            read_line(line, &args.options(), &mut Vec::new()),
+            Ok(Line::Record(record)) if args.wanted.takes(&record, place)
+        )
 }
 
 /// Takes the pieces of a line, or of a game, over the limit.

@@ -2,5 +2,18 @@
 //! everything that needs all records at once in bounded memory.
 
 pub mod census;
+pub mod diff;
+pub mod edit;
+pub mod expression;
+pub mod field;
+pub mod flip;
 pub mod game_census;
+pub mod join;
+pub mod order;
+mod ordered;
+pub mod perft;
+pub mod play;
+pub mod random;
+pub mod sample;
+pub mod sets;
 pub mod sort;

@@ -103,7 +103,7 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         return Merged::Conflict(Vec::new());
     }
     let were_fields = [old, new].map(|record| record.fen_counters().is_some());
-    let (old, new) = (&with_counter_operations(old), &with_counter_operations(new));
+    let (old, new) = (&old.with_counter_operations(), &new.with_counter_operations());
     let takes_new = rules.prefer.takes_new(old, new);
     let (chosen, other) = if takes_new { (new, old) } else { (old, new) };
 
@@ -263,21 +263,6 @@ fn shared<'a>(
         let theirs = new.operands(operation.opcode)?;
         Some((operation.opcode, operation.operands.as_slice(), theirs))
     })
-}
-
-/// The same record with its counters as operations.
-fn with_counter_operations(record: &EpdRecord) -> EpdRecord {
-    let mut record = record.clone();
-    if let Some(counters) = record.fen_counters() {
-        record.set_fen_counters(None);
-        let values = [("hmvc", counters.halfmove_clock), ("fmvn", counters.fullmove_number)];
-        for (name, value) in values {
-            if let Some(opcode) = Opcode::new(name.as_bytes()) {
-                record.set(Operation { opcode, operands: vec![Operand::Integer(value.into())] });
-            }
-        }
-    }
-    record
 }
 
 /// Turns counters back into fields if they are all the operations there are.
@@ -500,8 +485,8 @@ mod tests {
         ) {
             let Merged::One(merged) = merge(&old, &new, &rules) else { return Ok(()) };
             let units: [fn(Opcode) -> bool; 2] = [is_analysis, is_counter];
-            let merged = with_counter_operations(&merged);
-            let (old, new) = (with_counter_operations(&old), with_counter_operations(&new));
+            let merged = merged.with_counter_operations();
+            let (old, new) = (old.with_counter_operations(), new.with_counter_operations());
             for record in [&old, &new] {
                 for operation in record.operations() {
                     let found = merged.operands(operation.opcode);

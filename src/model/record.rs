@@ -297,6 +297,15 @@ impl EpdRecord {
         }
     }
 
+    /// The same record with counters that stand as FEN fields as the operations `hmvc` and `fmvn`.
+    pub fn with_counter_operations(&self) -> EpdRecord {
+        let mut record = self.clone();
+        if let Some(counters) = record.counters.take() {
+            record.set_counter_operations(counters);
+        }
+        record
+    }
+
     /// The same operations on the same board with another en passant square.
     ///
     /// # Errors
@@ -355,8 +364,15 @@ impl EpdRecord {
     }
 
     fn settle_counters(&mut self) {
-        let (Some(counters), false) = (self.counters, self.operations.is_empty()) else { return };
-        self.counters = None;
+        if !self.operations.is_empty()
+            && let Some(counters) = self.counters.take()
+        {
+            self.set_counter_operations(counters);
+        }
+    }
+
+    /// Adds `hmvc` and `fmvn` where they are not there already.
+    fn set_counter_operations(&mut self, counters: Counters) {
         let values = [("hmvc", counters.halfmove_clock), ("fmvn", counters.fullmove_number)];
         for (name, value) in values {
             let Some(opcode) = Opcode::new(name.as_bytes()) else { continue };

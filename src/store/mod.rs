@@ -172,9 +172,9 @@ impl Store {
         let memory = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
-            Ok(Handle::Read(Database::builder().set_cache_size(memory / 8).open_read_only(path)?))
+            Ok(Handle::Read(Database::builder().set_cache_size(memory / 32).open_read_only(path)?))
         })?;
-        Store::with(path, options, handle, 0, memory - memory / 8)
+        Store::with(path, options, handle, 0, memory - memory / 32)
     }
 
     fn with(
@@ -188,7 +188,7 @@ impl Store {
             path: path.to_path_buf(),
             key: options.key,
             cache_left: AtomicUsize::new(cache_bytes),
-            cache_floor: cache_bytes / 4,
+            cache_floor: cache_bytes / 16,
         };
         let store = Store {
             shared: Arc::new(shared),

@@ -1,13 +1,15 @@
 //! `epdb export`: a store back to canonical text.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, OutputArgs, WriteArgs};
+use crate::cli::args::{MemoryArgs, OutputArgs, Wanted, WriteArgs};
+use crate::cli::diagnostics::Place;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
-use crate::store::{Store, StoreOptions};
+use crate::store::{Store, StoreError, StoreOptions, StoredRecord};
 
 /// Write all records of a store
 ///
@@ -21,6 +23,8 @@ pub(crate) struct Args {
     /// The order of the records
     #[arg(long, value_enum, default_value_t = Order::Import)]
     order: Order,
+    #[command(flatten)]
+    wanted: Wanted,
     #[command(flatten)]
     write: WriteArgs,
     #[command(flatten)]
@@ -42,9 +46,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Store::open_read_only(&args.store, &StoreOptions::new().memory_bytes(args.memory.memory))?;
     let reader = store.reader()?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let file: Arc<str> = args.store.to_string_lossy().into();
+    let mut write = |stored: Result<StoredRecord, StoreError>| {
+        let StoredRecord { import_number, record } = stored?;
+        let place = Place { file: file.clone(), line: import_number + 1 };
+        if args.wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
+    };
     match args.order {
-        Order::Import => reader.by_import().try_for_each(|stored| output.write(&stored?.record))?,
-        Order::Key => reader.by_key().try_for_each(|stored| output.write(&stored?.record))?,
+        Order::Import => reader.by_import().try_for_each(&mut write)?,
+        Order::Key => reader.by_key().try_for_each(&mut write)?,
     }
     output.finish()?;
     Ok(Outcome::Done)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::{Diagnostics, Place};
@@ -14,7 +15,7 @@ use crate::cli::source::{self, Item};
 use crate::codec::packed::{PackedBoard, pack};
 use crate::codec::record;
 use crate::model::Position;
-use crate::store::{Reader, Store, StoreError, StoreOptions};
+use crate::store::{EncodedRecord, Reader, Store, StoreOptions};
 use crate::text::lines::{self, LineReader, Next};
 
 /// Find all records of positions, given as arguments or one a line on standard input
@@ -126,10 +127,13 @@ fn answer(
         }
         for (source, found) in sources.iter().zip(&found) {
             match (source, &found[place]) {
-                (Searched::Store { reader, .. }, Found { more: true, .. }) => {
+                (Searched::Store { reader, name, .. }, Found { more: true, .. }) => {
                     let mut matches = reader.get(&question.position);
                     while let Some(next) = matches.next_encoded() {
-                        write(next?.bytes)?;
+                        let next = next?;
+                        if is_taken(next, name, args)? {
+                            write(next.bytes)?;
+                        }
                     }
                 }
                 (_, Found { records, .. }) => records.iter().try_for_each(|bytes| write(bytes))?,
@@ -203,6 +207,7 @@ enum Searched {
     /// A store answers each question by itself.
     Store {
         reader: Box<Reader>,
+        name: Arc<str>,
         /// Open as long as the reader is used.
         _store: Store,
     },
@@ -218,7 +223,8 @@ impl Searched {
         }
         let options = StoreOptions::new().memory_bytes(args.memory.memory);
         let store = Store::open_read_only(&path, &options)?;
-        Ok(Searched::Store { reader: Box::new(store.reader()?), _store: store })
+        let reader = Box::new(store.reader()?);
+        Ok(Searched::Store { reader, name: name.into(), _store: store })
     }
 
     /// The records of each question: all of them, or [`KEPT`] and the word that there are more.
@@ -231,20 +237,23 @@ impl Searched {
         let mut found: Vec<Found> = Vec::new();
         found.resize_with(asked.len(), Found::default);
         match self {
-            Searched::Store { reader, .. } => {
+            Searched::Store { reader, name, .. } => {
                 let positions: Vec<Position> =
                     asked.iter().map(|question| question.position).collect();
                 reader.get_batch(&positions, |place, mut matches| {
                     let found = &mut found[place];
                     while let Some(next) = matches.next_encoded() {
-                        let bytes = next?.bytes;
+                        let next = next?;
+                        if !is_taken(next, name, args)? {
+                            continue;
+                        }
                         if found.records.len() == KEPT {
                             found.more = true;
                             break;
                         }
-                        found.records.push(bytes.into());
+                        found.records.push(next.bytes.into());
                     }
-                    Ok::<(), StoreError>(())
+                    Ok::<(), anyhow::Error>(())
                 })?;
             }
             Searched::Scan(path) => {
@@ -268,6 +277,15 @@ impl Searched {
         }
         Ok(found)
     }
+}
+
+/// Whether `--where` takes a record of a store.
+fn is_taken(stored: EncodedRecord<'_>, name: &Arc<str>, args: &Args) -> anyhow::Result<bool> {
+    if args.read.wanted.filter.is_none() {
+        return Ok(true);
+    }
+    let place = Place { file: name.clone(), line: stored.import_number + 1 };
+    Ok(args.read.wanted.takes(&record::decode(stored.bytes)?.0, &place))
 }
 
 /// What a source has for a question.

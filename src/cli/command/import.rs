@@ -4,16 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::source::{self, Item};
-use crate::model::Opcode;
-use crate::model::merge::{BestMoves, MergeRules, Prefer};
+use crate::library::expression::Expression;
 use crate::store::{ImportOptions, ImportReport, OnDuplicate, Place, Same, Store, StoreOptions};
-
-use super::purge::parse_opcode;
 
 /// Add the records of files to a store, which is made if it is not there
 ///
@@ -37,21 +34,14 @@ pub(crate) struct Args {
     /// Which records are duplicates: those of one position, or only equal ones
     #[arg(long, value_enum, default_value_t = SameArg::Position, value_name = "WHAT")]
     same: SameArg,
-    /// Whose analysis (acd acn acs ce dm pm pv) a merged record has
-    #[arg(long, value_enum, default_value_t = PreferArg::Later, value_name = "WHOSE")]
-    prefer: PreferArg,
-    /// What merging makes of best moves that differ
-    #[arg(long, value_enum, default_value_t = BestMovesArg::Conflict, value_name = "WHAT")]
-    bm: BestMovesArg,
-    /// Opcodes whose numbers are added up when records merge
-    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
-    add: Vec<Opcode>,
     /// Give up what is left of an interrupted import and import its file from the start
     #[arg(long)]
     restart: bool,
     /// Print one JSON object a file
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    merge: MergeArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -76,48 +66,14 @@ enum SameArg {
     Record,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum PreferArg {
-    Later,
-    First,
-    /// The larger acd
-    Deepest,
-    /// The larger acn
-    Nodes,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum BestMovesArg {
-    /// Both records stay and are reported
-    Conflict,
-    Union,
-    First,
-    Last,
-}
-
 impl Args {
     fn options(&self) -> ImportOptions {
-        let rules = MergeRules {
-            prefer: match self.prefer {
-                PreferArg::Later => Prefer::Later,
-                PreferArg::First => Prefer::First,
-                PreferArg::Deepest => Prefer::Deepest,
-                PreferArg::Nodes => Prefer::Nodes,
-            },
-            best_moves: match self.bm {
-                BestMovesArg::Conflict => BestMoves::Conflict,
-                BestMovesArg::Union => BestMoves::Union,
-                BestMovesArg::First => BestMoves::First,
-                BestMovesArg::Last => BestMoves::Last,
-            },
-            counts: self.add.clone(),
-        };
         ImportOptions {
             on_duplicate: match self.on_duplicate {
                 OnDuplicateArg::Keep => OnDuplicate::Keep,
                 OnDuplicateArg::Skip => OnDuplicate::Skip,
                 OnDuplicateArg::Replace => OnDuplicate::Replace,
-                OnDuplicateArg::Merge => OnDuplicate::Merge(rules),
+                OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
             },
             same: match self.same {
                 SameArg::Position => Same::Position,
@@ -133,9 +89,10 @@ impl Args {
 fn import_options(read: &ReadArgs) -> ImportOptions {
     ImportOptions {
         settings: format!(
-            "{:?}, deny warnings {}, {:?}",
+            "{:?}, deny warnings {}, where {}, {:?}",
             read.options(),
             read.deny_warnings,
+            read.wanted.filter.as_ref().map_or("", Expression::text),
             read.games.position_options()
         ),
         ..ImportOptions::default()

@@ -1,15 +1,31 @@
 //! One file a command.
 
+pub(crate) mod cat;
 pub(crate) mod convert;
 pub(crate) mod count;
+pub(crate) mod dedupe;
+pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod edit;
 pub(crate) mod export;
+pub(crate) mod filter;
+pub(crate) mod flip;
 pub(crate) mod get;
+pub(crate) mod head;
 pub(crate) mod import;
+pub(crate) mod join;
 pub(crate) mod moves;
 pub(crate) mod normalize;
+pub(crate) mod perft;
+pub(crate) mod play;
 pub(crate) mod purge;
+pub(crate) mod sample;
+pub(crate) mod shuffle;
 pub(crate) mod sort;
+pub(crate) mod split;
 pub(crate) mod stats;
+pub(crate) mod subtract;
+pub(crate) mod table;
 pub(crate) mod tfgg;
 pub(crate) mod verify;
+pub(crate) mod where_page;

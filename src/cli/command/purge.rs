@@ -8,6 +8,7 @@ use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source;
+use crate::library::field::parse_opcode;
 use crate::model::Opcode;
 use crate::text::lines::{self, LineReader, Next};
 use crate::text::purge::purge;
@@ -34,12 +35,6 @@ fn parse_opcodes(text: &str) -> Result<Opcodes, String> {
     text.split(',').map(parse_opcode).collect::<Result<_, _>>().map(Opcodes)
 }
 
-pub(crate) fn parse_opcode(text: &str) -> Result<Opcode, String> {
-    Opcode::new(text.as_bytes()).ok_or_else(|| {
-        "an opcode is a letter and up to 14 letters, digits and underscores".to_string()
-    })
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read)?;
     let mut output = open_output(args.output.output.as_deref())?;
@@ -51,6 +46,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             match next {
                 Next::Line(line) => {
                     place.line = line.number;
+                    if !source::holds(line.text, &place, &args.read) {
+                        continue;
+                    }
                     diagnostics.tally.records += 1;
                     let purged = purge(line.raw, &args.opcodes.0);
                     if diagnostics.warnings(&place, &purged.warnings)? {

@@ -1,0 +1,177 @@
+//! `epdb diff`: what changed from one source to another.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{Output, open_output};
+use crate::cli::pipe::{Places, each, temporary_directory};
+use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
+use crate::model::{EpdRecord, Operand, Operation};
+use crate::text::{CastlingForm, EnPassantForm, fen};
+
+/// Show what was removed, added and changed from one source to another
+///
+/// Records are compared as they are understood: another spelling of a move, another order of
+/// operations, a superfluous en passant square or another form of the counters is no difference.
+/// Each line begins with `-` (removed), `+` (added) or `!` (changed). Exit status 1 when there is
+/// a difference.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb diff wac-old.epd wac-new.epd --by id")]
+pub(crate) struct Args {
+    /// The source as it was
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The source as it is
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// What makes two records versions of one: their id (without one, their position), their
+    /// position, or that they are equal
+    #[arg(long, value_enum, default_value_t = MatchArg::Id, value_name = "WHAT")]
+    by: MatchArg,
+    /// Print one JSON object a difference
+    #[arg(long)]
+    json: bool,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum MatchArg {
+    Id,
+    Position,
+    Record,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let by = match args.by {
+        MatchArg::Id => Match::Id,
+        MatchArg::Position => Match::Position,
+        MatchArg::Record => Match::Record,
+    };
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut out = open_output(args.output.as_deref())?;
+    let mut diff = Diff::new(by, temporary_directory(), args.memory.memory);
+    let mut places = Places::default();
+    each(std::slice::from_ref(&args.old), &args.read, &mut diagnostics, |record, place| {
+        diff.add_old(&record, places.number(place))?;
+        Ok(true)
+    })?;
+    each(std::slice::from_ref(&args.new), &args.read, &mut diagnostics, |record, place| {
+        diff.add_new(&record, places.number(place))?;
+        Ok(true)
+    })?;
+    let (mut differences, tally) = diff.finish()?;
+    while let Some(difference) = differences.next_difference()? {
+        match args.json {
+            true => json::line(&mut out, &Object::new(&difference, &places))?,
+            false => write_text(&mut out, &difference, &places)?,
+        }
+    }
+    out.finish()?;
+    let (equal, changed) = (tally.equal, tally.changed);
+    let (added, removed) = (tally.added, tally.removed);
+    eprintln!("epdb: {equal} equal, {removed} removed, {added} added, {changed} changed");
+    let outcome = diagnostics.finish()?;
+    Ok(if changed + added + removed > 0 { Outcome::Different } else { outcome })
+}
+
+fn write_text(out: &mut Output, difference: &Difference, places: &Places) -> anyhow::Result<()> {
+    match difference {
+        Difference::Removed(place, record) => {
+            writeln!(out, "- {}: {}", places.shown(*place), text(record))?;
+        }
+        Difference::Added(place, record) => {
+            writeln!(out, "+ {}: {}", places.shown(*place), text(record))?;
+        }
+        Difference::Changed(change) => {
+            let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
+            let name = match change.old.text_of("id") {
+                Some(id) => format!(" \"{}\"", String::from_utf8_lossy(&id)),
+                None => String::new(),
+            };
+            writeln!(out, "! {old} {new}{name}: {}", what_changed(change).join("; "))?;
+        }
+    }
+    Ok(())
+}
+
+/// `bm Qg6 -> bm Qg7`, one text an operation.
+fn what_changed(change: &Change) -> Vec<String> {
+    let mut changes = Vec::new();
+    if change.is_of_position() {
+        changes.push(format!("{} -> {}", fields(&change.old), fields(&change.new)));
+    }
+    for ChangedOperation { opcode, old, new } in change.operations() {
+        let shown = |operands: Option<Vec<Operand>>| match operands {
+            Some(operands) => operation_text(&Operation { opcode, operands }),
+            None => "nothing".into(),
+        };
+        changes.push(match (old, new) {
+            (None, new) => format!("added {}", shown(new)),
+            (old, None) => format!("removed {}", shown(old)),
+            (old, new) => format!("{} -> {}", shown(old), shown(new)),
+        });
+    }
+    changes
+}
+
+fn operation_text(operation: &Operation) -> String {
+    let mut text = operation.opcode.to_string().into_bytes();
+    for operand in &operation.operands {
+        text.push(b' ');
+        operand.write_to(&mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn fields(record: &EpdRecord) -> String {
+    let mut text = Vec::new();
+    let form = (CastlingForm::XFen, EnPassantForm::Keep);
+    fen::write_fields(record.position(), form.0, form.1, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn text(record: &EpdRecord) -> String {
+    String::from_utf8_lossy(&crate::format_epd(record)).into_owned()
+}
+
+/// A difference (`diff --json`).
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Object {
+    Removed { place: String, record: String },
+    Added { place: String, record: String },
+    Changed { old_place: String, new_place: String, old: String, new: String, changes: Vec<String> },
+}
+
+impl Object {
+    fn new(difference: &Difference, places: &Places) -> Object {
+        match difference {
+            Difference::Removed(place, record) => {
+                Object::Removed { place: places.shown(*place), record: text(record) }
+            }
+            Difference::Added(place, record) => {
+                Object::Added { place: places.shown(*place), record: text(record) }
+            }
+            Difference::Changed(change) => Object::Changed {
+                old_place: places.shown(change.old_place),
+                new_place: places.shown(change.new_place),
+                old: text(&change.old),
+                new: text(&change.new),
+                changes: what_changed(change),
+            },
+        }
+    }
+}

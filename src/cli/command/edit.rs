@@ -1,0 +1,80 @@
+//! `epdb edit`: operations set, dropped, renamed and numbered.
+
+use clap::ArgAction;
+
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::{Findings, Pipe};
+use crate::library::edit::{Edit, Numbering, Setting};
+use crate::library::field::parse_opcode;
+use crate::model::Opcode;
+
+/// Change the operations of records
+///
+/// In this order: what is not kept goes, what is dropped goes, names change, values are set,
+/// numbers are set. Counters count as the operations hmvc and fmvn. A record that cannot be
+/// changed as asked is written as it is and reported (exit status 1).
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
+  epdb edit --keep bm,id --rename c1:c9 --number id 'WAC.%03d' suite.epd")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    what: What,
+    /// The first number
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "number")]
+    start: u64,
+    #[command(flatten)]
+    pipe: Pipe,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = true)]
+struct What {
+    /// Set an operation: operands as in EPD, strings without quotes
+    #[arg(long, value_name = "OPCODE=VALUE", value_parser = Setting::parse, action = ArgAction::Append)]
+    set: Vec<Setting>,
+    /// Drop these operations
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
+    drop: Vec<Opcode>,
+    /// Keep only these operations
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
+    keep: Option<Vec<Opcode>>,
+    /// Give operations another name
+    #[arg(long, value_delimiter = ',', value_parser = parse_renaming, value_name = "OLD:NEW[,...]")]
+    rename: Vec<(Opcode, Opcode)>,
+    /// Number the records: an opcode, and a text with %d (or %03d) for the number
+    #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
+    number: Option<Vec<String>>,
+}
+
+fn parse_renaming(text: &str) -> Result<(Opcode, Opcode), String> {
+    let (old, new) = text.split_once(':').ok_or("expected OLD:NEW, such as c1:c9")?;
+    Ok((parse_opcode(old)?, parse_opcode(new)?))
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let What { set, drop, keep, rename, number } = args.what.clone();
+    let number = match number.as_deref() {
+        Some([opcode, pattern]) => {
+            let opcode = parse_opcode(opcode).map_err(anyhow::Error::msg)?;
+            Some((opcode, Numbering::parse(pattern).map_err(anyhow::Error::msg)?))
+        }
+        _ => None,
+    };
+    let edit = Edit { keep, drop, rename, settings: set, number };
+    edit.check().map_err(anyhow::Error::msg)?;
+    let mut findings = Findings::new(args.pipe.read.all_warnings);
+    let mut number = args.start;
+    let outcome = args.pipe.run(|record, place, output| {
+        match edit.apply(&record, number) {
+            Ok(edited) => output.write(&edited)?,
+            Err(reason) => {
+                findings.tell(|| format!("{}:{}: not changed: {reason}", place.file, place.line));
+                output.write(&record)?;
+            }
+        }
+        number += 1;
+        Ok(true)
+    })?;
+    Ok(if findings.finish() { Outcome::Different } else { outcome })
+}

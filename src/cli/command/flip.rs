@@ -1,0 +1,61 @@
+//! `epdb flip`: mirror images.
+
+use clap::ValueEnum;
+
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::Pipe;
+use crate::library::flip::{Mirror, flip};
+
+/// Write the mirror images of records
+///
+/// Colors change places together with ranks, so that the other side has the same position; moves,
+/// castling rights, en passant squares, clocks and results go with them, and ce, seen by the side
+/// to move, stays. Mirrored files have no castling, because castling ends on the files c and g:
+/// rights are dropped and counted.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
+pub(crate) struct Args {
+    /// What changes places
+    #[arg(long, value_enum, default_value_t = MirrorArg::Colors, value_name = "WHAT")]
+    mirror: MirrorArg,
+    #[command(flatten)]
+    pipe: Pipe,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum MirrorArg {
+    /// White and Black
+    #[value(alias = "colours")]
+    Colors,
+    /// The a-file and the h-file
+    Files,
+    Both,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mirror = match args.mirror {
+        MirrorArg::Colors => Mirror::Colors,
+        MirrorArg::Files => Mirror::Files,
+        MirrorArg::Both => Mirror::Both,
+    };
+    let (mut lost_rights, mut lost_moves) = (0, 0);
+    let outcome = args.pipe.run(|record, _, output| {
+        let flipped = flip(&record, mirror);
+        lost_rights += flipped.lost_rights;
+        lost_moves += flipped.lost_moves;
+        output.write(&flipped.record)?;
+        Ok(true)
+    })?;
+    for (count, what) in [
+        (lost_rights, "castling rights dropped: they have no mirror image"),
+        (
+            lost_moves,
+            "castling moves, and moves after them, kept as text: they have no mirror image",
+        ),
+    ] {
+        if count > 0 {
+            eprintln!("epdb: {count} {what}");
+        }
+    }
+    Ok(outcome)
+}

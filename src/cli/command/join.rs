@@ -1,0 +1,96 @@
+//! `epdb join`: operations taken over from another source.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
+use crate::cli::record_output::RecordOutput;
+use crate::library::field::parse_opcode;
+use crate::library::join::{Join, Meet};
+use crate::model::Opcode;
+
+/// Take operations over from the records of another source
+///
+/// Every record of the first source is written in its place, with what the record of the same
+/// position or id in the other has to add. Records that meet none are counted and stay as they
+/// are; so do records that what is taken contradicts, which are reported. Counters count as the
+/// operations hmvc and fmvn.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb join book.epd analysed.epb --take acd,ce,pv
+  epdb join old.epd new.epd --take hmvc,fmvn --counters fen")]
+pub(crate) struct Args {
+    /// The source whose records are written
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The source that operations are taken from
+    #[arg(value_name = "OTHER")]
+    other: PathBuf,
+    /// What makes records meet
+    #[arg(long, value_enum, default_value_t = MeetArg::Position, value_name = "WHAT")]
+    by: MeetArg,
+    /// The operations to take over
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]", required_unless_present = "where_missing")]
+    take: Vec<Opcode>,
+    /// Write only the records that meet none
+    #[arg(long, conflicts_with = "take")]
+    where_missing: bool,
+    #[command(flatten)]
+    merge: MergeArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum MeetArg {
+    Position,
+    Id,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let meet = match args.by {
+        MeetArg::Position => Meet::Position,
+        MeetArg::Id => Meet::Id,
+    };
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let mut join = Join::new(meet, args.take.clone(), args.merge.rules(), directory, memory);
+    let mut places = Places::default();
+    each(std::slice::from_ref(&args.file), &args.read, &mut diagnostics, |record, place| {
+        join.add(&record, places.number(place))?;
+        Ok(true)
+    })?;
+    each(std::slice::from_ref(&args.other), &args.read, &mut diagnostics, |record, place| {
+        join.add_other(&record, places.number(place))?;
+        Ok(true)
+    })?;
+    let mut findings = Findings::new(args.read.all_warnings);
+    let (records, tally) = join.finish(args.where_missing, &mut |conflict| {
+        findings.tell(|| shown_conflict(conflict, &places));
+    })?;
+    write_all(records, &mut output)?;
+    output.finish()?;
+    findings.finish();
+    let others = [
+        (tally.conflicts, "left as they are because they contradict what is to be taken"),
+        (tally.replaced, "given another analysis in place of their own"),
+    ];
+    let others: String = others
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
+    eprintln!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
+    diagnostics.finish()
+}

@@ -1,0 +1,63 @@
+//! `epdb sample`: some of the records, chosen at random.
+
+use crate::cli::args::MemoryArgs;
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::{Pipe, temporary_directory};
+use crate::library::random;
+use crate::library::sample::{Sample, is_within};
+
+/// Write some of the records, chosen at random, in their order
+///
+/// One seed gives one choice, on every machine and with any number of threads.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb sample -n 1000 book.epd
+  epdb sample --fraction 0.1 --seed 7 book.epd")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    size: Size,
+    /// Which of all choices
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct Size {
+    /// Exactly so many, or all if there are fewer
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    number: Option<u64>,
+    /// Each record with this probability, 0 to 1
+    #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
+    fraction: Option<f64>,
+}
+
+fn parse_fraction(text: &str) -> Result<f64, String> {
+    let fraction = text.parse().ok().filter(|fraction| (0.0..=1.0).contains(fraction));
+    fraction.ok_or_else(|| "expected a number from 0 to 1, such as 0.1".into())
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let Some(number) = args.size.number else { return fraction(args) };
+    let sample = Sample::new(number, args.seed, temporary_directory(), args.memory.memory);
+    args.pipe.collect(
+        sample,
+        |sample, record, _| Ok(sample.add(record)?),
+        |sample, _| Ok(sample.finish()?),
+    )
+}
+
+fn fraction(args: &Args) -> anyhow::Result<Outcome> {
+    let fraction = args.size.fraction.unwrap_or_default();
+    let mut numbers = (0..).map(|place| random::number(args.seed, place));
+    args.pipe.run(|record, _, output| {
+        if numbers.next().is_some_and(|number| is_within(number, fraction)) {
+            output.write(&record)?;
+        }
+        Ok(true)
+    })
+}

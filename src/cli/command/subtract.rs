@@ -1,0 +1,63 @@
+//! `epdb subtract` and `epdb intersect`: the records of one source that others lack or have.
+
+use std::path::PathBuf;
+
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::{each, temporary_directory, write_all};
+use crate::cli::record_output::RecordOutput;
+use crate::library::sets::{Keep, Selection};
+
+use super::dedupe::ByArg;
+
+/// Write the records of the first source that are in none (subtract) or in all (intersect) of the
+/// others, unchanged and in their order
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb subtract book.epd played.epd -o fresh.epd
+  epdb intersect wac1.epd wac2.epd --by record")]
+pub(crate) struct Args {
+    /// The source whose records are written
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The sources it is compared with
+    #[arg(required = true, value_name = "OTHER")]
+    others: Vec<PathBuf>,
+    /// Which records count as the same: those of one position, with the same men on the same
+    /// squares, or equal in everything
+    #[arg(long, value_enum, default_value_t = ByArg::Position, value_name = "WHAT")]
+    by: ByArg,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let mut selection = Selection::new(keep, args.by.into(), directory, memory);
+    let own = std::slice::from_ref(&args.file);
+    each(own, &args.read, &mut diagnostics, |record, _| {
+        selection.add(&record)?;
+        Ok(true)
+    })?;
+    for (number, other) in args.others.iter().enumerate() {
+        if number > 0 {
+            selection.next_other();
+        }
+        each(std::slice::from_ref(other), &args.read, &mut diagnostics, |record, _| {
+            selection.add_other(&record)?;
+            Ok(true)
+        })?;
+    }
+    write_all(selection.finish()?, &mut output)?;
+    output.finish()?;
+    diagnostics.finish()
+}

@@ -1,0 +1,151 @@
+//! What commands share that read records and write records.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::library::sets;
+use crate::model::EpdRecord;
+
+use super::args::{OutputArgs, ReadArgs, WriteArgs};
+use super::diagnostics::{Diagnostics, Place};
+use super::outcome::Outcome;
+use super::record_output::RecordOutput;
+use super::source::{self, Item};
+
+/// Any number of sources, and where and how the result is written.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Pipe {
+    /// Files to read; none, or `-`, is standard input
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+impl Pipe {
+    /// Hands each record to `step` with the output it may write to; `step` says whether it wants
+    /// more.
+    pub(crate) fn run(
+        &self,
+        mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&self.read)?;
+        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        each(&self.files, &self.read, &mut diagnostics, |record, place| {
+            step(record, place, &mut output)
+        })?;
+        output.finish()?;
+        diagnostics.finish()
+    }
+
+    /// Hands each record to `collect`, then writes what `result` makes of them.
+    pub(crate) fn collect<T>(
+        &self,
+        mut all: T,
+        mut collect: impl FnMut(&mut T, &EpdRecord, sets::Place) -> anyhow::Result<()>,
+        result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&self.read)?;
+        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        let mut places = Places::default();
+        each(&self.files, &self.read, &mut diagnostics, |record, place| {
+            collect(&mut all, &record, places.number(place))?;
+            Ok(true)
+        })?;
+        write_all(result(all, &places)?, &mut output)?;
+        output.finish()?;
+        diagnostics.finish()
+    }
+}
+
+/// Hands each record of the sources to `visit`, which says whether it wants more.
+pub(crate) fn each(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(EpdRecord, &Place) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    source::read(files, read, diagnostics, &mut |item| match item {
+        Item::Record { record, place, .. } => visit(record, place),
+        Item::LeftOut(_) | Item::Rejected(_) | Item::Skipped(_) => Ok(true),
+    })
+}
+
+/// Writes records in their order.
+pub(crate) fn write_all(
+    mut records: sets::Ordered,
+    output: &mut RecordOutput,
+) -> anyhow::Result<()> {
+    while let Some(record) = records.next_record()? {
+        output.write(&record)?;
+    }
+    Ok(())
+}
+
+/// Where large work may put what does not fit into memory.
+pub(crate) fn temporary_directory() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// Numbers for the names of sources.
+#[derive(Default)]
+pub(crate) struct Places {
+    names: Vec<Arc<str>>,
+}
+
+impl Places {
+    /// A place with the number of its source. Sources come one after the other.
+    pub(crate) fn number(&mut self, place: &Place) -> sets::Place {
+        if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.file)) {
+            self.names.push(place.file.clone());
+        }
+        sets::Place { source: self.names.len() as u32 - 1, line: place.line }
+    }
+
+    /// `name:line`.
+    pub(crate) fn shown(&self, place: sets::Place) -> String {
+        let name = self.names.get(place.source as usize).map_or("?", |name| name);
+        format!("{name}:{}", place.line)
+    }
+}
+
+/// Prints the first findings of a kind on stderr and counts the rest.
+pub(crate) struct Findings {
+    count: u64,
+    most: u64,
+}
+
+impl Findings {
+    /// As many as diagnostics of one code; all of them if `all`.
+    pub(crate) const fn new(all: bool) -> Findings {
+        Findings { count: 0, most: if all { u64::MAX } else { 20 } }
+    }
+
+    pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.count <= self.most {
+            eprintln!("epdb: {}", text());
+        }
+    }
+
+    /// Says how many were not shown, and gives back whether there were any.
+    pub(crate) fn finish(self) -> bool {
+        if self.count > self.most {
+            eprintln!("epdb: … and {} more (--all-warnings shows them)", self.count - self.most);
+        }
+        self.count > 0
+    }
+}
+
+/// A conflict for a person.
+pub(crate) fn shown_conflict(conflict: &sets::Conflict, places: &Places) -> String {
+    let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
+    if conflict.opcodes.is_empty() {
+        return format!("{first} and {second} are of different positions");
+    }
+    let opcodes: Vec<_> = conflict.opcodes.iter().map(ToString::to_string).collect();
+    format!("{first} and {second} are of one position, but differ in {}", opcodes.join(", "))
+}

@@ -1,0 +1,288 @@
+//! The expressions of `filter` and `--where`: one small language over the fields of a record.
+//!
+//! ```text
+//! or    = and { "||" and }
+//! and   = not { "&&" not }
+//! not   = "!" not | test
+//! test  = "(" or ")" | "has" "(" field ")" | "illegal" "(" field ")" | flag
+//!       | value compare value | value "~" text | value "in" list | value "in" field
+//! list  = "[" constant { "," constant } "]"
+//! value = constant | field | "abs" "(" value ")"
+//! ```
+//!
+//! A constant is a number (`12`, `-0.5`) or a text in single or double quotes, without escapes; a
+//! field is what [`Field::parse`] takes. Types are checked before the first record is read. A
+//! comparison with something that the record lacks is false, `!=` too.
+
+mod parse;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use regex::bytes::Regex;
+
+use super::field::{Field, Number, Subject, Value};
+use super::order::natural_order;
+use crate::model::{Opcode, Operand};
+
+/// An expression that was read and whose types fit.
+///
+/// ```
+/// use epdb::library::expression::Expression;
+/// use epdb::library::field::Subject;
+/// let quiet = Expression::parse("pieces <= 4 && !check && 'e4' in bm")?;
+/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4;")?;
+/// assert!(quiet.holds(&Subject::of(&record)));
+/// let error = Expression::parse("pieces = 4").unwrap_err();
+/// assert_eq!(error.to_string(), "column 8: `=` compares nothing: write `==`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Expression {
+    text: String,
+    root: Test,
+}
+
+/// What is wrong with an expression, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("column {column}: {message}")]
+pub struct ExpressionError {
+    /// The place in the expression: characters, counted from 1.
+    pub column: usize,
+    /// What was met and what was expected.
+    pub message: String,
+}
+
+impl Expression {
+    /// Reads an expression and checks its types.
+    ///
+    /// # Errors
+    /// [`ExpressionError`] with the column.
+    pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+        parse::parse(text).map(|root| Expression { text: text.into(), root })
+    }
+
+    /// The expression as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the expression holds for a record.
+    pub fn holds(&self, subject: &Subject<'_>) -> bool {
+        self.root.holds(subject)
+    }
+}
+
+impl std::str::FromStr for Expression {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Expression, ExpressionError> {
+        Expression::parse(text)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    Or(Vec<Test>),
+    And(Vec<Test>),
+    Not(Box<Test>),
+    Flag(Field),
+    Has(Field),
+    Illegal(Opcode),
+    Compare(Term, Comparison, Term),
+    Matches(Term, Regex),
+    InList(Term, Vec<Term>),
+    InMoves(Term, Opcode),
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Clone, Debug)]
+enum Term {
+    Number(Number),
+    Text(Vec<u8>),
+    Field(Field),
+    Abs(Box<Term>),
+}
+
+impl Test {
+    fn holds(&self, subject: &Subject<'_>) -> bool {
+        match self {
+            Test::Or(tests) => tests.iter().any(|test| test.holds(subject)),
+            Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
+            Test::Not(test) => !test.holds(subject),
+            Test::Flag(field) => field.value(subject) == Value::Flag(true),
+            Test::Has(field) => field.is_in(subject),
+            Test::Illegal(opcode) => {
+                let operands = subject.record.operands(*opcode).unwrap_or_default();
+                operands.iter().any(is_illegal_move)
+            }
+            Test::Compare(left, comparison, right) => {
+                comparison.holds(&left.side(subject), &right.side(subject), subject)
+            }
+            Test::Matches(term, regex) => match term.value(subject) {
+                Value::Missing => false,
+                Value::Text(text) | Value::Word(text) => regex.is_match(&text),
+                value => regex.is_match(&value.text()),
+            },
+            Test::InList(term, list) => {
+                let left = term.side(subject);
+                let equals =
+                    |right: &Term| Comparison::Equal.holds(&left, &right.side(subject), subject);
+                list.iter().any(equals)
+            }
+            Test::InMoves(term, opcode) => {
+                let right = Side {
+                    value: Field::Operation(*opcode).value(subject),
+                    field: Some(Field::Operation(*opcode)),
+                };
+                let (Value::Moves(_), left) = (&right.value, term.value(subject)) else {
+                    return false;
+                };
+                let spellings = right.spellings(subject);
+                let has = |mv: &[u8]| spellings.iter().any(|spelled| spelled.is(mv));
+                match left {
+                    Value::Missing => false,
+                    Value::Moves(moves) => moves.iter().all(|mv| has(&mv.text())),
+                    value => has(&value.text()),
+                }
+            }
+        }
+    }
+}
+
+/// One side of a comparison: its value, and the field it came from.
+struct Side<'a> {
+    value: Value<'a>,
+    field: Option<Field>,
+}
+
+/// A move in the spellings in which it may be asked for.
+struct Spelled {
+    san: Vec<u8>,
+    coordinates: Vec<u8>,
+}
+
+impl Spelled {
+    fn is(&self, text: &[u8]) -> bool {
+        text == self.coordinates || without_marks(text) == without_marks(&self.san)
+    }
+}
+
+/// A move without what may stand behind it; a mate target such as `#5` stays.
+fn without_marks(mv: &[u8]) -> &[u8] {
+    let mut text = mv;
+    while let [rest @ .., b'+' | b'#' | b'!' | b'?'] = text {
+        text = rest;
+    }
+    text
+}
+
+impl Side<'_> {
+    fn spellings(&self, subject: &Subject<'_>) -> Vec<Spelled> {
+        let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, self.field)
+        else {
+            return Vec::new();
+        };
+        let coordinates = Field::Uci(opcode).value(subject).text();
+        let coordinates = coordinates.split(|&byte| byte == b' ').map(<[u8]>::to_vec);
+        let spelled =
+            |(mv, coordinates): (&Operand, Vec<u8>)| Spelled { san: mv.text(), coordinates };
+        moves.iter().zip(coordinates).map(spelled).collect()
+    }
+
+    /// Whether these moves are those of a text or of another opcode. The order matters only in
+    /// lines; sets are sorted in the record, but not in the text.
+    fn are_moves(&self, other: &Value<'_>, subject: &Subject<'_>) -> bool {
+        let text = other.text();
+        let mut asked: Vec<&[u8]> =
+            text.split(|&byte| byte == b' ').filter(|mv| !mv.is_empty()).collect();
+        let spelled = self.spellings(subject);
+        if asked.len() != spelled.len() {
+            return false;
+        }
+        let is_line = matches!(self.field, Some(Field::Operation(opcode)) if opcode.is("pv") || opcode.is("sv"));
+        if is_line {
+            return spelled.iter().zip(&asked).all(|(spelled, asked)| spelled.is(asked));
+        }
+        spelled.iter().all(|spelled| {
+            let place = asked.iter().position(|asked| spelled.is(asked));
+            place.map(|place| asked.swap_remove(place)).is_some()
+        })
+    }
+}
+
+impl Comparison {
+    fn holds(self, left: &Side<'_>, right: &Side<'_>, subject: &Subject<'_>) -> bool {
+        let order = match (&left.value, &right.value) {
+            (Value::Missing, _) | (_, Value::Missing) => return false,
+            (Value::Moves(_), other) => {
+                return left.are_moves(other, subject) == (self == Comparison::Equal);
+            }
+            (other, Value::Moves(_)) => {
+                return right.are_moves(other, subject) == (self == Comparison::Equal);
+            }
+            (a, b) => match (a.number(), b.number()) {
+                (Some(a), Some(b)) => a.compare(b),
+                (Some(_), None) if matches!(a, Value::Number(_)) => return false,
+                (None, Some(_)) if matches!(b, Value::Number(_)) => return false,
+                _ if matches!(self, Comparison::Equal | Comparison::Unequal) => {
+                    a.text().cmp(&b.text())
+                }
+                _ => natural_order(&a.text(), &b.text()),
+            },
+        };
+        self.fits(order)
+    }
+
+    fn fits(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equal => order.is_eq(),
+            Comparison::Unequal => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+impl Term {
+    fn value<'a>(&'a self, subject: &Subject<'a>) -> Value<'a> {
+        match self {
+            Term::Number(number) => Value::Number(*number),
+            Term::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Term::Field(field) => field.value(subject),
+            Term::Abs(term) => match term.value(subject).number() {
+                Some(number) => Value::Number(number.abs()),
+                None => Value::Missing,
+            },
+        }
+    }
+
+    fn side<'a>(&'a self, subject: &Subject<'a>) -> Side<'a> {
+        let field = if let Term::Field(field) = self { Some(*field) } else { None };
+        Side { value: self.value(subject), field }
+    }
+}
+
+/// Whether the operand of a move opcode is no legal move. A mate target (`#5`) is none, but does
+/// not claim to be one.
+fn is_illegal_move(operand: &Operand) -> bool {
+    match operand {
+        Operand::Move { .. } => false,
+        Operand::Token(text) => text.first() != Some(&b'#'),
+        Operand::Integer(_) | Operand::Str(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,658 @@
+//! From the text of an expression to its tests.
+
+use regex::bytes::Regex;
+
+use super::{Comparison, ExpressionError, Term, Test};
+use crate::library::field::{Field, MOVE_OPCODES, NAMED, Named, Number, Type, points};
+use crate::model::Square;
+
+/// How deep parentheses, negations and `abs` may nest.
+const MAX_DEPTH: u32 = 64;
+
+pub(super) fn parse(text: &str) -> Result<Test, ExpressionError> {
+    let tokens = tokenize(text)?;
+    let end = text.chars().count() + 1;
+    let mut parser = Parser { tokens: &tokens, next: 0, end, depth: 0 };
+    let root = parser.or()?;
+    match parser.peek() {
+        None => Ok(root),
+        Some(token) => Err(token.error(match token.kind {
+            Kind::Close => "this `)` closes nothing".into(),
+            _ => format!("expected `&&`, `||` or the end, found {}", token.kind.shown()),
+        })),
+    }
+}
+
+#[derive(Debug)]
+struct Token<'t> {
+    kind: Kind<'t>,
+    column: usize,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Kind<'t> {
+    Name(&'t str),
+    Number(Number),
+    Text(&'t str),
+    Compare(Comparison),
+    Matches,
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+    OpenList,
+    CloseList,
+    Comma,
+}
+
+impl Token<'_> {
+    fn error(&self, message: String) -> ExpressionError {
+        ExpressionError { column: self.column, message }
+    }
+}
+
+impl Kind<'_> {
+    fn shown(self) -> String {
+        match self {
+            Kind::Name(name) => format!("`{name}`"),
+            Kind::Number(number) => format!("`{number}`"),
+            Kind::Text(text) => format!("'{text}'"),
+            Kind::Compare(comparison) => format!("`{}`", comparison.shown()),
+            Kind::Matches => "`~`".into(),
+            Kind::And => "`&&`".into(),
+            Kind::Or => "`||`".into(),
+            Kind::Not => "`!`".into(),
+            Kind::Open => "`(`".into(),
+            Kind::Close => "`)`".into(),
+            Kind::OpenList => "`[`".into(),
+            Kind::CloseList => "`]`".into(),
+            Kind::Comma => "`,`".into(),
+        }
+    }
+}
+
+impl Comparison {
+    const fn shown(self) -> &'static str {
+        match self {
+            Comparison::Equal => "==",
+            Comparison::Unequal => "!=",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        }
+    }
+
+    const fn is_order(self) -> bool {
+        !matches!(self, Comparison::Equal | Comparison::Unequal)
+    }
+}
+
+/// Signs that are tokens by themselves; of two that begin alike the longer comes first.
+const SIGNS: [(&str, Kind<'static>); 15] = [
+    ("==", Kind::Compare(Comparison::Equal)),
+    ("!=", Kind::Compare(Comparison::Unequal)),
+    ("<=", Kind::Compare(Comparison::LessOrEqual)),
+    (">=", Kind::Compare(Comparison::GreaterOrEqual)),
+    ("<", Kind::Compare(Comparison::Less)),
+    (">", Kind::Compare(Comparison::Greater)),
+    ("&&", Kind::And),
+    ("||", Kind::Or),
+    ("!", Kind::Not),
+    ("~", Kind::Matches),
+    ("(", Kind::Open),
+    (")", Kind::Close),
+    ("[", Kind::OpenList),
+    ("]", Kind::CloseList),
+    (",", Kind::Comma),
+];
+
+/// What people write who know another language, and what it is called here.
+const FOREIGN_SIGNS: [(&str, &str); 8] = [
+    ("<>", "`<>` compares nothing: write `!=`"),
+    ("=~", "`=~` compares nothing: write `~`"),
+    ("=<", "`=<` compares nothing: write `<=`"),
+    ("=>", "`=>` compares nothing: write `>=`"),
+    ("!~", "`!~` compares nothing: write `!(… ~ '…')`"),
+    ("&", "`&` joins nothing: write `&&`"),
+    ("|", "`|` joins nothing: write `||`"),
+    ("=", "`=` compares nothing: write `==`"),
+];
+
+const FOREIGN_WORDS: [(&str, &str); 8] = [
+    ("and", "`and` joins nothing: write `&&`"),
+    ("AND", "`AND` joins nothing: write `&&`"),
+    ("or", "`or` joins nothing: write `||`"),
+    ("OR", "`OR` joins nothing: write `||`"),
+    ("not", "`not` is written `!`"),
+    ("NOT", "`NOT` is written `!`"),
+    ("true", "there is no `true`: a flag such as `check` stands by itself"),
+    ("false", "there is no `false`: the contrary of `check` is `!check`"),
+];
+
+fn tokenize(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    let mut column = 1;
+    while let Some(first) = rest.chars().next() {
+        let len = if first.is_whitespace() {
+            first.len_utf8()
+        } else {
+            let error = |message| ExpressionError { column, message };
+            let (kind, len) = token(rest).map_err(error)?;
+            tokens.push(Token { kind, column });
+            len
+        };
+        let (token, after) = rest.split_at(len);
+        column += token.chars().count();
+        rest = after;
+    }
+    Ok(tokens)
+}
+
+/// The token at the start of a text that is neither empty nor blank, and its length in bytes.
+fn token(text: &str) -> Result<(Kind<'_>, usize), String> {
+    if let Some(quote) = text.chars().next().filter(|first| matches!(first, '\'' | '"')) {
+        let Some((content, _)) = text[1..].split_once(quote) else {
+            return Err(format!("the text that begins here is not closed by {quote}"));
+        };
+        return Ok((Kind::Text(content), content.len() + 2));
+    }
+    let len_while = |fits: fn(char) -> bool| text.find(|c: char| !fits(c)).unwrap_or(text.len());
+    let name_len = len_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':'));
+    if text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        let name = &text[..name_len];
+        if let Some((_, message)) = FOREIGN_WORDS.iter().find(|(word, _)| *word == name) {
+            return Err((*message).into());
+        }
+        return Ok((Kind::Name(name), name_len));
+    }
+    let number_len =
+        len_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_' | ':'));
+    if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.')) {
+        let written = &text[..number_len];
+        return match Number::parse(written.as_bytes()) {
+            Some(number) => Ok((Kind::Number(number), number_len)),
+            None => Err(format!("`{written}` is no number; texts stand in quotes: '{written}'")),
+        };
+    }
+    let starts = |sign: &str| text.starts_with(sign);
+    let doubled = starts("&&") || starts("||") || starts("==");
+    if let Some((_, message)) = FOREIGN_SIGNS.iter().find(|(sign, _)| starts(sign) && !doubled) {
+        return Err((*message).into());
+    }
+    match SIGNS.iter().find(|(sign, _)| starts(sign)) {
+        Some((sign, kind)) => Ok((*kind, sign.len())),
+        None => Err(match text.chars().next() {
+            Some(letter @ ('’' | '‘' | '“' | '”' | '`' | '´')) => {
+                format!("`{letter}` is no quote: texts stand in ' or \"")
+            }
+            first => format!("`{}` has no meaning here", first.unwrap_or(' ')),
+        }),
+    }
+}
+
+struct Parser<'p, 't> {
+    tokens: &'p [Token<'t>],
+    next: usize,
+    /// The column behind the last character.
+    end: usize,
+    depth: u32,
+}
+
+/// A value with the place where it stands.
+struct Placed {
+    term: Term,
+    column: usize,
+}
+
+type Parsed<T> = Result<T, ExpressionError>;
+
+impl<'p, 't> Parser<'p, 't> {
+    fn peek(&self) -> Option<&'p Token<'t>> {
+        self.tokens.get(self.next)
+    }
+
+    fn advance(&mut self) -> Option<&'p Token<'t>> {
+        let token = self.peek()?;
+        self.next += 1;
+        Some(token)
+    }
+
+    fn takes(&mut self, kind: Kind<'_>) -> bool {
+        let found = self.peek().is_some_and(|token| token.kind == kind);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn column(&self) -> usize {
+        self.peek().map_or(self.end, |token| token.column)
+    }
+
+    fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+        Err(ExpressionError { column: self.column(), message: message.into() })
+    }
+
+    /// What stands here, for a message.
+    fn found(&self) -> String {
+        self.peek().map_or_else(|| "the end".into(), |token| token.kind.shown())
+    }
+
+    fn expect(&mut self, kind: Kind<'_>, what: &str) -> Parsed<()> {
+        if self.takes(kind) {
+            return Ok(());
+        }
+        self.error(format!("expected {what}, found {}", self.found()))
+    }
+
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == MAX_DEPTH {
+            return self.error(format!("nested deeper than {MAX_DEPTH} levels"));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    fn or(&mut self) -> Parsed<Test> {
+        self.chain(Kind::Or, Test::Or, Parser::and)
+    }
+
+    fn and(&mut self) -> Parsed<Test> {
+        self.chain(Kind::And, Test::And, Parser::not)
+    }
+
+    fn chain(
+        &mut self,
+        sign: Kind<'_>,
+        join: fn(Vec<Test>) -> Test,
+        part: fn(&mut Self) -> Parsed<Test>,
+    ) -> Parsed<Test> {
+        let first = part(self)?;
+        let mut parts = vec![first];
+        while self.takes(sign) {
+            parts.push(part(self)?);
+        }
+        Ok(if parts.len() == 1 { parts.remove(0) } else { join(parts) })
+    }
+
+    fn not(&mut self) -> Parsed<Test> {
+        if self.takes(Kind::Not) {
+            return self.nested(Parser::not).map(|test| Test::Not(Box::new(test)));
+        }
+        self.test()
+    }
+
+    fn test(&mut self) -> Parsed<Test> {
+        if self.takes(Kind::Open) {
+            let test = self.nested(Parser::or)?;
+            self.expect(Kind::Close, "`)`")?;
+            return Ok(test);
+        }
+        match (
+            self.peek().map(|token| token.kind),
+            self.tokens.get(self.next + 1).map(|it| it.kind),
+        ) {
+            (Some(Kind::Name("has")), Some(Kind::Open)) => self.has(),
+            (Some(Kind::Name("illegal")), Some(Kind::Open)) => self.illegal(),
+            (Some(Kind::Name(name @ ("has" | "illegal"))), _) => {
+                self.error(format!("`{name}` asks about an operation: `{name}(bm)`"))
+            }
+            _ => self.relation(),
+        }
+    }
+
+    fn has(&mut self) -> Parsed<Test> {
+        self.next += 2;
+        let column = self.column();
+        let field = self.field("an opcode or a field")?;
+        if field.kind() == Type::Flag {
+            let message = "every record has it: it stands by itself, as in `check`".into();
+            return Err(ExpressionError { column, message });
+        }
+        self.expect(Kind::Close, "`)`")?;
+        Ok(Test::Has(field))
+    }
+
+    fn illegal(&mut self) -> Parsed<Test> {
+        self.next += 2;
+        let column = self.column();
+        let opcode = match self.field("an opcode of moves")? {
+            Field::Operation(opcode) if Field::Operation(opcode).kind() == Type::Moves => opcode,
+            _ => {
+                let message = format!("illegal() asks about moves: {MOVE_OPCODES}");
+                return Err(ExpressionError { column, message });
+            }
+        };
+        self.expect(Kind::Close, "`)`")?;
+        Ok(Test::Illegal(opcode))
+    }
+
+    /// A flag, a comparison, a match or a membership.
+    fn relation(&mut self) -> Parsed<Test> {
+        let left = self.value()?;
+        let Some(token) = self.peek() else { return alone(left) };
+        match token.kind {
+            Kind::Compare(comparison) => {
+                self.next += 1;
+                self.refuse_bare_text()?;
+                let right = self.value()?;
+                compare(left, comparison, right)
+            }
+            Kind::Matches => {
+                self.next += 1;
+                self.matches(left)
+            }
+            Kind::Name("in") => {
+                self.next += 1;
+                self.membership(left)
+            }
+            _ => alone(left),
+        }
+    }
+
+    /// Refuses `stm == w`: behind a comparison a name that no standard knows is a text without its
+    /// quotes far more often than an opcode.
+    fn refuse_bare_text(&self) -> Parsed<()> {
+        let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) else { return Ok(()) };
+        let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == Kind::Open);
+        match Field::parse(name) {
+            Ok(Field::Operation(opcode)) if !is_call && opcode.standard().is_none() => {
+                self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn matches(&mut self, left: Placed) -> Parsed<Test> {
+        match left.term.kind() {
+            Type::Text | Type::Any | Type::Moves if matches!(left.term, Term::Field(_)) => {}
+            _ => {
+                let message =
+                    format!("`~` looks into a field of text, and {} is none", left.term.shown());
+                return Err(ExpressionError { column: left.column, message });
+            }
+        }
+        let column = self.column();
+        let Some(Kind::Text(pattern)) = self.peek().map(|token| token.kind) else {
+            return self.error(format!("expected a pattern in quotes, found {}", self.found()));
+        };
+        self.next += 1;
+        match Regex::new(pattern) {
+            Ok(regex) => Ok(Test::Matches(left.term, regex)),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().last().unwrap_or_default().trim();
+                let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+                Err(ExpressionError { column, message: format!("the pattern is wrong: {reason}") })
+            }
+        }
+    }
+
+    fn membership(&mut self, left: Placed) -> Parsed<Test> {
+        if self.takes(Kind::OpenList) {
+            return self.list(left);
+        }
+        if self.peek().is_some_and(|token| token.kind == Kind::Open) {
+            return self.error("a list stands in brackets: `in ['a', 'b']`");
+        }
+        let column = self.column();
+        let field = self.field("a list in brackets or an opcode of moves")?;
+        let opcode = match (field, field.kind()) {
+            (Field::Operation(opcode), Type::Moves) => opcode,
+            (_, Type::Text | Type::Any) => {
+                let message = format!("{} is one text: look into it with `~`", shown(field));
+                return Err(ExpressionError { column, message });
+            }
+            _ => {
+                let message =
+                    format!("`in` needs a list in brackets or an opcode of moves ({MOVE_OPCODES})");
+                return Err(ExpressionError { column, message });
+            }
+        };
+        match left.term.kind() {
+            Type::Text | Type::Moves | Type::Any => Ok(Test::InMoves(left.term, opcode)),
+            _ => {
+                let message = format!(
+                    "{} is no move: moves stand in quotes, as in 'e4' in {opcode}",
+                    left.term.shown()
+                );
+                Err(ExpressionError { column: left.column, message })
+            }
+        }
+    }
+
+    /// The rest of a list whose `[` was taken.
+    fn list(&mut self, left: Placed) -> Parsed<Test> {
+        let mut list = Vec::new();
+        loop {
+            let constant = self.value()?;
+            if matches!(constant.term, Term::Field(_) | Term::Abs(_)) {
+                let message = format!(
+                    "a list holds numbers and texts; texts stand in quotes: '{}'",
+                    constant.term.shown().trim_matches('`')
+                );
+                return Err(ExpressionError { column: constant.column, message });
+            }
+            let left = Placed { term: left.term.clone(), column: left.column };
+            if let Test::Compare(_, _, constant) = compare(left, Comparison::Equal, constant)? {
+                list.push(constant);
+            }
+            if !self.takes(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::CloseList, "`,` or `]`")?;
+        Ok(Test::InList(left.term, list))
+    }
+
+    fn value(&mut self) -> Parsed<Placed> {
+        let column = self.column();
+        let Some(token) = self.peek() else { return self.error("expected a value, found the end") };
+        let term = match token.kind {
+            Kind::Number(number) => Term::Number(number),
+            Kind::Text(text) => Term::Text(text.as_bytes().to_vec()),
+            Kind::Name("abs") => {
+                self.next += 1;
+                return self.abs(column);
+            }
+            Kind::Name(_) => {
+                let term = Term::Field(self.field("a field")?);
+                return Ok(Placed { term, column });
+            }
+            _ => return self.error(format!("expected a value, found {}", token.kind.shown())),
+        };
+        self.next += 1;
+        Ok(Placed { term, column })
+    }
+
+    fn abs(&mut self, column: usize) -> Parsed<Placed> {
+        self.expect(Kind::Open, "`(`, as in `abs(ce)`")?;
+        let inner = self.nested(Parser::value)?;
+        if !matches!(inner.term.kind(), Type::Number | Type::Any) {
+            let message = format!("abs() takes a number, and {} is none", inner.term.shown());
+            return Err(ExpressionError { column: inner.column, message });
+        }
+        self.expect(Kind::Close, "`)`")?;
+        Ok(Placed { term: Term::Abs(Box::new(inner.term)), column })
+    }
+
+    /// A field: a name, or `uci(…)` and `op(…)`.
+    fn field(&mut self, expected: &str) -> Parsed<Field> {
+        let Some(token) = self.advance() else {
+            return self.error(format!("expected {expected}, found the end"));
+        };
+        let Kind::Name(name) = token.kind else {
+            let message = format!("expected {expected}, found {}", token.kind.shown());
+            return Err(token.error(message));
+        };
+        if name == "in" {
+            return Err(token.error(format!("expected {expected}, found `in`")));
+        }
+        if !self.takes(Kind::Open) {
+            return Field::parse(name).map_err(|message| token.error(message));
+        }
+        let Some(Kind::Name(inner)) = self.peek().map(|token| token.kind) else {
+            return self.error(format!("expected an opcode, found {}", self.found()));
+        };
+        self.next += 1;
+        self.expect(Kind::Close, "`)`")?;
+        Field::parse(&format!("{name}({inner})")).map_err(|message| token.error(message))
+    }
+}
+
+impl Term {
+    fn kind(&self) -> Type {
+        match self {
+            Term::Number(_) | Term::Abs(_) => Type::Number,
+            Term::Text(_) => Type::Text,
+            Term::Field(field) => field.kind(),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Term::Number(number) => format!("`{number}`"),
+            Term::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
+            Term::Field(field) => shown(*field),
+            Term::Abs(inner) => format!("`abs({})`", inner.shown().trim_matches('`')),
+        }
+    }
+}
+
+fn shown(field: Field) -> String {
+    match field {
+        Field::Named(named) => {
+            let name = NAMED.iter().find(|(_, known, _)| *known == named).map(|(name, ..)| *name);
+            format!("`{}`", name.unwrap_or_default())
+        }
+        Field::Operation(opcode) => format!("`{opcode}`"),
+        Field::Uci(opcode) => format!("`uci({opcode})`"),
+        Field::WhiteScore => "`ce:white`".into(),
+    }
+}
+
+/// A value with nothing behind it is a test only if it is a flag.
+fn alone(value: Placed) -> Parsed<Test> {
+    let message = match value.term {
+        Term::Field(field) => match field.kind() {
+            Type::Flag => return Ok(Test::Flag(field)),
+            Type::Nothing => return Ok(Test::Has(field)),
+            Type::Moves | Type::Text | Type::Any | Type::Number => {
+                let name = shown(field);
+                let name = name.trim_matches('`');
+                format!("`{name}` by itself says nothing: compare it, or ask `has({name})`")
+            }
+        },
+        other => format!("{} by itself says nothing: compare it with a field", other.shown()),
+    };
+    Err(ExpressionError { column: value.column, message })
+}
+
+/// Puts a comparison together if both sides can be compared.
+fn compare(left: Placed, comparison: Comparison, right: Placed) -> Parsed<Test> {
+    let place = if matches!(left.term, Term::Number(_) | Term::Text(_)) {
+        left.column
+    } else {
+        right.column
+    };
+    let error = |message| Err(ExpressionError { column: place, message });
+    let mut terms = [left.term, right.term];
+    if terms.iter().all(|term| matches!(term, Term::Number(_) | Term::Text(_))) {
+        return error("two constants are compared: one side must be a field".into());
+    }
+    for term in &terms {
+        match term.kind() {
+            Type::Nothing => {
+                let name = term.shown();
+                return error(format!(
+                    "{name} has no operands: ask `has({})`",
+                    name.trim_matches('`')
+                ));
+            }
+            Type::Flag => {
+                let name = term.shown();
+                let bare = name.trim_matches('`');
+                return error(format!("{name} stands by itself: `{bare}` or `!{bare}`"));
+            }
+            _ => {}
+        }
+    }
+    settle_constant(&mut terms).map_err(|message| ExpressionError { column: place, message })?;
+    let [left, right] = terms;
+    match (left.kind(), right.kind()) {
+        (Type::Moves, _) | (_, Type::Moves) if comparison.is_order() => {
+            let sign = comparison.shown();
+            return error(format!(
+                "moves are not in order: `==`, `!=` or `in` instead of `{sign}`"
+            ));
+        }
+        (a, b) if a == b => {}
+        (Type::Any, _) | (_, Type::Any) => {}
+        (Type::Moves, Type::Text) | (Type::Text, Type::Moves) => {}
+        _ => return error(mismatch(&left, &right)),
+    }
+    Ok(Test::Compare(left, comparison, right))
+}
+
+/// Why two values of different types cannot be compared.
+fn mismatch(left: &Term, right: &Term) -> String {
+    let describe = |term: &Term| {
+        let kind = match term.kind() {
+            Type::Number => "a number",
+            Type::Moves => "moves",
+            _ => "a text",
+        };
+        format!("{} is {kind}", term.shown())
+    };
+    let hint = match (left, right) {
+        (Term::Text(text), _) | (_, Term::Text(text)) if Number::parse(text).is_some() => {
+            format!(": write {} without quotes", String::from_utf8_lossy(text))
+        }
+        (Term::Number(number), _) | (_, Term::Number(number)) => format!(": write '{number}'"),
+        _ => String::new(),
+    };
+    format!("{}, but {}{hint}", describe(left), describe(right))
+}
+
+/// Checks the constant that is compared with a field of few possible values, and gives it the form
+/// in which the field has it.
+fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
+    let (field, constant) = match terms {
+        [Term::Field(Field::Named(field)), constant]
+        | [constant, Term::Field(Field::Named(field))] => (*field, constant),
+        _ => return Ok(()),
+    };
+    let Term::Text(text) = constant else { return Ok(()) };
+    let written = String::from_utf8_lossy(text).into_owned();
+    match field {
+        Named::SideToMove if text != b"w" && text != b"b" => {
+            Err(format!("`stm` is 'w' or 'b', never '{written}'"))
+        }
+        Named::EnPassant if text != b"-" && Square::from_ascii(text).is_none() => {
+            Err(format!("`ep` is a square such as 'e3', or '-', never '{written}'"))
+        }
+        Named::Material => {
+            const ORDER: &[u8] = b"KQRBNPkqrbnp";
+            let place = |letter: &u8| ORDER.iter().position(|known| known == letter);
+            if let Some(letter) = text.iter().find(|letter| place(letter).is_none()) {
+                let letter = char::from(*letter);
+                return Err(format!(
+                    "`material` is written with KQRBNP and kqrbnp; there is no {letter}"
+                ));
+            }
+            text.sort_by_key(place);
+            Ok(())
+        }
+        Named::Result => match points(text) {
+            Some(points) => {
+                *constant = Term::Number(points);
+                Ok(())
+            }
+            None => Err(format!("`result` is '1-0', '1/2-1/2' or '0-1', never '{written}'")),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,260 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Whether an expression holds for a record.
+fn holds(expression: &str, line: &str) -> bool {
+    let expression =
+        Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    let record = crate::parse_epd(line.as_bytes()).unwrap();
+    expression.holds(&Subject { line: 12, file: "suite.epd", ..Subject::of(&record) })
+}
+
+const WAC: &str = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - \
+                   acd 9; am Nxc6; bm Qg6; ce 32753; c0 \"first; of 300\"; hmvc 3; fmvn 21; \
+                   id \"WAC.001\"; pm Qg6; pv Qg6 fxg6 Nxg6#; Depth 12.5; Eval good; resign;";
+const MATE: &str = "7k/6Q1/6K1/8/8/8/8/8 b - - 3 60";
+const STALEMATE: &str = "7k/5Q2/6K1/8/8/8/8/8 b - -";
+const SHREDDER: &str = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
+const DOUBLE_STEP: &str =
+    "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 c9 \"1/2-1/2\"; ce -15;";
+
+#[test]
+fn every_field_says_what_the_record_has() {
+    for expression in [
+        "pieces == 26",
+        "material == 'KQRRBNNPPPPPkqrrbnnppppppp'",
+        "material == 'QKRRBNNPPPPPkqrrbnnppppppp'",
+        "stm == 'w'",
+        "legal_moves == 59",
+        "ep == '-' && castling == '-'",
+        "ply == 40 && line == 12 && file == 'suite.epd'",
+        "fen == '2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - 3 21'",
+        "epd ~ ' w - -$' && record ~ 'c0 \"first; of 300\"; ce 32753;'",
+        "key ~ '^[0-9a-f]{16}$'",
+        "acd == 9 && ce == 32753 && ce:white > 32000",
+        "id == 'WAC.001' && c0 ~ '; of [0-9]+$'",
+        "Depth == 12.5 && Depth > 12 && Depth < 13 && Depth == '12.5'",
+        "Eval == 'good' && Eval ~ 'oo' && !(Eval == 3) && !(Eval > 3) && !(Eval != 3)",
+        "has(resign) && resign && !has(draw_offer)",
+        "!check && !mate && !stalemate && !chess960",
+        "!has(result) && has(pieces) && has(bm)",
+        "op(Depth) == 12.5",
+    ] {
+        assert!(holds(expression, WAC), "{expression}");
+    }
+}
+
+#[test]
+fn positions_are_judged_by_the_rules() {
+    assert!(holds("check && mate && !stalemate && legal_moves == 0", MATE));
+    assert!(holds("!check && !mate && stalemate && legal_moves == 0", STALEMATE));
+    assert!(holds("chess960 && castling == 'KQkq' && fen ~ ' w KQkq '", SHREDDER));
+    assert!(holds(
+        "ep == 'e3' && result == '1/2-1/2' && result == 0.5 && ce:white == 15",
+        DOUBLE_STEP
+    ));
+    let kingless = "8/8/8/8/8/8/4P3/8 w - -";
+    assert!(holds("!check && !mate && !stalemate && !has(legal_moves)", kingless));
+}
+
+#[test]
+fn counters_are_found_in_either_form() {
+    assert!(holds("hmvc == 3 && fmvn == 60 && ply == 119 && has(hmvc)", MATE));
+    assert!(holds("hmvc == 3 && fmvn == 21", WAC));
+    assert!(!holds("has(hmvc) || fmvn > 0 || has(ply)", STALEMATE));
+}
+
+#[test]
+fn moves_are_found_in_any_spelling() {
+    for expression in [
+        "'Qg6' in bm",
+        "'g3g6' in bm",
+        "bm == 'Qg6'",
+        "'Qg6' == bm && am != 'Qg6'",
+        "pm in bm && !(am in bm)",
+        "pv == 'Qg6 fxg6 Nxg6#' && pv == 'Qg6 fxg6 Nxg6' && pv == 'g3g6 f7g6 e5g6'",
+        "pv != 'fxg6 Qg6 Nxg6'",
+        "'Nxg6' in pv && pv ~ '#$'",
+        "pm == bm && uci(pv) ~ '^g3g6 '",
+        "bm in ['Qh4', 'g3g6']",
+        "!illegal(bm)",
+    ] {
+        assert!(holds(expression, WAC), "{expression}");
+    }
+    let several = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 Kd1; sm Kd1;";
+    for expression in ["bm == 'e4 Kd1'", "bm == 'Kd1 e2e4'", "sm in bm", "sm != bm"] {
+        assert!(holds(expression, several), "{expression}");
+    }
+    assert!(!holds("bm == 'e4'", several));
+    let castling = "4k3/8/8/8/8/8/8/4K2R w K - bm O-O;";
+    assert!(holds("'e1g1' in bm && 'O-O' in bm", castling));
+}
+
+#[test]
+fn illegal_moves_and_mate_targets_differ() {
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - am Nf3; bm #5;";
+    assert!(holds("illegal(am) && !illegal(bm) && bm == '#5' && bm ~ '^#'", line));
+    assert!(holds("'Nf3' in am && !('Nf3' in bm)", line));
+}
+
+#[test]
+fn what_is_missing_compares_false() {
+    for expression in [
+        "ce == 0",
+        "ce != 0",
+        "ce < 0",
+        "ce >= 0",
+        "abs(ce) != 1",
+        "id == ''",
+        "id != ''",
+        "id ~ ''",
+        "bm == ''",
+        "bm != ''",
+        "'e4' in bm",
+        "bm in ['e4']",
+        "result != 1",
+        "ce != dm",
+        "Eval == op(Eval)",
+        "illegal(bm)",
+        "id in ['']",
+        "uci(bm) != 'e2e4'",
+        "ce:white != 3",
+    ] {
+        assert!(!holds(expression, STALEMATE), "{expression}");
+        assert!(holds(&format!("!({expression})"), STALEMATE), "{expression}");
+    }
+}
+
+#[test]
+fn operators_bind_as_everywhere() {
+    assert!(holds("pieces == 3 || pieces == 4 && stm == 'w'", MATE));
+    assert!(!holds("(pieces == 3 || pieces == 4) && stm == 'w'", MATE));
+    assert!(!holds("!pieces == 3 || mate && !check", STALEMATE));
+    assert!(holds("abs(ce) == 15 && abs(abs(ce:white)) == 15 && -15 == ce", DOUBLE_STEP));
+    assert!(holds("id < 'WAC.10' && id > 'WAC.0' && id in ['x', \"WAC.001\"]", WAC));
+    assert!(holds("ce in [1, 32753]", WAC));
+}
+
+/// Column and message of everything that can be wrong.
+#[test]
+fn errors_point_at_the_column_and_say_what_to_write() {
+    for (expression, expected) in [
+        ("", "column 1: expected a value, found the end"),
+        ("pieces", "column 1: `pieces` by itself says nothing: compare it, or ask `has(pieces)`"),
+        ("pieces = 3", "column 8: `=` compares nothing: write `==`"),
+        (
+            "pieces == '3'",
+            "column 11: `pieces` is a number, but '3' is a text: write 3 without quotes",
+        ),
+        ("id == 3", "column 7: `id` is a text, but `3` is a number: write '3'"),
+        (
+            "piecse == 3",
+            "column 1: unknown field `piecse`: did you mean `pieces`? (an opcode of that name is `op(piecse)`)",
+        ),
+        (
+            "STM == 'w'",
+            "column 1: unknown field `STM`: did you mean `stm`? (an opcode of that name is `op(STM)`)",
+        ),
+        ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
+        ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
+        ("ep == 'e9'", "column 7: `ep` is a square such as 'e3', or '-', never 'e9'"),
+        (
+            "material == 'KXk'",
+            "column 13: `material` is written with KQRBNP and kqrbnp; there is no X",
+        ),
+        ("result == 'draw'", "column 11: `result` is '1-0', '1/2-1/2' or '0-1', never 'draw'"),
+        ("check == 1", "column 10: `check` stands by itself: `check` or `!check`"),
+        ("resign == 1", "column 11: `resign` has no operands: ask `has(resign)`"),
+        ("bm < 'e4'", "column 6: moves are not in order: `==`, `!=` or `in` instead of `<`"),
+        ("bm == 4", "column 7: `bm` is moves, but `4` is a number: write '4'"),
+        ("bm", "column 1: `bm` by itself says nothing: compare it, or ask `has(bm)`"),
+        ("4 == 4", "column 1: two constants are compared: one side must be a field"),
+        ("ce ~ '3'", "column 1: `~` looks into a field of text, and `ce` is none"),
+        ("id ~ 3", "column 6: expected a pattern in quotes, found `3`"),
+        ("id ~ '('", "column 6: the pattern is wrong: unclosed group"),
+        ("id in ('a')", "column 7: a list stands in brackets: `in ['a', 'b']`"),
+        ("id in [a]", "column 8: a list holds numbers and texts; texts stand in quotes: 'a'"),
+        ("id in []", "column 8: expected a value, found `]`"),
+        ("id in ['a' 'b']", "column 12: expected `,` or `]`, found 'b'"),
+        ("'e4' in c0", "column 9: `c0` is one text: look into it with `~`"),
+        (
+            "'e4' in ce",
+            "column 9: `in` needs a list in brackets or an opcode of moves (am, bm, pm, pv, sm and sv)",
+        ),
+        ("3 in bm", "column 1: `3` is no move: moves stand in quotes, as in 'e4' in bm"),
+        ("illegal(ce)", "column 9: illegal() asks about moves: am, bm, pm, pv, sm and sv"),
+        ("illegal bm", "column 1: `illegal` asks about an operation: `illegal(bm)`"),
+        ("has(check)", "column 5: every record has it: it stands by itself, as in `check`"),
+        ("has()", "column 5: expected an opcode or a field, found `)`"),
+        ("uci(id) == 'x'", "column 1: `id` has no moves; uci() takes am, bm, pm, pv, sm and sv"),
+        ("len(bm) == 2", "column 1: unknown function `len`: there are uci() and op()"),
+        ("abs(id) == 2", "column 5: abs() takes a number, and `id` is none"),
+        ("ce:black == 2", "column 1: `ce:black`: the other view of ce is `ce:white`"),
+        ("acd:white == 2", "column 1: `acd` has no other view; `ce:white` is the one there is"),
+        ("check and mate", "column 7: `and` joins nothing: write `&&`"),
+        ("check & mate", "column 7: `&` joins nothing: write `&&`"),
+        ("not check", "column 1: `not` is written `!`"),
+        ("check == true", "column 10: there is no `true`: a flag such as `check` stands by itself"),
+        ("check mate", "column 7: expected `&&`, `||` or the end, found `mate`"),
+        ("(check", "column 7: expected `)`, found the end"),
+        ("check)", "column 6: this `)` closes nothing"),
+        ("id == 'x", "column 7: the text that begins here is not closed by '"),
+        ("id == ’x’", "column 7: `’` is no quote: texts stand in ' or \""),
+        ("ce == 1e5", "column 7: `1e5` is no number; texts stand in quotes: '1e5'"),
+        ("ce == 5 % 2", "column 9: `%` has no meaning here"),
+        ("ce <> 5", "column 4: `<>` compares nothing: write `!=`"),
+        (
+            "a_very_long_opcode_name == 1",
+            "column 1: `a_very_long_opcode_name` is no opcode: one is a letter and up to 14 letters, digits and underscores",
+        ),
+        ("id == 'ö' && cce &", "column 18: `&` joins nothing: write `&&`"),
+    ] {
+        let error = Expression::parse(expression).expect_err(expression);
+        assert_eq!(error.to_string(), expected, "{expression}");
+    }
+}
+
+#[test]
+fn nesting_is_limited_but_length_is_not() {
+    for (open, close) in [("(", ")"), ("!", "")] {
+        let nested = |depth| format!("{}check{}", open.repeat(depth), close.repeat(depth));
+        assert!(Expression::parse(&nested(64)).is_ok());
+        let error = Expression::parse(&nested(1_000_000)).expect_err("too deep");
+        assert!(error.message.contains("nested deeper than 64 levels"));
+    }
+    let abs = format!("{}ce{} == 1", "abs(".repeat(100_000), ")".repeat(100_000));
+    assert!(Expression::parse(&abs).is_err());
+    let long = vec!["check"; 100_000].join(" && ");
+    assert!(
+        !Expression::parse(&long)
+            .unwrap()
+            .holds(&Subject::of(&crate::parse_epd(STALEMATE.as_bytes()).unwrap()))
+    );
+}
+
+proptest! {
+    /// The parser takes or refuses anything, with a column inside the text.
+    #[test]
+    fn any_text_is_an_expression_or_has_an_error_in_it(text in "[a-z0-9()\\[\\]!&|=<>~'\", :.-]{0,40}") {
+        if let Err(error) = Expression::parse(&text) {
+            prop_assert!((1..=text.chars().count() + 1).contains(&error.column));
+        }
+    }
+
+    #[test]
+    fn any_words_of_the_language_are_read(words in prop::collection::vec(prop::sample::select(&[
+        "(", ")", "!", "&&", "||", "==", "<", "~", "in", "[", "]", ",", "has", "illegal", "abs", "uci",
+        "op", "bm", "ce", "id", "check", "pieces", "stm", "material", "result", "'e4'", "'w'", "3",
+        "-0.5", "x", "ce:white", "resign", "pv",
+    ][..]), 0..12)) {
+        let text = words.join(" ");
+        if let Ok(expression) = Expression::parse(&text) {
+            for line in [WAC, MATE, STALEMATE, SHREDDER, DOUBLE_STEP] {
+                expression.holds(&Subject::of(&crate::parse_epd(line.as_bytes()).unwrap()));
+            }
+        }
+    }
+}

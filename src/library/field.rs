@@ -1,0 +1,554 @@
+//! What a record says under one name: the fields of expressions, of table columns and of sort
+//! orders.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use crate::codec::{key, ordinal};
+use crate::model::rules::Playable;
+use crate::model::{
+    CastlingDialect, Color, EpdRecord, Opcode, Operand, Operands, Piece, Role, STANDARD, Square,
+};
+use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen, san};
+
+/// A record, what is known of where it came from, and how its text is to look.
+#[derive(Copy, Clone, Debug)]
+pub struct Subject<'a> {
+    /// The record.
+    pub record: &'a EpdRecord,
+    /// The line, or the number of the record, in its source, from 1.
+    pub line: u64,
+    /// The name of its source.
+    pub file: &'a str,
+    /// The form of `fen`, `epd` and `record`.
+    pub forms: WriteOptions,
+}
+
+impl<'a> Subject<'a> {
+    /// A record of which nothing else is known, in canonical form.
+    pub fn of(record: &'a EpdRecord) -> Subject<'a> {
+        Subject { record, line: 1, file: "-", forms: WriteOptions::default() }
+    }
+}
+
+/// Something that a record has under a name.
+///
+/// ```
+/// use epdb::library::field::{Field, Subject};
+/// let record = epdb::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
+/// let shown = |name: &str| {
+///     let value = Field::parse(name).map(|field| field.value(&Subject::of(&record)).text());
+///     String::from_utf8_lossy(&value.unwrap_or_default()).into_owned()
+/// };
+/// assert_eq!(shown("material"), "KRkr");
+/// assert_eq!(shown("uci(bm)"), "d2a2");
+/// assert_eq!(shown("ce:white"), "-120");
+/// assert_eq!(Field::parse("materiel").unwrap_err(), "unknown field `materiel`: did you mean \
+///     `material`? (an opcode of that name is `op(materiel)`)");
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// One of [`NAMED`].
+    Named(Named),
+    /// The operands of an opcode.
+    Operation(Opcode),
+    /// The moves of an opcode in coordinates.
+    Uci(Opcode),
+    /// `ce` as White sees it.
+    WhiteScore,
+}
+
+/// The fields that are no opcodes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// The number of men.
+    Pieces,
+    /// The men in the order `KQRBNPkqrbnp`.
+    Material,
+    /// `w` or `b`.
+    SideToMove,
+    /// The number of legal moves; missing where moves cannot be generated (POS-05).
+    LegalMoves,
+    /// The en passant square as it is given, or `-`.
+    EnPassant,
+    /// The castling field in X-FEN letters.
+    Castling,
+    /// Plies before the position, by the fullmove number.
+    Ply,
+    /// The line, or the number of the record, in its source.
+    Line,
+    /// The name of the source.
+    File,
+    /// White's points in the game: 1, 0.5 or 0.
+    Result,
+    /// The six fields of FEN; `0 1` stands for counters that are missing (FEN-17).
+    Fen,
+    /// The four fields of EPD.
+    Epd,
+    /// The whole record as EPD.
+    Record,
+    /// The position key in sixteen hexadecimal digits.
+    Key,
+    /// The side to move is in check.
+    Check,
+    /// It is checkmated.
+    Mate,
+    /// It has no legal move and is not in check.
+    Stalemate,
+    /// Castling needs the notation of Chess960.
+    Chess960,
+}
+
+/// All fields that are no opcodes: the name, the field, and what it holds.
+pub const NAMED: [(&str, Named, &str); 18] = [
+    ("pieces", Named::Pieces, "number of men on the board"),
+    ("material", Named::Material, "the men, as in 'KRPkr': K Q R B N P, White's first"),
+    ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
+    ("legal_moves", Named::LegalMoves, "number of legal moves"),
+    ("ep", Named::EnPassant, "en passant square as given, '-' without"),
+    ("castling", Named::Castling, "castling rights as in FEN, '-' without"),
+    ("ply", Named::Ply, "plies played before, by the fullmove number"),
+    ("line", Named::Line, "line (or number of the record) in its source"),
+    ("file", Named::File, "name of the source"),
+    ("result", Named::Result, "White's points: 1, 0.5 or 0 (compares with '1-0' too)"),
+    ("fen", Named::Fen, "the six fields"),
+    ("epd", Named::Epd, "the four fields"),
+    ("record", Named::Record, "the whole record as EPD"),
+    ("key", Named::Key, "position key, 16 hexadecimal digits"),
+    ("check", Named::Check, "the side to move is in check"),
+    ("mate", Named::Mate, "it is checkmated"),
+    ("stalemate", Named::Stalemate, "it is stalemated"),
+    ("chess960", Named::Chess960, "castling that only Chess960 knows"),
+];
+
+/// What the values of a field are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// True or false.
+    Flag,
+    /// A number.
+    Number,
+    /// Text.
+    Text,
+    /// Moves.
+    Moves,
+    /// The operands of an opcode that is not standard: a number where they read as one.
+    Any,
+    /// The opcode takes no operands; a record has it or not.
+    Nothing,
+}
+
+/// What one record has for a field.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value<'a> {
+    /// Nothing.
+    Missing,
+    /// True or false.
+    Flag(bool),
+    /// A number.
+    Number(Number),
+    /// Text that is no number even if it looks like one.
+    Text(Cow<'a, [u8]>),
+    /// Text that is a number if it looks like one.
+    Word(Cow<'a, [u8]>),
+    /// Moves: the operands of a move opcode.
+    Moves(&'a [Operand]),
+}
+
+/// A whole number or a fraction.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Number {
+    /// A whole number.
+    Whole(i128),
+    /// Any other number.
+    Fraction(f64),
+}
+
+impl Field {
+    /// Finds a field by its name: one of [`NAMED`], an opcode, `uci(OPCODE)`, `ce:white` or
+    /// `op(OPCODE)`, which is the opcode even where a field has that name.
+    ///
+    /// # Errors
+    /// What is wrong with the name, for a person.
+    pub fn parse(name: &str) -> Result<Field, String> {
+        if let Some((function, inner)) = name.strip_suffix(')').and_then(|it| it.split_once('(')) {
+            let opcode = parse_opcode(inner.trim())?;
+            return match function.trim() {
+                "op" => Ok(Field::Operation(opcode)),
+                "uci" if Field::Operation(opcode).kind() == Type::Moves => Ok(Field::Uci(opcode)),
+                "uci" => Err(format!("`{opcode}` has no moves; uci() takes {MOVE_OPCODES}")),
+                other => Err(format!("unknown function `{other}`: there are uci() and op()")),
+            };
+        }
+        if let Some((field, view)) = name.split_once(':') {
+            return match (field, view) {
+                ("ce", "white") => Ok(Field::WhiteScore),
+                ("ce", _) => Err(format!("`ce:{view}`: the other view of ce is `ce:white`")),
+                _ => Err(format!("`{field}` has no other view; `ce:white` is the one there is")),
+            };
+        }
+        if let Some((_, named, _)) = NAMED.iter().find(|(known, ..)| *known == name) {
+            return Ok(Field::Named(*named));
+        }
+        let opcode = parse_opcode(name)?;
+        match opcode.standard().is_none().then(|| nearest_name(name)).flatten() {
+            None => Ok(Field::Operation(opcode)),
+            Some(near) => Err(format!(
+                "unknown field `{name}`: did you mean `{near}`? (an opcode of that name is \
+                 `op({name})`)"
+            )),
+        }
+    }
+
+    /// What the values of the field are.
+    pub fn kind(self) -> Type {
+        match self {
+            Field::Named(named) => named.kind(),
+            Field::WhiteScore => Type::Number,
+            Field::Uci(_) => Type::Text,
+            Field::Operation(opcode) => match opcode.standard().map(|entry| entry.operands) {
+                None | Some(Operands::Any) => Type::Any,
+                Some(Operands::None) => Type::Nothing,
+                Some(Operands::Integer(..)) => Type::Number,
+                Some(Operands::Move | Operands::MoveSet | Operands::MoveLine) => Type::Moves,
+                Some(
+                    Operands::Str { .. }
+                    | Operands::TwoStrings
+                    | Operands::Clocks
+                    | Operands::Timestamp
+                    | Operands::TagPairs
+                    | Operands::Identifier(_),
+                ) => Type::Text,
+            },
+        }
+    }
+
+    /// What a record has for the field. Several operands of one opcode become one text with blanks
+    /// between them. `hmvc` and `fmvn` are found in either form.
+    pub fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
+        match self {
+            Field::Named(named) => named.value(subject),
+            Field::WhiteScore => match subject.record.integer("ce") {
+                Some(ce) if subject.record.position().turn() == Color::Black => Value::whole(-ce),
+                Some(ce) => Value::whole(ce),
+                None => Value::Missing,
+            },
+            Field::Uci(opcode) => match subject.record.operands(opcode) {
+                Some(operands) => Value::text_of(coordinates(subject.record, opcode, operands)),
+                None => Value::Missing,
+            },
+            Field::Operation(opcode) => operation(subject.record, opcode),
+        }
+    }
+
+    /// Whether a record has a value for the field.
+    pub fn is_in(self, subject: &Subject<'_>) -> bool {
+        match self {
+            Field::Operation(opcode) if subject.record.operands(opcode).is_some() => true,
+            _ => self.value(subject) != Value::Missing,
+        }
+    }
+}
+
+impl Named {
+    const fn kind(self) -> Type {
+        match self {
+            Named::Pieces | Named::LegalMoves | Named::Ply | Named::Line | Named::Result => {
+                Type::Number
+            }
+            Named::Check | Named::Mate | Named::Stalemate | Named::Chess960 => Type::Flag,
+            _ => Type::Text,
+        }
+    }
+
+    fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
+        let record = subject.record;
+        let position = record.position();
+        let mut text = Vec::new();
+        match self {
+            Named::Pieces => return Value::whole(position.board().occupied().count_ones().into()),
+            Named::Line => return Value::whole(subject.line.into()),
+            Named::File => return Value::Text(Cow::Borrowed(subject.file.as_bytes())),
+            Named::SideToMove => {
+                let side: &[u8] = if position.turn() == Color::White { b"w" } else { b"b" };
+                return Value::Text(Cow::Borrowed(side));
+            }
+            Named::LegalMoves => {
+                return Playable::new(position).map_or(Value::Missing, |playable| {
+                    Value::whole(ordinal::count(&playable).into())
+                });
+            }
+            Named::Ply => {
+                let (_, fullmove_number) = record.counters();
+                return fullmove_number.map_or(Value::Missing, |number| {
+                    let blacks = i128::from(position.turn() == Color::Black);
+                    Value::whole(2 * (i128::from(number) - 1) + blacks)
+                });
+            }
+            Named::Result => return result(record).map_or(Value::Missing, Value::Number),
+            Named::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),
+            Named::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
+            Named::Stalemate => {
+                return Value::Flag(is_in(record, |it| it.checkers() == 0 && !it.has_move()));
+            }
+            Named::Chess960 => return Value::Flag(position.is_chess960()),
+            Named::Material => text = material(position.board()),
+            Named::EnPassant => match position.en_passant() {
+                Some(square) => text.extend_from_slice(&square.to_ascii()),
+                None => text.push(b'-'),
+            },
+            Named::Castling => {
+                fen::write_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
+                let field = text.split(|&byte| byte == b' ').nth(2).unwrap_or_default();
+                text = field.to_vec();
+            }
+            Named::Epd | Named::Fen => {
+                let WriteOptions { castling, en_passant, .. } = subject.forms;
+                let shredder =
+                    castling == CastlingForm::Keep && record.dialect() == CastlingDialect::Shredder;
+                let castling = if shredder { CastlingForm::Shredder } else { castling };
+                fen::write_fields(position, castling, en_passant, &mut text);
+                if self == Named::Fen {
+                    let (halfmove_clock, fullmove_number) = record.counters();
+                    let (clock, number) =
+                        (halfmove_clock.unwrap_or(0), fullmove_number.unwrap_or(1));
+                    text.extend_from_slice(format!(" {clock} {number}").as_bytes());
+                }
+            }
+            Named::Record => drop(epd::write(record, &subject.forms, &mut text)),
+            Named::Key => {
+                text = format!("{:016x}", key::position_key(&position.identity())).into_bytes();
+            }
+        }
+        Value::text_of(text)
+    }
+}
+
+impl Value<'_> {
+    const fn whole(value: i128) -> Self {
+        Value::Number(Number::Whole(value))
+    }
+
+    fn text_of(text: Vec<u8>) -> Self {
+        Value::Text(Cow::Owned(text))
+    }
+
+    /// The value as text; nothing for what is missing.
+    pub fn text(&self) -> Vec<u8> {
+        match self {
+            Value::Missing => Vec::new(),
+            Value::Flag(flag) => flag.to_string().into_bytes(),
+            Value::Number(number) => number.to_string().into_bytes(),
+            Value::Text(text) | Value::Word(text) => text.to_vec(),
+            Value::Moves(operands) => joined(operands),
+        }
+    }
+
+    /// The value as a number, if it is one or reads as one and is no text.
+    pub fn number(&self) -> Option<Number> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Word(text) => Number::parse(text),
+            _ => None,
+        }
+    }
+}
+
+impl Number {
+    /// Reads `12`, `-3`, `+4`, `0.25`: a sign, digits, and at most one point between digits.
+    pub fn parse(text: &[u8]) -> Option<Number> {
+        let text = std::str::from_utf8(text).ok()?;
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && digits.starts_with(|first: char| first.is_ascii_digit())
+            && digits.ends_with(|last: char| last.is_ascii_digit());
+        if !is_number {
+            return None;
+        }
+        let whole = text.parse().ok().map(Number::Whole);
+        whole.or_else(|| text.parse().ok().map(Number::Fraction))
+    }
+
+    /// Which number is larger.
+    pub fn compare(self, other: Number) -> Ordering {
+        match (self, other) {
+            (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
+            (a, b) => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    /// The number without its sign.
+    pub fn abs(self) -> Number {
+        match self {
+            Number::Whole(value) => Number::Whole(value.saturating_abs()),
+            Number::Fraction(value) => Number::Fraction(value.abs()),
+        }
+    }
+
+    /// The nearest fraction that 64 bits hold.
+    pub const fn as_f64(self) -> f64 {
+        match self {
+            Number::Whole(value) => value as f64,
+            Number::Fraction(value) => value,
+        }
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Number::Whole(value) => write!(f, "{value}"),
+            Number::Fraction(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+/// The opcodes whose operands are moves, as a list for a person.
+pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
+
+/// Reads the name of an opcode.
+///
+/// # Errors
+/// What an opcode may be, for a person.
+pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
+    Opcode::new(name.as_bytes()).ok_or_else(|| {
+        format!(
+            "`{name}` is no opcode: one is a letter and up to 14 letters, digits and underscores"
+        )
+    })
+}
+
+/// The known name that was probably meant: one that differs in little, a field in another case, or
+/// one of the same letters in another order. Short names have too many neighbours that are opcodes
+/// themselves, and `BM` is an opcode of its own.
+fn nearest_name(name: &str) -> Option<&'static str> {
+    let most = match name.len() {
+        0..4 => 0,
+        4..6 => 1,
+        _ => 2,
+    };
+    let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
+    let fields = NAMED.iter().map(|(known, ..)| *known);
+    let opcodes = STANDARD.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
+    let is_near = |known: &str| {
+        let is_field = NAMED.iter().any(|(field, ..)| *field == known);
+        distance(known) <= most && (is_field || known.len() >= 4)
+            || is_field && known.eq_ignore_ascii_case(name)
+            || letters(known) == letters(name)
+    };
+    fields.chain(opcodes).filter(|known| is_near(known)).min_by_key(|known| distance(known))
+}
+
+/// The letters of a name in alphabetical order.
+fn letters(name: &str) -> Vec<u8> {
+    let mut letters = name.as_bytes().to_vec();
+    letters.sort_unstable();
+    letters
+}
+
+/// How many bytes must be added, removed, changed or swapped with their neighbour to make one text
+/// of another. Takes texts of opcode length.
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            if i == 0 || j == 0 {
+                rows[i][j] = i + j;
+                continue;
+            }
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
+    let Some(operands) = record.operands(opcode) else {
+        let counter = record.fen_counters().and_then(|counters| match opcode.as_bytes() {
+            b"hmvc" => Some(counters.halfmove_clock),
+            b"fmvn" => Some(counters.fullmove_number),
+            _ => None,
+        });
+        return counter.map_or(Value::Missing, |value| Value::whole(value.into()));
+    };
+    match (Field::Operation(opcode).kind(), operands) {
+        (Type::Moves, moves) => Value::Moves(moves),
+        (_, [Operand::Integer(value)]) => Value::whole(*value),
+        (_, [Operand::Str(text)]) => Value::Text(Cow::Borrowed(text)),
+        (_, [Operand::Token(text)]) => Value::Word(Cow::Borrowed(text)),
+        (_, several) => Value::text_of(joined(several)),
+    }
+}
+
+fn joined(operands: &[Operand]) -> Vec<u8> {
+    operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ')
+}
+
+/// The moves of an opcode in coordinates; a text that is no legal move stays as it is.
+fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<u8> {
+    let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
+    let mut playable = Playable::new(record.position());
+    let mut moves = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match (operand, &playable) {
+            (Operand::Move { mv, .. }, Some(before)) => {
+                moves.push(san::uci(before, *mv).into_bytes());
+                if is_line {
+                    playable = Some(before.after(*mv));
+                }
+            }
+            _ => moves.push(operand.text()),
+        }
+    }
+    moves.join(&b' ')
+}
+
+fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
+    Playable::new(record.position()).is_some_and(|playable| holds(&playable))
+}
+
+fn material(board: &crate::model::Board) -> Vec<u8> {
+    let mut men = Vec::with_capacity(32);
+    for color in Color::ALL {
+        for role in [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn] {
+            let count = Square::each(board.pieces(color, role)).count();
+            men.extend(std::iter::repeat_n(Piece { color, role }.letter(), count));
+        }
+    }
+    men
+}
+
+/// White's points in the game a record is from: by `c9` (where labels of training files are kept),
+/// else by the Result tag of `ptp`, else by the first comment register that is a result.
+fn result(record: &EpdRecord) -> Option<Number> {
+    let registers = ["c9", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    let by = |name: &str| points(&record.text_of(name)?);
+    by("c9")
+        .or_else(|| points(tag(record, b"Result")?))
+        .or_else(|| registers.iter().copied().find_map(by))
+}
+
+/// The value of a tag in `ptp`.
+fn tag<'a>(record: &'a EpdRecord, name: &[u8]) -> Option<&'a [u8]> {
+    let operands = record.operands(Opcode::new(b"ptp")?)?;
+    operands.chunks_exact(2).find_map(|pair| match pair {
+        [Operand::Token(key), Operand::Str(value)] if **key == *name => Some(&**value),
+        _ => None,
+    })
+}
+
+/// White's points by the text of a result.
+pub fn points(result: &[u8]) -> Option<Number> {
+    match result {
+        b"1-0" => Some(Number::Fraction(1.0)),
+        b"1/2-1/2" => Some(Number::Fraction(0.5)),
+        b"0-1" => Some(Number::Fraction(0.0)),
+        _ => None,
+    }
+}

@@ -1,0 +1,320 @@
+//! Operations taken over from the records of another collection.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::ordered::{By, Entry, Ordered, Place, Reorder, push_key};
+use super::sets::Conflict;
+use super::sort::Sorter;
+use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::{EpdRecord, Opcode, Operation};
+
+/// What makes a record of one collection meet one of the other.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Meet {
+    /// They are of one position (STO-01).
+    #[default]
+    Position,
+    /// They have the same `id`. Records without one meet nothing.
+    Id,
+}
+
+/// What a [`Join`] did.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct JoinTally {
+    /// Records that met one of the other collection.
+    pub matched: u64,
+    /// Records that met none, and were left as they are.
+    pub unmatched: u64,
+    /// Records of which what was taken contradicts what they have, and that were left as they are.
+    pub conflicts: u64,
+    /// Records that lost operations, because their whole analysis gave way to what was taken.
+    pub replaced: u64,
+}
+
+/// Every record of a collection, in its order, with operations taken from the records of another
+/// collection that it meets: a left join.
+///
+/// What is taken is merged by the rules of [`merge`], the record being the one that was there
+/// first. Where it meets several records, these are merged before, and the first of them wins.
+///
+/// ```
+/// use epdb::library::join::{Join, Meet};
+/// use epdb::library::sets::Place;
+/// use epdb::model::{Opcode, merge::MergeRules};
+/// let take = [&b"fmvn"[..], b"hmvc"].into_iter().filter_map(Opcode::new).collect();
+/// let mut join = Join::new(Meet::Position, take, MergeRules::default(), std::env::temp_dir(), 1 << 20);
+/// join.add_other(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Place::default())?;
+/// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Place::default())?;
+/// let (mut records, tally) = join.finish(false, &mut |_conflict| {})?;
+/// assert_eq!((tally.matched, tally.unmatched), (1, 0));
+/// let joined = records.next_record()?.map(|record| epdb::format_epd(&record));
+/// assert_eq!(joined, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; fmvn 40; hmvc 3;".to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Join {
+    meet: Meet,
+    take: Vec<Opcode>,
+    rules: MergeRules,
+    directory: PathBuf,
+    memory: usize,
+    sorter: Sorter,
+    len: u64,
+}
+
+/// The last byte of a key: the other collection comes first.
+const OTHER: u8 = 0;
+const OWN: u8 = 1;
+
+impl Join {
+    /// A join that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    pub fn new(
+        meet: Meet,
+        take: Vec<Opcode>,
+        rules: MergeRules,
+        directory: impl Into<PathBuf>,
+        memory: usize,
+    ) -> Join {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory / 2);
+        Join { meet, take, rules, directory, memory, sorter, len: 0 }
+    }
+
+    /// Takes the next record of the collection that is written.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        if !self.meet.push_key(record, &mut key)? {
+            key.extend_from_slice(&self.len.to_be_bytes());
+        }
+        key.push(OWN);
+        Entry::encode(self.len, place, record, &mut entry)?;
+        self.len += 1;
+        self.sorter.push(&key, &entry)
+    }
+
+    /// Takes a record of the collection from which operations are taken.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add_other(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        if !self.meet.push_key(record, &mut key)? {
+            return Ok(());
+        }
+        key.push(OTHER);
+        Entry::encode(0, place, &self.taken_from(record), &mut entry)?;
+        self.sorter.push(&key, &entry)
+    }
+
+    /// The position of a record with nothing but what is to be taken.
+    fn taken_from(&self, record: &EpdRecord) -> EpdRecord {
+        let with_operations = record.with_counter_operations();
+        let mut taken = EpdRecord::new(*record.position());
+        taken.set_dialect(record.dialect());
+        for opcode in &self.take {
+            if let Some(operands) = with_operations.operands(*opcode) {
+                taken.set(Operation { opcode: *opcode, operands: operands.to_vec() });
+            }
+        }
+        taken
+    }
+
+    /// Ends the input. With `only_unmatched` the records that met none come out, and no others.
+    ///
+    /// # Errors
+    /// The temporary files cannot be made, written or read.
+    pub fn finish(
+        self,
+        only_unmatched: bool,
+        on_conflict: &mut dyn FnMut(&Conflict),
+    ) -> io::Result<(Ordered, JoinTally)> {
+        let mut tally = JoinTally::default();
+        let mut out = Reorder::new(&self.directory, self.memory / 2);
+        let mut sorted = self.sorter.finish()?;
+        let mut key = Vec::new();
+        let mut other: Option<Entry> = None;
+        while let Some((next_key, payload)) = sorted.next_entry()? {
+            let Some((&side, next_key)) = next_key.split_last() else { continue };
+            if key != next_key {
+                key.clear();
+                key.extend_from_slice(next_key);
+                other = None;
+            }
+            let entry = Entry::decode(payload)?;
+            if side == OTHER {
+                other = Some(match other {
+                    None => entry,
+                    Some(first) => with_more(first, entry, &self.rules, on_conflict),
+                });
+                continue;
+            }
+            let Some(other) = &other else {
+                tally.unmatched += 1;
+                out.push(entry.order, &entry.record)?;
+                continue;
+            };
+            tally.matched += 1;
+            if only_unmatched {
+                continue;
+            }
+            match joined(&entry.record, &other.record, &self.rules) {
+                Merged::One(joined) => {
+                    tally.replaced += u64::from(lost_operations(&entry.record, &joined));
+                    out.push(entry.order, &joined)?;
+                }
+                Merged::Conflict(opcodes) => {
+                    tally.conflicts += 1;
+                    let (first, second) = (entry.place, other.place);
+                    on_conflict(&Conflict { first, second, opcodes });
+                    out.push(entry.order, &entry.record)?;
+                }
+            }
+        }
+        Ok((out.finish()?, tally))
+    }
+}
+
+impl Meet {
+    /// Appends what makes records meet; false for a record that meets nothing.
+    fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> io::Result<bool> {
+        match self {
+            Meet::Position => push_key(By::Position, record, key)?,
+            Meet::Id => match record.text_of("id") {
+                Some(id) => {
+                    key.push(1);
+                    key.extend_from_slice(&id);
+                }
+                None => {
+                    key.push(0);
+                    return Ok(false);
+                }
+            },
+        }
+        Ok(true)
+    }
+}
+
+/// What several records of the other collection give together; where they contradict each other,
+/// the first one.
+fn with_more(
+    first: Entry,
+    more: Entry,
+    rules: &MergeRules,
+    on_conflict: &mut dyn FnMut(&Conflict),
+) -> Entry {
+    match merge(&first.record, &more.record, rules) {
+        Merged::One(record) => Entry { record, ..first },
+        Merged::Conflict(opcodes) => {
+            on_conflict(&Conflict { first: first.place, second: more.place, opcodes });
+            first
+        }
+    }
+}
+
+/// A record with what was taken from another one; its own en passant square and castling letters
+/// stay.
+fn joined(record: &EpdRecord, taken: &EpdRecord, rules: &MergeRules) -> Merged {
+    if record.position().identity() != taken.position().identity() {
+        return Merged::Conflict(Vec::new());
+    }
+    let mut moved = EpdRecord::new(*record.position());
+    moved.set_dialect(record.dialect());
+    taken.operations().iter().for_each(|operation| drop(moved.set(operation.clone())));
+    merge(record, &moved, rules)
+}
+
+fn lost_operations(before: &EpdRecord, after: &EpdRecord) -> bool {
+    let after = after.with_counter_operations();
+    before.operations().iter().any(|operation| after.operands(operation.opcode).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    fn join(
+        meet: Meet,
+        take: &[&str],
+        only_unmatched: bool,
+        own: &[&str],
+        others: &[&str],
+    ) -> (Vec<String>, JoinTally, usize) {
+        let take = take.iter().map(|name| Opcode::new(name.as_bytes()).unwrap()).collect();
+        let mut join = Join::new(meet, take, MergeRules::default(), std::env::temp_dir(), 0);
+        let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
+        own.iter().for_each(|line| join.add(&record(line), Place::default()).unwrap());
+        others.iter().for_each(|line| join.add_other(&record(line), Place::default()).unwrap());
+        let mut conflicts = 0;
+        let (mut records, tally) = join.finish(only_unmatched, &mut |_| conflicts += 1).unwrap();
+        let mut lines = Vec::new();
+        while let Some(record) = records.next_record().unwrap() {
+            lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
+        }
+        (lines, tally, conflicts)
+    }
+
+    const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+    const B: &str = "4k3/8/8/8/8/8/4P3/4K3 b - -";
+    const EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - e3";
+    const NO_EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - -";
+
+    #[test]
+    fn every_record_stays_in_its_place_and_gets_what_there_is() {
+        let own = [B, NO_EP, &format!("{A} id \"x\";"), A];
+        let others = [&format!("{A} ce 5; pv e4; c0 \"no\";")[..], &format!("{EP} ce 7;")];
+        let (lines, tally, _) = join(Meet::Position, &["ce", "pv"], false, &own, &others);
+        let expected = [
+            B,
+            &format!("{NO_EP} ce 7;"),
+            &format!("{A} ce 5; id \"x\"; pv e4;"),
+            &format!("{A} ce 5; pv e4;"),
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!((tally.matched, tally.unmatched, tally.replaced), (3, 1, 0));
+        let (lines, ..) = join(Meet::Position, &["ce"], true, &own, &others);
+        assert_eq!(lines, [B]);
+    }
+
+    #[test]
+    fn contradictions_leave_the_record_as_it_is() {
+        let own = [&format!("{A} c0 \"mine\"; ce 3; pv Kd2;")[..]];
+        let (lines, tally, conflicts) =
+            join(Meet::Position, &["c0"], false, &own, &[&format!("{A} c0 \"theirs\";")]);
+        assert_eq!((&lines[..], tally.conflicts, conflicts), (&[own[0].to_owned()][..], 1, 1));
+        let (lines, tally, _) =
+            join(Meet::Position, &["ce"], false, &own, &[&format!("{A} ce 9;")]);
+        assert_eq!(lines, [format!("{A} c0 \"mine\"; ce 9;")], "analysis is one unit");
+        assert_eq!(tally.replaced, 1);
+    }
+
+    #[test]
+    fn several_partners_are_merged_and_the_first_wins() {
+        let others = [
+            &format!("{A} eco \"A00\";")[..],
+            &format!("{A} eco \"B00\";"),
+            &format!("{A} id \"z\";"),
+        ];
+        let (lines, tally, conflicts) = join(Meet::Position, &["eco", "id"], false, &[A], &others);
+        assert_eq!(lines, [format!("{A} eco \"A00\"; id \"z\";")]);
+        assert_eq!((tally.conflicts, conflicts), (0, 1));
+    }
+
+    #[test]
+    fn ids_meet_only_on_one_position() {
+        let own = [&format!("{A} id \"1\";")[..], &format!("{A} id \"2\";"), A];
+        let others = [
+            &format!("{A} ce 1; id \"1\";")[..],
+            &format!("{B} ce 2; id \"2\";"),
+            &format!("{A} ce 3;"),
+        ];
+        let (lines, tally, conflicts) = join(Meet::Id, &["ce"], false, &own, &others);
+        assert_eq!(lines, [format!("{A} ce 1; id \"1\";"), own[1].into(), A.into()]);
+        assert_eq!((tally.matched, tally.unmatched, tally.conflicts, conflicts), (2, 1, 1, 1));
+    }
+}

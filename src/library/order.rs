@@ -1,0 +1,245 @@
+//! Orders that people expect, and sort keys for them.
+
+use std::cmp::Ordering;
+use std::io;
+use std::path::PathBuf;
+
+use super::field::{Field, Number, Subject, Value};
+use super::ordered::{Ordered, push_record};
+use super::sort::Sorter;
+
+/// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
+/// their leading zeros. Texts that differ in nothing else are ordered by their bytes.
+///
+/// ```
+/// use epdb::library::order::natural_order;
+/// assert!(natural_order(b"WAC.2", b"WAC.10").is_lt());
+/// assert!(natural_order(b"WAC.002", b"WAC.2").is_lt());
+/// ```
+pub fn natural_order(a: &[u8], b: &[u8]) -> Ordering {
+    natural_key(a).cmp(&natural_key(b))
+}
+
+/// Bytes whose order is the natural order of texts.
+fn natural_key(text: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(2 * text.len() + 8);
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 {
+            push_byte(first, &mut key);
+            rest = &rest[1..];
+            continue;
+        }
+        let (number, after) = rest.split_at(digits);
+        let zeros = number.iter().take_while(|&&digit| digit == b'0').count();
+        let number = &number[zeros.min(digits - 1)..];
+        key.push(b'0');
+        key.extend_from_slice(&(number.len() as u32).to_be_bytes());
+        key.extend_from_slice(number);
+        rest = after;
+    }
+    key.extend_from_slice(&[0, 0]);
+    text.iter().for_each(|&byte| push_byte(byte, &mut key));
+    key.extend_from_slice(&[0, 0]);
+    key
+}
+
+/// Two zero bytes end a text, so a zero byte in it becomes zero and one.
+fn push_byte(byte: u8, key: &mut Vec<u8>) {
+    key.push(byte);
+    if byte == 0 {
+        key.push(1);
+    }
+}
+
+/// By what records are sorted: fields, the first of which decides first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SortOrder(Vec<SortField>);
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct SortField {
+    what: What,
+    descending: bool,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum What {
+    Field(Field),
+    Position,
+}
+
+impl SortOrder {
+    /// Reads a list such as `-ce,id`: names of fields, `position` (records of one position come to
+    /// stand together), each after a minus sign in descending order.
+    ///
+    /// # Errors
+    /// What is wrong with a name, for a person.
+    pub fn parse(list: &str) -> Result<SortOrder, String> {
+        let field = |name: &str| {
+            let name = name.trim();
+            let (name, descending) = match name.strip_prefix('-') {
+                Some(name) => (name, true),
+                None => (name, false),
+            };
+            let what =
+                if name == "position" { What::Position } else { What::Field(Field::parse(name)?) };
+            Ok(SortField { what, descending })
+        };
+        list.split(',').map(field).collect::<Result<_, String>>().map(SortOrder)
+    }
+
+    /// Bytes whose order is the order of records. Numbers come before texts, and records that lack
+    /// the field come last in either direction.
+    pub fn key(&self, subject: &Subject<'_>) -> Vec<u8> {
+        let mut key = Vec::new();
+        for SortField { what, descending } in &self.0 {
+            let start = key.len();
+            let missing = match what {
+                What::Position => {
+                    let identity = subject.record.position().identity();
+                    key.extend_from_slice(crate::codec::packed::pack(&identity).as_bytes());
+                    false
+                }
+                What::Field(field) => push_value(&field.value(subject), &mut key),
+            };
+            if *descending && !missing {
+                key[start..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+        }
+        key
+    }
+}
+
+/// Sorts records in bounded memory; those that no field tells apart stay in their order.
+#[derive(Debug)]
+pub struct RecordSorter {
+    order: SortOrder,
+    sorter: Sorter,
+}
+
+impl RecordSorter {
+    /// A sorter that uses about `memory` bytes, and beyond them a temporary file in `directory`.
+    pub fn new(order: SortOrder, directory: impl Into<PathBuf>, memory: usize) -> RecordSorter {
+        RecordSorter { order, sorter: Sorter::new(directory, memory) }
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, subject: &Subject<'_>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        push_record(subject.record, &mut bytes)?;
+        self.sorter.push(&self.order.key(subject), &bytes)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn finish(self) -> io::Result<Ordered> {
+        self.sorter.finish().map(Ordered)
+    }
+}
+
+impl std::str::FromStr for SortOrder {
+    type Err = String;
+
+    fn from_str(list: &str) -> Result<SortOrder, String> {
+        SortOrder::parse(list)
+    }
+}
+
+/// Appends a value; says whether it is missing. The first byte leaves room on both sides, so that
+/// what is missing is last also among descending values.
+fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
+    const NUMBER: u8 = 0x40;
+    const TEXT: u8 = 0x41;
+    const MISSING: u8 = 0xff;
+    match (value, value.number()) {
+        (Value::Missing, _) => key.push(MISSING),
+        (Value::Flag(flag), _) => key.extend_from_slice(&[NUMBER, u8::from(*flag)]),
+        (_, Some(number)) => {
+            key.push(NUMBER);
+            push_number(number, key);
+        }
+        _ => {
+            key.push(TEXT);
+            key.extend_from_slice(&natural_key(&value.text()));
+        }
+    }
+    *value == Value::Missing
+}
+
+/// Appends the whole part, rounded down, and what is above it.
+fn push_number(number: Number, key: &mut Vec<u8>) {
+    let (whole, above) = match number {
+        Number::Whole(value) => (value, 0.0),
+        Number::Fraction(value) => (value.floor() as i128, value - value.floor()),
+    };
+    let biased = (whole as u128) ^ (1 << 127);
+    key.extend_from_slice(&biased.to_be_bytes());
+    key.extend_from_slice(&above.to_bits().to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sorted<'a>(order: &str, lines: &[&'a str]) -> Vec<&'a str> {
+        let order = SortOrder::parse(order).unwrap();
+        let mut keyed: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                let record =
+                    crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
+                (order.key(&Subject::of(&record.unwrap())), *line)
+            })
+            .collect();
+        keyed.sort();
+        keyed.into_iter().map(|(_, line)| line).collect()
+    }
+
+    #[test]
+    fn ids_stand_in_natural_order_and_what_is_missing_last() {
+        let lines = ["id \"WAC.10\";", "", "id \"WAC.2\";", "id \"wac.1\";", "id \"WAC\";"];
+        let natural = ["id \"WAC\";", "id \"WAC.2\";", "id \"WAC.10\";", "id \"wac.1\";", ""];
+        assert_eq!(sorted("id", &lines), natural);
+        let descending = ["id \"wac.1\";", "id \"WAC.10\";", "id \"WAC.2\";", "id \"WAC\";", ""];
+        assert_eq!(sorted("-id", &lines), descending);
+    }
+
+    #[test]
+    fn numbers_of_any_kind_stand_before_texts() {
+        let lines = ["x 10;", "x a;", "x 9.5;", "x -3;", "x -2.5;", "x -2;", "x 9;"];
+        let order = ["x -3;", "x -2.5;", "x -2;", "x 9;", "x 9.5;", "x 10;", "x a;"];
+        assert_eq!(sorted("x", &lines), order);
+    }
+
+    #[test]
+    fn the_second_field_decides_where_the_first_does_not() {
+        let lines = ["ce 5; id \"b\";", "ce 7; id \"a\";", "ce 5; id \"a\";"];
+        assert_eq!(
+            sorted("-ce,id", &lines),
+            ["ce 7; id \"a\";", "ce 5; id \"a\";", "ce 5; id \"b\";"]
+        );
+        assert!(SortOrder::parse("ce,piecse").unwrap_err().contains("did you mean `pieces`"));
+        assert!(SortOrder::parse("").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn natural_order_is_total_and_equal_only_for_equal_texts(
+            a in prop::collection::vec(prop::sample::select(&b"\0\x01a.0019"[..]), 0..8),
+            b in prop::collection::vec(prop::sample::select(&b"\0\x01a.0019"[..]), 0..8),
+        ) {
+            prop_assert_eq!(natural_order(&a, &b), natural_order(&b, &a).reverse());
+            prop_assert_eq!(natural_order(&a, &b).is_eq(), a == b);
+        }
+    }
+}

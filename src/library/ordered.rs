@@ -1,0 +1,148 @@
+//! Records that were taken apart by key and come back in the order of the input.
+
+use std::io;
+use std::path::Path;
+
+use super::sort::{Sorted, Sorter};
+use crate::codec::{packed, record};
+use crate::model::{Board, Castling, Color, EpdRecord, Position};
+
+/// When two records count as the same.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum By {
+    /// They are of one position (STO-01): board, side to move, castling rights and a legal en
+    /// passant capture.
+    #[default]
+    Position,
+    /// Their men stand on the same squares.
+    Board,
+    /// They agree in everything.
+    Record,
+}
+
+/// Where a record came from.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Place {
+    /// The number of the source, from 0.
+    pub source: u32,
+    /// The line, or the number of the record, in it.
+    pub line: u64,
+}
+
+/// Appends bytes that are equal exactly for records that count as the same. No such key is the
+/// beginning of another.
+///
+/// # Errors
+/// A record that has no binary form.
+pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> io::Result<()> {
+    match by {
+        By::Position => {
+            let identity = record.position().identity();
+            key.extend_from_slice(packed::pack(&identity).as_bytes());
+        }
+        By::Board => key.extend_from_slice(packed::pack(&board_alone(record)).as_bytes()),
+        By::Record => push_record(record, key)?,
+    }
+    Ok(())
+}
+
+fn board_alone(record: &EpdRecord) -> Position {
+    let board: Board = *record.position().board();
+    Position::new(board, Color::White, Castling::NONE, None).unwrap_or(*record.position())
+}
+
+/// Appends a record in binary form.
+pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> io::Result<()> {
+    record::encode(record, out).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+/// A record on its way through a sorter, with its place in the order and where it came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) order: u64,
+    pub(super) place: Place,
+    pub(super) record: EpdRecord,
+}
+
+/// The size of what stands before the record.
+const HEADER: usize = 20;
+
+impl Entry {
+    pub(super) fn encode(
+        order: u64,
+        place: Place,
+        record: &EpdRecord,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        out.extend_from_slice(&order.to_be_bytes());
+        out.extend_from_slice(&place.source.to_be_bytes());
+        out.extend_from_slice(&place.line.to_be_bytes());
+        push_record(record, out)
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> io::Result<Entry> {
+        let (header, record) = bytes.split_at_checked(HEADER).ok_or_else(changed)?;
+        let number = |range: std::ops::Range<usize>| {
+            header[range].iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
+        };
+        let place = Place { source: number(8..12) as u32, line: number(12..20) };
+        Ok(Entry { order: number(0..8), place, record: decode(record)? })
+    }
+
+    /// The part of an encoded entry by which [`Ordered`] sorts, and the record.
+    pub(super) fn split(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
+        let order = bytes.get(..8).ok_or_else(changed)?;
+        Ok((order, bytes.get(HEADER..).ok_or_else(changed)?))
+    }
+}
+
+pub(super) fn decode(bytes: &[u8]) -> io::Result<EpdRecord> {
+    match record::decode(bytes) {
+        Ok((record, len)) if len == bytes.len() => Ok(record),
+        _ => Err(changed()),
+    }
+}
+
+fn changed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the temporary file of a sort was changed")
+}
+
+/// Collects records with numbers that say their order.
+#[derive(Debug)]
+pub(super) struct Reorder(Sorter);
+
+impl Reorder {
+    pub(super) fn new(directory: &Path, memory: usize) -> Reorder {
+        Reorder(Sorter::new(directory, memory))
+    }
+
+    pub(super) fn push(&mut self, order: u64, record: &EpdRecord) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        push_record(record, &mut bytes)?;
+        self.0.push(&order.to_be_bytes(), &bytes)
+    }
+
+    /// Takes an encoded [`Entry`].
+    pub(super) fn push_entry(&mut self, entry: &[u8]) -> io::Result<()> {
+        let (order, record) = Entry::split(entry)?;
+        self.0.push(order, record)
+    }
+
+    pub(super) fn finish(self) -> io::Result<Ordered> {
+        self.0.finish().map(Ordered)
+    }
+}
+
+/// Records in the order in which they are to be written.
+#[derive(Debug)]
+pub struct Ordered(pub(super) Sorted);
+
+impl Ordered {
+    /// The next record; `None` after the last.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn next_record(&mut self) -> io::Result<Option<EpdRecord>> {
+        self.0.next_entry()?.map(|(_, payload)| decode(payload)).transpose()
+    }
+}

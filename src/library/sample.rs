@@ -1,0 +1,218 @@
+//! Shuffles and samples of any size, in bounded memory, the same on every machine.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::path::PathBuf;
+
+use super::ordered::{Ordered, push_record};
+use super::random;
+use super::sort::Sorter;
+use crate::model::EpdRecord;
+
+/// All records in random order.
+///
+/// Record number n (from 0) is sorted by [`random::number`]`(seed, n)`.
+#[derive(Debug)]
+pub struct Shuffle {
+    seed: u64,
+    sorter: Sorter,
+}
+
+impl Shuffle {
+    /// A shuffle that uses about `memory` bytes, and beyond them a temporary file in `directory`.
+    pub fn new(seed: u64, directory: impl Into<PathBuf>, memory: usize) -> Shuffle {
+        Shuffle { seed, sorter: Sorter::new(directory, memory) }
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+        let key = random::number(self.seed, self.sorter.len()).to_be_bytes();
+        let mut bytes = Vec::new();
+        push_record(record, &mut bytes)?;
+        self.sorter.push(&key, &bytes)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read.
+    pub fn finish(self) -> io::Result<Ordered> {
+        self.sorter.finish().map(Ordered)
+    }
+}
+
+/// A given number of records, each choice of them as likely as any other, in the order of the
+/// input: those that would come first in a [`Shuffle`].
+///
+/// ```
+/// use epdb::library::sample::Sample;
+/// let mut sample = Sample::new(2, 7, std::env::temp_dir(), 1 << 20);
+/// for file in 'a'..='e' {
+///     sample.add(&epdb::parse_epd(format!("7k/8/8/8/8/8/8/K7 w - - id \"{file}\";").as_bytes())?)?;
+/// }
+/// let (mut records, mut ids) = (sample.finish()?, Vec::new());
+/// while let Some(record) = records.next_record()? {
+///     ids.extend(record.text_of("id"));
+/// }
+/// assert_eq!(ids, [b"a", b"b"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Sample {
+    wanted: u64,
+    seed: u64,
+    directory: PathBuf,
+    memory: usize,
+    /// The candidates, by their random numbers.
+    sorter: Sorter,
+    seen: u64,
+    /// The least `wanted` numbers met so far, if memory has room for them: what is above them all
+    /// is no candidate.
+    least: Option<BinaryHeap<u64>>,
+}
+
+impl Sample {
+    /// A sample of `wanted` records, or of all if there are fewer, that uses about `memory` bytes,
+    /// and beyond them temporary files in `directory`.
+    pub fn new(wanted: u64, seed: u64, directory: impl Into<PathBuf>, memory: usize) -> Sample {
+        let directory = directory.into();
+        let has_room = wanted.saturating_mul(16) <= memory as u64 / 2;
+        let sorter = Sorter::new(&directory, memory / 4);
+        let least = has_room.then(BinaryHeap::new);
+        Sample { wanted, seed, directory, memory, sorter, seen: 0, least }
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+        let number = random::number(self.seed, self.seen);
+        let order = self.seen;
+        self.seen += 1;
+        if let Some(least) = &mut self.least {
+            if least.len() as u64 >= self.wanted {
+                if least.peek().is_none_or(|&largest| number >= largest) {
+                    return Ok(());
+                }
+                least.pop();
+            }
+            least.push(number);
+        }
+        let mut entry = order.to_be_bytes().to_vec();
+        push_record(record, &mut entry)?;
+        self.sorter.push(&number.to_be_bytes(), &entry)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary files cannot be made, written or read.
+    pub fn finish(self) -> io::Result<Ordered> {
+        drop(self.least);
+        let mut out = Sorter::new(&self.directory, self.memory / 2);
+        let mut sorted = self.sorter.finish()?;
+        for _ in 0..self.wanted {
+            let Some((_, entry)) = sorted.next_entry()? else { break };
+            let (order, record) = entry.split_at(entry.len().min(8));
+            out.push(order, record)?;
+        }
+        out.finish().map(Ordered)
+    }
+}
+
+/// Whether a number falls into the first part of all numbers: `fraction` of them, 0 to 1.
+pub fn is_within(number: u64, fraction: f64) -> bool {
+    // The largest 53 bits make a fraction below 1 without rounding.
+    ((number >> 11) as f64) < fraction * (1_u64 << 53) as f64
+}
+
+/// Into which part a number falls when all numbers are split in the proportion of these weights;
+/// parts are counted from 0.
+pub fn part_of(number: u64, weights: &[u64]) -> usize {
+    let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
+    let place = (u128::from(number) * total) >> 64;
+    let mut end = 0;
+    let is_before_end = |weight: &u64| {
+        end += u128::from(*weight);
+        place < end
+    };
+    weights.iter().position(is_before_end).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    fn records(count: usize) -> Vec<EpdRecord> {
+        let line = |n| format!("7k/8/8/8/8/8/8/K7 w - - id \"{n}\";");
+        (0..count).map(|n| crate::parse_epd(line(n).as_bytes()).unwrap()).collect()
+    }
+
+    fn ids(mut records: Ordered) -> Vec<usize> {
+        let mut ids = Vec::new();
+        while let Some(record) = records.next_record().unwrap() {
+            ids.push(String::from_utf8(record.text_of("id").unwrap()).unwrap().parse().unwrap());
+        }
+        ids
+    }
+
+    fn shuffled(seed: u64, memory: usize) -> Vec<usize> {
+        let mut shuffle = Shuffle::new(seed, std::env::temp_dir(), memory);
+        records(200).iter().for_each(|record| shuffle.add(record).unwrap());
+        ids(shuffle.finish().unwrap())
+    }
+
+    fn sampled(wanted: u64, seed: u64, memory: usize) -> Vec<usize> {
+        let mut sample = Sample::new(wanted, seed, std::env::temp_dir(), memory);
+        records(200).iter().for_each(|record| sample.add(record).unwrap());
+        ids(sample.finish().unwrap())
+    }
+
+    /// The same bytes on every machine: these numbers are part of what the commands promise.
+    #[test]
+    fn a_seed_gives_one_order_whatever_the_memory() {
+        let order = shuffled(1, 1 << 20);
+        assert_eq!(order[..5], [98, 160, 67, 172, 107]);
+        assert_eq!(shuffled(1, 1000), order);
+        assert_ne!(shuffled(2, 1 << 20), order);
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..200).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_sample_is_the_start_of_the_shuffle_in_the_order_of_the_input() {
+        let mut expected = shuffled(1, 1 << 20)[..20].to_vec();
+        expected.sort_unstable();
+        assert_eq!(sampled(20, 1, 1 << 20), expected);
+        assert_eq!(sampled(20, 1, 100), expected, "without room for the numbers");
+        assert!(sampled(0, 1, 1 << 20).is_empty());
+        assert_eq!(sampled(500, 1, 1 << 20), (0..200).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_large_input_pushes_few_candidates() {
+        let mut sample = Sample::new(10, 3, std::env::temp_dir(), 1 << 20);
+        let record = &records(1)[0];
+        (0..10_000).for_each(|_| sample.add(record).unwrap());
+        assert!(sample.sorter.len() < 200, "{} candidates", sample.sorter.len());
+    }
+
+    #[test]
+    fn numbers_fall_into_parts_in_proportion() {
+        let numbers = (0..100_000).map(|place| random::number(5, place));
+        let first = numbers.clone().filter(|&number| is_within(number, 0.1)).count();
+        assert!((9_700..10_300).contains(&first), "{first} of 10000");
+        let parts = numbers.map(|number| part_of(number, &[90, 0, 10]));
+        let last = parts.filter(|&part| part == 2).count();
+        assert!((9_700..10_300).contains(&last), "{last} of 10000");
+        assert!(is_within(u64::MAX, 1.0) && !is_within(0, 0.0));
+        assert_eq!((part_of(0, &[1, 1]), part_of(u64::MAX, &[1, 1])), (0, 1));
+    }
+}

@@ -1,0 +1,497 @@
+//! Union, intersection and difference of collections of records, in bounded memory.
+//!
+//! Records are sorted by what makes them the same, dealt with group by group, and sorted back into
+//! the order of the input.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+
+pub use super::ordered::{By, Ordered, Place};
+use super::ordered::{Entry, Reorder, push_key};
+use super::sort::Sorter;
+use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::{EpdRecord, Opcode};
+
+/// What becomes of two records of one position that contradict each other.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum OnConflict {
+    /// Both stay, and the conflict is reported.
+    #[default]
+    Report,
+    /// The first one stays.
+    First,
+    /// The last one stays.
+    Last,
+}
+
+/// Two records that contradict each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// Where the first came from.
+    pub first: Place,
+    /// Where the second came from.
+    pub second: Place,
+    /// In which opcodes.
+    pub opcodes: Vec<Opcode>,
+}
+
+/// What a [`Union`] did.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnionTally {
+    /// Records that came in.
+    pub read: u64,
+    /// Records that said nothing new.
+    pub duplicates: u64,
+    /// Records that went into another one that said less.
+    pub merged: u64,
+    /// Records of the same board, but of another position, that were dropped ([`By::Board`]).
+    pub same_board: u64,
+    /// Records that contradict another one.
+    pub conflicts: u64,
+}
+
+/// Records of which no two are the same: duplicates are taken out, records of one position are
+/// merged ([`merge`]) where they do not contradict each other. A merged record takes the place of
+/// its first part.
+///
+/// A record is held against the last 64 different records of its position, so that any number of
+/// contradicting ones pass in bounded memory and time.
+///
+/// ```
+/// use epdb::library::sets::{By, OnConflict, Place, Union};
+/// use epdb::model::merge::MergeRules;
+/// let mut union = Union::new(By::Position, MergeRules::default(), OnConflict::Report, std::env::temp_dir(), 1 << 20);
+/// for line in ["7k/8/8/8/8/8/8/K7 w - - id \"a\";", "7k/8/8/8/8/8/8/K7 b - -", "7k/8/8/8/8/8/8/K7 w - - ce 0;"] {
+///     union.add(&epdb::parse_epd(line.as_bytes())?, Place::default())?;
+/// }
+/// let (mut records, tally) = union.finish(&mut |_conflict| {})?;
+/// assert_eq!(tally.merged, 1);
+/// let first = records.next_record()?.map(|record| epdb::format_epd(&record));
+/// assert_eq!(first, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; id \"a\";".to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Union {
+    by: By,
+    rules: MergeRules,
+    on_conflict: OnConflict,
+    directory: PathBuf,
+    memory: usize,
+    sorter: Sorter,
+    tally: UnionTally,
+}
+
+/// So many different records of one position are kept at hand.
+const WINDOW: usize = 64;
+
+impl Union {
+    /// A union that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    pub fn new(
+        by: By,
+        rules: MergeRules,
+        on_conflict: OnConflict,
+        directory: impl Into<PathBuf>,
+        memory: usize,
+    ) -> Union {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory / 2);
+        let tally = UnionTally::default();
+        Union { by, rules, on_conflict, directory, memory, sorter, tally }
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        push_key(self.by, record, &mut key)?;
+        Entry::encode(self.tally.read, place, record, &mut entry)?;
+        self.tally.read += 1;
+        self.sorter.push(&key, &entry)
+    }
+
+    /// Ends the input; conflicts are told in the order of positions.
+    ///
+    /// # Errors
+    /// The temporary files cannot be made, written or read.
+    pub fn finish(
+        self,
+        on_conflict: &mut dyn FnMut(&Conflict),
+    ) -> io::Result<(Ordered, UnionTally)> {
+        let Union { by, rules, on_conflict: policy, directory, memory, sorter, tally } = self;
+        let out = Reorder::new(&directory, memory / 2);
+        let mut groups = Groups { by, rules, policy, tell: on_conflict, out, tally };
+        let mut sorted = sorter.finish()?;
+        let (mut key, mut first) = (Vec::new(), Vec::new());
+        let mut group = Group::default();
+        let mut started = false;
+        while let Some((next_key, entry)) = sorted.next_entry()? {
+            if started && next_key == key {
+                groups.take(&mut group, &first, entry)?;
+                continue;
+            }
+            if started {
+                groups.close(&mut group, &first)?;
+            }
+            started = true;
+            key.clear();
+            key.extend_from_slice(next_key);
+            first.clear();
+            first.extend_from_slice(entry);
+        }
+        if started {
+            groups.close(&mut group, &first)?;
+        }
+        Ok((groups.out.finish()?, groups.tally))
+    }
+}
+
+/// The records of one key that stay, decoded when there is more than one.
+#[derive(Default)]
+struct Group(VecDeque<Entry>);
+
+struct Groups<'t> {
+    by: By,
+    rules: MergeRules,
+    policy: OnConflict,
+    tell: &'t mut dyn FnMut(&Conflict),
+    out: Reorder,
+    tally: UnionTally,
+}
+
+impl Groups<'_> {
+    /// Takes another record of a key whose first one is `first`.
+    fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> io::Result<()> {
+        if group.0.is_empty() {
+            if Entry::split(first)?.1 == Entry::split(entry)?.1 {
+                self.tally.duplicates += 1;
+                return Ok(());
+            }
+            group.0.push_back(Entry::decode(first)?);
+        }
+        let entry = Entry::decode(entry)?;
+        let mut conflict = None;
+        for kept in &mut group.0 {
+            if kept.record == entry.record {
+                self.tally.duplicates += 1;
+                return Ok(());
+            }
+            if self.by == By::Board && !same_position(kept, &entry) {
+                continue;
+            }
+            match merge(&kept.record, &entry.record, &self.rules) {
+                Merged::One(merged) => {
+                    self.tally.merged += 1;
+                    kept.record = merged;
+                    return Ok(());
+                }
+                Merged::Conflict(opcodes) => {
+                    conflict.get_or_insert(Conflict {
+                        first: kept.place,
+                        second: entry.place,
+                        opcodes,
+                    });
+                }
+            }
+        }
+        match conflict {
+            None => self.tally.same_board += 1,
+            Some(conflict) => {
+                self.tally.conflicts += 1;
+                (self.tell)(&conflict);
+            }
+        }
+        self.settle(group, entry)
+    }
+
+    /// Decides about a record that could not be merged.
+    fn settle(&mut self, group: &mut Group, entry: Entry) -> io::Result<()> {
+        let drops = self.by == By::Board;
+        match self.policy {
+            OnConflict::First => {}
+            OnConflict::Last => {
+                let order = group.0.front().map_or(entry.order, |first| first.order);
+                group.0.clear();
+                group.0.push_back(Entry { order, ..entry });
+            }
+            OnConflict::Report
+                if drops && !group.0.iter().any(|kept| same_position(kept, &entry)) => {}
+            OnConflict::Report => {
+                group.0.push_back(entry);
+                if group.0.len() > WINDOW
+                    && let Some(oldest) = group.0.pop_front()
+                {
+                    self.out.push(oldest.order, &oldest.record)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, group: &mut Group, first: &[u8]) -> io::Result<()> {
+        if group.0.is_empty() {
+            return self.out.push_entry(first);
+        }
+        group.0.drain(..).try_for_each(|kept| self.out.push(kept.order, &kept.record))
+    }
+}
+
+fn same_position(a: &Entry, b: &Entry) -> bool {
+    a.record.position().identity() == b.record.position().identity()
+}
+
+/// Which records of a collection a [`Selection`] keeps.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// Those that are in every other collection: the intersection.
+    InAll,
+    /// Those that are in no other collection: the difference.
+    InNone,
+}
+
+/// The records of one collection, unchanged and in their order, that are or are not in others.
+///
+/// ```
+/// use epdb::library::sets::{By, Keep, Selection};
+/// let (a, b) = (epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - -")?, epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 b - -")?);
+/// let mut difference = Selection::new(Keep::InNone, By::Position, std::env::temp_dir(), 1 << 20);
+/// difference.add(&a)?;
+/// difference.add(&b)?;
+/// difference.add_other(&a)?;
+/// let mut records = difference.finish()?;
+/// assert_eq!(records.next_record()?, Some(b));
+/// assert_eq!(records.next_record()?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Selection {
+    keep: Keep,
+    by: By,
+    directory: PathBuf,
+    memory: usize,
+    sorter: Sorter,
+    len: u64,
+    others: u32,
+}
+
+/// The last byte of a key: other collections come before the one that is selected from.
+const OTHER: u8 = 0;
+const OWN: u8 = 1;
+
+impl Selection {
+    /// A selection that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    pub fn new(keep: Keep, by: By, directory: impl Into<PathBuf>, memory: usize) -> Selection {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory / 2);
+        Selection { keep, by, directory, memory, sorter, len: 0, others: 1 }
+    }
+
+    /// Takes the next record of the collection that is selected from.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+        let mut entry = Vec::new();
+        Entry::encode(self.len, Place::default(), record, &mut entry)?;
+        self.len += 1;
+        self.push(record, OWN, &entry)
+    }
+
+    /// Takes a record of another collection.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add_other(&mut self, record: &EpdRecord) -> io::Result<()> {
+        self.push(record, OTHER, &self.others.to_be_bytes())
+    }
+
+    /// Says that what [`Selection::add_other`] takes from now on belongs to a further collection.
+    pub const fn next_other(&mut self) {
+        self.others += 1;
+    }
+
+    fn push(&mut self, record: &EpdRecord, side: u8, payload: &[u8]) -> io::Result<()> {
+        let mut key = Vec::new();
+        push_key(self.by, record, &mut key)?;
+        key.push(side);
+        self.sorter.push(&key, payload)
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    /// The temporary files cannot be made, written or read.
+    pub fn finish(self) -> io::Result<Ordered> {
+        let mut out = Reorder::new(&self.directory, self.memory / 2);
+        let mut sorted = self.sorter.finish()?;
+        let mut group = Vec::new();
+        let mut found = 0;
+        let mut last_found = Vec::new();
+        while let Some((key, payload)) = sorted.next_entry()? {
+            let Some((side, key)) = key.split_last() else { continue };
+            if group != key {
+                group.clear();
+                group.extend_from_slice(key);
+                found = 0;
+                last_found.clear();
+            }
+            if *side == OTHER {
+                found += u32::from(last_found != payload);
+                last_found.clear();
+                last_found.extend_from_slice(payload);
+                continue;
+            }
+            let keeps = match self.keep {
+                Keep::InAll => found == self.others,
+                Keep::InNone => found == 0,
+            };
+            if keeps {
+                out.push_entry(payload)?;
+            }
+        }
+        out.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::merge::BestMoves;
+
+    fn record(line: &str) -> EpdRecord {
+        crate::parse_epd(line.as_bytes()).unwrap()
+    }
+
+    fn lines(mut records: Ordered) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(record) = records.next_record().unwrap() {
+            lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
+        }
+        lines
+    }
+
+    fn union(
+        by: By,
+        rules: MergeRules,
+        policy: OnConflict,
+        memory: usize,
+        input: &[&str],
+    ) -> (Vec<String>, UnionTally, Vec<Conflict>) {
+        let mut union = Union::new(by, rules, policy, std::env::temp_dir(), memory);
+        for (line, text) in input.iter().enumerate() {
+            union.add(&record(text), Place { source: 0, line: line as u64 + 1 }).unwrap();
+        }
+        let mut conflicts = Vec::new();
+        let (records, tally) = union.finish(&mut |it| conflicts.push(it.clone())).unwrap();
+        (lines(records), tally, conflicts)
+    }
+
+    const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+    const A_BLACK: &str = "4k3/8/8/8/8/8/4P3/4K3 b - -";
+    const EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - e3";
+    const NO_EP: &str = "4k3/8/8/8/4P3/8/8/4K3 b - -";
+
+    /// STO-01: a superfluous en passant square makes no other position, and is kept.
+    #[test]
+    fn one_record_a_position_stays_in_the_order_of_the_input() {
+        let input = [NO_EP, A, EP, A_BLACK, A];
+        let (lines, tally, _) =
+            union(By::Position, MergeRules::default(), OnConflict::Report, 0, &input);
+        assert_eq!(lines, [EP, A, A_BLACK]);
+        assert_eq!((tally.read, tally.merged, tally.duplicates), (5, 1, 1));
+    }
+
+    #[test]
+    fn records_that_contradict_each_other_stay_and_are_reported() {
+        let input = [
+            &format!("{A} bm e4;")[..],
+            &format!("{A} bm e3;"),
+            &format!("{A} id \"x\";"),
+            &format!("{A} bm e3;"),
+        ];
+        let (lines, tally, conflicts) =
+            union(By::Position, MergeRules::default(), OnConflict::Report, 0, &input);
+        assert_eq!(lines, [format!("{A} bm e4; id \"x\";"), format!("{A} bm e3;")]);
+        assert_eq!((tally.conflicts, tally.merged, tally.duplicates), (1, 1, 1));
+        let places = [conflicts[0].first.line, conflicts[0].second.line];
+        assert_eq!((places, conflicts[0].opcodes[0].to_string()), ([1, 2], "bm".into()));
+
+        let rules = MergeRules { best_moves: BestMoves::Union, ..MergeRules::default() };
+        let (lines, ..) = union(By::Position, rules, OnConflict::Report, 0, &input);
+        assert_eq!(lines, [format!("{A} bm e3 e4; id \"x\";")]);
+        let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::First, 0, &input);
+        assert_eq!(lines, [format!("{A} bm e4; id \"x\";")]);
+        let (lines, ..) =
+            union(By::Position, MergeRules::default(), OnConflict::Last, 0, &input[..2]);
+        assert_eq!(lines, [format!("{A} bm e3;")]);
+    }
+
+    #[test]
+    fn records_of_one_board_are_the_first_of_them() {
+        let input = [A, A_BLACK, &format!("{A} ce 3;"), &format!("{A} ce 3;")];
+        let (lines, tally, _) =
+            union(By::Board, MergeRules::default(), OnConflict::Report, 0, &input);
+        assert_eq!(lines, [format!("{A} ce 3;")]);
+        assert_eq!((tally.same_board, tally.merged, tally.duplicates), (1, 1, 1));
+        let (lines, ..) = union(By::Record, MergeRules::default(), OnConflict::Report, 0, &input);
+        assert_eq!(lines, [A, A_BLACK, &format!("{A} ce 3;")]);
+    }
+
+    #[test]
+    fn any_number_of_contradictions_passes() {
+        let input: Vec<_> = (0..1000).map(|n| format!("{A} id \"{n}\";")).collect();
+        let input: Vec<_> = input.iter().map(String::as_str).collect();
+        let (lines, tally, _) =
+            union(By::Position, MergeRules::default(), OnConflict::Report, 4096, &input);
+        assert_eq!(lines, input);
+        assert_eq!(tally.conflicts, 999);
+    }
+
+    fn select(keep: Keep, by: By, own: &[&str], others: &[&[&str]]) -> Vec<String> {
+        let mut selection = Selection::new(keep, by, std::env::temp_dir(), 0);
+        for (number, other) in others.iter().enumerate() {
+            if number > 0 {
+                selection.next_other();
+            }
+            other.iter().for_each(|line| selection.add_other(&record(line)).unwrap());
+        }
+        own.iter().for_each(|line| selection.add(&record(line)).unwrap());
+        lines(selection.finish().unwrap())
+    }
+
+    #[test]
+    fn selections_keep_records_as_they_are() {
+        let with_id = format!("{A} id \"x\";");
+        let own = [EP, &with_id, A_BLACK, A];
+        assert_eq!(select(Keep::InNone, By::Position, &own, &[&[A], &[NO_EP]]), [A_BLACK]);
+        assert_eq!(select(Keep::InNone, By::Record, &own, &[&[A, NO_EP]]), [EP, &with_id, A_BLACK]);
+        assert_eq!(select(Keep::InNone, By::Board, &own, &[&[A]]), [EP]);
+        assert_eq!(select(Keep::InAll, By::Position, &own, &[&[A, A, NO_EP], &[A]]), [&with_id, A]);
+        assert_eq!(select(Keep::InAll, By::Position, &own, &[&[A, NO_EP], &[]]), [""; 0]);
+        assert_eq!(select(Keep::InNone, By::Position, &own, &[]), own);
+    }
+
+    proptest! {
+        /// Whatever the memory, the result is that of a set in memory.
+        #[test]
+        fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory in 0..6000_usize) {
+            let line = |place: &usize| {
+                let (king, rest) = (place / 8, 7 - place / 8);
+                let row = |n: usize| if n == 0 { String::new() } else { n.to_string() };
+                format!("7k/8/8/8/8/8/{}K{}/8 {} - -", row(king), row(rest), if place.is_multiple_of(2) { 'w' } else { 'b' })
+            };
+            let input: Vec<_> = places.iter().map(line).collect();
+            let mut seen = std::collections::HashSet::new();
+            let expected: Vec<_> = input.iter().filter(|line| seen.insert((*line).clone())).cloned().collect();
+            let input: Vec<_> = input.iter().map(String::as_str).collect();
+            let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::Report, memory, &input);
+            prop_assert_eq!(lines, expected);
+        }
+    }
+}

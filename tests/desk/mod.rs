@@ -1,0 +1,74 @@
+//! A place to call epdb from.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+/// A folder of its own, with files written by name, and epdb called in it.
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+/// What a call left behind.
+pub(crate) struct Done {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Desk {
+        Desk { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Desk {
+        let desk = Desk::new();
+        desk.write(name, content);
+        desk
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        self.run_with(args, "")
+    }
+
+    pub(crate) fn run_with(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Done {
+        let output = Command::cargo_bin("epdb")
+            .unwrap()
+            .args(args)
+            .current_dir(self.folder.path())
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        Done {
+            status: output.status.code().expect("no signal"),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The names of all files, without hidden ones left behind by mistake.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}

@@ -1,0 +1,446 @@
+//! Everyday shaping as a user types it: filter, table, join, diff, sets, sort, sample, split, edit,
+//! play, flip, perft.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod desk;
+
+use std::path::{Path, PathBuf};
+
+use desk::Desk;
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
+const AFTER_E4_NO_EP: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+const KINGS: &str = "7k/8/8/8/8/8/8/K7 w - -";
+const PAWN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+
+/// Other people's files, if they are there.
+fn shared(path: &str) -> Option<PathBuf> {
+    let folder = std::env::var("EPDB_SHARED_DATA").map_or_else(
+        |_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
+    Some(folder.join(path)).filter(|path| path.exists())
+}
+
+fn suite() -> Desk {
+    let lines = [
+        format!("{START} bm e4 d4; ce 20; id \"S.10\";"),
+        format!("{PAWN} am Nf3; ce -300; id \"S.2\";"),
+        format!("{KINGS} 3 40"),
+    ];
+    Desk::with("suite.epd", lines.join("\n") + "\n")
+}
+
+fn out(desk: &Desk, args: &[&str]) -> String {
+    let done = desk.run(args);
+    assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    done.out
+}
+
+#[test]
+fn filter_writes_or_counts_what_the_expression_takes() {
+    let desk = suite();
+    let expected = format!("{START} bm d4 e4; ce 20; id \"S.10\";\n");
+    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "'e2e4' in bm"]), expected);
+    let inverted = out(&desk, &["filter", "suite.epd", "--where", "pieces > 3", "--invert"]);
+    assert_eq!(inverted.lines().count(), 2);
+    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "illegal(am)", "--count"]), "1\n");
+    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "hmvc == 3", "--count"]), "1\n");
+    let by_place = "file == 'suite.epd' && line in [2, 3]";
+    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", by_place, "--count"]), "2\n");
+}
+
+#[test]
+fn every_command_that_reads_has_where() {
+    let desk = suite();
+    let filter = ["--where", "has(bm)"];
+    let with = |args: &[&str]| out(&desk, &[args, &["suite.epd"], &filter].concat());
+    let line = format!("{START} bm d4 e4; ce 20; id \"S.10\";\n");
+    for command in [
+        &["normalize"][..],
+        &["cat"],
+        &["head"],
+        &["shuffle"],
+        &["dedupe"],
+        &["union"],
+        &["sort", "--by", "id"],
+    ] {
+        assert_eq!(with(command), line, "{command:?}");
+    }
+    assert_eq!(with(&["count"]), "1\n");
+    assert_eq!(with(&["table", "--columns", "id", "--no-header"]), "S.10\n");
+    assert_eq!(with(&["purge", "bm,ce"]), format!("{START} id \"S.10\";\n"));
+    assert!(with(&["stats"]).starts_with("records                                        1\n"));
+    out(&desk, &["import", "s.epdb", "suite.epd", "--where", "has(ce)"]);
+    assert_eq!(out(&desk, &["count", "s.epdb"]), "2\n");
+    assert_eq!(out(&desk, &["export", "s.epdb", "--where", "has(bm)"]), line);
+    assert_eq!(out(&desk, &["get", "s.epdb", START, "--where", "has(bm)"]), line);
+    assert_eq!(desk.run(&["get", "s.epdb", PAWN, "--where", "has(bm)"]).status, 1);
+    assert_eq!(desk.run(&["get", "suite.epd", PAWN, "--where", "has(bm)"]).status, 1);
+    out(&desk, &["convert", "suite.epd", "suite.epb", "--where", "has(id)"]);
+    assert_eq!(out(&desk, &["count", "suite.epb", "--where", "ce < 0"]), "1\n");
+}
+
+#[test]
+fn a_page_tells_the_language() {
+    let desk = Desk::new();
+    let page = out(&desk, &["help", "where"]);
+    for word in ["legal_moves", "stalemate", "illegal(bm)", "material in ['KRPkr', 'KRkrp']"] {
+        assert!(page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn table_writes_columns_in_three_forms() {
+    let desk = suite();
+    let columns = "id,pieces,uci(bm),ce:white,stm,check,D1";
+    let table =
+        |form: &[&str]| out(&desk, &[&["table", "suite.epd", "--columns", columns], form].concat());
+    assert_eq!(
+        table(&[]),
+        "id\tpieces\tuci(bm)\tce:white\tstm\tcheck\tD1\n\
+         S.10\t32\td2d4 e2e4\t20\tw\tfalse\t\n\
+         S.2\t3\t\t-300\tw\tfalse\t\n\
+         \t2\t\t\tw\tfalse\t\n"
+    );
+    assert!(table(&["--csv"]).contains("\nS.10,32,d2d4 e2e4,20,w,false,\n"));
+    assert_eq!(
+        table(&["--json"]).lines().next(),
+        Some(
+            "{\"id\":\"S.10\",\"pieces\":32,\"uci(bm)\":\"d2d4 e2e4\",\"ce:white\":20,\
+             \"stm\":\"w\",\"check\":false,\"D1\":null}"
+        )
+    );
+    let desk = Desk::with("a.epd", format!("{PAWN} c0 \"a, \\b\tc\"; bm e3 e4;\n"));
+    let csv = out(&desk, &["table", "a.epd", "--columns", "c0,bm", "--csv", "--no-header"]);
+    assert_eq!(csv, "\"a, \\b c\",e3 e4\n");
+    let json = out(&desk, &["table", "a.epd", "--columns", "bm,c0", "--json"]);
+    assert_eq!(json, "{\"bm\":[\"e3\",\"e4\"],\"c0\":\"a, \\\\b c\"}\n");
+}
+
+#[test]
+fn templates_are_filled() {
+    let desk = Desk::with("a.epd", format!("{AFTER_E4} c9 \"1/2-1/2\"; ce 15;\n"));
+    let filled = |template: &str| out(&desk, &["table", "a.epd", "--template", template]);
+    assert_eq!(filled("{fen} | {ce:white} | {result}"), format!("{AFTER_E4} 0 1 | -15 | 0.5\n"));
+    assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
+}
+
+/// All three styles of training files come back byte for byte, and say the same.
+#[test]
+fn training_files_go_to_records_and_back() {
+    let desk = Desk::new();
+    let fen = "r1b1r1k1/1pq2pbp/p2p1np1/2nP4/P1p1PP2/2N2QNP/1PB3P1/R1B2RK1 b - - 3 15";
+    let epd = fen.strip_suffix(" 3 15").unwrap();
+    let styles = [
+        (format!("{fen} [1.0]\n"), "{fen} [{result}]"),
+        (format!("{fen} | 25 | 1.0\n"), "{fen} | {ce:white} | {result}"),
+        (format!("{epd} c9 \"1-0\";\n"), "{epd} c9 \"{c9}\";"),
+    ];
+    let labels = ["--labels", "--score-view", "white", "--from", "epd"];
+    for (text, template) in &styles {
+        desk.write("style.txt", text);
+        let back =
+            out(&desk, &[&["table", "style.txt", "--template", template], &labels[..]].concat());
+        assert_eq!(back, *text);
+        let drop = ["edit", "style.txt", "--drop", "ce,hmvc,fmvn"];
+        let record = out(&desk, &[&drop[..], &labels].concat());
+        assert_eq!(record, format!("{epd} c9 \"1-0\";\n"));
+    }
+}
+
+#[test]
+fn join_takes_operations_over() {
+    let desk = Desk::new();
+    desk.write("book.epd", format!("{AFTER_E4}\n{PAWN}\n{START}\n"));
+    desk.write("new.epd", format!("{START} 0 1\n{AFTER_E4_NO_EP} 0 1\n"));
+    let args = ["join", "book.epd", "new.epd", "--take", "hmvc,fmvn", "--counters", "fen"];
+    let done = desk.run(&args);
+    assert_eq!(done.out, format!("{AFTER_E4} 0 1\n{PAWN}\n{START} 0 1\n"));
+    assert!(done.err.contains("2 records matched, 1 unmatched"), "{}", done.err);
+    assert_eq!(
+        out(&desk, &["join", "book.epd", "new.epd", "--where-missing"]),
+        format!("{PAWN}\n")
+    );
+
+    desk.write("a.epd", format!("{START} c0 \"a\"; id \"1\";\n{PAWN} id \"2\";\n"));
+    desk.write("b.epd", format!("{START} c0 \"b\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
+    let done = desk.run(&["join", "a.epd", "b.epd", "--by", "id", "--take", "c0"]);
+    assert_eq!(done.out, format!("{START} c0 \"a\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
+    assert!(
+        done.err.contains("a.epd:1 and b.epd:1 are of one position, but differ in c0"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn diff_shows_what_changed_and_nothing_else() {
+    let desk = Desk::new();
+    desk.write(
+        "old.epd",
+        format!("{START} bm e2e4; id \"1\";\n{PAWN} bm e4; id \"2\";\n{KINGS} id \"3\";\n"),
+    );
+    desk.write(
+        "new.epd",
+        format!("{PAWN} bm e3; ce 5; id \"2\";\n{START} id \"1\"; bm e4;\n{KINGS} id \"4\";\n"),
+    );
+    let done = desk.run(&["diff", "old.epd", "new.epd"]);
+    assert_eq!(
+        done.out,
+        format!(
+            "! old.epd:2 new.epd:1 \"2\": bm e4 -> bm e3; added ce 5\n\
+             - old.epd:3: {KINGS} id \"3\";\n\
+             + new.epd:3: {KINGS} id \"4\";\n"
+        )
+    );
+    assert_eq!(done.status, 1);
+    assert!(done.err.contains("1 equal, 1 removed, 1 added, 1 changed"), "{}", done.err);
+    let by_position = desk.run(&["diff", "old.epd", "new.epd", "--by", "position", "--json"]);
+    assert!(
+        by_position.out.contains("\"changes\":[\"id \\\"3\\\" -> id \\\"4\\\"\"]"),
+        "{}",
+        by_position.out
+    );
+    let same = desk.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
+    assert_eq!((same.out.as_str(), same.status), ("", 0));
+}
+
+#[test]
+fn sets_keep_the_order_of_the_input() {
+    let desk = Desk::new();
+    desk.write("a.epd", format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{AFTER_E4_NO_EP}\n"));
+    desk.write("b.epd", format!("{PAWN} bm e3;\n{AFTER_E4_NO_EP}\n"));
+    let done = desk.run(&["union", "a.epd", "b.epd"]);
+    assert_eq!(done.out, format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{PAWN} bm e3;\n"));
+    assert!(
+        done.err.contains("a.epd:2 and b.epd:1 are of one position, but differ in bm"),
+        "{}",
+        done.err
+    );
+    let merged = out(&desk, &["union", "a.epd", "b.epd", "--bm", "union"]);
+    assert_eq!(merged, format!("{AFTER_E4}\n{PAWN} bm e3 e4;\n{START}\n"));
+    assert_eq!(out(&desk, &["subtract", "a.epd", "b.epd"]), format!("{START}\n"));
+    let common = out(&desk, &["intersect", "a.epd", "b.epd"]);
+    assert_eq!(common, format!("{AFTER_E4}\n{PAWN} bm e4;\n{AFTER_E4_NO_EP}\n"));
+    assert_eq!(
+        out(&desk, &["intersect", "a.epd", "b.epd", "--by", "record"]),
+        format!("{AFTER_E4_NO_EP}\n")
+    );
+    assert_eq!(out(&desk, &["dedupe", "a.epd"]).lines().count(), 3);
+    assert_eq!(out(&desk, &["dedupe", "a.epd", "--by", "record"]).lines().count(), 4);
+}
+
+#[test]
+fn sort_shuffle_sample_and_head_give_what_the_seed_says() {
+    let desk = suite();
+    let ids = |args: &[&str]| {
+        let text = out(&desk, args);
+        let id = |line: &str| line.split("id ").nth(1).unwrap_or("-").to_owned();
+        text.lines().map(id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["sort", "--by", "id", "suite.epd"]), ["\"S.2\";", "\"S.10\";", "-"]);
+    assert_eq!(ids(&["sort", "--by", "-ce,id", "suite.epd"]), ["\"S.10\";", "\"S.2\";", "-"]);
+    assert_eq!(ids(&["sort", "--by=pieces", "suite.epd"]), ["-", "\"S.2\";", "\"S.10\";"]);
+    assert_eq!(ids(&["head", "-n", "1", "suite.epd"]), ["\"S.10\";"]);
+    let numbered: String = (0..500).map(|n| format!("{KINGS} id \"{n}\";\n")).collect();
+    desk.write("many.epd", &numbered);
+    let shuffled = out(&desk, &["shuffle", "many.epd", "--seed", "3"]);
+    for threads in ["1", "5"] {
+        let again = ["shuffle", "many.epd", "--seed", "3", "--memory", "20K", "--threads", threads];
+        assert_eq!(out(&desk, &again), shuffled);
+    }
+    assert_ne!(out(&desk, &["shuffle", "many.epd", "--seed", "4"]), shuffled);
+    let sample = out(&desk, &["sample", "-n", "7", "many.epd", "--seed", "3"]);
+    let mut first: Vec<_> = shuffled.lines().take(7).collect();
+    first.sort_by_key(|line| line.split('"').nth(1).unwrap().parse::<u32>().unwrap());
+    assert_eq!(sample.lines().collect::<Vec<_>>(), first);
+    let tenth = out(&desk, &["sample", "--fraction", "0.1", "many.epd"]).lines().count();
+    assert!((30..70).contains(&tenth), "{tenth} of 500");
+}
+
+#[test]
+fn split_loses_nothing_and_keeps_positions_together() {
+    let desk = Desk::new();
+    let line = |n: usize| format!("7k/8/8/8/8/8/{}K{}/8 w - - id \"{n}\";\n", n % 7, 7 - n % 7);
+    let text: String =
+        (0..70).map(line).collect::<String>().replace("/0K", "/K").replace("K0/", "K/");
+    desk.write("all.epd", &text);
+    out(&desk, &["split", "--lines", "30", "all.epd", "-o", "part-%02d.epd"]);
+    assert_eq!(desk.names(), ["all.epd", "part-01.epd", "part-02.epd", "part-03.epd"]);
+    assert_eq!(out(&desk, &["cat", "part-01.epd", "part-02.epd", "part-03.epd"]), text);
+    out(&desk, &["split", "--ratio", "50:30:20", "--by-position", "all.epd", "-o", "p%d.epb"]);
+    assert_eq!(out(&desk, &["count", "p1.epb", "p2.epb", "p3.epb"]), "70\n");
+    for (a, b) in [("p1.epb", "p2.epb"), ("p1.epb", "p3.epb"), ("p2.epb", "p3.epb")] {
+        assert_eq!(out(&desk, &["intersect", a, b]), "", "{a} {b}");
+    }
+}
+
+#[test]
+fn edit_changes_operations() {
+    let desk = suite();
+    let args = [
+        "edit",
+        "suite.epd",
+        "--keep",
+        "bm,am,id",
+        "--rename",
+        "id:c9",
+        "--set",
+        "ce=7",
+        "--number",
+        "id",
+        "T.%03d",
+    ];
+    assert_eq!(
+        out(&desk, &args),
+        format!(
+            "{START} bm d4 e4; c9 \"S.10\"; ce 7; id \"T.001\";\n\
+             {PAWN} am Nf3; c9 \"S.2\"; ce 7; id \"T.002\";\n{KINGS} ce 7; id \"T.003\";\n"
+        )
+    );
+    let done = desk.run(&["edit", "suite.epd", "--set", "bm=e4"]);
+    assert_eq!(done.status, 1);
+    assert!(done.err.contains("suite.epd:3: not changed: bm: `e4`"), "{}", done.err);
+    assert_eq!(done.out.lines().count(), 3);
+}
+
+#[test]
+fn play_goes_on_with_counters() {
+    let desk = Desk::with("a.epd", format!("{START} 0 1\n"));
+    assert_eq!(out(&desk, &["play", "a.epd", "--moves", "e4"]), format!("{AFTER_E4} 0 1\n"));
+    desk.write("b.epd", format!("{PAWN} bm e4 Kd2; id \"x\"; pv Kd2 Kd7 Kd3;\n"));
+    assert_eq!(out(&desk, &["play", "b.epd", "--op", "bm", "--keep", "id"]).lines().count(), 2);
+    assert_eq!(out(&desk, &["play", "b.epd", "--op", "pv"]), "8/3k4/8/8/8/3K4/4P3/8 b - -\n");
+    assert_eq!(out(&desk, &["play", "b.epd", "--op", "pv[all]"]).lines().count(), 3);
+    let done = desk.run(&["play", "b.epd", "--moves", "e4 e5"]);
+    assert_eq!((done.out.as_str(), done.status), ("", 1));
+    assert!(done.err.contains("b.epd:1: e5 is no legal move"), "{}", done.err);
+}
+
+#[test]
+fn flip_twice_is_the_input() {
+    let desk = suite();
+    out(&desk, &["flip", "suite.epd", "-o", "flipped.epd"]);
+    assert!(
+        String::from_utf8(desk.read("flipped.epd"))
+            .unwrap()
+            .starts_with("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - bm d5 e5; ce 20;")
+    );
+    let normal = out(&desk, &["normalize", "suite.epd"]);
+    assert_eq!(out(&desk, &["flip", "flipped.epd"]), normal);
+    let done = desk.run(&["flip", "--mirror", "files", "suite.epd"]);
+    assert!(done.err.contains("4 castling rights dropped"), "{}", done.err);
+}
+
+#[test]
+fn perft_counts_and_checks() {
+    let desk = Desk::with("perft.epd", format!("{START} ;D1 20 ;D2 400 ;D3 8903\n{KINGS}\n"));
+    let divided = out(&desk, &["perft", PAWN, "--depth", "1"]);
+    assert!(
+        divided.starts_with("Kd1\te1d1\t1\n") && divided.ends_with("total\t1\t6\n"),
+        "{divided}"
+    );
+    let done = desk.run(&["perft", "perft.epd", "--depth", "3"]);
+    assert_eq!(done.out, "perft.epd:1: D3 is 8902, not 8903\nperft.epd:2\t3\t54\n");
+    assert_eq!(done.status, 1);
+    assert_eq!(desk.run(&["perft", "perft.epd", "--depth", "2"]).status, 0);
+    let json = desk.run(&["perft", "perft.epd", "--depth", "3", "--json"]).out;
+    assert!(
+        json.contains("\"depth\":3,\"nodes\":8902,\"expected\":8903,\"agrees\":false"),
+        "{json}"
+    );
+}
+
+/// Forty calls that cannot be what was meant: a message that says what to write, exit status 2 and
+/// nothing on standard output.
+#[test]
+fn wrong_calls_are_explained() {
+    let desk = suite();
+    let filter = |expression| vec!["filter", "suite.epd", "--where", expression];
+    let table = |columns| vec!["table", "suite.epd", "--columns", columns];
+    let cases: [(Vec<&str>, &str); 44] = [
+        (vec!["filter", "suite.epd"], "say which records with --where"),
+        (filter(""), "column 1: expected a value"),
+        (filter("pieces = 4"), "column 8: `=` compares nothing: write `==`"),
+        (filter("piecs == 4"), "did you mean `pieces`?"),
+        (filter("pieces == four"), "a text stands in quotes: 'four'"),
+        (filter("pieces == '4'"), "write 4 without quotes"),
+        (filter("ce > '100'"), "write 100 without quotes"),
+        (filter("id == 4"), "`id` is a text, but `4` is a number"),
+        (filter("stm == 'white'"), "`stm` is 'w' or 'b'"),
+        (filter("stm == w"), "a text stands in quotes: 'w'"),
+        (filter("bm == e4"), "a text stands in quotes: 'e4'"),
+        (filter("bm > 'e4'"), "moves are not in order"),
+        (filter("bm"), "ask `has(bm)`"),
+        (filter("check == 1"), "`check` stands by itself"),
+        (filter("check and mate"), "write `&&`"),
+        (filter("not check"), "is written `!`"),
+        (filter("(check"), "expected `)`"),
+        (filter("id ~ '('"), "the pattern is wrong"),
+        (filter("id in ('a')"), "a list stands in brackets"),
+        (filter("'e4' in c0"), "look into it with `~`"),
+        (filter("illegal(ce)"), "illegal() asks about moves"),
+        (filter("material == 'KXk'"), "there is no X"),
+        (filter("id == 'x"), "is not closed"),
+        (filter("result == 'draw'"), "'1-0', '1/2-1/2' or '0-1'"),
+        (table("id,piecse"), "did you mean `pieces`?"),
+        (table("id,,bm"), "a name of a column is missing"),
+        (table("uci(id)"), "`id` has no moves"),
+        (table("ce:black"), "the other view of ce is `ce:white`"),
+        (vec!["table", "suite.epd"], "--columns"),
+        (vec!["table", "suite.epd", "--template", "{fen"], "this { is not closed"),
+        (vec!["table", "suite.epd", "--template", "x {fne}"], "column 4"),
+        (vec!["table", "suite.epd", "--columns", "id", "--csv", "--json"], "cannot be used with"),
+        (vec!["sort", "suite.epd", "--by", "piecse"], "did you mean `pieces`?"),
+        (vec!["sample", "suite.epd"], "--number"),
+        (vec!["sample", "suite.epd", "--fraction", "10"], "from 0 to 1"),
+        (vec!["split", "suite.epd", "--ratio", "90", "-o", "p%d.epd"], "such as 90:10"),
+        (vec!["split", "suite.epd", "--lines", "5", "-o", "part.epd"], "exactly one %d"),
+        (vec!["edit", "suite.epd"], "--set"),
+        (vec!["edit", "suite.epd", "--set", "ce=good"], "ce: `good`"),
+        (vec!["edit", "suite.epd", "--rename", "c1"], "such as c1:c9"),
+        (vec!["edit", "suite.epd", "--drop", "9x"], "`9x` is no opcode"),
+        (vec!["play", "suite.epd", "--op", "bm[all]"], "[all] goes with pv and sv"),
+        (vec!["play", "suite.epd", "--op", "ce"], "`ce` has no moves"),
+        (vec!["perft", "8/8/8/8/8/8/8/8 w - -", "--depth", "2"], "one king a side"),
+    ];
+    for (args, expected) in cases {
+        let done = desk.run(&args);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}: {}", done.err);
+        assert!(done.err.contains(expected), "{args:?}: {}", done.err);
+    }
+    assert_eq!(desk.names(), ["suite.epd"], "nothing was written");
+}
+
+/// One book has one position in several spellings of the en passant field; the other was made of
+/// it and has each once, with counters.
+#[test]
+fn books_of_other_people_agree() {
+    let (Some(v2), Some(v4)) = (shared("books/UHO_4060_v2.epd"), shared("books/UHO_4060_v4.epd"))
+    else {
+        return;
+    };
+    let desk = Desk::new();
+    let (v2, v4) = (v2.to_str().unwrap(), v4.to_str().unwrap());
+    assert_eq!(out(&desk, &["filter", v4, "--where", "pieces == 32", "--count"]), "94608\n");
+    assert_eq!(out(&desk, &["dedupe", v2]).lines().count(), 241_670);
+    assert_eq!(out(&desk, &["subtract", v2, v4]), "");
+    let done = desk.run(&["join", v2, v4, "--take", "hmvc,fmvn", "--counters", "fen"]);
+    assert!(done.err.contains("242201 records matched, 0 unmatched"), "{}", done.err);
+}
+
+#[test]
+fn perft_suites_of_other_people_agree() {
+    let desk = Desk::new();
+    let suites = [
+        "epd/TerjeKir+EngineTests/testfiles/frc_perftsuite.epd",
+        "epd/TerjeKir+EngineTests/testfiles/perftsuite.epd",
+    ];
+    for suite in suites.iter().filter_map(|suite| shared(suite)) {
+        let done = desk.run(&["perft", suite.to_str().unwrap(), "--depth", "2"]);
+        assert_eq!((done.out.as_str(), done.status), ("", 0), "{}", done.err);
+    }
+}
