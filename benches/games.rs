@@ -121,7 +121,7 @@ fn positions(game: &Game) -> u32 {
     let mut men = 0;
     for mv in game.main_line() {
         replay.play(mv);
-        men += replay.playable().position().board().occupied().count_ones();
+        men += replay.position().board().occupied().count_ones();
     }
     men
 }
@@ -192,8 +192,7 @@ fn random_games() -> Vec<u8> {
         }
         builder.set_tag("Round", &number.to_string()).expect("a tag");
         for _ in 0..PLIES {
-            let moves = builder.replay().map(|replay| replay.playable()).map(|now| now.legal_moves());
-            let moves = moves.expect("playable");
+            let moves = builder.replay().expect("playable").playable().legal_moves();
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             let Some(mv) = moves.get((state >> 33) as usize % moves.len().max(1)) else { break };
             builder.play(*mv).expect("legal");

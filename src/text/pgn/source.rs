@@ -81,8 +81,10 @@ impl<R: Read> Source<R> {
         self.buffer.get(self.start + self.at..self.filled).unwrap_or_default()
     }
 
+    /// The bytes of a range as far as they are in memory.
     pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
-        self.buffer.get(self.start + range.start..self.start + range.end).unwrap_or_default()
+        let end = (self.start + range.end).min(self.filled);
+        self.buffer.get(self.start + range.start..end).unwrap_or_default()
     }
 
     /// The byte before a place.
