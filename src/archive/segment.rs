@@ -1,0 +1,383 @@
+//! A run of records in one coding: made from rows, and read block by block.
+
+use rayon::prelude::*;
+
+use super::error::ArchiveError;
+use super::layout::{CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
+use super::row::{Row, operations};
+use super::tree::{self, Encoder, Model};
+use super::{directory, operations as coded_operations, rans};
+use crate::codec::record;
+use crate::model::{EpdRecord, Operation};
+use crate::text::{Profile, ReadOptions, WriteOptions, epd};
+
+/// Records that wait to be coded.
+#[derive(Default)]
+pub(super) struct Waiting {
+    rows: Vec<Row>,
+    /// The binary records of those that have operations beside counters, and their numbers.
+    encoded: Vec<u8>,
+    ends: Vec<(u32, usize)>,
+}
+
+/// A segment, coded.
+pub(super) struct Coded {
+    pub(super) coder: u8,
+    pub(super) flags: u8,
+    pub(super) block_records: u32,
+    pub(super) model: Vec<u8>,
+    pub(super) directory: Vec<u8>,
+    pub(super) blocks: Vec<Vec<u8>>,
+}
+
+impl Coded {
+    fn len(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Vec::len).sum();
+        self.model.len() + self.directory.len() + blocks
+    }
+}
+
+/// Records in a block of text under zstd: many, for it lives on repetition.
+const TEXT_BLOCK: usize = 1 << 14;
+/// The most bytes of text in such a block.
+const MAX_TEXT_BLOCK: usize = 4 << 20;
+/// Level of zstd.
+const TEXT_LEVEL: i32 = 19;
+
+impl Waiting {
+    /// Takes a record.
+    pub(super) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        let row = Row::of(record);
+        if row.has_operations() {
+            record::encode(record, &mut self.encoded)?;
+            self.ends.push((self.rows.len() as u32, self.encoded.len()));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bytes of memory held, as far as they grow with the records.
+    pub(super) fn memory(&self) -> usize {
+        self.rows.len() * size_of::<Row>() + self.encoded.len()
+    }
+
+    /// The records from `first`, at most `count`.
+    fn records(&self, first: usize, count: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
+        let end = (first + count).min(self.rows.len());
+        let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
+        let mut records = Vec::with_capacity(end - first);
+        for number in first..end {
+            let record = match self.ends.get(with) {
+                Some(&(owner, _)) if owner as usize == number => {
+                    let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
+                    with += 1;
+                    record::decode(&self.encoded[start..]).ok().map(|(record, _)| record)
+                }
+                _ => self.rows[number].record(),
+            };
+            records.push(record.ok_or(ArchiveError::corrupt("record before it was coded"))?);
+        }
+        Ok(records)
+    }
+
+    /// Codes all records, in whichever way is shortest.
+    pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
+        let own = self.code_positions(&tree::grow(&self.rows, false).write(), block_records)?;
+        match self.code_text(own.len())? {
+            Some(text) if text.len() < own.len() => Ok(text),
+            _ => Ok(own),
+        }
+    }
+
+    fn code_positions(
+        &self,
+        (model_bytes, model): &(Vec<u8>, Model),
+        block_records: u32,
+    ) -> Result<Coded, ArchiveError> {
+        let encoder = model.encoder();
+        let per_block = block_records as usize;
+        let blocks: Vec<Vec<u8>> = (0..self.rows.len().div_ceil(per_block))
+            .into_par_iter()
+            .map(|block| self.code_block(&encoder, block * per_block, per_block))
+            .collect::<Result<_, _>>()?;
+        Ok(Coded {
+            coder: CODER_TREE,
+            flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
+            block_records,
+            model: model_bytes.clone(),
+            directory: directory::write(&lens(&blocks)?),
+            blocks,
+        })
+    }
+
+    fn code_block(
+        &self,
+        encoder: &Encoder,
+        first: usize,
+        count: usize,
+    ) -> Result<Vec<u8>, ArchiveError> {
+        let rows = &self.rows[first..(first + count).min(self.rows.len())];
+        let mut tail = Vec::new();
+        if rows.iter().any(Row::has_operations) {
+            let records = self.records(first, count)?;
+            let kept: Vec<_> = records
+                .iter()
+                .map(|record| {
+                    let kept: Vec<Operation> = operations(record).cloned().collect();
+                    (*record.position(), kept)
+                })
+                .filter(|(_, operations)| !operations.is_empty())
+                .collect();
+            tail = coded_operations::encode(
+                kept.iter().map(|(position, operations)| (*position, operations.as_slice())),
+            );
+        }
+        let mut shares = Vec::with_capacity(rows.len() * 16);
+        rows.iter().for_each(|row| encoder.encode(row, &mut shares));
+        let mut block = Vec::new();
+        rans::encode(&shares, check(rows, &tail), &mut block);
+        if self.ends.is_empty() {
+            return Ok(block);
+        }
+        let mut out = Vec::with_capacity(block.len() + tail.len() + 3);
+        put_leb128(block.len() as u64, &mut out);
+        out.extend_from_slice(&block);
+        out.extend_from_slice(&tail);
+        Ok(out)
+    }
+
+    /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
+    /// does not say all of the records.
+    fn code_text(&self, limit: usize) -> Result<Option<Coded>, ArchiveError> {
+        let sample = self.text(0, TEXT_BLOCK)?;
+        let share = (limit as u64 * TEXT_BLOCK.min(self.rows.len()) as u64
+            / self.rows.len().max(1) as u64) as usize;
+        let promising = sample.as_ref().is_some_and(|text| {
+            zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < share * 3 / 2)
+        });
+        if !promising {
+            return Ok(None);
+        }
+        let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(TEXT_BLOCK))
+            .into_par_iter()
+            .map(|block| -> Result<Option<Vec<u8>>, ArchiveError> {
+                let Some(text) = self.text(block * TEXT_BLOCK, TEXT_BLOCK)? else {
+                    return Ok(None);
+                };
+                let mut bytes = zstd::bulk::compress(&text, TEXT_LEVEL)?;
+                let check = crc32c::crc32c(&bytes);
+                bytes.extend_from_slice(&check.to_le_bytes());
+                Ok(Some(bytes))
+            })
+            .collect::<Result<_, _>>()?;
+        let Some(blocks) = blocks else { return Ok(None) };
+        Ok(Some(Coded {
+            coder: CODER_TEXT,
+            flags: 0,
+            block_records: TEXT_BLOCK as u32,
+            model: Vec::new(),
+            directory: directory::write(&lens(&blocks)?),
+            blocks,
+        }))
+    }
+
+    /// The text of records, if it is not too long and reads back as the same records.
+    fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let mut text = Vec::new();
+        for record in self.records(first, count)? {
+            let start = text.len();
+            epd::write(&record, &WriteOptions::default(), &mut text);
+            if read_line(&text[start..]).as_ref() != Some(&record) || text.len() > MAX_TEXT_BLOCK {
+                return Ok(None);
+            }
+            text.push(b'\n');
+        }
+        Ok(Some(text))
+    }
+}
+
+fn lens(blocks: &[Vec<u8>]) -> Result<Vec<u32>, ArchiveError> {
+    blocks
+        .iter()
+        .map(|block| {
+            u32::try_from(block.len()).map_err(|_| ArchiveError::LimitExceeded {
+                what: "bytes of a block",
+                found: block.len() as u64,
+                limit: u32::MAX.into(),
+            })
+        })
+        .collect()
+}
+
+fn read_line(line: &[u8]) -> Option<EpdRecord> {
+    let options = ReadOptions::new(Profile::Lenient);
+    match epd::read_line(line, &options, &mut Vec::new()) {
+        Ok(epd::Line::Record(record)) => Some(record),
+        _ => None,
+    }
+}
+
+/// The check of a block: CRC32C of its rows, then of the bytes of its operations.
+fn check(rows: &[Row], operations: &[u8]) -> u32 {
+    let mut bytes = Vec::with_capacity(size_of_val(rows));
+    for row in rows {
+        row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+    }
+    crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
+}
+
+fn put_leb128(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Splits a length and as many bytes off the front.
+fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut len = 0u64;
+    for (place, &byte) in bytes.iter().enumerate().take(9) {
+        len |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return bytes.get(place + 1..)?.split_at_checked(usize::try_from(len).ok()?);
+        }
+    }
+    None
+}
+
+/// The decoded records of a block.
+pub(super) enum Block {
+    /// Rows, and the operations of those that have any.
+    Rows {
+        /// One a record.
+        rows: Vec<Row>,
+        /// The bytes of the operations.
+        operations: Vec<u8>,
+    },
+    /// Canonical text, a line a record.
+    Text(Vec<u8>),
+}
+
+/// What it takes to decode the blocks of a segment.
+pub(super) enum Codec {
+    /// By a position model.
+    Tree(Box<Model>),
+    /// By zstd.
+    Text,
+}
+
+impl Codec {
+    /// Decodes a block of this many records; `None` when the bytes are not those that were
+    /// written.
+    pub(super) fn decode(&self, segment: &Segment, bytes: &[u8], records: usize) -> Option<Block> {
+        match self {
+            Codec::Tree(model) => {
+                let (coded, tail) = match segment.flags & HAS_OPERATIONS {
+                    0 => (bytes, &[][..]),
+                    _ => split_sized(bytes)?,
+                };
+                let mut decoder = rans::Decoder::new(coded);
+                let rows: Vec<Row> = (0..records).map(|_| model.decode(&mut decoder)).collect();
+                decoder
+                    .is_done(check(&rows, tail))
+                    .then(|| Block::Rows { rows, operations: tail.to_vec() })
+            }
+            Codec::Text => {
+                let (body, check) = bytes.split_last_chunk()?;
+                if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
+                    return None;
+                }
+                let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;
+                let len = usize::try_from(len).ok().filter(|&len| len <= MAX_TEXT_BLOCK)?;
+                let text = zstd::bulk::decompress(body, len).ok()?;
+                let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+                (lines == records && text.last() == Some(&b'\n')).then_some(Block::Text(text))
+            }
+        }
+    }
+}
+
+impl Block {
+    /// The rows, where there are such: positions can be compared without making records.
+    pub(super) fn rows(&self) -> Option<&[Row]> {
+        match self {
+            Block::Rows { rows, .. } => Some(rows),
+            Block::Text(_) => None,
+        }
+    }
+
+    /// All records; `None` when one of them is none.
+    pub(super) fn records(&self) -> Option<Vec<EpdRecord>> {
+        match self {
+            Block::Text(text) => {
+                let body = text.strip_suffix(b"\n")?;
+                body.split(|&byte| byte == b'\n').map(read_line).collect()
+            }
+            Block::Rows { rows, operations } => {
+                let mut records: Vec<EpdRecord> =
+                    rows.iter().map(Row::record).collect::<Option<_>>()?;
+                let with = |(row, _): &(&Row, &mut EpdRecord)| row.has_operations();
+                let positions: Vec<_> = rows
+                    .iter()
+                    .zip(&records)
+                    .filter(|(row, _)| row.has_operations())
+                    .map(|(_, record)| *record.position())
+                    .collect();
+                let mut all = if positions.is_empty() {
+                    Vec::new()
+                } else {
+                    coded_operations::decode(operations, positions.into_iter())?
+                }
+                .into_iter();
+                let mut scratch = Vec::new();
+                for (_, record) in rows.iter().zip(&mut records).filter(with) {
+                    for operation in all.next()? {
+                        if record.set(operation).is_some() {
+                            return None;
+                        }
+                    }
+                    scratch.clear();
+                    record::encode(record, &mut scratch).ok()?;
+                }
+                Some(records)
+            }
+        }
+    }
+
+    /// One record.
+    pub(super) fn record(&self, nth: usize) -> Option<EpdRecord> {
+        match self {
+            Block::Rows { rows, .. } if !rows.get(nth)?.has_operations() => rows[nth].record(),
+            Block::Rows { .. } => self.records()?.into_iter().nth(nth),
+            Block::Text(text) => read_line(text.split(|&byte| byte == b'\n').nth(nth)?),
+        }
+    }
+
+    /// Appends the canonical text of records from `first`, at most `count`, a line each.
+    pub(super) fn write_text(&self, first: usize, count: usize, out: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Block::Text(text) => {
+                let lines = text.split_inclusive(|&byte| byte == b'\n').skip(first).take(count);
+                lines.for_each(|line| out.extend_from_slice(line));
+            }
+            Block::Rows { rows, operations } if operations.is_empty() => {
+                for row in rows.iter().skip(first).take(count) {
+                    row.write_text(out)?;
+                    out.push(b'\n');
+                }
+            }
+            Block::Rows { .. } => {
+                for record in self.records()?.iter().skip(first).take(count) {
+                    epd::write(record, &WriteOptions::default(), out);
+                    out.push(b'\n');
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Writing archives.
+
+use std::io::Write;
+
+use zerocopy::IntoBytes;
+
+use super::error::ArchiveError;
+use super::layout::{
+    CODER_ROWS, Checked, Footer, HAS_INDEX, Header, INDEX_OF_RECORDS, Section, Segment,
+};
+use super::segment::Waiting;
+use super::sink::Sink;
+use super::sorter::KeySorter;
+use super::{block_index, fast};
+use crate::codec::key::position_key;
+use crate::model::EpdRecord;
+
+/// How records are coded.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Level {
+    /// Rows of fixed size: several times larger, and found fastest.
+    Fast,
+    /// Small: blocks under a model of the positions.
+    #[default]
+    Default,
+}
+
+/// How an archive is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackOptions {
+    /// The coding.
+    pub level: Level,
+    /// Whether records can be found by position. Without it about two bytes a record are saved,
+    /// and looking for a position reads the whole archive.
+    pub index: bool,
+    /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535.
+    pub block_records: u32,
+    /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
+    pub memory: usize,
+}
+
+impl Default for PackOptions {
+    fn default() -> PackOptions {
+        PackOptions { level: Level::Default, index: true, block_records: 64, memory: 256 << 20 }
+    }
+}
+
+/// The most records of a segment.
+const SEGMENT_RECORDS: usize = 1 << 20;
+/// Bytes of memory that coding takes for each byte that waits for it.
+const CODING_FACTOR: usize = 8;
+const MIN_MEMORY: usize = 32 << 20;
+
+/// Writes an archive from front to back: it needs no seeking.
+///
+/// ```
+/// use epdb::archive::{Archive, PackOptions, Writer};
+/// let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
+/// writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
+/// let archive = Archive::from_bytes(writer.finish()?)?;
+/// assert_eq!(archive.record(0)?.text_of("id"), Some(b"E.01".to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer<W> {
+    out: Sink<W>,
+    options: PackOptions,
+    waiting: Waiting,
+    /// Level fast: the rows and heap that wait.
+    rows: Vec<u8>,
+    heap: Vec<u8>,
+    segments: Vec<Segment>,
+    keys: KeySorter,
+    records: u64,
+    blocks: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins an archive.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn new(out: W, options: PackOptions) -> Result<Writer<W>, ArchiveError> {
+        let memory = options.memory.max(MIN_MEMORY);
+        let mut out = Sink::new(out);
+        out.put(Header::new().as_bytes())?;
+        let block_records = options.block_records.clamp(1, u16::MAX.into());
+        Ok(Writer {
+            out,
+            options: PackOptions { memory, block_records, ..options },
+            waiting: Waiting::default(),
+            rows: Vec::new(),
+            heap: Vec::new(),
+            segments: Vec::new(),
+            keys: KeySorter::new(memory / 4),
+            records: 0,
+            blocks: 0,
+        })
+    }
+
+    /// Records taken so far.
+    pub const fn len(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether no record was taken yet.
+    pub const fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// What writing reports, and [`ArchiveError::Encode`] for a record that text could not say.
+    pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        let place = match self.options.level {
+            Level::Fast => {
+                if self.records >= fast::MAX_RECORDS {
+                    return Err(ArchiveError::LimitExceeded {
+                        what: "records at level fast",
+                        found: self.records + 1,
+                        limit: fast::MAX_RECORDS,
+                    });
+                }
+                fast::put(record, &mut self.rows, &mut self.heap)?;
+                self.records
+            }
+            Level::Default => {
+                let block = self.waiting.len() as u64 / u64::from(self.options.block_records);
+                self.waiting.push(record)?;
+                self.blocks + block
+            }
+        };
+        if self.options.index {
+            let place = u32::try_from(place).map_err(|_| ArchiveError::LimitExceeded {
+                what: "blocks",
+                found: place,
+                limit: u32::MAX.into(),
+            })?;
+            self.keys.push((position_key(record.position()), place))?;
+        }
+        self.records += 1;
+        let memory = self.options.memory / 2;
+        let is_full = match self.options.level {
+            Level::Fast => self.rows.len() + self.heap.len() > memory.min(64 << 20),
+            Level::Default => {
+                self.waiting.len() == SEGMENT_RECORDS
+                    || self.waiting.memory() * CODING_FACTOR > memory
+            }
+        };
+        if is_full { self.end_segment() } else { Ok(()) }
+    }
+
+    fn end_segment(&mut self) -> Result<(), ArchiveError> {
+        let before: u64 =
+            self.segments.iter().map(|segment| u64::from(segment.records.get())).sum();
+        let records = (self.records - before) as u32;
+        if records == 0 {
+            return Ok(());
+        }
+        let (coder, flags, block_records, sections, blocks) = match self.options.level {
+            Level::Fast => {
+                let rows = self.out.section(&std::mem::take(&mut self.rows))?;
+                let heap = self.out.section(&std::mem::take(&mut self.heap))?;
+                (CODER_ROWS, 0, 1, [rows, Section::default(), heap], records.into())
+            }
+            Level::Default => {
+                let coded = std::mem::take(&mut self.waiting).code(self.options.block_records)?;
+                let model = self.out.section(&coded.model)?;
+                let directory = self.out.section(&coded.directory)?;
+                self.out.begin();
+                for block in &coded.blocks {
+                    self.out.put(block)?;
+                }
+                let blocks = self.out.end();
+                let sections = [model, directory, blocks];
+                let count = records.div_ceil(self.options.block_records);
+                (coded.coder, coded.flags, coded.block_records, sections, u64::from(count))
+            }
+        };
+        let [model, directory, coded] = sections;
+        let segment = Segment {
+            first_record: before.into(),
+            first_block: self.blocks.into(),
+            records: records.into(),
+            block_records: block_records.into(),
+            coder,
+            flags,
+            index_records: (self.options.block_records as u16).into(),
+            model,
+            directory,
+            blocks: coded,
+            check: 0.into(),
+        };
+        self.segments.push(segment.sealed());
+        self.blocks += blocks;
+        Ok(())
+    }
+
+    /// Writes what is left, the index and the footer, and gives the output back.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn finish(mut self) -> Result<W, ArchiveError> {
+        self.end_segment()?;
+        let segments = self.out.section(self.segments.as_slice().as_bytes())?;
+        let (mut index, mut lists) = (Section::default(), Section::default());
+        let mut flags = 0;
+        if self.options.index {
+            flags |= HAS_INDEX;
+            match self.options.level {
+                Level::Fast => {
+                    flags |= INDEX_OF_RECORDS;
+                    (index, lists) = fast::write_index(self.keys, &mut self.out)?;
+                }
+                Level::Default => {
+                    self.out.begin();
+                    block_index::write(self.keys, self.blocks, &mut self.out)?;
+                    index = self.out.end();
+                }
+            }
+        }
+        let file_len = self.out.offset() + size_of::<Footer>() as u64;
+        let mut footer = Footer::new(file_len, self.records, flags);
+        (footer.segments, footer.index, footer.lists) = (segments, index, lists);
+        self.out.put(footer.sealed().as_bytes())?;
+        Ok(self.out.finish()?)
+    }
+}
