@@ -13,11 +13,11 @@ use super::block_index::BlockIndex;
 use super::error::ArchiveError;
 use super::fast::{FastRow, FastSegment, RecordIndex, padded};
 use super::layout::{
-    CODER_ROWS, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS, Header,
+    CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS, Header,
     INDEX_OF_RECORDS, Section, Segment,
 };
 use super::segment::{Block, Codec};
-use super::tree::Model;
+use super::tree::{self, Model};
 use super::{Level, directory, map};
 use crate::codec::direct::Identity;
 use crate::codec::key::position_key;
@@ -233,6 +233,7 @@ impl Archive {
                     Model::read(bytes).ok_or(ArchiveError::corrupt_at("model", place as u64))?;
                 Codec::Tree(Box::new(model))
             }
+            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(ArchiveError::corrupt("model"))?),
             _ => Codec::Text,
         };
         let codec = Arc::new(codec);

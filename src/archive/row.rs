@@ -1,4 +1,4 @@
-//! A record's position as twelve numbers, the columns of the archive.
+//! A record's position as thirteen numbers, the columns of the archive.
 
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
@@ -6,24 +6,26 @@ use crate::model::{
 };
 
 /// How many columns a row has.
-pub(super) const COLUMNS: usize = 12;
-/// Side to move, castling rights and what else the record has.
-pub(super) const HEADER: usize = 0;
+pub(super) const COLUMNS: usize = 13;
+/// What the record has beside its position.
+pub(super) const FORM: usize = 0;
+/// Side to move and castling rights.
+pub(super) const STATE: usize = 1;
 /// The first of the eight ranks, each a number of eight nibbles, the a-file lowest.
-pub(super) const RANKS: usize = 1;
+pub(super) const RANKS: usize = 2;
 /// The en passant file from 1, or 0.
-pub(super) const EN_PASSANT: usize = 9;
+pub(super) const EN_PASSANT: usize = 10;
 /// The fullmove number, or 0.
-pub(super) const FULLMOVE: usize = 10;
+pub(super) const FULLMOVE: usize = 11;
 /// The halfmove clock.
-pub(super) const HALFMOVE: usize = 11;
+pub(super) const HALFMOVE: usize = 12;
 
 /// Which rank, 0 to 7, each of the rank columns holds: from the back ranks inwards, because
 /// what is missing at home is what stands in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
 /// The column of each rank.
-const COLUMN_OF_RANK: [usize; 8] = [1, 2, 5, 7, 8, 6, 4, 3];
+const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
 /// Letters of the codes 1 to 12 of a nibble.
 const LETTERS: [u8; 16] = *b"-PNBRQKpnbrqk---";
@@ -34,15 +36,17 @@ const ROOK: u32 = 4;
 /// What is added to the code of a white man for a black one.
 const BLACK: u32 = 6;
 
-/// Bit 0 of the header: Black is to move. Four bits a right follow, in FEN's order.
+/// Bit 0 of the state: Black is to move. Four bits a right follow, in FEN's order.
 const BLACK_TO_MOVE: u32 = 1;
 const RIGHTS_SHIFT: u32 = 1;
 /// A right of the outermost rook; other rooks are their file and 2.
 const OUTERMOST: u32 = 1;
 const EXPLICIT: u32 = 2;
-const SHREDDER: u32 = 1 << 17;
-const COUNTERS_SHIFT: u32 = 18;
-const OPERATIONS: u32 = 1 << 21;
+
+/// Bits of the form.
+const SHREDDER: u32 = 1;
+const OPERATIONS: u32 = 2;
+const COUNTERS_SHIFT: u32 = 2;
 
 /// Where a record has its counters.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -81,7 +85,7 @@ impl Row {
                 }
             }
         }
-        let mut header = u32::from(position.turn() == Color::Black);
+        let mut state = u32::from(position.turn() == Color::Black);
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
                 let rank = row.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
@@ -89,19 +93,17 @@ impl Row {
                     Some(outermost) if outermost == file => OUTERMOST,
                     _ => EXPLICIT + u32::from(file),
                 };
-                header |= code << (RIGHTS_SHIFT + 4 * nth as u32);
+                state |= code << (RIGHTS_SHIFT + 4 * nth as u32);
             }
         }
-        if record.dialect() == CastlingDialect::Shredder {
-            header |= SHREDDER;
-        }
+        row.0[STATE] = state;
         row.0[EN_PASSANT] = position.en_passant().map_or(0, |square| u32::from(square.file()) + 1);
         let place = row.take_counters(record);
-        header |= (place as u32) << COUNTERS_SHIFT;
-        if operations(record).next().is_some() {
-            header |= OPERATIONS;
-        }
-        row.0[HEADER] = header;
+        let is_shredder = record.dialect() == CastlingDialect::Shredder;
+        let has_operations = operations(record).next().is_some();
+        row.0[FORM] = (place as u32) << COUNTERS_SHIFT
+            | if is_shredder { SHREDDER } else { 0 }
+            | if has_operations { OPERATIONS } else { 0 };
         row
     }
 
@@ -120,17 +122,26 @@ impl Row {
         place
     }
 
+    /// The row of the same position in a suite: with operations, without counters.
+    #[cfg(test)]
+    pub(super) fn as_of_suite(mut self) -> Row {
+        self.0[FORM] = OPERATIONS;
+        self.0[FULLMOVE] = 0;
+        self.0[HALFMOVE] = 0;
+        self
+    }
+
     /// Whether the record has operations other than counters.
     pub(super) const fn has_operations(&self) -> bool {
-        self.0[HEADER] & OPERATIONS != 0
+        self.0[FORM] & OPERATIONS != 0
     }
 
     const fn turn(&self) -> Color {
-        if self.0[HEADER] & BLACK_TO_MOVE != 0 { Color::Black } else { Color::White }
+        if self.0[STATE] & BLACK_TO_MOVE != 0 { Color::Black } else { Color::White }
     }
 
     const fn right(&self, nth: usize) -> u32 {
-        self.0[HEADER] >> (RIGHTS_SHIFT + 4 * nth as u32) & 15
+        self.0[STATE] >> (RIGHTS_SHIFT + 4 * nth as u32) & 15
     }
 
     const fn rank(&self, rank: usize) -> u32 {
@@ -138,13 +149,13 @@ impl Row {
     }
 
     fn counter_place(&self) -> Option<CounterPlace> {
-        PLACES.get((self.0[HEADER] >> COUNTERS_SHIFT & 7) as usize).copied()
+        PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize).copied()
     }
 
     /// The record without its other operations; `None` when no record has this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
-        if self.0[HEADER] & SHREDDER != 0 {
+        if self.0[FORM] & SHREDDER != 0 {
             record.set_dialect(CastlingDialect::Shredder);
         }
         let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
@@ -250,7 +261,7 @@ impl Row {
     }
 
     fn put_castling(&self, text: &mut Text) -> Option<()> {
-        if self.0[HEADER] >> RIGHTS_SHIFT & 0xffff == 0 {
+        if self.0[STATE] >> RIGHTS_SHIFT & 0xffff == 0 {
             return text.put(b"-");
         }
         for (nth, (color, side)) in rights().enumerate() {

@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 
 use super::error::ArchiveError;
-use super::layout::{CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
+use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
 use super::row::{Row, operations};
-use super::tree::{self, Encoder, Model};
+use super::tree::{self, Encoder, Growth, Model};
 use super::{directory, operations as coded_operations, rans};
+use crate::codec::key::position_key;
 use crate::codec::record;
 use crate::model::{EpdRecord, Operation};
 use crate::text::{Profile, ReadOptions, WriteOptions, epd};
@@ -18,6 +19,8 @@ pub(super) struct Waiting {
     /// The binary records of those that have operations beside counters, and their numbers.
     encoded: Vec<u8>,
     ends: Vec<(u32, usize)>,
+    /// The position keys.
+    keys: Vec<u64>,
 }
 
 /// A segment, coded.
@@ -37,6 +40,11 @@ impl Coded {
     }
 }
 
+/// Rows that have more columns than this in common with the one before, on average, are told by
+/// the others.
+const ALIKE: f32 = 2.5;
+/// With more records than this an archive has a model of its own in any case.
+const FEW: usize = 1 << 16;
 /// Records in a block of text under zstd: many, for it lives on repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// The most bytes of text in such a block.
@@ -53,7 +61,13 @@ impl Waiting {
             self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
         self.rows.push(row);
+        self.keys.push(position_key(record.position()));
         Ok(())
+    }
+
+    /// The position keys of the records.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
     }
 
     pub(super) fn len(&self) -> usize {
@@ -62,7 +76,7 @@ impl Waiting {
 
     /// Bytes of memory held, as far as they grow with the records.
     pub(super) fn memory(&self) -> usize {
-        self.rows.len() * size_of::<Row>() + self.encoded.len()
+        self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
     /// The records from `first`, at most `count`.
@@ -84,18 +98,63 @@ impl Waiting {
         Ok(records)
     }
 
-    /// Codes all records, in whichever way is shortest.
-    pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
-        let own = self.code_positions(&tree::grow(&self.rows, false).write(), block_records)?;
-        match self.code_text(own.len())? {
-            Some(text) if text.len() < own.len() => Ok(text),
-            _ => Ok(own),
+    /// Puts the records into the order of their columns, in which most of them begin like the one
+    /// before.
+    pub(super) fn sort(&mut self) -> Result<(), ArchiveError> {
+        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
+        order.sort_by_key(|&place| self.rows[place as usize].0);
+        let mut ends = vec![None; self.rows.len()];
+        let mut start = 0;
+        for &(owner, end) in &self.ends {
+            ends[owner as usize] = Some(start..end);
+            start = end;
         }
+        let mut sorted = Waiting::default();
+        for place in order {
+            let place = place as usize;
+            if let Some(range) = ends[place].clone() {
+                sorted.encoded.extend_from_slice(&self.encoded[range]);
+                sorted.ends.push((sorted.rows.len() as u32, sorted.encoded.len()));
+            }
+            sorted.rows.push(self.rows[place]);
+            sorted.keys.push(self.keys[place]);
+        }
+        *self = sorted;
+        Ok(())
     }
 
+    /// Codes all records, in whichever way is shortest.
+    pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
+        let per_block = block_records as usize;
+        let plain = tree::grow(&self.rows, Growth::default()).write();
+        let mut best = self.code_positions(Some(&plain.0), &plain.1, block_records)?;
+        let mut consider = |other: Coded| {
+            if other.len() < best.len() {
+                best = other;
+            }
+        };
+        if tree::alike(&self.rows) > ALIKE {
+            let growth = Growth { shared_in_blocks_of: Some(per_block), ..Growth::default() };
+            let shared = tree::grow(&self.rows, growth).write();
+            consider(self.code_positions(Some(&shared.0), &shared.1, block_records)?);
+        }
+        if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
+            consider(self.code_positions(None, shipped, block_records)?);
+        }
+        let limit = best.len();
+        if let Some(text) = self.code_text(limit)? {
+            if text.len() < limit {
+                return Ok(text);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Codes by a model; by that of epdb when there are no bytes of it.
     fn code_positions(
         &self,
-        (model_bytes, model): &(Vec<u8>, Model),
+        model_bytes: Option<&[u8]>,
+        model: &Model,
         block_records: u32,
     ) -> Result<Coded, ArchiveError> {
         let encoder = model.encoder();
@@ -105,10 +164,10 @@ impl Waiting {
             .map(|block| self.code_block(&encoder, block * per_block, per_block))
             .collect::<Result<_, _>>()?;
         Ok(Coded {
-            coder: CODER_TREE,
+            coder: if model_bytes.is_some() { CODER_TREE } else { CODER_SHIPPED },
             flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
             block_records,
-            model: model_bytes.clone(),
+            model: model_bytes.unwrap_or_default().to_vec(),
             directory: directory::write(&lens(&blocks)?),
             blocks,
         })
@@ -136,10 +195,8 @@ impl Waiting {
                 kept.iter().map(|(position, operations)| (*position, operations.as_slice())),
             );
         }
-        let mut shares = Vec::with_capacity(rows.len() * 16);
-        rows.iter().for_each(|row| encoder.encode(row, &mut shares));
         let mut block = Vec::new();
-        rans::encode(&shares, check(rows, &tail), &mut block);
+        rans::encode(&encoder.encode(rows), check(rows, &tail), &mut block);
         if self.ends.is_empty() {
             return Ok(block);
         }
@@ -267,6 +324,8 @@ pub(super) enum Block {
 pub(super) enum Codec {
     /// By a position model.
     Tree(Box<Model>),
+    /// By the position model that comes with epdb.
+    Shipped(&'static Model),
     /// By zstd.
     Text,
 }
@@ -275,19 +334,24 @@ impl Codec {
     /// Decodes a block of this many records; `None` when the bytes are not those that were
     /// written.
     pub(super) fn decode(&self, segment: &Segment, bytes: &[u8], records: usize) -> Option<Block> {
-        match self {
-            Codec::Tree(model) => {
+        let model = match self {
+            Codec::Tree(model) => Some(&**model),
+            Codec::Shipped(model) => Some(*model),
+            Codec::Text => None,
+        };
+        match model {
+            Some(model) => {
                 let (coded, tail) = match segment.flags & HAS_OPERATIONS {
                     0 => (bytes, &[][..]),
                     _ => split_sized(bytes)?,
                 };
                 let mut decoder = rans::Decoder::new(coded);
-                let rows: Vec<Row> = (0..records).map(|_| model.decode(&mut decoder)).collect();
+                let rows = model.decode(&mut decoder, records);
                 decoder
                     .is_done(check(&rows, tail))
                     .then(|| Block::Rows { rows, operations: tail.to_vec() })
             }
-            Codec::Text => {
+            None => {
                 let (body, check) = bytes.split_last_chunk()?;
                 if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
                     return None;
@@ -379,5 +443,28 @@ impl Block {
             }
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes `tree/shipped.bin` anew from a file of FEN lines that `EPDB_TRAINING` names:
+    /// positions of many games, one in a few plies, none of the suites that are measured. Half of
+    /// the rows are given the form of suites: operations, no counters.
+    #[test]
+    #[ignore = "writes the model that comes with epdb"]
+    fn train() {
+        let path = std::env::var("EPDB_TRAINING").expect("EPDB_TRAINING names a file");
+        let text = std::fs::read(path).expect("readable");
+        let mut rows = Vec::new();
+        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let row = Row::of(&read_line(line).expect("a record"));
+            rows.push(if rows.len() % 4 == 0 { row } else { row.as_of_suite() });
+        }
+        let growth = Growth { open: true, ..Growth::default() };
+        let (bytes, _) = tree::grow(&rows, growth).write();
+        std::fs::write("src/archive/tree/shipped.bin", bytes).expect("written");
     }
 }

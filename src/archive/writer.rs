@@ -6,7 +6,7 @@ use zerocopy::IntoBytes;
 
 use super::error::ArchiveError;
 use super::layout::{
-    CODER_ROWS, Checked, Footer, HAS_INDEX, Header, INDEX_OF_RECORDS, Section, Segment,
+    CODER_ROWS, Checked, Footer, HAS_INDEX, Header, INDEX_OF_RECORDS, SORTED, Section, Segment,
 };
 use super::segment::Waiting;
 use super::sink::Sink;
@@ -35,13 +35,16 @@ pub struct PackOptions {
     pub index: bool,
     /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535.
     pub block_records: u32,
+    /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
+    /// all the same.
+    pub sorted: bool,
     /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
     pub memory: usize,
 }
 
 impl Default for PackOptions {
     fn default() -> PackOptions {
-        PackOptions { level: Level::Default, index: true, block_records: 64, memory: 256 << 20 }
+        PackOptions { level: Level::Default, index: true, block_records: 64, sorted: false, memory: 256 << 20 }
     }
 }
 
@@ -112,7 +115,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What writing reports, and [`ArchiveError::Encode`] for a record that text could not say.
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        let place = match self.options.level {
+        match self.options.level {
             Level::Fast => {
                 if self.records >= fast::MAX_RECORDS {
                     return Err(ArchiveError::LimitExceeded {
@@ -122,21 +125,11 @@ impl<W: Write> Writer<W> {
                     });
                 }
                 fast::put(record, &mut self.rows, &mut self.heap)?;
-                self.records
+                if self.options.index {
+                    self.keys.push((position_key(record.position()), self.records as u32))?;
+                }
             }
-            Level::Default => {
-                let block = self.waiting.len() as u64 / u64::from(self.options.block_records);
-                self.waiting.push(record)?;
-                self.blocks + block
-            }
-        };
-        if self.options.index {
-            let place = u32::try_from(place).map_err(|_| ArchiveError::LimitExceeded {
-                what: "blocks",
-                found: place,
-                limit: u32::MAX.into(),
-            })?;
-            self.keys.push((position_key(record.position()), place))?;
+            Level::Default => self.waiting.push(record)?,
         }
         self.records += 1;
         let memory = self.options.memory / 2;
@@ -164,7 +157,12 @@ impl<W: Write> Writer<W> {
                 (CODER_ROWS, 0, 1, [rows, Section::default(), heap], records.into())
             }
             Level::Default => {
-                let coded = std::mem::take(&mut self.waiting).code(self.options.block_records)?;
+                let mut waiting = std::mem::take(&mut self.waiting);
+                if self.options.sorted {
+                    waiting.sort()?;
+                }
+                self.push_blocks(waiting.keys())?;
+                let coded = waiting.code(self.options.block_records)?;
                 let model = self.out.section(&coded.model)?;
                 let directory = self.out.section(&coded.directory)?;
                 self.out.begin();
@@ -196,6 +194,22 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Puts the keys of a segment into the index, with their blocks.
+    fn push_blocks(&mut self, keys: &[u64]) -> Result<(), ArchiveError> {
+        if !self.options.index {
+            return Ok(());
+        }
+        for (block, keys) in (self.blocks..).zip(keys.chunks(self.options.block_records as usize)) {
+            let block = u32::try_from(block).map_err(|_| ArchiveError::LimitExceeded {
+                what: "blocks",
+                found: block,
+                limit: u32::MAX.into(),
+            })?;
+            keys.iter().try_for_each(|&key| self.keys.push((key, block)))?;
+        }
+        Ok(())
+    }
+
     /// Writes what is left, the index and the footer, and gives the output back.
     ///
     /// # Errors
@@ -205,6 +219,9 @@ impl<W: Write> Writer<W> {
         let segments = self.out.section(self.segments.as_slice().as_bytes())?;
         let (mut index, mut lists) = (Section::default(), Section::default());
         let mut flags = 0;
+        if self.options.sorted && self.options.level == Level::Default {
+            flags |= SORTED;
+        }
         if self.options.index {
             flags |= HAS_INDEX;
             match self.options.level {

@@ -3,21 +3,23 @@
 use super::context::Context::{self, BackRank, BothPawns, BothPieces, Column, Men, Pawns, Pieces};
 use super::context::Side::{Black, White};
 
-const TURN_AND_RIGHTS: Context = Column(0);
-const RANK_1: Context = Column(1);
-const RANK_2: Context = Column(2);
-const RANK_8: Context = Column(3);
-const RANK_7: Context = Column(4);
-const RANK_3: Context = Column(5);
-const RANK_6: Context = Column(6);
-const RANK_4: Context = Column(7);
-const RANK_5: Context = Column(8);
-const EN_PASSANT: Context = Column(9);
-const FULLMOVE: Context = Column(10);
+const FORM: Context = Column(0);
+const TURN_AND_RIGHTS: Context = Column(1);
+const RANK_1: Context = Column(2);
+const RANK_2: Context = Column(3);
+const RANK_8: Context = Column(4);
+const RANK_7: Context = Column(5);
+const RANK_3: Context = Column(6);
+const RANK_6: Context = Column(7);
+const RANK_4: Context = Column(8);
+const RANK_5: Context = Column(9);
+const EN_PASSANT: Context = Column(10);
+const FULLMOVE: Context = Column(11);
 
 /// For each column the lists that are tried. The first of games from the start array, the last
 /// of Chess960 or of anything else.
-pub(super) const CANDIDATES: [&[&[Context]]; 12] = [
+pub(super) const CANDIDATES: [&[&[Context]]; 13] = [
+    &[&[]],
     &[&[]],
     &[&[TURN_AND_RIGHTS]],
     &[&[RANK_1, TURN_AND_RIGHTS], &[BackRank(White), RANK_1], &[Men(White), TURN_AND_RIGHTS]],
@@ -49,9 +51,9 @@ pub(super) const CANDIDATES: [&[&[Context]]; 12] = [
         &[Men(Black), Men(White), RANK_4, RANK_6],
     ],
     &[&[TURN_AND_RIGHTS, RANK_5, RANK_4], &[RANK_5, RANK_7]],
-    &[&[TURN_AND_RIGHTS], &[BothPieces, TURN_AND_RIGHTS]],
+    &[&[FORM, TURN_AND_RIGHTS], &[FORM, BothPieces, TURN_AND_RIGHTS]],
     &[
-        &[EN_PASSANT, TURN_AND_RIGHTS, FULLMOVE],
+        &[FORM, EN_PASSANT, TURN_AND_RIGHTS, FULLMOVE],
         &[RANK_8, BothPieces, RANK_7],
         &[BackRank(Black), BackRank(White), TURN_AND_RIGHTS],
     ],

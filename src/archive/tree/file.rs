@@ -6,7 +6,7 @@ use super::context::{CONTEXT_BITS, Context, ESCAPE};
 use super::grow::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY};
 use super::spelling::Spelling;
 use super::table::Table;
-use super::{Column, Model, NO_NODE, VACATED};
+use super::{Column, LAST_RANK, Model, NO_NODE, Shared, VACATED};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -44,6 +44,7 @@ impl Model {
             children: Table::with_room_for(nodes),
             mirrors: grown.mirrors,
             spelling: Spelling::new(&grown.spelled),
+            shared: grown.shared.as_ref().map(Shared::new),
         };
         for column in &grown.columns {
             let first = model.nodes.len() as u32;
@@ -203,7 +204,13 @@ impl Codec {
             columns.push(GrownColumn { contexts, dictionary, class_lens: Vec::new(), nodes });
         }
         let spelled = grown.spelled.code(coder);
-        Some(Grown { mirrors, columns, spelled })
+        let shares = self.flags.code(coder, grown.shared.is_some().into()) != 0;
+        let shared = shares.then(|| {
+            grown.shared.unwrap_or_default().map(|count| {
+                of_short(self.shared.code(coder, short(count).into()) as u32)
+            })
+        });
+        Some(Grown { mirrors, columns, spelled, shared })
     }
 
     fn contexts(
@@ -266,8 +273,8 @@ impl Codec {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;
         let row = match column {
-            1 => 0,
-            3 => 1,
+            RANKS => 0,
+            LAST_RANK => 1,
             _ => 2,
         };
         let mut read = (u64::from(before) >> (32 - 4 * common)) as u32;
@@ -464,7 +471,7 @@ impl Tree<'_> {
             _ => None,
         };
         let shown = |value: u32| match limit {
-            Some(limit) if value == ESCAPE.into() => limit,
+            Some(limit) if value == u32::from(ESCAPE) => limit,
             _ => value,
         };
         let next = before.map_or(0, |before| shown(before) + 1);

@@ -4,7 +4,7 @@ use super::candidates::CANDIDATES;
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Sight};
 use super::file::ordered;
 use super::spelling::Counts;
-use super::{LAST_RANK, told};
+use super::{LAST_RANK, in_common, told};
 use crate::archive::row::{COLUMNS, Row};
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -30,6 +30,8 @@ pub(in crate::archive) struct Grown {
     pub(super) columns: Vec<GrownColumn>,
     /// The ranks that no dictionary has.
     pub(super) spelled: Counts,
+    /// How many rows have so many first columns in common with the one before.
+    pub(super) shared: Option<[u32; COLUMNS + 1]>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -54,11 +56,22 @@ pub(super) struct GrownNode {
     pub(super) escapes: u32,
 }
 
-/// Grows the model of some rows. With `open` every node can escape, so that rows which are not
-/// among these can be coded too.
-pub(in crate::archive) fn grow(rows: &[Row], open: bool) -> Grown {
-    let plain = Coded::new(rows, false);
-    let mirrored = Coded::new(rows, true);
+/// What kind of model is grown.
+#[derive(Copy, Clone, Debug, Default)]
+pub(in crate::archive) struct Growth {
+    /// Every node can escape, so that rows which are not among these can be coded too.
+    pub(in crate::archive) open: bool,
+    /// In blocks of so many rows, a row is told from the first column that differs from the one
+    /// before.
+    pub(in crate::archive) shared_in_blocks_of: Option<usize>,
+}
+
+/// Grows the model of some rows.
+pub(in crate::archive) fn grow(rows: &[Row], growth: Growth) -> Grown {
+    let Growth { open, shared_in_blocks_of } = growth;
+    let shared = shared_in_blocks_of.map(|block| shared_columns(rows, block));
+    let plain = Coded::new(rows, false, shared.as_deref());
+    let mirrored = Coded::new(rows, true, shared.as_deref());
     let sampled = sample(rows);
     let of_back_ranks = |coded: &Coded| -> f32 {
         [LAST_RANK, LAST_RANK + 1]
@@ -78,7 +91,24 @@ pub(in crate::archive) fn grow(rows: &[Row], open: bool) -> Grown {
             GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
         })
         .collect();
-    Grown { mirrors, columns, spelled: coded.spelled(open) }
+    let spelled = coded.spelled(open);
+    let shared = shared.as_ref().map(|shared| {
+        let mut counts = [0; COLUMNS + 1];
+        shared.iter().for_each(|&count| counts[usize::from(count)] += 1);
+        counts
+    });
+    Grown { mirrors, columns, spelled, shared }
+}
+
+/// How many first columns each row has in common with the one before in its block.
+fn shared_columns(rows: &[Row], block: usize) -> Vec<u8> {
+    let mut shared = vec![0; rows.len()];
+    for (place, pair) in rows.windows(2).enumerate() {
+        if (place + 1) % block != 0 {
+            shared[place + 1] = in_common(&pair[0], &pair[1]) as u8;
+        }
+    }
+    shared
 }
 
 /// The numbers of some rows, evenly spread in runs.
@@ -105,12 +135,14 @@ fn best_contexts(coded: &Coded, sampled: &[u32], column: usize) -> (&'static [Co
 struct Coded<'a> {
     rows: &'a [Row],
     mirrors: bool,
+    /// The first column of each row that is coded.
+    shared: Option<&'a [u8]>,
     symbols: Vec<[u16; COLUMNS]>,
     dictionaries: Vec<Dictionary>,
 }
 
 impl<'a> Coded<'a> {
-    fn new(rows: &'a [Row], mirrors: bool) -> Coded<'a> {
+    fn new(rows: &'a [Row], mirrors: bool, shared: Option<&'a [u8]>) -> Coded<'a> {
         let told = |row, column| told(mirrors, row, column);
         let columns: Vec<(Dictionary, Vec<u16>)> = (0..COLUMNS)
             .into_par_iter()
@@ -127,14 +159,21 @@ impl<'a> Coded<'a> {
             .map(|row| std::array::from_fn(|column| columns[column].1[row]))
             .collect();
         let dictionaries = columns.into_iter().map(|(dictionary, _)| dictionary).collect();
-        Coded { rows, mirrors, symbols, dictionaries }
+        Coded { rows, mirrors, shared, symbols, dictionaries }
+    }
+
+    /// Whether a column of a row is told, and not that of the row before.
+    fn is_coded(&self, row: u32, column: usize) -> bool {
+        self.shared.is_none_or(|shared| usize::from(shared[row as usize]) <= column)
     }
 
     fn spelled(&self, open: bool) -> Counts {
         let mut counts = Counts::default();
-        for (row, symbols) in self.rows.iter().zip(&self.symbols) {
-            for (column, _) in symbols.iter().enumerate().filter(|&(_, &symbol)| symbol == ESCAPE) {
-                counts.add(column, told(self.mirrors, row, column));
+        for ((number, row), symbols) in (0..).zip(self.rows).zip(&self.symbols) {
+            for (column, &symbol) in symbols.iter().enumerate() {
+                if symbol == ESCAPE && self.is_coded(number, column) {
+                    counts.add(column, told(self.mirrors, row, column));
+                }
             }
         }
         if open {
@@ -222,8 +261,11 @@ impl<'a> Grower<'a> {
         contexts: &[Context],
         open: bool,
     ) -> (Vec<GrownNode>, f32) {
-        let mut keys: Vec<u128> =
-            rows.iter().map(|&row| coded.key(row, column, contexts)).collect();
+        let mut keys: Vec<u128> = rows
+            .iter()
+            .filter(|&&row| coded.is_coded(row, column))
+            .map(|&row| coded.key(row, column, contexts))
+            .collect();
         keys.sort_unstable();
         let symbols = coded.dictionaries[column].values.len() + 1;
         let mut usage: Vec<u32> = vec![0; symbols];
@@ -239,7 +281,12 @@ impl<'a> Grower<'a> {
             usage[symbols - 1] = grower.nodes[0].escapes;
         }
         let bits = grower.bits;
-        (grower.nodes, bits)
+        let mut nodes = grower.nodes;
+        if open {
+            nodes.iter_mut().for_each(|node| node.escapes += 1);
+            nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
+        }
+        (nodes, bits)
     }
 
     fn new(keys: &'a [u128], depth: usize, symbols: usize, open: bool) -> Grower<'a> {

@@ -8,7 +8,9 @@ mod grow;
 mod spelling;
 mod table;
 
-pub(super) use grow::grow;
+pub(super) use grow::{Growth, grow};
+
+use std::sync::LazyLock;
 
 use super::rans::{Decoder, SCALE, SCALE_BITS, Share, normalise};
 use super::row::{COLUMNS, RANK_ORDER, RANKS, Row};
@@ -33,6 +35,40 @@ pub(super) struct Model {
     /// Whether the last rank is told by its difference to the first.
     mirrors: bool,
     spelling: Spelling,
+    /// Where rows often begin like the one before: how many columns they have in common with it.
+    shared: Option<Shared>,
+}
+
+/// The distribution of the number of first columns that a row has in common with the one before.
+#[derive(Debug)]
+struct Shared([u16; COLUMNS + 2]);
+
+impl Shared {
+    fn new(counts: &[u32; COLUMNS + 1]) -> Shared {
+        let mut starts = [SCALE as u16; COLUMNS + 2];
+        let mut start = 0;
+        for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
+            *place = start;
+            start += freq;
+        }
+        Shared(starts)
+    }
+
+    fn share(&self, count: usize) -> Share {
+        Share { start: self.0[count], freq: self.0[count + 1] - self.0[count] }
+    }
+
+    fn decode(&self, decoder: &mut Decoder) -> usize {
+        let slot = decoder.slot();
+        let count = self.0[1..=COLUMNS].iter().take_while(|&&start| start <= slot).count();
+        decoder.pass(self.share(count));
+        count
+    }
+}
+
+/// How many first columns two rows have in common.
+fn in_common(a: &Row, b: &Row) -> usize {
+    a.0.iter().zip(&b.0).take_while(|(a, b)| a == b).count()
 }
 
 #[derive(Debug)]
@@ -130,21 +166,36 @@ impl Model {
         }
     }
 
-    /// Reads a row. What damaged bytes say is a row too; the check of the block tells.
-    pub(super) fn decode(&self, decoder: &mut Decoder) -> Row {
-        let mut row = Row::default();
-        let mut sight = Sight::default();
-        for (place, column) in self.columns.iter().enumerate() {
-            let symbol = self.decode_symbol(column, &sight, decoder);
-            let told = match column.dictionary.get(usize::from(symbol)) {
-                Some(&value) => value,
-                None => self.spelling.decode(place, decoder),
+    /// Reads the rows of a block. What damaged bytes say is rows too; the check of the block
+    /// tells.
+    pub(super) fn decode(&self, decoder: &mut Decoder, count: usize) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::with_capacity(count);
+        let mut before = (Row::default(), [0; COLUMNS]);
+        for nth in 0..count {
+            let shared = match &self.shared {
+                Some(shared) if nth > 0 => shared.decode(decoder),
+                _ => 0,
             };
-            let value = self.meant(place, told, &row);
-            sight.see(place, symbol, value);
-            row.0[place] = value;
+            let mut row = Row::default();
+            let mut sight = Sight::default();
+            for (place, column) in self.columns.iter().enumerate() {
+                let (symbol, value) = if place < shared {
+                    (before.1[place], before.0.0[place])
+                } else {
+                    let symbol = self.decode_symbol(column, &sight, decoder);
+                    let told = match column.dictionary.get(usize::from(symbol)) {
+                        Some(&value) => value,
+                        None => self.spelling.decode(place, decoder),
+                    };
+                    (symbol, self.meant(place, told, &row))
+                };
+                sight.see(place, symbol, value);
+                row.0[place] = value;
+            }
+            before = (row, sight.symbols);
+            rows.push(row);
         }
-        row
+        rows
     }
 
     /// The value of a column for what was coded.
@@ -172,6 +223,19 @@ impl Model {
         }
         Encoder { model: self, shares, symbols }
     }
+}
+
+/// How many first columns rows have in common with the one before, on average.
+pub(super) fn alike(rows: &[Row]) -> f32 {
+    let common: usize = rows.windows(2).map(|pair| in_common(&pair[0], &pair[1])).sum();
+    common as f32 / rows.len().max(1) as f32
+}
+
+/// The model that comes with epdb, for archives that are too small to pay for their own.
+pub(super) fn shipped() -> Option<&'static Model> {
+    static SHIPPED: LazyLock<Option<Model>> =
+        LazyLock::new(|| Model::read(include_bytes!("shipped.bin")));
+    SHIPPED.as_ref()
 }
 
 /// The column of the last rank.
@@ -232,15 +296,32 @@ pub(super) struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Appends the shares of a row.
-    pub(super) fn encode(&self, row: &Row, out: &mut Vec<Share>) {
+    /// The shares of the rows of a block.
+    pub(super) fn encode(&self, rows: &[Row]) -> Vec<Share> {
+        let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
+        let mut before: Option<&Row> = None;
+        for row in rows {
+            let mut first = 0;
+            if let (Some(shared), Some(before)) = (&self.model.shared, before) {
+                first = in_common(before, row);
+                out.push(shared.share(first));
+            }
+            self.put_row(row, first, &mut out);
+            before = Some(row);
+        }
+        out
+    }
+
+    fn put_row(&self, row: &Row, first: usize, out: &mut Vec<Share>) {
         let mut sight = Sight::default();
         for (place, column) in self.model.columns.iter().enumerate() {
             let told = told(self.model.mirrors, row, place);
             let symbol = self.symbols[place].get(0, told).map_or(ESCAPE, |symbol| symbol as u16);
-            self.put_symbol(self.model.node(column, &sight), symbol, out);
-            if symbol == ESCAPE {
-                self.model.spelling.encode(place, told, out);
+            if place >= first {
+                self.put_symbol(self.model.node(column, &sight), symbol, out);
+                if symbol == ESCAPE {
+                    self.model.spelling.encode(place, told, out);
+                }
             }
             sight.see(place, symbol, row.0[place]);
         }
