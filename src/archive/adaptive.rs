@@ -26,7 +26,8 @@ impl Chance {
     fn learn(&mut self, bit: bool) {
         let rate = u32::from(RATES[usize::from(self.seen)]);
         let one = u32::from(self.one);
-        let moved = if bit { one + ((0xffff - one) * rate >> 8) } else { one - (one * rate >> 8) };
+        let moved =
+            if bit { one + (((0xffff - one) * rate) >> 8) } else { one - ((one * rate) >> 8) };
         self.one = moved as u16;
         self.seen = (self.seen + 1).min(RATES.len() as u8 - 1);
     }
@@ -90,7 +91,7 @@ impl Writer {
 /// Where the range is cut: ones below and at it, zeros above.
 fn cut(low: u32, high: u32, one: u16) -> u32 {
     let one = u64::from(one.clamp(32, u16::MAX - 32));
-    low + (u64::from(high - low) * one >> 16) as u32
+    low + ((u64::from(high - low) * one) >> 16) as u32
 }
 
 impl Coder for Writer {

@@ -250,7 +250,7 @@ impl Line {
 
 /// Which of so many lines a key belongs to.
 fn home(key: u64, lines: u64) -> u64 {
-    (u128::from(key) * u128::from(lines) >> 64) as u64
+    ((u128::from(key) * u128::from(lines)) >> 64) as u64
 }
 
 /// Writes the table of sorted keys and records, then the lists of records that share a key.

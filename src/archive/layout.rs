@@ -8,7 +8,8 @@ use super::error::ArchiveError;
 
 /// The version that is written, and the newest that is read.
 pub(super) const VERSION: u16 = 1;
-const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
+/// The first bytes of every archive.
+pub const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
 const FOOTER_MAGIC: [u8; 8] = *b"\nEPA-END";
 
 /// A structure whose last four bytes are the CRC32C of those before.

@@ -15,11 +15,14 @@ mod rans;
 mod reader;
 mod row;
 mod segment;
+mod side;
 mod sink;
 mod sorter;
 mod tree;
 mod writer;
 
 pub use error::ArchiveError;
+pub use layout::HEADER_MAGIC as MAGIC;
 pub use reader::{Archive, Part, Query, Records};
+pub use side::Restored;
 pub use writer::{Level, PackOptions, Writer};

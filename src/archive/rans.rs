@@ -36,7 +36,7 @@ pub(super) fn encode(shares: &[Share], check: u32, out: &mut Vec<u8>) {
             words.push(state as u32);
             state >>= 32;
         }
-        state = (state / freq) << SCALE_BITS | (state % freq) + u64::from(share.start);
+        state = ((state / freq) << SCALE_BITS) + state % freq + u64::from(share.start);
     }
     if state >= 1 << 56 {
         words.push(state as u32);

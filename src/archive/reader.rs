@@ -13,10 +13,12 @@ use super::block_index::BlockIndex;
 use super::error::ArchiveError;
 use super::fast::{FastRow, FastSegment, RecordIndex, padded};
 use super::layout::{
-    CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS, Header,
-    INDEX_OF_RECORDS, Section, Segment,
+    CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS,
+    Header, INDEX_OF_RECORDS, SORTED, Section, Segment, VERBATIM,
 };
+use super::row::{COLUMNS, NAMES};
 use super::segment::{Block, Codec};
+use super::side::{self, Restored};
 use super::tree::{self, Model};
 use super::{Level, directory, map};
 use crate::codec::direct::Identity;
@@ -209,6 +211,36 @@ impl Archive {
         });
         parts.sort_by_key(|part| part.offset);
         parts
+    }
+
+    /// How many bytes each column of the positions takes in the blocks, and the operations; empty
+    /// when nothing is coded by columns. All blocks are read.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
+        let mut bits = [0.0; COLUMNS];
+        let mut operations = 0;
+        let mut any = false;
+        for (place, segment) in self.segments.iter().enumerate() {
+            if segment.coder == CODER_ROWS {
+                continue;
+            }
+            let codec = self.codec(place)?;
+            let Some(model) = codec.model() else { continue };
+            any = true;
+            let encoder = model.encoder();
+            for number in 0..segment.records.get().div_ceil(segment.block_records.get()) {
+                let (block, _) = self.block(place, number)?;
+                encoder.add_bits(block.rows().unwrap_or_default(), &mut bits);
+                operations += block.operation_bytes();
+            }
+        }
+        if !any {
+            return Ok(Vec::new());
+        }
+        let columns = NAMES.into_iter().zip(bits.map(|bits| bits / 8.0));
+        Ok(columns.chain([("operations", operations as f64)]).collect())
     }
 
     /// The place of the segment that has a record.
@@ -543,6 +575,47 @@ impl Archive {
         Ok(())
     }
 
+    /// Whether the input can be had back byte for byte.
+    pub fn is_verbatim(&self) -> bool {
+        self.footer.has(VERBATIM)
+    }
+
+    /// Whether the order of the records is not that of the input.
+    pub fn is_sorted(&self) -> bool {
+        self.footer.has(SORTED)
+    }
+
+    /// Gives the input of a verbatim archive back, piece by piece: each file's name, then its
+    /// bytes.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and what `visit`
+    /// returns.
+    pub fn restore<E: From<ArchiveError>>(
+        &self,
+        visit: impl FnMut(Restored<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.is_verbatim() {
+            return Err(ArchiveError::NotVerbatim.into());
+        }
+        let side = self.footer.side.of(&self.bytes, "side data")?;
+        let mut next = 0;
+        let records = side::restore(
+            side,
+            |records, out| {
+                let end = next + records;
+                if end > self.len() {
+                    return Err(ArchiveError::corrupt("side data"));
+                }
+                self.write_text(next..end, out)?;
+                next = end;
+                Ok(())
+            },
+            visit,
+        )?;
+        if records == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("side data").into()) }
+    }
+
     /// Reads everything and checks every part: checksums, that each record can be read, and that
     /// the position index leads to each record and to no more than there are.
     ///
@@ -558,6 +631,9 @@ impl Archive {
             segment.model.checked(&self.bytes, "model")?;
             segment.directory.checked(&self.bytes, "block directory")?;
             segment.blocks.checked(&self.bytes, "blocks")?;
+        }
+        if self.is_verbatim() {
+            self.restore(|_| Ok::<(), ArchiveError>(()))?;
         }
         if footer.has(INDEX_OF_RECORDS) { self.verify_record_index() } else { self.verify_blocks() }
     }

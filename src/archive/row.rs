@@ -20,6 +20,23 @@ pub(super) const FULLMOVE: usize = 11;
 /// The halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
+/// What the columns are called.
+pub(super) const NAMES: [&str; COLUMNS] = [
+    "form",
+    "side to move and castling",
+    "rank 1",
+    "rank 2",
+    "rank 8",
+    "rank 7",
+    "rank 3",
+    "rank 6",
+    "rank 4",
+    "rank 5",
+    "en passant",
+    "fullmove number",
+    "halfmove clock",
+];
+
 /// Which rank, 0 to 7, each of the rank columns holds: from the back ranks inwards, because
 /// what is missing at home is what stands in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];

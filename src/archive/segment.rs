@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::error::ArchiveError;
 use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
 use super::row::{Row, operations};
+use super::side::{put_sized, take_sized};
 use super::tree::{self, Encoder, Growth, Model};
 use super::{directory, operations as coded_operations, rans};
 use crate::codec::key::position_key;
@@ -142,12 +143,10 @@ impl Waiting {
             consider(self.code_positions(None, shipped, block_records)?);
         }
         let limit = best.len();
-        if let Some(text) = self.code_text(limit)? {
-            if text.len() < limit {
-                return Ok(text);
-            }
+        match self.code_text(limit)? {
+            Some(text) if text.len() < limit => Ok(text),
+            _ => Ok(best),
         }
-        Ok(best)
     }
 
     /// Codes by a model; by that of epdb when there are no bytes of it.
@@ -201,8 +200,7 @@ impl Waiting {
             return Ok(block);
         }
         let mut out = Vec::with_capacity(block.len() + tail.len() + 3);
-        put_leb128(block.len() as u64, &mut out);
-        out.extend_from_slice(&block);
+        put_sized(&block, &mut out);
         out.extend_from_slice(&tail);
         Ok(out)
     }
@@ -287,26 +285,6 @@ fn check(rows: &[Row], operations: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
 }
 
-fn put_leb128(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Splits a length and as many bytes off the front.
-fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut len = 0u64;
-    for (place, &byte) in bytes.iter().enumerate().take(9) {
-        len |= u64::from(byte & 0x7f) << (7 * place);
-        if byte & 0x80 == 0 {
-            return bytes.get(place + 1..)?.split_at_checked(usize::try_from(len).ok()?);
-        }
-    }
-    None
-}
-
 /// The decoded records of a block.
 pub(super) enum Block {
     /// Rows, and the operations of those that have any.
@@ -331,19 +309,24 @@ pub(super) enum Codec {
 }
 
 impl Codec {
+    /// The position model, where there is one.
+    pub(super) fn model(&self) -> Option<&Model> {
+        match self {
+            Codec::Tree(model) => Some(model),
+            Codec::Shipped(model) => Some(model),
+            Codec::Text => None,
+        }
+    }
+
     /// Decodes a block of this many records; `None` when the bytes are not those that were
     /// written.
     pub(super) fn decode(&self, segment: &Segment, bytes: &[u8], records: usize) -> Option<Block> {
-        let model = match self {
-            Codec::Tree(model) => Some(&**model),
-            Codec::Shipped(model) => Some(*model),
-            Codec::Text => None,
-        };
-        match model {
+        match self.model() {
             Some(model) => {
-                let (coded, tail) = match segment.flags & HAS_OPERATIONS {
-                    0 => (bytes, &[][..]),
-                    _ => split_sized(bytes)?,
+                let mut tail = bytes;
+                let coded = match segment.flags & HAS_OPERATIONS {
+                    0 => std::mem::take(&mut tail),
+                    _ => take_sized(&mut tail)?,
                 };
                 let mut decoder = rans::Decoder::new(coded);
                 let rows = model.decode(&mut decoder, records);
@@ -367,6 +350,14 @@ impl Codec {
 }
 
 impl Block {
+    /// Bytes of the operations.
+    pub(super) fn operation_bytes(&self) -> usize {
+        match self {
+            Block::Rows { operations, .. } => operations.len(),
+            Block::Text(_) => 0,
+        }
+    }
+
     /// The rows, where there are such: positions can be compared without making records.
     pub(super) fn rows(&self) -> Option<&[Row]> {
         match self {
@@ -448,6 +439,8 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
+
     use super::*;
 
     /// Makes `tree/shipped.bin` anew from a file of FEN lines that `EPDB_TRAINING` names:

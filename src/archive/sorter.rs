@@ -94,6 +94,8 @@ fn visit_sorted<E>(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
+
     use super::*;
 
     #[test]

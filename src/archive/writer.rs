@@ -7,13 +7,16 @@ use zerocopy::IntoBytes;
 use super::error::ArchiveError;
 use super::layout::{
     CODER_ROWS, Checked, Footer, HAS_INDEX, Header, INDEX_OF_RECORDS, SORTED, Section, Segment,
+    VERBATIM,
 };
 use super::segment::Waiting;
+use super::side::SideWriter;
 use super::sink::Sink;
 use super::sorter::KeySorter;
 use super::{block_index, fast};
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
+use crate::text::{WriteOptions, epd};
 
 /// How records are coded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -38,13 +41,24 @@ pub struct PackOptions {
     /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
     /// all the same.
     pub sorted: bool,
+    /// Whether the input can be had back byte for byte ([`Archive::restore`](super::Archive::restore)):
+    /// files, and what they hold beside records, are then told to the writer too. The order is
+    /// kept.
+    pub verbatim: bool,
     /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
     pub memory: usize,
 }
 
 impl Default for PackOptions {
     fn default() -> PackOptions {
-        PackOptions { level: Level::Default, index: true, block_records: 64, sorted: false, memory: 256 << 20 }
+        PackOptions {
+            level: Level::Default,
+            index: true,
+            block_records: 64,
+            sorted: false,
+            verbatim: false,
+            memory: 256 << 20,
+        }
     }
 }
 
@@ -75,6 +89,8 @@ pub struct Writer<W> {
     keys: KeySorter,
     records: u64,
     blocks: u64,
+    side: Option<SideWriter>,
+    line: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
@@ -84,6 +100,7 @@ impl<W: Write> Writer<W> {
     /// What writing reports.
     pub fn new(out: W, options: PackOptions) -> Result<Writer<W>, ArchiveError> {
         let memory = options.memory.max(MIN_MEMORY);
+        let options = PackOptions { sorted: options.sorted && !options.verbatim, ..options };
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
         let block_records = options.block_records.clamp(1, u16::MAX.into());
@@ -97,6 +114,8 @@ impl<W: Write> Writer<W> {
             keys: KeySorter::new(memory / 4),
             records: 0,
             blocks: 0,
+            side: options.verbatim.then(SideWriter::new),
+            line: Vec::new(),
         })
     }
 
@@ -141,6 +160,37 @@ impl<W: Write> Writer<W> {
             }
         };
         if is_full { self.end_segment() } else { Ok(()) }
+    }
+
+    /// Verbatim: a file begins. Of the name only the last part is kept.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn begin_file(&mut self, name: &str) -> Result<(), ArchiveError> {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        self.side.as_mut().map_or(Ok(()), |side| side.file(name))
+    }
+
+    /// Verbatim: bytes of the file that belong to no record, line end included.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn push_aside(&mut self, raw: &[u8]) -> Result<(), ArchiveError> {
+        self.side.as_mut().map_or(Ok(()), |side| side.aside(raw))
+    }
+
+    /// Takes the next record and, in a verbatim archive, the bytes of its line, line end included.
+    ///
+    /// # Errors
+    /// As [`Writer::push`].
+    pub fn push_line(&mut self, record: &EpdRecord, raw: &[u8]) -> Result<(), ArchiveError> {
+        if let Some(side) = &mut self.side {
+            self.line.clear();
+            epd::write(record, &WriteOptions::default(), &mut self.line);
+            self.line.push(b'\n');
+            side.record(&self.line, raw)?;
+        }
+        self.push(record)
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
@@ -236,9 +286,17 @@ impl<W: Write> Writer<W> {
                 }
             }
         }
-        let file_len = self.out.offset() + size_of::<Footer>() as u64;
-        let mut footer = Footer::new(file_len, self.records, flags);
-        (footer.segments, footer.index, footer.lists) = (segments, index, lists);
+        let mut side = Section::default();
+        if let Some(writer) = self.side {
+            flags |= VERBATIM;
+            self.out.begin();
+            writer.finish(&mut self.out)?;
+            side = self.out.end();
+        }
+        let mut footer = Footer::new(0, self.records, flags);
+        (footer.segments, footer.index) = (segments, index);
+        (footer.lists, footer.side) = (lists, side);
+        footer.file_len = (self.out.offset() + size_of::<Footer>() as u64).into();
         self.out.put(footer.sealed().as_bytes())?;
         Ok(self.out.finish()?)
     }

@@ -206,9 +206,10 @@ impl Codec {
         let spelled = grown.spelled.code(coder);
         let shares = self.flags.code(coder, grown.shared.is_some().into()) != 0;
         let shared = shares.then(|| {
-            grown.shared.unwrap_or_default().map(|count| {
-                of_short(self.shared.code(coder, short(count).into()) as u32)
-            })
+            grown
+                .shared
+                .unwrap_or_default()
+                .map(|count| of_short(self.shared.code(coder, short(count).into()) as u32))
         });
         Some(Grown { mirrors, columns, spelled, shared })
     }

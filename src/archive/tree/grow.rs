@@ -115,7 +115,10 @@ fn shared_columns(rows: &[Row], block: usize) -> Vec<u8> {
 fn sample(rows: &[Row]) -> Vec<u32> {
     const RUN: usize = 64;
     let step = rows.len().div_ceil(SAMPLE).max(1);
-    (0..rows.len()).filter(|place| place / RUN % step == 0).map(|place| place as u32).collect()
+    (0..rows.len())
+        .filter(|place| (place / RUN).is_multiple_of(step))
+        .map(|place| place as u32)
+        .collect()
 }
 
 fn best_contexts(coded: &Coded, sampled: &[u32], column: usize) -> (&'static [Context], f32) {

@@ -306,13 +306,43 @@ impl Encoder<'_> {
                 first = in_common(before, row);
                 out.push(shared.share(first));
             }
-            self.put_row(row, first, &mut out);
+            self.put_row(row, first, &mut out, |_, _| {});
             before = Some(row);
         }
         out
     }
 
-    fn put_row(&self, row: &Row, first: usize, out: &mut Vec<Share>) {
+    /// Adds the bits that each column of the rows of a block takes; what tells how many columns a
+    /// row shares with the one before is added to the first.
+    pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
+        let price = |shares: &[Share]| -> f64 {
+            let bits = |share: &Share| (f64::from(SCALE) / f64::from(share.freq)).log2();
+            shares.iter().map(bits).sum()
+        };
+        let mut before: Option<&Row> = None;
+        for row in rows {
+            let mut first = 0;
+            if let (Some(shared), Some(before)) = (&self.model.shared, before) {
+                first = in_common(before, row);
+                bits[0] += price(&[shared.share(first)]);
+            }
+            let (mut out, mut start) = (Vec::new(), 0);
+            self.put_row(row, first, &mut out, |column, out| {
+                bits[column] += price(&out[start..]);
+                start = out.len();
+            });
+            before = Some(row);
+        }
+    }
+
+    /// `after` is called after each column.
+    fn put_row(
+        &self,
+        row: &Row,
+        first: usize,
+        out: &mut Vec<Share>,
+        mut after: impl FnMut(usize, &[Share]),
+    ) {
         let mut sight = Sight::default();
         for (place, column) in self.model.columns.iter().enumerate() {
             let told = told(self.model.mirrors, row, place);
@@ -324,6 +354,7 @@ impl Encoder<'_> {
                 }
             }
             sight.see(place, symbol, row.0[place]);
+            after(place, out);
         }
     }
 
