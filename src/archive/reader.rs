@@ -1,5 +1,6 @@
 //! Reading archives.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::hint::black_box;
 use std::ops::{Deref, Range};
@@ -183,11 +184,7 @@ impl Archive {
             }
         };
         for (number, segment) in (0..).zip(&self.segments) {
-            let names = match segment.coder {
-                CODER_ROWS => ["rows", "", "heap"],
-                CODER_TEXT => ["", "block directory", "text blocks"],
-                _ => ["model", "block directory", "blocks"],
-            };
+            let names = part_names(segment);
             put(names[0], Some(number), &segment.model);
             put(names[1], Some(number), &segment.directory);
             put(names[2], Some(number), &segment.blocks);
@@ -404,6 +401,9 @@ impl Archive {
                 Ok(())
             });
         }
+        if !self.has_index() {
+            return self.scan(queries, visit);
+        }
         for (block, wanted) in self.blocks_of(queries)? {
             let (place, nth) = self.place_of_block(block)?;
             if !self.visit_block(place, nth, queries, &wanted, &mut visit)? {
@@ -413,17 +413,31 @@ impl Archive {
         Ok(())
     }
 
+    /// Looks through all records.
+    fn scan(
+        &self,
+        queries: &[Query],
+        mut visit: impl FnMut(usize, u64, EpdRecord) -> bool,
+    ) -> Result<(), ArchiveError> {
+        let mut wanted: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
+        for (number, query) in queries.iter().enumerate() {
+            wanted.entry(query.board).or_default().push(number);
+        }
+        for (number, record) in (0..).zip(self.iter(0..self.len())) {
+            let record = record?;
+            let board = packed::pack(&record.position().identity());
+            for &query in wanted.get(&board).into_iter().flatten() {
+                if !visit(query, number, record.clone()) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// For each block that may hold some of the positions, which; blocks as the index counts them,
     /// ascending.
     fn blocks_of(&self, queries: &[Query]) -> Result<Vec<(u64, Vec<usize>)>, ArchiveError> {
-        if !self.has_index() {
-            let all: Vec<usize> = (0..queries.len()).collect();
-            let blocks = self.segments.last().map_or(0, |last| {
-                last.first_block.get()
-                    + u64::from(last.records.get()).div_ceil(last.index_records.get().into())
-            });
-            return Ok((0..blocks).map(|block| (block, all.clone())).collect());
-        }
         let index = BlockIndex::new(self.footer.index.of(&self.bytes, "position index")?)?;
         let mut pairs = Vec::new();
         for (number, query) in queries.iter().enumerate() {
@@ -628,9 +642,10 @@ impl Archive {
         footer.lists.checked(&self.bytes, "lists of equal keys")?;
         footer.side.checked(&self.bytes, "side data")?;
         for segment in &self.segments {
-            segment.model.checked(&self.bytes, "model")?;
+            let [model, _, blocks] = part_names(segment);
+            segment.model.checked(&self.bytes, model)?;
             segment.directory.checked(&self.bytes, "block directory")?;
-            segment.blocks.checked(&self.bytes, "blocks")?;
+            segment.blocks.checked(&self.bytes, blocks)?;
         }
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;
@@ -703,6 +718,15 @@ impl Archive {
 
 fn footer_section<'a>(section: &Section, bytes: &'a [u8]) -> Result<&'a [u8], ArchiveError> {
     section.of(bytes, "position index")
+}
+
+/// What the three parts of a segment are called.
+const fn part_names(segment: &Segment) -> [&'static str; 3] {
+    match segment.coder {
+        CODER_ROWS => ["rows", "block directory", "heap"],
+        CODER_TEXT => ["model", "block directory", "text blocks"],
+        _ => ["model", "block directory", "blocks"],
+    }
 }
 
 /// The records of the block that begins with this one.

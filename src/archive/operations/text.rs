@@ -99,7 +99,7 @@ impl TextModel {
             read.push(byte);
             history = history << 8 | u32::from(byte);
             word = if byte.is_ascii_alphabetic() {
-                (word + u32::from(byte)).wrapping_mul(0x2c1b_3c6d)
+                word.wrapping_add(byte.into()).wrapping_mul(0x2c1b_3c6d)
             } else {
                 0
             };
@@ -108,8 +108,8 @@ impl TextModel {
 
     fn byte(&mut self, coder: &mut impl Coder, contexts: &[u32; CONTEXTS], given: u8) -> u8 {
         let mut hashes = [0u32; CONTEXTS];
-        for (nth, (hash, context)) in (1..).zip(hashes.iter_mut().zip(contexts)) {
-            *hash = (context.wrapping_add(nth * 0x9e37_79b1)).wrapping_mul(0x85eb_ca6b);
+        for (nth, (hash, context)) in (1u32..).zip(hashes.iter_mut().zip(contexts)) {
+            *hash = (context.wrapping_add(nth.wrapping_mul(0x9e37_79b1))).wrapping_mul(0x85eb_ca6b);
         }
         let mut partial = 1u32;
         for place in (0..8).rev() {
