@@ -101,8 +101,10 @@ fn pack_verbatim<W: std::io::Write>(
     writer.begin_file(&file.to_string_lossy())?;
     source::read(&[file.to_path_buf()], &args.read, diagnostics, &mut |item| {
         match item {
-            Item::Record { record, raw } => writer.push_line(&record, raw)?,
-            Item::Rejected(raw) | Item::Skipped(raw) => writer.push_aside(raw)?,
+            Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
+            Item::LeftOut(raw) | Item::Rejected(raw) | Item::Skipped(raw) => {
+                writer.push_aside(raw)?;
+            }
         }
         Ok(true)
     })
