@@ -16,6 +16,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub mod archive;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;

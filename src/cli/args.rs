@@ -404,14 +404,14 @@ pub(crate) enum CountersArg {
     Drop,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 pub(crate) enum CastlingArg {
     Xfen,
     Shredder,
     Keep,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 pub(crate) enum EpArg {
     Keep,
     Legal,

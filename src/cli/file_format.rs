@@ -19,6 +19,8 @@ pub(crate) enum FileFormat {
     Pgn,
     /// games as bytes
     Pgc,
+    /// an archive
+    Epa,
 }
 
 impl FileFormat {
@@ -34,6 +36,7 @@ impl FileFormat {
             "epdb" => Some(FileFormat::Epdb),
             "pgn" => Some(FileFormat::Pgn),
             "pgc" => Some(FileFormat::Pgc),
+            "epa" => Some(FileFormat::Epa),
             _ => None,
         }
     }
@@ -48,6 +51,8 @@ impl FileFormat {
             FileFormat::Epdb
         } else if matches!(start, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) {
             FileFormat::Pgn
+        } else if start.starts_with(&crate::archive::MAGIC) {
+            FileFormat::Epa
         } else {
             FileFormat::Epd
         }

@@ -31,7 +31,7 @@ use crate::library::sets::Keep;
 #[derive(Parser, Debug)]
 #[command(name = "epdb", version, arg_required_else_help = true)]
 #[command(
-    after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb, .pgn and .pgc for \
+    after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for \
 games, and .gz or .zst behind the text ones.\n`-` is standard input or output. `epdb help COMMAND` shows an example \
 of each command."
 )]
@@ -49,6 +49,8 @@ enum Command {
     Convert(convert::Args),
     Import(import::Args),
     Export(export::Args),
+    Pack(pack::Args),
+    Unpack(unpack::Args),
     Get(get::Args),
     Stats(stats::Args),
     Count(count::Args),
@@ -95,6 +97,8 @@ pub fn run() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Count(args) => count::run(&args),

@@ -1,7 +1,8 @@
-//! Records on their way out: as text, or as a binary stream.
+//! Records on their way out: as text, as a binary stream or as an archive.
 
 use std::io::{self, Write};
 
+use crate::archive::{self, PackOptions};
 use crate::codec::stream;
 use crate::model::EpdRecord;
 use crate::text::WriteOptions;
@@ -20,6 +21,7 @@ pub(crate) struct RecordOutput {
 enum Writer {
     Text { output: Output, options: WriteOptions, line: Vec<u8> },
     Stream(stream::Writer<Output>),
+    Archive(Box<archive::Writer<Output>>),
 }
 
 impl RecordOutput {
@@ -35,6 +37,9 @@ impl RecordOutput {
             FileFormat::Epb => Writer::Stream(stream::Writer::new(file()?)),
             FileFormat::Pgn | FileFormat::Pgc => {
                 anyhow::bail!("positions are no games: only games become .pgn or .pgc")
+            }
+            FileFormat::Epa => {
+                Writer::Archive(Box::new(archive::Writer::new(file()?, PackOptions::default())?))
             }
             FileFormat::Epdb => {
                 anyhow::bail!(
@@ -67,6 +72,7 @@ impl RecordOutput {
                 output.write_all(line)?;
             }
             Writer::Stream(stream) => stream.write(record)?,
+            Writer::Archive(archive) => archive.push(record)?,
         }
         Ok(())
     }
@@ -75,7 +81,7 @@ impl RecordOutput {
     pub(crate) fn write_verbatim(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.writer {
             Writer::Text { output, .. } => output.write_all(bytes),
-            Writer::Stream(_) => Ok(()),
+            Writer::Stream(_) | Writer::Archive(_) => Ok(()),
         }
     }
 
@@ -84,6 +90,7 @@ impl RecordOutput {
         match self.writer {
             Writer::Text { output, .. } => output.finish()?,
             Writer::Stream(stream) => stream.finish()?.finish()?,
+            Writer::Archive(archive) => archive.finish()?.finish()?,
         }
         let Losses { operations, counters, en_passant, long_lines } = self.losses;
         for (count, what) in [

@@ -1,4 +1,4 @@
-//! Where records come from: text, compressed text, binary streams and stores, mixed as the user
+//! Where records come from: text, compressed text, binary streams, stores and archives, mixed as the user
 //! likes. Lines are read by several threads and handed on in the order of the input.
 
 use std::fs::File;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use rayon::prelude::*;
 
+use crate::archive::Archive;
 use crate::codec::{record, stream};
 use crate::model::EpdRecord;
 use crate::store::{Store, StoreOptions};
@@ -134,6 +135,7 @@ pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result
         Content::Store(_) => FileFormat::Epdb,
         Content::Pgn(_) => FileFormat::Pgn,
         Content::Pgc(_) => FileFormat::Pgc,
+        Content::Archive(_) => FileFormat::Epa,
     })
 }
 
@@ -164,6 +166,7 @@ enum Content {
     Store(PathBuf),
     Pgn(Box<dyn Read + Send>),
     Pgc(Box<dyn Read + Send>),
+    Archive(PathBuf),
 }
 
 impl Source {
@@ -193,6 +196,7 @@ impl Source {
             FileFormat::Epdb => Content::Store(path.to_path_buf()),
             FileFormat::Pgn => Content::Pgn(input),
             FileFormat::Pgc => Content::Pgc(input),
+            FileFormat::Epa => Content::Archive(path.to_path_buf()),
         };
         Ok(Source { name, content })
     }
@@ -229,6 +233,23 @@ impl Source {
                     let (record, _) = record::decode(raw)?;
                     let taken = args.wanted.takes(&record, &place);
                     if !hand_on_record(record, taken, raw, &place, diagnostics, visit)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Content::Archive(path) => {
+                let failed = || path.display().to_string();
+                let archive = Archive::open(&path).with_context(failed)?;
+                let mut raw = Vec::new();
+                for record in archive.iter(0..archive.len()) {
+                    let record = record.with_context(failed)?;
+                    raw.clear();
+                    record::encode(&record, &mut raw)?;
+                    place.line += 1;
+                    progress.record();
+                    let taken = args.wanted.takes(&record, &place);
+                    if !hand_on_record(record, taken, &raw, &place, diagnostics, visit)? {
                         return Ok(false);
                     }
                 }

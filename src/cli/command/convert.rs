@@ -15,8 +15,8 @@ use crate::cli::source::{self, Item};
 
 /// Convert a file to another format, told by the suffixes of the two names
 ///
-/// Between .epd, .fen, .epb and .epdb, text also with .gz or .zst; between .pgn and .pgc; and from
-/// games to positions. A store that is there already is not touched: use `import` to add to it.
+/// Between .epd, .fen, .epb, .epdb and .epa, text also with .gz or .zst; between .pgn and .pgc; and
+/// from games to positions. A store that is there already is not touched: use `import` to add to it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let to = args.to.or_else(|| FileFormat::of_name(&args.output));
     let to = to.with_context(|| {
         format!(
-            "the name {} tells no format: give it the suffix .epd, .fen, .epb, .epdb, .pgn or .pgc, or say --to",
+            "the name {} tells no format: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or say --to",
             args.output.display()
         )
     })?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::archive::{Archive, Level};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
@@ -20,18 +21,19 @@ use crate::store::{Store, StoreOptions};
 use crate::text::WriteOptions;
 use crate::text::epd;
 
-/// Explain the bytes of a stream, a store, games in PGC or a position
+/// Explain the bytes of a stream, a store, an archive, games in PGC or a position
 ///
 /// Each record is printed as text, then part by part: the offset in the record, the bytes, and
-/// what they say. Of games it is every record with its offset in the file. An argument with a
-/// blank in it is a position: its key and its packed board are printed.
+/// what they say. Of games it is every record with its offset in the file; of an archive the parts
+/// of the file, and the bytes that each column of the positions takes. An argument with a blank in
+/// it is a position: its key and its packed board are printed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dump suite.epb
   epdb dump games.pgc --limit 10
   epdb dump '8/P6k/8/8/8/8/7p/K7 w - -'")]
 pub(crate) struct Args {
-    /// A stream (.epb), a store (.epdb), games (.pgc), or a position in quotes
+    /// A stream (.epb), a store (.epdb), an archive (.epa), games (.pgc), or a position in quotes
     #[arg(value_name = "FILE|FEN")]
     what: String,
     /// How many records are explained
@@ -53,6 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             FileFormat::Epb => stream(&mut out, &path, args.limit)?,
             FileFormat::Epdb => store(&mut out, &path, args)?,
             FileFormat::Pgc => games(&mut out, &path, args.limit)?,
+            FileFormat::Epa => archive(&mut out, &path)?,
             _ => anyhow::bail!("{} is text: its bytes say what they are", path.display()),
         }
     }
@@ -71,6 +74,36 @@ fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
     if identity != position {
         writeln!(out, "as given       {}", hex(packed::pack(&position).as_bytes()))?;
         writeln!(out, "no en passant capture is legal, so the square is not part of the identity")?;
+    }
+    Ok(())
+}
+
+fn archive(out: &mut Output, path: &PathBuf) -> anyhow::Result<()> {
+    let archive = Archive::open(path).with_context(|| path.display().to_string())?;
+    let records = archive.len().max(1) as f64;
+    let level = match archive.level() {
+        Level::Fast => "fast",
+        Level::Default => "default",
+    };
+    let flags = [
+        (archive.has_index(), ", position index"),
+        (archive.is_sorted(), ", sorted"),
+        (archive.is_verbatim(), ", verbatim"),
+    ];
+    let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+    writeln!(out, "{} records, level {level}{flags}", archive.len())?;
+    writeln!(out, "{:>14} {:>14} {:>10}  part", "offset", "bytes", "a record")?;
+    for part in archive.parts() {
+        let segment = part.segment.map_or(String::new(), |number| format!(" of segment {number}"));
+        let each = part.len as f64 / records;
+        writeln!(out, "{:>14} {:>14} {each:>10.3}  {}{segment}", part.offset, part.len, part.name)?;
+    }
+    let columns = archive.column_bytes()?;
+    if !columns.is_empty() {
+        writeln!(out, "blocks by column:")?;
+        for (name, bytes) in columns {
+            writeln!(out, "{:>14} {bytes:>14.0} {:>10.3}  {name}", "", bytes / records)?;
+        }
     }
     Ok(())
 }

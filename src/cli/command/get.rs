@@ -5,6 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
+
+use crate::archive::{Archive, Query};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
@@ -119,10 +122,12 @@ fn answer(
             continue;
         }
         let tag = args.tag.then_some(question.number);
-        let mut write = |bytes: &[u8]| output.write_tagged(tag, &record::decode(bytes)?.0);
+        let write = |output: &mut RecordOutput, bytes: &[u8]| {
+            output.write_tagged(tag, &record::decode(bytes)?.0)
+        };
         if args.first {
             let first = found.iter().find_map(|found| found[place].records.first());
-            first.map_or(Ok(()), |bytes| write(bytes))?;
+            first.map_or(Ok(()), |bytes| write(output, bytes))?;
             continue;
         }
         for (source, found) in sources.iter().zip(&found) {
@@ -132,11 +137,20 @@ fn answer(
                     while let Some(next) = matches.next_encoded() {
                         let next = next?;
                         if is_taken(next, name, args)? {
-                            write(next.bytes)?;
+                            write(output, next.bytes)?;
                         }
                     }
                 }
-                (_, Found { records, .. }) => records.iter().try_for_each(|bytes| write(bytes))?,
+                (Searched::Archive { archive, name }, Found { more: true, .. }) => {
+                    for (number, record) in archive.find(&question.position)? {
+                        if args.read.wanted.takes(&record, &place_of(name, number)) {
+                            output.write_tagged(tag, &record)?;
+                        }
+                    }
+                }
+                (_, Found { records, .. }) => {
+                    records.iter().try_for_each(|bytes| write(output, bytes))?;
+                }
             }
         }
     }
@@ -211,6 +225,8 @@ enum Searched {
         /// Open as long as the reader is used.
         _store: Store,
     },
+    /// So does an archive.
+    Archive { archive: Archive, name: Arc<str> },
     /// Anything else is read once, when all questions are known.
     Scan(PathBuf),
 }
@@ -218,8 +234,13 @@ enum Searched {
 impl Searched {
     fn open(name: &str, args: &Args) -> anyhow::Result<Searched> {
         let path = PathBuf::from(name);
-        if source::format_of(&path, args.read.from)? != FileFormat::Epdb {
-            return Ok(Searched::Scan(path));
+        match source::format_of(&path, args.read.from)? {
+            FileFormat::Epdb => {}
+            FileFormat::Epa => {
+                let archive = Archive::open(&path).with_context(|| path.display().to_string())?;
+                return Ok(Searched::Archive { archive, name: name.into() });
+            }
+            _ => return Ok(Searched::Scan(path)),
         }
         let options = StoreOptions::new().memory_bytes(args.memory.memory);
         let store = Store::open_read_only(&path, &options)?;
@@ -256,6 +277,26 @@ impl Searched {
                     Ok::<(), anyhow::Error>(())
                 })?;
             }
+            Searched::Archive { archive, name } => {
+                let queries: Vec<Query> =
+                    asked.iter().map(|question| Query::from(&question.position)).collect();
+                let mut failure = None;
+                archive.find_many(&queries, |place, number, record| {
+                    let found = &mut found[place];
+                    if !args.read.wanted.takes(&record, &place_of(name, number)) {
+                        return true;
+                    }
+                    if found.records.len() == KEPT {
+                        found.more = true;
+                        return true;
+                    }
+                    let mut bytes = Vec::new();
+                    failure = record::encode(&record, &mut bytes).err();
+                    found.records.push(bytes.into());
+                    failure.is_none()
+                })?;
+                failure.map_or(Ok(()), Err)?;
+            }
             Searched::Scan(path) => {
                 let mut by_board: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
                 for (place, question) in asked.iter().enumerate() {
@@ -284,8 +325,13 @@ fn is_taken(stored: EncodedRecord<'_>, name: &Arc<str>, args: &Args) -> anyhow::
     if args.read.wanted.filter.is_none() {
         return Ok(true);
     }
-    let place = Place { file: name.clone(), line: stored.import_number + 1 };
+    let place = place_of(name, stored.import_number);
     Ok(args.read.wanted.takes(&record::decode(stored.bytes)?.0, &place))
+}
+
+/// The place of a record with this number, counted from 0.
+fn place_of(name: &Arc<str>, number: u64) -> Place {
+    Place { file: name.clone(), line: number + 1 }
 }
 
 /// What a source has for a question.

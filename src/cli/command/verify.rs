@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::archive::Archive;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
@@ -9,7 +10,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::source::{self, Item};
 use crate::store::{self, StoreOptions};
 
-/// Check files: every checksum and invariant of streams and stores, every line of text,
+/// Check files: every checksum and invariant of streams, stores and archives, every line of text,
 /// every record and move of games
 ///
 /// Text is read in the given profile and nothing is written. Exit status 1 when something is
@@ -40,6 +41,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             for finding in store::verify(path, &options)? {
                 findings += 1;
                 println!("{}: {finding}", path.display());
+            }
+        } else if format == FileFormat::Epa {
+            if let Err(error) = Archive::open(path).and_then(|archive| archive.verify()) {
+                findings += 1;
+                println!("{}: {error}", path.display());
             }
         } else {
             let file = std::slice::from_ref(path);

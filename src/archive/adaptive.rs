@@ -1,0 +1,269 @@
+//! A binary arithmetic coder whose probabilities learn as it goes: for what is too small or too
+//! irregular to have a model of its own.
+//!
+//! Writer and reader share one description of what is coded: [`Coder`] is either of them, and
+//! passes every bit through, so that a format is written down once.
+
+/// The chance of a one bit, learnt from the bits before.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Chance {
+    /// Of 65,536.
+    one: u16,
+    /// How many bits were seen, up to the limit of the rate.
+    seen: u8,
+}
+
+impl Default for Chance {
+    fn default() -> Chance {
+        Chance { one: 1 << 15, seen: 0 }
+    }
+}
+
+/// Moves towards the last bit by one of `RATES[seen]` parts of 256.
+const RATES: [u16; 12] = [110, 75, 55, 44, 36, 30, 25, 21, 17, 14, 11, 9];
+
+impl Chance {
+    fn learn(&mut self, bit: bool) {
+        let rate = u32::from(RATES[usize::from(self.seen)]);
+        let one = u32::from(self.one);
+        let moved =
+            if bit { one + (((0xffff - one) * rate) >> 8) } else { one - ((one * rate) >> 8) };
+        self.one = moved as u16;
+        self.seen = (self.seen + 1).min(RATES.len() as u8 - 1);
+    }
+}
+
+/// Passes bits on: a writer takes those it is given, a reader gives those it finds.
+pub(super) trait Coder {
+    /// Codes a bit; `one` is its chance of 65,536 to be set. A reader ignores `bit` and returns
+    /// what it reads, a writer returns `bit`.
+    fn bit(&mut self, bit: bool, one: u16) -> bool;
+
+    /// Whether the reader has run out of bytes for good. Never true of a writer.
+    fn is_exhausted(&self) -> bool;
+
+    /// Codes a bit under a chance that learns from it.
+    fn learn(&mut self, bit: bool, chance: &mut Chance) -> bool {
+        let bit = self.bit(bit, chance.one);
+        chance.learn(bit);
+        bit
+    }
+
+    /// Codes the low `count` bits of a value, each as likely set as not.
+    fn raw(&mut self, value: u64, count: u32) -> u64 {
+        (0..count).rev().fold(0, |read, place| {
+            read << 1 | u64::from(self.bit(value >> place & 1 != 0, 1 << 15))
+        })
+    }
+}
+
+/// Writes.
+pub(super) struct Writer {
+    low: u32,
+    high: u32,
+    out: Vec<u8>,
+}
+
+impl Writer {
+    pub(super) const fn new() -> Writer {
+        Writer { low: 0, high: u32::MAX, out: Vec::new() }
+    }
+
+    /// The bytes, as few as tell the last bit; behind them zeros are read.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.low > 0 {
+            for len in 1..=4 {
+                let mask = u32::MAX.checked_shl(32 - 8 * len).unwrap_or(u32::MAX);
+                let end = self.high & mask;
+                if end >= self.low {
+                    self.out.extend_from_slice(&end.to_be_bytes()[..len as usize]);
+                    break;
+                }
+            }
+        }
+        while self.out.last() == Some(&0) {
+            self.out.pop();
+        }
+        self.out
+    }
+}
+
+/// Where the range is cut: ones below and at it, zeros above.
+fn cut(low: u32, high: u32, one: u16) -> u32 {
+    let one = u64::from(one.clamp(32, u16::MAX - 32));
+    low + ((u64::from(high - low) * one) >> 16) as u32
+}
+
+impl Coder for Writer {
+    fn bit(&mut self, bit: bool, one: u16) -> bool {
+        let cut = cut(self.low, self.high, one);
+        if bit {
+            self.high = cut
+        } else {
+            self.low = cut + 1
+        }
+        while (self.low ^ self.high) >> 24 == 0 {
+            self.out.push((self.high >> 24) as u8);
+            self.low <<= 8;
+            self.high = self.high << 8 | 0xff;
+        }
+        bit
+    }
+
+    fn is_exhausted(&self) -> bool {
+        false
+    }
+}
+
+/// Reads.
+pub(super) struct Reader<'a> {
+    low: u32,
+    high: u32,
+    at: u32,
+    rest: &'a [u8],
+    /// Zeros that were read behind the end.
+    beyond: u32,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        let mut reader = Reader { low: 0, high: u32::MAX, at: 0, rest: bytes, beyond: 0 };
+        (0..4).for_each(|_| reader.shift());
+        reader
+    }
+
+    fn shift(&mut self) {
+        let byte = match self.rest.split_first() {
+            Some((&byte, rest)) => {
+                self.rest = rest;
+                byte
+            }
+            None => {
+                self.beyond = self.beyond.saturating_add(1);
+                0
+            }
+        };
+        self.at = self.at << 8 | u32::from(byte);
+    }
+}
+
+/// A chance of 65,504 in 65,536 takes 1 bit in a thousand bits or so: whoever reads this many
+/// zeros behind the end has long left what was written.
+const MAX_BEYOND: u32 = 64;
+
+impl Coder for Reader<'_> {
+    fn bit(&mut self, _: bool, one: u16) -> bool {
+        let cut = cut(self.low, self.high, one);
+        let bit = self.at <= cut;
+        if bit {
+            self.high = cut
+        } else {
+            self.low = cut + 1
+        }
+        while (self.low ^ self.high) >> 24 == 0 {
+            self.low <<= 8;
+            self.high = self.high << 8 | 0xff;
+            self.shift();
+        }
+        bit
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.beyond > MAX_BEYOND
+    }
+}
+
+/// Codes a symbol of `BITS` bits, the highest first, each bit under those before it.
+#[derive(Clone, Debug)]
+pub(super) struct Symbols {
+    chances: Box<[Chance]>,
+    bits: u32,
+}
+
+impl Symbols {
+    /// For symbols of this many bits.
+    pub(super) fn new(bits: u32) -> Symbols {
+        Symbols { chances: vec![Chance::default(); 1 << bits].into(), bits }
+    }
+
+    pub(super) fn code(&mut self, coder: &mut impl Coder, symbol: u32) -> u32 {
+        let mut node = 1;
+        for place in (0..self.bits).rev() {
+            let bit = coder.learn(symbol >> place & 1 != 0, &mut self.chances[node]);
+            node = node << 1 | usize::from(bit);
+        }
+        node as u32 - (1 << self.bits)
+    }
+}
+
+/// Codes whole numbers, small ones in few bits: their length in bits, then the bits below the
+/// highest, the first two of them learnt.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers {
+    lengths: Symbols,
+    heads: Box<[Chance]>,
+}
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers { lengths: Symbols::new(7), heads: vec![Chance::default(); 65 * 4].into() }
+    }
+}
+
+impl Numbers {
+    pub(super) fn code(&mut self, coder: &mut impl Coder, value: u64) -> u64 {
+        let length = 64 - value.leading_zeros();
+        let length = self.lengths.code(coder, length).min(64);
+        if length < 2 {
+            return length.into();
+        }
+        let mut below = length - 1;
+        let mut read = 1;
+        let mut node = 1;
+        while below > 0 && node < 4 {
+            below -= 1;
+            let chance = &mut self.heads[length as usize * 4 + node];
+            let bit = coder.learn(value >> below & 1 != 0, chance);
+            node = node << 1 | usize::from(bit);
+            read = read << 1 | u64::from(bit);
+        }
+        read << below | coder.raw(value & ((1 << below) - 1), below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_symbols_come_back() {
+        let values: Vec<u64> =
+            (0..2000u64).map(|i| i.wrapping_mul(i * 0x9e37_79b9_7f4a_7c15) >> (i % 64)).collect();
+        let mut writer = Writer::new();
+        let mut numbers = Numbers::default();
+        let mut symbols = Symbols::new(5);
+        for &value in values.iter().chain(&[0, u64::MAX]) {
+            numbers.code(&mut writer, value);
+            symbols.code(&mut writer, (value % 32) as u32);
+        }
+        let bytes = writer.finish();
+        let mut reader = Reader::new(&bytes);
+        let mut numbers = Numbers::default();
+        let mut symbols = Symbols::new(5);
+        for &value in values.iter().chain(&[0, u64::MAX]) {
+            assert_eq!(numbers.code(&mut reader, 0), value);
+            assert_eq!(u64::from(symbols.code(&mut reader, 0)), value % 32);
+        }
+        assert!(!reader.is_exhausted());
+    }
+
+    #[test]
+    fn a_run_of_equal_bits_costs_little() {
+        let mut writer = Writer::new();
+        let mut chance = Chance::default();
+        (0..10_000).for_each(|_| {
+            writer.learn(true, &mut chance);
+        });
+        assert!(writer.finish().len() < 100);
+    }
+}

@@ -1,0 +1,55 @@
+//! Where the blocks of a segment end: for each group of blocks a place, for each block a length
+//! of one to four bytes.
+
+use super::error::ArchiveError;
+
+/// Blocks of a group.
+const GROUP: usize = 32;
+/// Bytes of a group's place.
+const PLACE: usize = 8;
+const PART: &str = "block directory";
+
+/// The bytes of the directory of blocks with these lengths.
+pub(super) fn write(lens: &[u32]) -> Vec<u8> {
+    let longest = lens.iter().copied().max().unwrap_or(0);
+    let width = (4 - longest.leading_zeros() as usize / 8).max(1);
+    let mut out = vec![width as u8];
+    let mut place = 0u64;
+    for group in lens.chunks(GROUP) {
+        out.extend_from_slice(&place.to_le_bytes());
+        for &len in group {
+            out.extend_from_slice(&len.to_le_bytes()[..width]);
+            place += u64::from(len);
+        }
+    }
+    out
+}
+
+/// The place and length of a block.
+pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), ArchiveError> {
+    let corrupt = ArchiveError::corrupt_at(PART, block.into());
+    let Some((&width, groups)) = directory.split_first() else { return Err(corrupt) };
+    let width = usize::from(width);
+    if !(1..=4).contains(&width) {
+        return Err(corrupt);
+    }
+    let (group, nth) = (block as usize / GROUP, block as usize % GROUP);
+    let group = groups.get(group * (PLACE + GROUP * width)..);
+    let Some((place, lens)) = group.and_then(|group| group.split_first_chunk::<PLACE>()) else {
+        return Err(corrupt);
+    };
+    let mut place = u64::from_le_bytes(*place);
+    let mut lens = lens.chunks_exact(width).map(|len| {
+        let mut bytes = [0; 4];
+        bytes[..width].copy_from_slice(len);
+        u64::from(u32::from_le_bytes(bytes))
+    });
+    for _ in 0..nth {
+        let Some(len) = lens.next() else { return Err(corrupt) };
+        place = place.saturating_add(len);
+    }
+    match (usize::try_from(place), lens.next()) {
+        (Ok(place), Some(len)) => Ok((place, len as usize)),
+        _ => Err(corrupt),
+    }
+}

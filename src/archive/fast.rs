@@ -1,0 +1,475 @@
+//! Level fast: records as rows of fixed size, and the table that finds them by position key.
+
+use std::io::Write;
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::ArchiveError;
+use super::layout::Section;
+use super::sink::Sink;
+use super::sorter::KeySorter;
+use crate::codec::packed::{self, PackedBoard};
+use crate::codec::record;
+use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
+
+/// Bytes of a board in a row: the longest plain form.
+pub(super) const BOARD: usize = 24;
+
+/// One record: the packed identity board, and the rest of the record or where it is.
+#[derive(
+    Copy, Clone, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub(super) struct FastRow {
+    /// Zeros behind the board; all zero when the board has the escape form.
+    pub(super) board: [u8; BOARD],
+    /// See [`Rest`]; the check is in the highest bits.
+    rest: U64,
+}
+
+const _: () = assert!(size_of::<FastRow>() == 32);
+
+/// Bits of the rest of a row below its check.
+const REST_BITS: u32 = 40;
+/// Set when the record is in the heap, at the place that the other bits say.
+const IN_HEAP: u64 = 1 << (REST_BITS - 1);
+/// Otherwise: halfmove clock, fullmove number, and what is there at all.
+const HALFMOVE_BITS: u32 = 10;
+const FULLMOVE_BITS: u32 = 14;
+const HAS_COUNTERS: u64 = 1 << 24;
+const SHREDDER: u64 = 1 << 25;
+/// The file of an en passant square that does not count, from 1.
+const EN_PASSANT_SHIFT: u32 = 26;
+const USED_BITS: u32 = 30;
+
+const ROW: &str = "record";
+
+impl FastRow {
+    fn new(board: [u8; BOARD], rest: u64) -> FastRow {
+        let mut row = FastRow { board, rest: rest.into() };
+        row.rest = (rest | u64::from(row.check()) << REST_BITS).into();
+        row
+    }
+
+    /// 24 bits of the CRC32C of all bytes but the check itself. Every change of a single byte
+    /// changes it, as a test shows.
+    fn check(&self) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c::crc32c(&bytes[..BOARD + REST_BITS as usize / 8]) >> 8
+    }
+
+    fn is_whole(&self) -> bool {
+        self.rest.get() >> REST_BITS == u64::from(self.check())
+    }
+}
+
+/// The board of a row, zeros behind it; `None` for the escape form.
+pub(super) fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
+    let bytes = board.as_bytes();
+    let mut padded = [0; BOARD];
+    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(padded)
+}
+
+/// Makes the row of a record; a record that no row holds goes to the heap.
+pub(super) fn put(
+    record: &EpdRecord,
+    rows: &mut Vec<u8>,
+    heap: &mut Vec<u8>,
+) -> Result<(), ArchiveError> {
+    let identity = record.position().identity();
+    let board = padded(&packed::pack(&identity));
+    let row = match (board, inline(record, &identity)) {
+        (Some(board), Some(rest)) => FastRow::new(board, rest),
+        (board, _) => {
+            let place = heap.len() as u64;
+            if place >= IN_HEAP {
+                return Err(ArchiveError::LimitExceeded {
+                    what: "bytes of records that are no rows",
+                    found: place,
+                    limit: IN_HEAP,
+                });
+            }
+            let mut bytes = Vec::new();
+            record::encode(record, &mut bytes)?;
+            heap.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+            heap.extend_from_slice(&bytes);
+            FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
+        }
+    };
+    rows.extend_from_slice(row.as_bytes());
+    Ok(())
+}
+
+fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
+    if !record.operations().is_empty() {
+        return None;
+    }
+    let mut rest = 0;
+    if let Some(Counters { halfmove_clock, fullmove_number }) = record.fen_counters() {
+        if halfmove_clock >> HALFMOVE_BITS != 0 || fullmove_number >> FULLMOVE_BITS != 0 {
+            return None;
+        }
+        rest |=
+            HAS_COUNTERS | u64::from(halfmove_clock) | u64::from(fullmove_number) << HALFMOVE_BITS;
+    }
+    if record.dialect() == CastlingDialect::Shredder {
+        rest |= SHREDDER;
+    }
+    if let (Some(target), None) = (record.position().en_passant(), identity.en_passant()) {
+        rest |= u64::from(target.file() + 1) << EN_PASSANT_SHIFT;
+    }
+    Some(rest)
+}
+
+/// The rows and the heap of a segment.
+#[derive(Copy, Clone)]
+pub(super) struct FastSegment<'a> {
+    pub(super) rows: &'a [FastRow],
+    pub(super) heap: &'a [u8],
+    /// The number of the first record, for errors.
+    pub(super) first: u64,
+}
+
+impl FastSegment<'_> {
+    /// A row whose check holds.
+    pub(super) fn row(&self, nth: u32) -> Result<&FastRow, ArchiveError> {
+        let row = self.rows.get(nth as usize).filter(|row| row.is_whole());
+        row.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
+    }
+
+    /// The record of a row.
+    pub(super) fn record(&self, nth: u32) -> Result<EpdRecord, ArchiveError> {
+        let row = self.row(nth)?;
+        let rest = row.rest.get() & ((1 << REST_BITS) - 1);
+        let record = match rest & IN_HEAP {
+            0 => inline_record(row, rest),
+            _ => self.heap_record(rest & !IN_HEAP).and_then(|bytes| {
+                let (record, _) = record::decode(bytes).ok()?;
+                let board = padded(&packed::pack(&record.position().identity()));
+                (board.unwrap_or_default() == row.board).then_some(record)
+            }),
+        };
+        record.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
+    }
+
+    /// The bytes of a record in the heap, its check verified.
+    fn heap_record(&self, place: u64) -> Option<&[u8]> {
+        let bytes = self.heap.get(usize::try_from(place).ok()?..)?;
+        let (check, bytes) = bytes.split_first_chunk()?;
+        let bytes = &bytes[..record::len_of(bytes).ok()?];
+        (crc32c::crc32c(bytes) == u32::from_le_bytes(*check)).then_some(bytes)
+    }
+}
+
+fn inline_record(row: &FastRow, rest: u64) -> Option<EpdRecord> {
+    if rest >> USED_BITS != 0 {
+        return None;
+    }
+    let (identity, _) = packed::unpack(&row.board).ok()?;
+    let position = match rest >> EN_PASSANT_SHIFT {
+        0 => identity,
+        file @ 1..=8 => {
+            let target = Square::at(file as u8 - 1, en_passant_rank(identity.turn()));
+            identity.with_en_passant(Some(target)).ok()?
+        }
+        _ => return None,
+    };
+    let mut record = EpdRecord::new(position);
+    if rest & SHREDDER != 0 {
+        record.set_dialect(CastlingDialect::Shredder);
+    }
+    if rest & HAS_COUNTERS != 0 {
+        let halfmove_clock = rest as u32 & ((1 << HALFMOVE_BITS) - 1);
+        let fullmove_number = (rest >> HALFMOVE_BITS) as u32 & ((1 << FULLMOVE_BITS) - 1);
+        if fullmove_number == 0 {
+            return None;
+        }
+        record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
+    }
+    Some(record)
+}
+
+/// Entries of a line of the table.
+const ENTRIES: usize = 12;
+
+/// A line of the table, as long as one of the processor's cache.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Line {
+    /// The record of each entry; with the highest bit set the place of a list of records.
+    places: [U32; ENTRIES],
+    /// The lowest byte of each key.
+    marks: [u8; ENTRIES],
+    /// The number of entries in the lowest four bits; 15 when all are taken and more that belong
+    /// here or before are in the next line. The other bits are of the CRC32C of the line.
+    tail: U32,
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// The bit of a place that says list.
+const LIST: u32 = 1 << 31;
+/// The most records of an archive of level fast.
+pub(super) const MAX_RECORDS: u64 = LIST as u64;
+const COUNT_MASK: u32 = 15;
+const FULL_AND_MORE: u32 = 15;
+/// Entries a line has on average, in tenths.
+const LOAD_TENTHS: u64 = 90;
+
+const INDEX: &str = "position index";
+
+impl Line {
+    const EMPTY: Line = Line { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
+
+    fn check(&self) -> u32 {
+        crc32c::crc32c(&self.as_bytes()[..60]) & !COUNT_MASK
+    }
+
+    /// The count and check: touching it brings the line near.
+    pub(super) const fn tail(&self) -> U32 {
+        self.tail
+    }
+
+    /// The entries with this mark, and whether the next line belongs to this one; `None` when the
+    /// line is damaged.
+    fn matching(&self, mark: u8) -> Option<(impl Iterator<Item = u32> + '_, bool)> {
+        let tail = self.tail.get();
+        if self.check() != tail & !COUNT_MASK {
+            return None;
+        }
+        let count = tail & COUNT_MASK;
+        let more = count == FULL_AND_MORE;
+        let count = if more { ENTRIES } else { count as usize };
+        let entries = self.marks.iter().zip(&self.places).take(count);
+        let places = entries.filter(move |&(&own, _)| own == mark).map(|(_, place)| place.get());
+        Some((places, more))
+    }
+}
+
+/// Which of so many lines a key belongs to.
+fn home(key: u64, lines: u64) -> u64 {
+    ((u128::from(key) * u128::from(lines)) >> 64) as u64
+}
+
+/// Writes the table of sorted keys and records, then the lists of records that share a key.
+pub(super) fn write_index<W: Write>(
+    sorter: KeySorter,
+    out: &mut Sink<W>,
+) -> Result<(Section, Section), ArchiveError> {
+    let homes = (sorter.len() * 10).div_ceil(LOAD_TENTHS).max(1);
+    let mut lists: Vec<u8> = Vec::new();
+    let mut table = Table { out, homes, line: Line::EMPTY, number: 0, count: 0 };
+    table.out.begin();
+    let mut group: Option<(u64, Vec<u32>)> = None;
+    let mut close = |table: &mut Table<W>, group: Option<(u64, Vec<u32>)>| {
+        let Some((key, records)) = group else { return Ok(()) };
+        let place = match records[..] {
+            [record] => record,
+            _ => {
+                let place = lists.len() as u64 / 4;
+                put_list(&records, &mut lists);
+                u32::try_from(place).ok().filter(|&place| place < LIST).map_or(
+                    Err(ArchiveError::LimitExceeded {
+                        what: "records that share a key",
+                        found: place,
+                        limit: LIST.into(),
+                    }),
+                    |place| Ok(place | LIST),
+                )?
+            }
+        };
+        table.put(key, place)
+    };
+    sorter.finish::<ArchiveError>(|(key, record)| {
+        match &mut group {
+            Some((last, records)) if *last == key => records.push(record),
+            _ => close(&mut table, group.replace((key, vec![record])))?,
+        }
+        Ok(())
+    })?;
+    close(&mut table, group)?;
+    table.finish()?;
+    let lines = out.end();
+    Ok((lines, out.section(&lists)?))
+}
+
+/// A list: how many, a check, the records.
+fn put_list(records: &[u32], lists: &mut Vec<u8>) {
+    let bytes: Vec<u8> = records.iter().flat_map(|record| record.to_le_bytes()).collect();
+    let len = (records.len() as u32).to_le_bytes();
+    lists.extend_from_slice(&len);
+    lists.extend_from_slice(&list_check(len, &bytes).to_le_bytes());
+    lists.extend_from_slice(&bytes);
+}
+
+fn list_check(len: [u8; 4], bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&len), bytes)
+}
+
+/// The table as it is written, line by line.
+struct Table<'a, W> {
+    out: &'a mut Sink<W>,
+    homes: u64,
+    line: Line,
+    number: u64,
+    count: usize,
+}
+
+impl<W: Write> Table<'_, W> {
+    fn put(&mut self, key: u64, place: u32) -> Result<(), ArchiveError> {
+        let home = home(key, self.homes);
+        while self.number < home {
+            self.next(false)?;
+        }
+        if self.count == ENTRIES {
+            self.next(true)?;
+        }
+        self.line.places[self.count] = place.into();
+        self.line.marks[self.count] = key as u8;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn next(&mut self, more: bool) -> Result<(), ArchiveError> {
+        let count = if more { FULL_AND_MORE } else { self.count as u32 };
+        self.line.tail = (self.line.check() | count).into();
+        self.out.put(self.line.as_bytes())?;
+        self.line = Line::EMPTY;
+        self.number += 1;
+        self.count = 0;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), ArchiveError> {
+        while self.number < self.homes || self.count > 0 {
+            self.next(false)?;
+        }
+        self.out.put(&self.homes.to_le_bytes())?;
+        self.out.put(&crc32c::crc32c(&self.homes.to_le_bytes()).to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// The table, read.
+#[derive(Copy, Clone)]
+pub(super) struct RecordIndex<'a> {
+    lines: &'a [Line],
+    homes: u64,
+    lists: &'a [u8],
+}
+
+impl<'a> RecordIndex<'a> {
+    /// Takes the bytes of both sections; only the last few are looked at.
+    pub(super) fn new(bytes: &'a [u8], lists: &'a [u8]) -> Result<RecordIndex<'a>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(INDEX);
+        let (rest, check) = bytes.split_last_chunk::<4>().ok_or_else(corrupt)?;
+        let (lines, homes) = rest.split_last_chunk::<8>().ok_or_else(corrupt)?;
+        let lines = <[Line]>::ref_from_bytes(lines).map_err(|_| corrupt())?;
+        let whole = crc32c::crc32c(homes) == u32::from_le_bytes(*check);
+        let homes = u64::from_le_bytes(*homes);
+        if !whole || homes == 0 || homes > lines.len() as u64 {
+            return Err(corrupt());
+        }
+        Ok(RecordIndex { lines, homes, lists })
+    }
+
+    /// The line of a key.
+    pub(super) fn home(&self, key: u64) -> u64 {
+        home(key, self.homes)
+    }
+
+    /// Touches a line, so that it is near when it is needed.
+    pub(super) fn line(&self, number: u64) -> Option<&'a Line> {
+        self.lines.get(usize::try_from(number).ok()?)
+    }
+
+    /// Calls `visit` with each record whose key may be this one, ascending within a key.
+    pub(super) fn find(
+        &self,
+        key: u64,
+        mut visit: impl FnMut(u32) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let mut number = self.home(key);
+        loop {
+            let corrupt = ArchiveError::corrupt_at(INDEX, number);
+            let line = self.line(number);
+            let Some((places, more)) = line.and_then(|line| line.matching(key as u8)) else {
+                return Err(corrupt);
+            };
+            for place in places {
+                if place & LIST == 0 {
+                    visit(place)?;
+                    continue;
+                }
+                for record in self.list(place & !LIST).ok_or(ArchiveError::corrupt(INDEX))? {
+                    visit(record.get())?;
+                }
+            }
+            if !more {
+                return Ok(());
+            }
+            number += 1;
+        }
+    }
+
+    fn list(&self, place: u32) -> Option<&'a [U32]> {
+        let bytes = self.lists.get((place as usize).checked_mul(4)?..)?;
+        let (len, bytes) = bytes.split_first_chunk::<4>()?;
+        let (check, bytes) = bytes.split_first_chunk::<4>()?;
+        let bytes = bytes.get(..(u32::from_le_bytes(*len) as usize).checked_mul(4)?)?;
+        if list_check(*len, bytes) != u32::from_le_bytes(*check) {
+            return None;
+        }
+        <[U32]>::ref_from_bytes(bytes).ok()
+    }
+
+    /// Calls `visit` with the number of each line and each of its records.
+    pub(super) fn each(
+        &self,
+        mut visit: impl FnMut(u8, u32) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        for (number, line) in (0..).zip(self.lines) {
+            let corrupt = ArchiveError::corrupt_at(INDEX, number);
+            for mark in line.marks.iter().copied().collect::<std::collections::BTreeSet<u8>>() {
+                let Some((places, _)) = line.matching(mark) else { return Err(corrupt) };
+                for place in places {
+                    if place & LIST == 0 {
+                        visit(mark, place)?;
+                        continue;
+                    }
+                    for record in self.list(place & !LIST).ok_or(ArchiveError::corrupt(INDEX))? {
+                        visit(mark, record.get())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CRCs are linear: a change shows or not whatever the other bytes are.
+    #[test]
+    fn every_change_of_one_byte_of_a_row_or_line_changes_its_check() {
+        let row = FastRow::new([0; BOARD], 0);
+        for place in 0..29 {
+            for change in 1..=255 {
+                let mut changed = row;
+                changed.as_mut_bytes()[place] ^= change;
+                assert!(!changed.is_whole(), "byte {place} by {change}");
+            }
+        }
+        for place in 0..60 {
+            for change in 1..=255 {
+                let mut changed = Line::EMPTY;
+                changed.as_mut_bytes()[place] ^= change;
+                assert_ne!(changed.check(), Line::EMPTY.check(), "byte {place} by {change}");
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The fixed structures of the file. `formats/archive.md` is the law; all integers are
+//! little-endian and nothing is aligned.
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::ArchiveError;
+
+/// The version that is written, and the newest that is read.
+pub(super) const VERSION: u16 = 1;
+/// The first bytes of every archive.
+pub const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
+const FOOTER_MAGIC: [u8; 8] = *b"\nEPA-END";
+
+/// A structure whose last four bytes are the CRC32C of those before.
+pub(super) trait Checked:
+    Sized + FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
+{
+    /// The part of the file, for errors.
+    const PART: &'static str;
+
+    /// Puts the check in.
+    fn sealed(mut self) -> Self {
+        let bytes = self.as_mut_bytes();
+        if let Some((body, check)) = bytes.split_last_chunk_mut::<4>() {
+            *check = crc32c::crc32c(body).to_le_bytes();
+        }
+        self
+    }
+
+    /// The structure at the start of these bytes, its check verified.
+    fn read(bytes: &[u8]) -> Result<&Self, ArchiveError> {
+        let (value, _) =
+            Self::ref_from_prefix(bytes).map_err(|_| ArchiveError::Truncated(Self::PART))?;
+        let holds = value
+            .as_bytes()
+            .split_last_chunk::<4>()
+            .is_some_and(|(body, check)| crc32c::crc32c(body) == u32::from_le_bytes(*check));
+        if holds { Ok(value) } else { Err(ArchiveError::corrupt(Self::PART)) }
+    }
+}
+
+/// A part of the file: where it is, and the CRC32C of its bytes.
+#[derive(Copy, Clone, Debug, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Section {
+    pub(super) offset: U64,
+    pub(super) len: U64,
+    pub(super) check: U32,
+}
+
+impl Section {
+    /// The bytes of the part, unchecked.
+    pub(super) fn of<'a>(
+        &self,
+        file: &'a [u8],
+        part: &'static str,
+    ) -> Result<&'a [u8], ArchiveError> {
+        let range = usize::try_from(self.offset.get())
+            .ok()
+            .zip(usize::try_from(self.len.get()).ok())
+            .and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
+        range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
+    }
+
+    /// The bytes of the part, its check verified.
+    pub(super) fn checked<'a>(
+        &self,
+        file: &'a [u8],
+        part: &'static str,
+    ) -> Result<&'a [u8], ArchiveError> {
+        let bytes = self.of(file, part)?;
+        if crc32c::crc32c(bytes) == self.check.get() {
+            Ok(bytes)
+        } else {
+            Err(ArchiveError::corrupt(part))
+        }
+    }
+}
+
+/// The first bytes of the file.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Header {
+    magic: [u8; 8],
+    version: U16,
+    unused: [u8; 18],
+    check: U32,
+}
+
+/// The last bytes of the file, written when all else is.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Footer {
+    /// Length of the whole file.
+    pub(super) file_len: U64,
+    pub(super) records: U64,
+    pub(super) flags: U32,
+    /// [`Segment`]s, in the order of their records.
+    pub(super) segments: Section,
+    /// The position index; empty when there is none.
+    pub(super) index: Section,
+    /// Lists of records of one key, in the index of level fast.
+    pub(super) lists: Section,
+    /// What is not in records, of a verbatim archive.
+    pub(super) side: Section,
+    magic: [u8; 8],
+    check: U32,
+}
+
+/// Footer flag: there is a position index.
+pub(super) const HAS_INDEX: u32 = 1;
+/// Footer flag: the index leads to records, as level fast has it, not to blocks.
+pub(super) const INDEX_OF_RECORDS: u32 = 2;
+/// Footer flag: the input can be had back byte for byte.
+pub(super) const VERBATIM: u32 = 4;
+/// Footer flag: the order of the records is not that of the input.
+pub(super) const SORTED: u32 = 8;
+
+/// A run of records that are coded in one way.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Segment {
+    /// The number of its first record.
+    pub(super) first_record: U64,
+    /// The number of its first block.
+    pub(super) first_block: U64,
+    pub(super) records: U32,
+    /// Records in each block but the last.
+    pub(super) block_records: U32,
+    pub(super) coder: u8,
+    pub(super) flags: u8,
+    /// Records in each block as the position index counts blocks.
+    pub(super) index_records: U16,
+    /// Model of a coder by blocks; rows of level fast.
+    pub(super) model: Section,
+    /// Where blocks end; nothing at level fast.
+    pub(super) directory: Section,
+    /// Blocks; records of level fast that are no rows.
+    pub(super) blocks: Section,
+    pub(super) check: U32,
+}
+
+/// Segment coder: rows of level fast.
+pub(super) const CODER_ROWS: u8 = 0;
+/// Segment coder: the position model of the segment.
+pub(super) const CODER_TREE: u8 = 1;
+/// Segment coder: the position model that comes with epdb.
+pub(super) const CODER_SHIPPED: u8 = 2;
+/// Segment coder: canonical text under zstd.
+pub(super) const CODER_TEXT: u8 = 3;
+
+/// Segment flag: blocks have operations behind their positions.
+pub(super) const HAS_OPERATIONS: u8 = 1;
+
+const _: () = assert!(size_of::<Header>() == 32);
+const _: () = assert!(size_of::<Footer>() == 112);
+const _: () = assert!(size_of::<Segment>() == 92);
+
+impl Checked for Header {
+    const PART: &'static str = "header";
+}
+
+impl Checked for Footer {
+    const PART: &'static str = "footer";
+}
+
+impl Checked for Segment {
+    const PART: &'static str = "segment entry";
+}
+
+impl Header {
+    pub(super) fn new() -> Header {
+        Header { magic: HEADER_MAGIC, version: VERSION.into(), unused: [0; 18], check: 0.into() }
+            .sealed()
+    }
+
+    /// Checks magic, version and check of the first bytes of a file.
+    pub(super) fn check(file: &[u8]) -> Result<(), ArchiveError> {
+        let seen = file.len().min(HEADER_MAGIC.len());
+        if file.is_empty() || file[..seen] != HEADER_MAGIC[..seen] {
+            return Err(ArchiveError::NotAnArchive);
+        }
+        let (header, _) =
+            Header::ref_from_prefix(file).map_err(|_| ArchiveError::Truncated("header"))?;
+        let found = header.version.get();
+        if found > VERSION {
+            return Err(ArchiveError::UnsupportedVersion { found, supported: VERSION });
+        }
+        let header = Header::read(file)?;
+        if found == 0 || header.unused != [0; 18] {
+            return Err(ArchiveError::corrupt("header"));
+        }
+        Ok(())
+    }
+}
+
+impl Footer {
+    pub(super) fn new(file_len: u64, records: u64, flags: u32) -> Footer {
+        Footer {
+            file_len: file_len.into(),
+            records: records.into(),
+            flags: flags.into(),
+            segments: Section::default(),
+            index: Section::default(),
+            lists: Section::default(),
+            side: Section::default(),
+            magic: FOOTER_MAGIC,
+            check: 0.into(),
+        }
+    }
+
+    /// The footer of a file, if its writer got that far.
+    pub(super) fn of(file: &[u8]) -> Result<&Footer, ArchiveError> {
+        let start = file
+            .len()
+            .checked_sub(size_of::<Footer>())
+            .filter(|&start| start >= size_of::<Header>())
+            .ok_or(ArchiveError::Truncated("there is no footer"))?;
+        let (footer, _) = Footer::ref_from_prefix(&file[start..])
+            .map_err(|_| ArchiveError::Truncated("there is no footer"))?;
+        if footer.magic != FOOTER_MAGIC {
+            return Err(ArchiveError::Truncated("there is no footer"));
+        }
+        let footer = Footer::read(&file[start..])?;
+        if footer.file_len.get() != file.len() as u64 {
+            return Err(ArchiveError::corrupt("footer"));
+        }
+        Ok(footer)
+    }
+
+    pub(super) fn has(&self, flag: u32) -> bool {
+        self.flags.get() & flag != 0
+    }
+}

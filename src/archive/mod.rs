@@ -1,0 +1,28 @@
+//! The archive: an immutable file of millions of records in a tenth of the space of their text,
+//! each of them one block away. The format is `formats/archive.md`.
+//!
+//! [`Writer`] packs records; [`Archive`] reads them by number, by position, or all in order.
+
+mod adaptive;
+mod block_index;
+mod directory;
+mod error;
+mod fast;
+mod layout;
+mod map;
+mod operations;
+mod rans;
+mod reader;
+mod row;
+mod segment;
+mod side;
+mod sink;
+mod sorter;
+mod tree;
+mod writer;
+
+pub use error::ArchiveError;
+pub use layout::HEADER_MAGIC as MAGIC;
+pub use reader::{Archive, Part, Query, Records};
+pub use side::Restored;
+pub use writer::{Level, PackOptions, Writer};

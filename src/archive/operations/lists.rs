@@ -1,0 +1,219 @@
+//! Texts that are lists of moves or numbers, and texts that follow from those.
+
+use super::super::adaptive::{Chance, Coder, Numbers};
+use super::{Form, uniform};
+use crate::codec::ordinal;
+use crate::model::rules::{Move, Playable};
+use crate::text::san;
+
+/// Shorter lists are told byte by byte.
+const SHORTEST: usize = 2;
+
+/// What has been learnt of lists in the block so far.
+#[derive(Default)]
+pub(super) struct Lists {
+    len: Numbers,
+    is_as_long: Chance,
+    first: Numbers,
+    rises: Chance,
+    /// By the length in bits of the number before.
+    steps: Vec<Numbers>,
+}
+
+/// What a record has in lists so far.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The first move among the operands.
+    pub(super) best: Option<Move>,
+    moves: Vec<Move>,
+    numbers: Vec<u32>,
+}
+
+impl Found {
+    /// The form of a text among [`Form::Moves`], [`Form::Numbers`] and [`Form::Plain`]; what a
+    /// list has is noted as a reader will.
+    pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> Form {
+        if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
+            self.moves = moves;
+            Form::Moves
+        } else if let Some(numbers) = numbers_of(text) {
+            self.numbers = numbers;
+            Form::Numbers
+        } else {
+            Form::Plain
+        }
+    }
+
+    /// The text of a form that follows from the lists.
+    pub(super) fn derived(&self, root: &Playable, form: Form) -> Option<Vec<u8>> {
+        if self.moves.len() < SHORTEST {
+            return None;
+        }
+        let mut text = Vec::new();
+        match form {
+            Form::Coordinates => {
+                for (nth, &mv) in self.moves.iter().enumerate() {
+                    text.extend_from_slice(if nth > 0 { b" " } else { b"" });
+                    text.extend_from_slice(san::uci(root, mv).as_bytes());
+                }
+            }
+            Form::Pairs => {
+                if self.moves.len() != self.numbers.len() {
+                    return None;
+                }
+                for (nth, (&mv, number)) in self.moves.iter().zip(&self.numbers).enumerate() {
+                    text.extend_from_slice(if nth > 0 { b", " } else { b"" });
+                    text.extend_from_slice(san::write(root, mv).as_bytes());
+                    text.push(b'=');
+                    text.extend_from_slice(number.to_string().as_bytes());
+                }
+            }
+            _ => return None,
+        }
+        Some(text)
+    }
+}
+
+/// The moves of a text of canonical SANs with single blanks between, none twice.
+fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
+    if !text.contains(&b' ') || !text.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let legal: Vec<(Move, crate::model::San)> =
+        ordinal::list(root).into_iter().map(|mv| (mv, san::write(root, mv))).collect();
+    let mut moves: Vec<Move> = Vec::new();
+    for word in text.split(|&byte| byte == b' ') {
+        let (mv, _) = legal.iter().find(|(_, san)| san.as_bytes() == word)?;
+        if moves.contains(mv) {
+            return None;
+        }
+        moves.push(*mv);
+    }
+    Some(moves)
+}
+
+/// The numbers of a text of canonical whole numbers with single blanks between.
+fn numbers_of(text: &[u8]) -> Option<Vec<u32>> {
+    if !text.contains(&b' ') {
+        return None;
+    }
+    text.split(|&byte| byte == b' ')
+        .map(|word| {
+            let number: u32 = std::str::from_utf8(word).ok()?.parse().ok()?;
+            (number.to_string().as_bytes() == word).then_some(number)
+        })
+        .collect()
+}
+
+/// The text with its last number one higher, of the same width where the digits suffice.
+pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
+    let end = text.iter().rposition(u8::is_ascii_digit)? + 1;
+    let start = text[..end].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let mut out = text.to_vec();
+    for at in (start..end).rev() {
+        if out[at] < b'9' {
+            out[at] += 1;
+            return Some(out);
+        }
+        out[at] = b'0';
+    }
+    out.insert(start, b'1');
+    Some(out)
+}
+
+impl Lists {
+    pub(super) fn moves(
+        &mut self,
+        coder: &mut impl Coder,
+        root: &Playable,
+        text: &[u8],
+        is_best_first: &mut Chance,
+        found: &mut Found,
+    ) -> Option<Vec<u8>> {
+        let given = moves_of(root, text).unwrap_or_default();
+        let mut rest = ordinal::list(root);
+        let len = self.len.code(coder, given.len() as u64) as usize;
+        if !(SHORTEST..=rest.len()).contains(&len) {
+            return None;
+        }
+        let mut moves = Vec::with_capacity(len);
+        let mut out = Vec::new();
+        for nth in 0..len {
+            let wanted = given.get(nth);
+            let best = found.best.filter(|best| nth == 0 && rest.contains(best));
+            let is_best = best.is_some() && coder.learn(wanted == best.as_ref(), is_best_first);
+            let place = match best.filter(|_| is_best) {
+                Some(best) => rest.iter().position(|&mv| mv == best)?,
+                None => {
+                    let place = rest.iter().position(|mv| Some(mv) == wanted).unwrap_or(0);
+                    uniform(coder, place as u32, rest.len() as u32)? as usize
+                }
+            };
+            let mv = rest.remove(place);
+            out.extend_from_slice(if nth > 0 { b" " } else { b"" });
+            out.extend_from_slice(san::write(root, mv).as_bytes());
+            moves.push(mv);
+        }
+        found.moves = moves;
+        Some(out)
+    }
+
+    pub(super) fn numbers(
+        &mut self,
+        coder: &mut impl Coder,
+        text: &[u8],
+        found: &mut Found,
+    ) -> Option<Vec<u8>> {
+        self.steps.resize(33, Numbers::default());
+        let given = numbers_of(text).unwrap_or_default();
+        let as_long = coder.learn(given.len() == found.moves.len(), &mut self.is_as_long);
+        let len = match as_long {
+            true => found.moves.len(),
+            false => self.len.code(coder, given.len() as u64) as usize,
+        };
+        let mut numbers: Vec<u32> = Vec::new();
+        let mut out = Vec::new();
+        if len < SHORTEST {
+            return None;
+        }
+        for nth in 0..len {
+            let wanted = given.get(nth).copied().unwrap_or(0);
+            let number = match numbers.last() {
+                None => u32::try_from(self.first.code(coder, wanted.into())).ok()?,
+                Some(&last) => {
+                    let rises = coder.learn(wanted > last, &mut self.rises);
+                    let steps = &mut self.steps[32 - last.leading_zeros() as usize];
+                    let step =
+                        u32::try_from(steps.code(coder, wanted.abs_diff(last).into())).ok()?;
+                    if rises { last.checked_add(step)? } else { last.checked_sub(step)? }
+                }
+            };
+            if coder.is_exhausted() {
+                return None;
+            }
+            out.extend_from_slice(if nth > 0 { b" " } else { b"" });
+            out.extend_from_slice(number.to_string().as_bytes());
+            numbers.push(number);
+        }
+        found.numbers = numbers;
+        Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successors_keep_their_width() {
+        for (text, next) in [
+            (&b"WAC.009"[..], &b"WAC.010"[..]),
+            (b"STS(v1.0) Undermining.99", b"STS(v1.0) Undermining.100"),
+            (b"7", b"8"),
+            (b"a9b", b"a10b"),
+        ] {
+            assert_eq!(successor(text).as_deref(), Some(next));
+        }
+        assert_eq!(successor(b"none"), None);
+    }
+}

@@ -1,0 +1,433 @@
+//! The operations of a block of records, coded one after the other by a model that starts anew in
+//! each block.
+//!
+//! Moves are ordinals under the number of legal moves, integers and names are told by those of
+//! the record before, and texts that follow from other texts of the record cost next to nothing.
+
+mod lists;
+mod text;
+
+use super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use crate::codec::ordinal;
+use crate::model::rules::Playable;
+use crate::model::{Opcode, Operand, Operands, Operation, Position, STANDARD};
+use crate::text::san;
+use lists::Lists;
+use text::TextModel;
+
+/// The operations of some records, in the order of the records.
+pub(super) fn encode<'a>(records: impl Iterator<Item = (Position, &'a [Operation])>) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let mut model = Model::new();
+    for (position, operations) in records {
+        model.record(&mut writer, &position, operations);
+    }
+    writer.finish()
+}
+
+/// The operations of records at these positions; `None` when the bytes say none.
+pub(super) fn decode(
+    bytes: &[u8],
+    positions: impl Iterator<Item = Position>,
+) -> Option<Vec<Vec<Operation>>> {
+    let mut reader = Reader::new(bytes);
+    let mut model = Model::new();
+    positions.map(|position| model.record(&mut reader, &position, &[])).collect()
+}
+
+/// The most operations of a record, and the most operands of an operation, that a reader takes:
+/// more do not fit the longest record.
+const MAX_COUNT: usize = crate::codec::record::MAX_LEN;
+
+/// Kinds of operands. The end of the operands is coded like one.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    End,
+    Move,
+    Integer,
+    Str,
+    Token,
+}
+
+const KINDS: [Kind; 5] = [Kind::End, Kind::Move, Kind::Integer, Kind::Str, Kind::Token];
+
+impl Kind {
+    fn of(operand: Option<&Operand>) -> Kind {
+        match operand {
+            None => Kind::End,
+            Some(Operand::Move { .. }) => Kind::Move,
+            Some(Operand::Integer(_)) => Kind::Integer,
+            Some(Operand::Str(_)) => Kind::Str,
+            Some(Operand::Token(_)) => Kind::Token,
+        }
+    }
+}
+
+/// How a text is told.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Form {
+    /// Byte by byte.
+    Plain,
+    /// As in the record before.
+    Same,
+    /// As in the record before, with the last number one higher.
+    Successor,
+    /// SANs of legal moves with blanks between.
+    Moves,
+    /// Whole numbers with blanks between.
+    Numbers,
+    /// The record's list of moves in coordinates.
+    Coordinates,
+    /// The record's lists of moves and numbers, `move=number` with commas between.
+    Pairs,
+}
+
+const FORMS: [Form; 7] = [
+    Form::Plain,
+    Form::Same,
+    Form::Successor,
+    Form::Moves,
+    Form::Numbers,
+    Form::Coordinates,
+    Form::Pairs,
+];
+
+/// What has been learnt in the block so far.
+struct Model {
+    /// Lists of opcodes that records had, the last one first.
+    shapes: Vec<Vec<Opcode>>,
+    shape: Numbers,
+    shape_len: Numbers,
+    opcodes: Vec<Opcode>,
+    opcode: Numbers,
+    opcode_text: Vec<Symbols>,
+    fields: Vec<Field>,
+    lists: Lists,
+    /// Made when the first text needs it.
+    text: Option<Box<TextModel>>,
+}
+
+/// What is known of an opcode.
+struct Field {
+    before: Vec<Operand>,
+    kinds: Vec<Symbols>,
+    forms: [Symbols; 2],
+    is_first_listed: Chance,
+    integers: Integers,
+}
+
+/// Kinds are learnt apart for the first operands, and after each kind.
+const PLACES: usize = 4;
+
+impl Field {
+    fn new() -> Field {
+        Field {
+            before: Vec::new(),
+            kinds: vec![Symbols::new(3); PLACES * KINDS.len()],
+            forms: [Symbols::new(3), Symbols::new(3)],
+            is_first_listed: Chance::default(),
+            integers: Integers::default(),
+        }
+    }
+}
+
+/// Integers of one opcode: told by themselves or by their difference to the one before, whichever
+/// has been shorter.
+#[derive(Default)]
+struct Integers {
+    before: i128,
+    is_negative: Chance,
+    magnitude: Numbers,
+    is_near: Chance,
+    falls: Chance,
+    step: Numbers,
+    value_bits: u32,
+    step_bits: u32,
+}
+
+impl Integers {
+    fn code(&mut self, coder: &mut impl Coder, given: i128) -> Option<i128> {
+        let step = given - self.before;
+        let by_step = self.step_bits < self.value_bits
+            && coder.learn(u64::try_from(step.unsigned_abs()).is_ok(), &mut self.is_near);
+        let value = if by_step {
+            let falls = coder.learn(step < 0, &mut self.falls);
+            let size = self.step.code(coder, step.unsigned_abs() as u64);
+            self.before + if falls { -i128::from(size) } else { size.into() }
+        } else {
+            let is_negative = coder.learn(given < 0, &mut self.is_negative);
+            let size = self.magnitude.code(coder, given.unsigned_abs() as u64);
+            if is_negative { -i128::from(size) } else { size.into() }
+        };
+        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
+        self.value_bits = self.value_bits - self.value_bits / 4 + bits(value);
+        self.step_bits = self.step_bits - self.step_bits / 4 + bits(value - self.before);
+        self.before = value;
+        (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
+    }
+}
+
+impl Model {
+    fn new() -> Model {
+        let opcodes: Vec<Opcode> = STANDARD.iter().map(|entry| entry.opcode).collect();
+        Model {
+            shapes: Vec::new(),
+            shape: Numbers::default(),
+            shape_len: Numbers::default(),
+            opcode: Numbers::default(),
+            opcode_text: vec![Symbols::new(4), Symbols::new(8)],
+            fields: opcodes.iter().map(|_| Field::new()).collect(),
+            opcodes,
+            lists: Lists::default(),
+            text: None,
+        }
+    }
+
+    /// Passes a record's operations through a coder. A reader is given none.
+    fn record(
+        &mut self,
+        coder: &mut impl Coder,
+        position: &Position,
+        given: &[Operation],
+    ) -> Option<Vec<Operation>> {
+        let shape = self.shape(coder, given)?;
+        let root = Playable::new(position);
+        let plan = Plan::new(root.as_ref(), given, self, &shape);
+        let mut lists = lists::Found::default();
+        let mut operations = Vec::with_capacity(shape.len());
+        let mut pending = Vec::new();
+        for (nth, opcode) in shape.iter().enumerate() {
+            let field = self.field(*opcode)?;
+            let operands = given.get(nth).map_or(&[][..], |operation| &operation.operands);
+            let is_line =
+                opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
+            let mut now = root;
+            let mut read: Vec<Operand> = Vec::new();
+            loop {
+                let at = read.len();
+                let given = operands.get(at);
+                let kind = self.kind(coder, field, &read, given)?;
+                let operand = match kind {
+                    Kind::End => break,
+                    Kind::Move => {
+                        let operand = mv(coder, now.as_ref()?, given)?;
+                        if let (Operand::Move { mv, .. }, true) = (&operand, is_line) {
+                            now = now.map(|now| now.after(*mv));
+                        }
+                        operand
+                    }
+                    Kind::Integer => {
+                        let value = match given {
+                            Some(Operand::Integer(value)) => *value,
+                            _ => 0,
+                        };
+                        Operand::Integer(self.fields[field].integers.code(coder, value)?)
+                    }
+                    Kind::Str | Kind::Token => {
+                        let form = plan.form(nth, at);
+                        let text = given.map(Operand::text).unwrap_or_default();
+                        let form =
+                            self.text(coder, field, at, form, &text, root.as_ref(), &mut lists)?;
+                        let text = match form {
+                            Told::Text(text) => text,
+                            Told::Later(form) => {
+                                pending.push((nth, at, form));
+                                Vec::new()
+                            }
+                        };
+                        if kind == Kind::Str { Operand::string(text) } else { Operand::token(text) }
+                    }
+                };
+                if let (Operand::Move { mv, .. }, None) = (&operand, lists.best) {
+                    lists.best = Some(*mv);
+                }
+                read.push(operand);
+                if read.len() > MAX_COUNT || coder.is_exhausted() {
+                    return None;
+                }
+            }
+            operations.push(Operation { opcode: *opcode, operands: read });
+        }
+        for (nth, at, form) in pending {
+            let text = lists.derived(root.as_ref()?, form)?;
+            match &mut operations[nth].operands[at] {
+                Operand::Str(bytes) | Operand::Token(bytes) => *bytes = text.into_boxed_slice(),
+                _ => return None,
+            }
+        }
+        for (operation, opcode) in operations.iter().zip(&shape) {
+            let field = self.field(*opcode)?;
+            self.fields[field].before.clone_from(&operation.operands);
+        }
+        Some(operations)
+    }
+
+    fn field(&self, opcode: Opcode) -> Option<usize> {
+        self.opcodes.iter().position(|&known| known == opcode)
+    }
+
+    /// Which opcodes the record has.
+    fn shape(&mut self, coder: &mut impl Coder, given: &[Operation]) -> Option<Vec<Opcode>> {
+        let is_given = |shape: &Vec<Opcode>| {
+            shape.len() == given.len() && shape.iter().zip(given).all(|(a, b)| *a == b.opcode)
+        };
+        let place = self.shapes.iter().position(is_given).unwrap_or(self.shapes.len());
+        let place = self.shape.code(coder, place as u64) as usize;
+        if place < self.shapes.len() {
+            self.shapes[..=place].rotate_right(1);
+            return self.shapes.first().cloned();
+        }
+        let len = self.shape_len.code(coder, given.len() as u64) as usize;
+        let mut shape: Vec<Opcode> = Vec::new();
+        for nth in 0..len {
+            if coder.is_exhausted() || nth > MAX_COUNT {
+                return None;
+            }
+            let opcode = self.opcode(coder, given.get(nth).map(|operation| operation.opcode))?;
+            if shape.last().is_some_and(|&last| last >= opcode) {
+                return None;
+            }
+            shape.push(opcode);
+        }
+        self.shapes.insert(0, shape.clone());
+        Some(shape)
+    }
+
+    fn opcode(&mut self, coder: &mut impl Coder, given: Option<Opcode>) -> Option<Opcode> {
+        let known = given.and_then(|opcode| self.field(opcode)).unwrap_or(self.opcodes.len());
+        let place = self.opcode.code(coder, known as u64) as usize;
+        if let Some(&opcode) = self.opcodes.get(place) {
+            return Some(opcode);
+        }
+        let name = given.as_ref().map_or(&[][..], Opcode::as_bytes);
+        let [lens, bytes] = &mut self.opcode_text[..] else { return None };
+        let len = lens.code(coder, name.len() as u32);
+        let name: Vec<u8> = (0..len as usize)
+            .map(|at| bytes.code(coder, name.get(at).copied().unwrap_or(0).into()) as u8)
+            .collect();
+        let opcode = Opcode::new(&name).filter(|&opcode| self.field(opcode).is_none())?;
+        self.opcodes.push(opcode);
+        self.fields.push(Field::new());
+        Some(opcode)
+    }
+
+    fn kind(
+        &mut self,
+        coder: &mut impl Coder,
+        field: usize,
+        read: &[Operand],
+        given: Option<&Operand>,
+    ) -> Option<Kind> {
+        let last = Kind::of(read.last()) as usize;
+        let context = read.len().min(PLACES - 1) * KINDS.len() + last;
+        let kind = self.fields[field].kinds[context].code(coder, Kind::of(given) as u32);
+        KINDS.get(kind as usize).copied()
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn text(
+        &mut self,
+        coder: &mut impl Coder,
+        field: usize,
+        at: usize,
+        form: Form,
+        given: &[u8],
+        root: Option<&Playable>,
+        lists: &mut lists::Found,
+    ) -> Option<Told> {
+        let state = &mut self.fields[field];
+        let form = state.forms[at.min(1)].code(coder, form as u32);
+        let form = *FORMS.get(form as usize)?;
+        let before = state.before.get(at).map(Operand::text).unwrap_or_default();
+        Some(Told::Text(match form {
+            Form::Same => before,
+            Form::Successor => lists::successor(&before)?,
+            Form::Plain => {
+                let model = self.text.get_or_insert_with(|| Box::new(TextModel::taught()));
+                model.code(coder, field as u32 + 1, &before, given)?
+            }
+            Form::Moves => {
+                let first = &mut state.is_first_listed;
+                self.lists.moves(coder, root?, given, first, lists)?
+            }
+            Form::Numbers => self.lists.numbers(coder, given, lists)?,
+            Form::Coordinates | Form::Pairs => return Some(Told::Later(form)),
+        }))
+    }
+}
+
+/// A text, or how it will follow from the others.
+enum Told {
+    Text(Vec<u8>),
+    Later(Form),
+}
+
+/// Passes a legal move through a coder.
+fn mv(coder: &mut impl Coder, now: &Playable, given: Option<&Operand>) -> Option<Operand> {
+    let ordinal = match given {
+        Some(Operand::Move { mv, .. }) => ordinal::ordinal(now, *mv)?,
+        _ => 0,
+    };
+    let ordinal = uniform(coder, ordinal.into(), ordinal::count(now).into())?;
+    let mv = ordinal::move_at(now, ordinal as u16)?;
+    Some(Operand::Move { mv, san: san::write(now, mv) })
+}
+
+/// Passes one of `count` equally likely numbers through a coder.
+fn uniform(coder: &mut impl Coder, given: u32, count: u32) -> Option<u32> {
+    let (mut low, mut high) = (0, count);
+    while high.checked_sub(low)? > 1 {
+        let middle = low + (high - low) / 2;
+        let one = u64::from(high - middle) * 0x1_0000 / u64::from(high - low);
+        if coder.bit(given >= middle, one as u16) { low = middle } else { high = middle }
+    }
+    (low < count).then_some(low)
+}
+
+/// How a writer will tell the texts of a record.
+struct Plan(Vec<Vec<Form>>);
+
+impl Plan {
+    fn new(root: Option<&Playable>, given: &[Operation], model: &Model, shape: &[Opcode]) -> Plan {
+        let mut found = lists::Found::default();
+        let mut forms: Vec<Vec<Form>> = Vec::with_capacity(given.len());
+        for (operation, &opcode) in given.iter().zip(shape) {
+            let before = model.field(opcode).map(|field| &model.fields[field].before);
+            let form = |(at, operand): (usize, &Operand)| {
+                let (Operand::Str(text) | Operand::Token(text)) = operand else {
+                    return Form::Plain;
+                };
+                let before = before.and_then(|before| before.get(at)).map(Operand::text);
+                match before {
+                    Some(before) if before[..] == text[..] => Form::Same,
+                    Some(before) if lists::successor(&before).as_deref() == Some(text) => {
+                        Form::Successor
+                    }
+                    _ => found.note(root, text),
+                }
+            };
+            forms.push(operation.operands.iter().enumerate().map(form).collect());
+        }
+        let derived = |form| root.and_then(|root| found.derived(root, form));
+        let (coordinates, pairs) = (derived(Form::Coordinates), derived(Form::Pairs));
+        for (operation, forms) in given.iter().zip(&mut forms) {
+            for (operand, form) in operation.operands.iter().zip(forms) {
+                let (Operand::Str(text) | Operand::Token(text)) = operand else { continue };
+                if matches!(form, Form::Moves | Form::Numbers) {
+                    continue;
+                }
+                if coordinates.as_deref() == Some(text) {
+                    *form = Form::Coordinates;
+                } else if pairs.as_deref() == Some(text) {
+                    *form = Form::Pairs;
+                }
+            }
+        }
+        Plan(forms)
+    }
+
+    fn form(&self, operation: usize, operand: usize) -> Form {
+        let forms = self.0.get(operation);
+        forms.and_then(|forms| forms.get(operand)).copied().unwrap_or(Form::Plain)
+    }
+}

@@ -1,0 +1,184 @@
+//! Range asymmetric numeral systems: a 64-bit state and 32-bit words, encoded backwards, so that
+//! a block is read forwards and by itself.
+//!
+//! The state starts, for the writer, as a check of what is coded: whoever reads a block to its end
+//! must arrive at the same number. The check therefore costs no byte.
+
+/// Frequencies of a distribution add up to two to this power.
+pub(super) const SCALE_BITS: u32 = 14;
+/// What the frequencies of a distribution add up to.
+pub(super) const SCALE: u32 = 1 << SCALE_BITS;
+
+/// The state lies in `LOW..LOW << 32` between symbols.
+const LOW: u64 = 1 << 31;
+
+/// One symbol's share of a distribution: a range of `0..SCALE`, not empty.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Share {
+    pub(super) start: u16,
+    pub(super) freq: u16,
+}
+
+impl Share {
+    /// The share of one of 256 equally likely bytes.
+    pub(super) const fn byte(byte: u8) -> Share {
+        Share { start: (byte as u16) << (SCALE_BITS - 8), freq: 1 << (SCALE_BITS - 8) }
+    }
+}
+
+/// Codes shares, given in the order of reading. Of `check` 31 bits are kept.
+pub(super) fn encode(shares: &[Share], check: u32, out: &mut Vec<u8>) {
+    let mut state = LOW | u64::from(check) & (LOW - 1);
+    let mut words = Vec::with_capacity(shares.len() / 2);
+    for share in shares.iter().rev() {
+        let freq = u64::from(share.freq);
+        if state >= freq << (63 - SCALE_BITS) {
+            words.push(state as u32);
+            state >>= 32;
+        }
+        state = ((state / freq) << SCALE_BITS) + state % freq + u64::from(share.start);
+    }
+    if state >= 1 << 56 {
+        words.push(state as u32);
+        state >>= 32;
+    }
+    let len = (8 - state.leading_zeros() as usize / 8).max(4);
+    out.extend_from_slice(&state.to_le_bytes()[..len]);
+    for word in words.iter().rev() {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// Reads symbols back. Bytes that are missing read as zero; [`Decoder::is_done`] tells.
+pub(super) struct Decoder<'a> {
+    state: u64,
+    words: &'a [u8],
+    overrun: bool,
+}
+
+impl<'a> Decoder<'a> {
+    /// At the start of a block. The first four to seven bytes are the state: as many as leave
+    /// whole words.
+    pub(super) fn new(block: &'a [u8]) -> Decoder<'a> {
+        let len = (4 + block.len() % 4).min(block.len());
+        let (head, words) = block.split_at(len);
+        let mut state = [0; 8];
+        state[..len].copy_from_slice(head);
+        let mut decoder =
+            Decoder { state: u64::from_le_bytes(state), words, overrun: block.len() < 4 };
+        decoder.refill();
+        decoder
+    }
+
+    /// A number in `0..SCALE` that lies in the share of the next symbol.
+    pub(super) const fn slot(&self) -> u16 {
+        (self.state & (SCALE as u64 - 1)) as u16
+    }
+
+    /// Passes the next symbol, whose share holds [`Decoder::slot`].
+    pub(super) fn pass(&mut self, share: Share) {
+        let slot = self.slot();
+        self.state = (self.state >> SCALE_BITS)
+            .wrapping_mul(share.freq.into())
+            .wrapping_add(slot.wrapping_sub(share.start).into());
+        self.refill();
+    }
+
+    /// One of 256 equally likely bytes.
+    pub(super) fn byte(&mut self) -> u8 {
+        let byte = (self.slot() >> (SCALE_BITS - 8)) as u8;
+        self.pass(Share::byte(byte));
+        byte
+    }
+
+    fn refill(&mut self) {
+        if self.state >= LOW {
+            return;
+        }
+        let word = match self.words.split_first_chunk() {
+            Some((word, rest)) => {
+                self.words = rest;
+                u32::from_le_bytes(*word)
+            }
+            None => {
+                self.overrun = true;
+                0
+            }
+        };
+        self.state = self.state << 32 | u64::from(word);
+    }
+
+    /// Whether the block was read to its end, no further, and the symbols bear this check.
+    pub(super) fn is_done(&self, check: u32) -> bool {
+        !self.overrun && self.words.is_empty() && self.state == LOW | u64::from(check) & (LOW - 1)
+    }
+}
+
+/// Scales counts to frequencies that add up to [`SCALE`], each at least 1. There may be no more
+/// than [`SCALE`] counts.
+pub(super) fn normalise(counts: &[u32]) -> Vec<u16> {
+    let total: u64 = counts.iter().map(|&count| u64::from(count.max(1))).sum();
+    let scaled = |count: u32| {
+        let share = u64::from(count.max(1)) * u64::from(SCALE) + total / 2;
+        (share / total.max(1)).clamp(1, u64::from(SCALE)) as u32
+    };
+    let mut freqs: Vec<u32> = counts.iter().map(|&count| scaled(count)).collect();
+    let mut excess = i64::from(freqs.iter().sum::<u32>()) - i64::from(SCALE);
+    let mut order: Vec<usize> = (0..freqs.len()).collect();
+    order.sort_by_key(|&place| std::cmp::Reverse(freqs[place]));
+    while excess != 0 && !order.is_empty() {
+        for &place in &order {
+            let freq = i64::from(freqs[place]);
+            let step = match excess {
+                0 => break,
+                1.. => excess.min(freq / 8 + 1).min(freq - 1),
+                _ => -((-excess).min(freq / 8 + 1)),
+            };
+            freqs[place] = (freq - step) as u32;
+            excess -= step;
+        }
+    }
+    freqs.into_iter().map(|freq| freq as u16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_come_back_and_the_check_with_them() {
+        let freqs = normalise(&[1, 5, 0, 900_000, 77]);
+        assert_eq!(freqs.iter().map(|&freq| u32::from(freq)).sum::<u32>(), SCALE);
+        let mut start = 0;
+        let mut shares = Vec::new();
+        for &freq in &freqs {
+            shares.push(Share { start, freq });
+            start += freq;
+        }
+        for len in 0..300usize {
+            let symbols: Vec<usize> = (0..len).map(|i| (i * i + len) % 5).collect();
+            let coded: Vec<Share> = symbols.iter().map(|&symbol| shares[symbol]).collect();
+            let mut bytes = Vec::new();
+            let check = (len as u32).wrapping_mul(0x9e37_79b9);
+            encode(&coded, check, &mut bytes);
+            let mut decoder = Decoder::new(&bytes);
+            for &symbol in &symbols {
+                let slot = decoder.slot();
+                let found = shares.iter().rposition(|share| share.start <= slot);
+                assert_eq!(found, Some(symbol));
+                decoder.pass(shares[symbol]);
+            }
+            assert!(decoder.is_done(check));
+            assert!(!decoder.is_done(check ^ 1));
+        }
+    }
+
+    #[test]
+    fn frequencies_add_up_however_lopsided_the_counts() {
+        for counts in [vec![1], vec![u32::MAX, 1, 1], vec![1; SCALE as usize], vec![3; 10_000]] {
+            let freqs = normalise(&counts);
+            assert_eq!(freqs.iter().map(|&freq| u32::from(freq)).sum::<u32>(), SCALE);
+            assert!(freqs.iter().all(|&freq| freq > 0));
+        }
+    }
+}

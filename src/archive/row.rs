@@ -1,0 +1,429 @@
+//! A record's position as thirteen numbers, the columns of the archive.
+
+use crate::model::{
+    Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
+    Piece, Position, Role, Side, Square, en_passant_rank,
+};
+
+/// How many columns a row has.
+pub(super) const COLUMNS: usize = 13;
+/// What the record has beside its position.
+pub(super) const FORM: usize = 0;
+/// Side to move and castling rights.
+pub(super) const STATE: usize = 1;
+/// The first of the eight ranks, each a number of eight nibbles, the a-file lowest.
+pub(super) const RANKS: usize = 2;
+/// The en passant file from 1, or 0.
+pub(super) const EN_PASSANT: usize = 10;
+/// The fullmove number, or 0.
+pub(super) const FULLMOVE: usize = 11;
+/// The halfmove clock.
+pub(super) const HALFMOVE: usize = 12;
+
+/// What the columns are called.
+pub(super) const NAMES: [&str; COLUMNS] = [
+    "form",
+    "side to move and castling",
+    "rank 1",
+    "rank 2",
+    "rank 8",
+    "rank 7",
+    "rank 3",
+    "rank 6",
+    "rank 4",
+    "rank 5",
+    "en passant",
+    "fullmove number",
+    "halfmove clock",
+];
+
+/// Which rank, 0 to 7, each of the rank columns holds: from the back ranks inwards, because
+/// what is missing at home is what stands in the middle.
+pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
+
+/// The column of each rank.
+const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
+
+/// Letters of the codes 1 to 12 of a nibble.
+const LETTERS: [u8; 16] = *b"-PNBRQKpnbrqk---";
+const ROLES: [Role; 6] =
+    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
+const KING: u32 = 6;
+const ROOK: u32 = 4;
+/// What is added to the code of a white man for a black one.
+const BLACK: u32 = 6;
+
+/// Bit 0 of the state: Black is to move. Four bits a right follow, in FEN's order.
+const BLACK_TO_MOVE: u32 = 1;
+const RIGHTS_SHIFT: u32 = 1;
+/// A right of the outermost rook; other rooks are their file and 2.
+const OUTERMOST: u32 = 1;
+const EXPLICIT: u32 = 2;
+
+/// Bits of the form.
+const SHREDDER: u32 = 1;
+const OPERATIONS: u32 = 2;
+const COUNTERS_SHIFT: u32 = 2;
+
+/// Where a record has its counters.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum CounterPlace {
+    None,
+    Fields,
+    BothOperations,
+    Hmvc,
+    Fmvn,
+}
+
+const PLACES: [CounterPlace; 5] = [
+    CounterPlace::None,
+    CounterPlace::Fields,
+    CounterPlace::BothOperations,
+    CounterPlace::Hmvc,
+    CounterPlace::Fmvn,
+];
+
+/// The numbers of one record, in the order in which they are coded.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Row(pub(super) [u32; COLUMNS]);
+
+impl Row {
+    /// The row of a record, and which operations it does not hold: all but the counters.
+    pub(super) fn of(record: &EpdRecord) -> Row {
+        let position = record.position();
+        let board = position.board();
+        let mut row = Row::default();
+        for color in Color::ALL {
+            for (code, role) in (1..).zip(ROLES) {
+                let code = if color == Color::Black { code + BLACK } else { code };
+                for square in Square::each(board.pieces(color, role)) {
+                    let column = COLUMN_OF_RANK[usize::from(square.rank())];
+                    row.0[column] |= code << (4 * square.file());
+                }
+            }
+        }
+        let mut state = u32::from(position.turn() == Color::Black);
+        for (nth, (color, side)) in rights().enumerate() {
+            if let Some(file) = position.castling().rook(color, side) {
+                let rank = row.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
+                let code = match outermost_rook(rank, color, side) {
+                    Some(outermost) if outermost == file => OUTERMOST,
+                    _ => EXPLICIT + u32::from(file),
+                };
+                state |= code << (RIGHTS_SHIFT + 4 * nth as u32);
+            }
+        }
+        row.0[STATE] = state;
+        row.0[EN_PASSANT] = position.en_passant().map_or(0, |square| u32::from(square.file()) + 1);
+        let place = row.take_counters(record);
+        let is_shredder = record.dialect() == CastlingDialect::Shredder;
+        let has_operations = operations(record).next().is_some();
+        row.0[FORM] = (place as u32) << COUNTERS_SHIFT
+            | if is_shredder { SHREDDER } else { 0 }
+            | if has_operations { OPERATIONS } else { 0 };
+        row
+    }
+
+    fn take_counters(&mut self, record: &EpdRecord) -> CounterPlace {
+        let (place, hmvc, fmvn) = match (record.fen_counters(), counter_operations(record)) {
+            (Some(counters), _) => {
+                (CounterPlace::Fields, counters.halfmove_clock, counters.fullmove_number)
+            }
+            (None, (Some(hmvc), Some(fmvn))) => (CounterPlace::BothOperations, hmvc, fmvn),
+            (None, (Some(hmvc), None)) => (CounterPlace::Hmvc, hmvc, 0),
+            (None, (None, Some(fmvn))) => (CounterPlace::Fmvn, 0, fmvn),
+            (None, (None, None)) => (CounterPlace::None, 0, 0),
+        };
+        self.0[HALFMOVE] = hmvc;
+        self.0[FULLMOVE] = fmvn;
+        place
+    }
+
+    /// The row of the same position in a suite: with operations, without counters.
+    #[cfg(test)]
+    pub(super) fn as_of_suite(mut self) -> Row {
+        self.0[FORM] = OPERATIONS;
+        self.0[FULLMOVE] = 0;
+        self.0[HALFMOVE] = 0;
+        self
+    }
+
+    /// Whether the record has operations other than counters.
+    pub(super) const fn has_operations(&self) -> bool {
+        self.0[FORM] & OPERATIONS != 0
+    }
+
+    const fn turn(&self) -> Color {
+        if self.0[STATE] & BLACK_TO_MOVE != 0 { Color::Black } else { Color::White }
+    }
+
+    const fn right(&self, nth: usize) -> u32 {
+        self.0[STATE] >> (RIGHTS_SHIFT + 4 * nth as u32) & 15
+    }
+
+    const fn rank(&self, rank: usize) -> u32 {
+        self.0[COLUMN_OF_RANK[rank]]
+    }
+
+    fn counter_place(&self) -> Option<CounterPlace> {
+        PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize).copied()
+    }
+
+    /// The record without its other operations; `None` when no record has this row.
+    pub(super) fn record(&self) -> Option<EpdRecord> {
+        let mut record = EpdRecord::new(self.position()?);
+        if self.0[FORM] & SHREDDER != 0 {
+            record.set_dialect(CastlingDialect::Shredder);
+        }
+        let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
+        let place = self.counter_place()?;
+        let has_number = matches!(
+            place,
+            CounterPlace::Fields | CounterPlace::BothOperations | CounterPlace::Fmvn
+        );
+        if has_number && fullmove_number == 0 {
+            return None;
+        }
+        if place == CounterPlace::Fields {
+            record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
+        }
+        if matches!(place, CounterPlace::BothOperations | CounterPlace::Hmvc) {
+            record.set(counter_operation(b"hmvc", halfmove_clock)?);
+        }
+        if matches!(place, CounterPlace::BothOperations | CounterPlace::Fmvn) {
+            record.set(counter_operation(b"fmvn", fullmove_number)?);
+        }
+        Some(record)
+    }
+
+    /// The position; `None` when there is none of this row.
+    pub(super) fn position(&self) -> Option<Position> {
+        let mut board = Board::EMPTY;
+        for rank in 0..8 {
+            let mut rest = self.rank(rank as usize);
+            while rest != 0 {
+                let file = rest.trailing_zeros() / 4;
+                let code = rest >> (4 * file) & 15;
+                board.put(Square::at(file as u8, rank), Some(piece(code)?));
+                rest &= !(15 << (4 * file));
+            }
+        }
+        let mut castling = Castling::NONE;
+        for (nth, (color, side)) in rights().enumerate() {
+            let back_rank = self.rank(color.back_rank().into());
+            let file = match self.right(nth) {
+                0 => continue,
+                OUTERMOST => outermost_rook(back_rank, color, side)?,
+                code => (code - EXPLICIT) as u8,
+            };
+            castling.set(color, side, Some(file));
+        }
+        let turn = self.turn();
+        let en_passant = match self.0[EN_PASSANT] {
+            0 => None,
+            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
+            _ => return None,
+        };
+        Position::new(board, turn, castling, en_passant).ok()
+    }
+
+    /// Appends the record as canonical text without line end, when it has no operations but
+    /// counters; `None` when no record has this row. Rights are checked, as everything that
+    /// [`Row::position`] checks.
+    pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
+        let start = out.len();
+        out.resize(start + TEXT_ROOM, 0);
+        let written = out.get_mut(start..).and_then(|room| self.put_text(room));
+        out.truncate(start + written.unwrap_or(0));
+        written.map(drop)
+    }
+
+    fn put_text(&self, room: &mut [u8]) -> Option<usize> {
+        let mut text = Text { room, at: 0 };
+        for rank in (0..8).rev() {
+            text.rank(self.rank(rank))?;
+            if rank > 0 {
+                text.put(b"/")?;
+            }
+        }
+        text.put(if self.turn() == Color::White { b" w " } else { b" b " })?;
+        self.put_castling(&mut text)?;
+        match self.0[EN_PASSANT] {
+            0 => text.put(b" -")?,
+            file @ 1..=8 => {
+                let rank = b'1' + en_passant_rank(self.turn());
+                text.put(&[b' ', b'a' - 1 + file as u8, rank])?;
+            }
+            _ => return None,
+        }
+        let (hmvc, fmvn) = (self.0[HALFMOVE], self.0[FULLMOVE]);
+        let place = self.counter_place()?;
+        if place == CounterPlace::Fields {
+            text.put(b" ")?;
+            text.number(hmvc)?;
+            text.put(b" ")?;
+            text.number(Some(fmvn).filter(|&number| number > 0)?)?;
+        }
+        if matches!(place, CounterPlace::BothOperations | CounterPlace::Fmvn) {
+            text.put(b" fmvn ")?;
+            text.number(Some(fmvn).filter(|&number| number > 0)?)?;
+            text.put(b";")?;
+        }
+        if matches!(place, CounterPlace::BothOperations | CounterPlace::Hmvc) {
+            text.put(b" hmvc ")?;
+            text.number(hmvc)?;
+            text.put(b";")?;
+        }
+        Some(text.at)
+    }
+
+    fn put_castling(&self, text: &mut Text) -> Option<()> {
+        if self.0[STATE] >> RIGHTS_SHIFT & 0xffff == 0 {
+            return text.put(b"-");
+        }
+        for (nth, (color, side)) in rights().enumerate() {
+            let right = self.right(nth);
+            if right == 0 {
+                continue;
+            }
+            let back_rank = self.rank(color.back_rank().into());
+            let outermost = outermost_rook(back_rank, color, side)?;
+            let letter = match right {
+                OUTERMOST if side == Side::King => b'K',
+                OUTERMOST => b'Q',
+                code => {
+                    let file = (code - EXPLICIT) as u8;
+                    let (king, rook) = (man(KING, color), man(ROOK, color));
+                    let king_file = (0..8u8).find(|&at| nibble(back_rank, at) == king)?;
+                    let fits = nibble(back_rank, file) == rook
+                        && (file > king_file) == (side == Side::King)
+                        && file != outermost;
+                    Some(b'A' + file).filter(|_| fits)?
+                }
+            };
+            if self.kings(color) != 1 {
+                return None;
+            }
+            text.put(&[if color == Color::White { letter } else { letter.to_ascii_lowercase() }])?;
+        }
+        Some(())
+    }
+
+    fn kings(&self, color: Color) -> usize {
+        let king = man(KING, color);
+        let on = |rank: u32| (0..8).filter(|&file| nibble(rank, file) == king).count();
+        (0..8).map(|rank| on(self.rank(rank))).sum()
+    }
+}
+
+/// More than the longest text that [`Row::put_text`] writes: placement 71, fields and counters.
+const TEXT_ROOM: usize = 128;
+
+/// Text in a room of fixed size.
+struct Text<'a> {
+    room: &'a mut [u8],
+    at: usize,
+}
+
+impl Text<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.room.get_mut(self.at..self.at + bytes.len())?.copy_from_slice(bytes);
+        self.at += bytes.len();
+        Some(())
+    }
+
+    /// A rank as FEN has it.
+    fn rank(&mut self, value: u32) -> Option<()> {
+        let room: &mut [u8; 8] = self.room.get_mut(self.at..)?.first_chunk_mut()?;
+        let mut rest = value;
+        let mut len = 0;
+        let mut done = 0;
+        while rest != 0 {
+            let file = rest.trailing_zeros() / 4;
+            if file > done {
+                room[len & 7] = b'0' + (file - done) as u8;
+                len += 1;
+            }
+            room[len & 7] = LETTERS[(value >> (4 * file) & 15) as usize];
+            len += 1;
+            done = file + 1;
+            rest = if done < 8 { value & u32::MAX << (4 * done) } else { 0 };
+        }
+        if done < 8 {
+            room[len & 7] = b'0' + (8 - done) as u8;
+            len += 1;
+        }
+        self.at += len;
+        Some(())
+    }
+
+    fn number(&mut self, value: u32) -> Option<()> {
+        if value < 10 {
+            return self.put(&[b'0' + value as u8]);
+        }
+        let mut digits = [0; 10];
+        let mut start = digits.len();
+        let mut rest = value;
+        while rest > 0 {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.put(&digits[start..])
+    }
+}
+
+/// The four rights in FEN's order.
+fn rights() -> impl Iterator<Item = (Color, Side)> {
+    Color::ALL.into_iter().flat_map(|color| Side::ALL.map(|side| (color, side)))
+}
+
+const fn man(code: u32, color: Color) -> u32 {
+    code + BLACK * color as u32
+}
+
+const fn nibble(rank: u32, file: u8) -> u32 {
+    rank >> (4 * (file & 7)) & 15
+}
+
+fn piece(code: u32) -> Option<Piece> {
+    let index = code.checked_sub(1)?;
+    let role = *ROLES.get((index % BLACK) as usize)?;
+    let color = *Color::ALL.get((index / BLACK) as usize)?;
+    Some(Piece { color, role })
+}
+
+/// The file of the rook that stands farthest out on a side of the king of this rank.
+fn outermost_rook(rank: u32, color: Color, side: Side) -> Option<u8> {
+    let (king, rook) = (man(KING, color), man(ROOK, color));
+    let king_file = (0..8).find(|&file| nibble(rank, file) == king)?;
+    match side {
+        Side::King => (king_file + 1..8).rev().find(|&file| nibble(rank, file) == rook),
+        Side::Queen => (0..king_file).find(|&file| nibble(rank, file) == rook),
+    }
+}
+
+/// The values of `hmvc` and `fmvn` where a row can hold them.
+fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
+    let value = |name: &str| {
+        let [Operand::Integer(value)] = record.operands(Opcode::new(name.as_bytes())?)? else {
+            return None;
+        };
+        u32::try_from(*value).ok()
+    };
+    (value("hmvc"), value("fmvn").filter(|&number| number > 0))
+}
+
+fn counter_operation(name: &[u8], value: u32) -> Option<Operation> {
+    let operands = vec![Operand::Integer(value.into())];
+    Some(Operation { opcode: Opcode::new(name)?, operands })
+}
+
+/// The operations that the row of a record does not hold.
+pub(super) fn operations(record: &EpdRecord) -> impl Iterator<Item = &Operation> {
+    let (hmvc, fmvn) = counter_operations(record);
+    record.operations().iter().filter(move |operation| {
+        !(hmvc.is_some() && operation.opcode.is("hmvc")
+            || fmvn.is_some() && operation.opcode.is("fmvn"))
+    })
+}

@@ -1,0 +1,463 @@
+//! A run of records in one coding: made from rows, and read block by block.
+
+use rayon::prelude::*;
+
+use super::error::ArchiveError;
+use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
+use super::row::{Row, operations};
+use super::side::{put_sized, take_sized};
+use super::tree::{self, Encoder, Growth, Model};
+use super::{directory, operations as coded_operations, rans};
+use crate::codec::key::position_key;
+use crate::codec::record;
+use crate::model::{EpdRecord, Operation};
+use crate::text::{Profile, ReadOptions, WriteOptions, epd};
+
+/// Records that wait to be coded.
+#[derive(Default)]
+pub(super) struct Waiting {
+    rows: Vec<Row>,
+    /// The binary records of those that have operations beside counters, and their numbers.
+    encoded: Vec<u8>,
+    ends: Vec<(u32, usize)>,
+    /// The position keys.
+    keys: Vec<u64>,
+}
+
+/// A segment, coded.
+pub(super) struct Coded {
+    pub(super) coder: u8,
+    pub(super) flags: u8,
+    pub(super) block_records: u32,
+    pub(super) model: Vec<u8>,
+    pub(super) directory: Vec<u8>,
+    pub(super) blocks: Vec<Vec<u8>>,
+}
+
+impl Coded {
+    fn len(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Vec::len).sum();
+        self.model.len() + self.directory.len() + blocks
+    }
+}
+
+/// Rows that have more columns than this in common with the one before, on average, are told by
+/// the others.
+const ALIKE: f32 = 2.5;
+/// With more records than this an archive has a model of its own in any case.
+const FEW: usize = 1 << 16;
+/// Records in a block of text under zstd: many, for it lives on repetition.
+const TEXT_BLOCK: usize = 1 << 14;
+/// The most bytes of text in such a block.
+const MAX_TEXT_BLOCK: usize = 4 << 20;
+/// Level of zstd.
+const TEXT_LEVEL: i32 = 19;
+
+impl Waiting {
+    /// Takes a record.
+    pub(super) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        let row = Row::of(record);
+        if row.has_operations() {
+            record::encode(record, &mut self.encoded)?;
+            self.ends.push((self.rows.len() as u32, self.encoded.len()));
+        }
+        self.rows.push(row);
+        self.keys.push(position_key(record.position()));
+        Ok(())
+    }
+
+    /// The position keys of the records.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bytes of memory held, as far as they grow with the records.
+    pub(super) fn memory(&self) -> usize {
+        self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
+    }
+
+    /// The records from `first`, at most `count`.
+    fn records(&self, first: usize, count: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
+        let end = (first + count).min(self.rows.len());
+        let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
+        let mut records = Vec::with_capacity(end - first);
+        for number in first..end {
+            let record = match self.ends.get(with) {
+                Some(&(owner, _)) if owner as usize == number => {
+                    let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
+                    with += 1;
+                    record::decode(&self.encoded[start..]).ok().map(|(record, _)| record)
+                }
+                _ => self.rows[number].record(),
+            };
+            records.push(record.ok_or(ArchiveError::corrupt("record before it was coded"))?);
+        }
+        Ok(records)
+    }
+
+    /// Puts the records into the order of their columns, in which most of them begin like the one
+    /// before.
+    pub(super) fn sort(&mut self) -> Result<(), ArchiveError> {
+        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
+        order.sort_by_key(|&place| self.rows[place as usize].0);
+        let mut ends = vec![None; self.rows.len()];
+        let mut start = 0;
+        for &(owner, end) in &self.ends {
+            ends[owner as usize] = Some(start..end);
+            start = end;
+        }
+        let mut sorted = Waiting::default();
+        for place in order {
+            let place = place as usize;
+            if let Some(range) = ends[place].clone() {
+                sorted.encoded.extend_from_slice(&self.encoded[range]);
+                sorted.ends.push((sorted.rows.len() as u32, sorted.encoded.len()));
+            }
+            sorted.rows.push(self.rows[place]);
+            sorted.keys.push(self.keys[place]);
+        }
+        *self = sorted;
+        Ok(())
+    }
+
+    /// Codes all records, in whichever way is shortest.
+    pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
+        let per_block = block_records as usize;
+        let plain = tree::grow(&self.rows, Growth::default()).write();
+        let mut best = self.code_positions(Some(&plain.0), &plain.1, block_records)?;
+        let mut consider = |other: Coded| {
+            if other.len() < best.len() {
+                best = other;
+            }
+        };
+        if tree::alike(&self.rows) > ALIKE {
+            let growth = Growth { shared_in_blocks_of: Some(per_block), ..Growth::default() };
+            let shared = tree::grow(&self.rows, growth).write();
+            consider(self.code_positions(Some(&shared.0), &shared.1, block_records)?);
+        }
+        if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
+            consider(self.code_positions(None, shipped, block_records)?);
+        }
+        let limit = best.len();
+        match self.code_text(limit)? {
+            Some(text) if text.len() < limit => Ok(text),
+            _ => Ok(best),
+        }
+    }
+
+    /// Codes by a model; by that of epdb when there are no bytes of it.
+    fn code_positions(
+        &self,
+        model_bytes: Option<&[u8]>,
+        model: &Model,
+        block_records: u32,
+    ) -> Result<Coded, ArchiveError> {
+        let encoder = model.encoder();
+        let per_block = block_records as usize;
+        let blocks: Vec<Vec<u8>> = (0..self.rows.len().div_ceil(per_block))
+            .into_par_iter()
+            .map(|block| self.code_block(&encoder, block * per_block, per_block))
+            .collect::<Result<_, _>>()?;
+        Ok(Coded {
+            coder: if model_bytes.is_some() { CODER_TREE } else { CODER_SHIPPED },
+            flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
+            block_records,
+            model: model_bytes.unwrap_or_default().to_vec(),
+            directory: directory::write(&lens(&blocks)?),
+            blocks,
+        })
+    }
+
+    fn code_block(
+        &self,
+        encoder: &Encoder,
+        first: usize,
+        count: usize,
+    ) -> Result<Vec<u8>, ArchiveError> {
+        let rows = &self.rows[first..(first + count).min(self.rows.len())];
+        let mut tail = Vec::new();
+        if rows.iter().any(Row::has_operations) {
+            let records = self.records(first, count)?;
+            let kept: Vec<_> = records
+                .iter()
+                .map(|record| {
+                    let kept: Vec<Operation> = operations(record).cloned().collect();
+                    (*record.position(), kept)
+                })
+                .filter(|(_, operations)| !operations.is_empty())
+                .collect();
+            tail = coded_operations::encode(
+                kept.iter().map(|(position, operations)| (*position, operations.as_slice())),
+            );
+        }
+        let mut block = Vec::new();
+        rans::encode(&encoder.encode(rows), check(rows, &tail), &mut block);
+        if self.ends.is_empty() {
+            return Ok(block);
+        }
+        let mut out = Vec::with_capacity(block.len() + tail.len() + 3);
+        put_sized(&block, &mut out);
+        out.extend_from_slice(&tail);
+        Ok(out)
+    }
+
+    /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
+    /// does not say all of the records.
+    fn code_text(&self, limit: usize) -> Result<Option<Coded>, ArchiveError> {
+        let sample = self.text(0, TEXT_BLOCK)?;
+        let share = (limit as u64 * TEXT_BLOCK.min(self.rows.len()) as u64
+            / self.rows.len().max(1) as u64) as usize;
+        let promising = sample.as_ref().is_some_and(|text| {
+            zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < share * 3 / 2)
+        });
+        if !promising {
+            return Ok(None);
+        }
+        let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(TEXT_BLOCK))
+            .into_par_iter()
+            .map(|block| -> Result<Option<Vec<u8>>, ArchiveError> {
+                let Some(text) = self.text(block * TEXT_BLOCK, TEXT_BLOCK)? else {
+                    return Ok(None);
+                };
+                let mut bytes = zstd::bulk::compress(&text, TEXT_LEVEL)?;
+                let check = crc32c::crc32c(&bytes);
+                bytes.extend_from_slice(&check.to_le_bytes());
+                Ok(Some(bytes))
+            })
+            .collect::<Result<_, _>>()?;
+        let Some(blocks) = blocks else { return Ok(None) };
+        Ok(Some(Coded {
+            coder: CODER_TEXT,
+            flags: 0,
+            block_records: TEXT_BLOCK as u32,
+            model: Vec::new(),
+            directory: directory::write(&lens(&blocks)?),
+            blocks,
+        }))
+    }
+
+    /// The text of records, if it is not too long and reads back as the same records.
+    fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let mut text = Vec::new();
+        for record in self.records(first, count)? {
+            let start = text.len();
+            epd::write(&record, &WriteOptions::default(), &mut text);
+            if read_line(&text[start..]).as_ref() != Some(&record) || text.len() > MAX_TEXT_BLOCK {
+                return Ok(None);
+            }
+            text.push(b'\n');
+        }
+        Ok(Some(text))
+    }
+}
+
+fn lens(blocks: &[Vec<u8>]) -> Result<Vec<u32>, ArchiveError> {
+    blocks
+        .iter()
+        .map(|block| {
+            u32::try_from(block.len()).map_err(|_| ArchiveError::LimitExceeded {
+                what: "bytes of a block",
+                found: block.len() as u64,
+                limit: u32::MAX.into(),
+            })
+        })
+        .collect()
+}
+
+fn read_line(line: &[u8]) -> Option<EpdRecord> {
+    let options = ReadOptions::new(Profile::Lenient);
+    match epd::read_line(line, &options, &mut Vec::new()) {
+        Ok(epd::Line::Record(record)) => Some(record),
+        _ => None,
+    }
+}
+
+/// The check of a block: CRC32C of its rows, then of the bytes of its operations.
+fn check(rows: &[Row], operations: &[u8]) -> u32 {
+    let mut bytes = Vec::with_capacity(size_of_val(rows));
+    for row in rows {
+        row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+    }
+    crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
+}
+
+/// The decoded records of a block.
+pub(super) enum Block {
+    /// Rows, and the operations of those that have any.
+    Rows {
+        /// One a record.
+        rows: Vec<Row>,
+        /// The bytes of the operations.
+        operations: Vec<u8>,
+    },
+    /// Canonical text, a line a record.
+    Text(Vec<u8>),
+}
+
+/// What it takes to decode the blocks of a segment.
+pub(super) enum Codec {
+    /// By a position model.
+    Tree(Box<Model>),
+    /// By the position model that comes with epdb.
+    Shipped(&'static Model),
+    /// By zstd.
+    Text,
+}
+
+impl Codec {
+    /// The position model, where there is one.
+    pub(super) fn model(&self) -> Option<&Model> {
+        match self {
+            Codec::Tree(model) => Some(model),
+            Codec::Shipped(model) => Some(model),
+            Codec::Text => None,
+        }
+    }
+
+    /// Decodes a block of this many records; `None` when the bytes are not those that were
+    /// written.
+    pub(super) fn decode(&self, segment: &Segment, bytes: &[u8], records: usize) -> Option<Block> {
+        match self.model() {
+            Some(model) => {
+                let mut tail = bytes;
+                let coded = match segment.flags & HAS_OPERATIONS {
+                    0 => std::mem::take(&mut tail),
+                    _ => take_sized(&mut tail)?,
+                };
+                let mut decoder = rans::Decoder::new(coded);
+                let rows = model.decode(&mut decoder, records);
+                decoder
+                    .is_done(check(&rows, tail))
+                    .then(|| Block::Rows { rows, operations: tail.to_vec() })
+            }
+            None => {
+                let (body, check) = bytes.split_last_chunk()?;
+                if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
+                    return None;
+                }
+                let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;
+                let len = usize::try_from(len).ok().filter(|&len| len <= MAX_TEXT_BLOCK)?;
+                let text = zstd::bulk::decompress(body, len).ok()?;
+                let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+                (lines == records && text.last() == Some(&b'\n')).then_some(Block::Text(text))
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Bytes of the operations.
+    pub(super) fn operation_bytes(&self) -> usize {
+        match self {
+            Block::Rows { operations, .. } => operations.len(),
+            Block::Text(_) => 0,
+        }
+    }
+
+    /// The rows, where there are such: positions can be compared without making records.
+    pub(super) fn rows(&self) -> Option<&[Row]> {
+        match self {
+            Block::Rows { rows, .. } => Some(rows),
+            Block::Text(_) => None,
+        }
+    }
+
+    /// All records; `None` when one of them is none.
+    pub(super) fn records(&self) -> Option<Vec<EpdRecord>> {
+        match self {
+            Block::Text(text) => {
+                let body = text.strip_suffix(b"\n")?;
+                body.split(|&byte| byte == b'\n').map(read_line).collect()
+            }
+            Block::Rows { rows, operations } => {
+                let mut records: Vec<EpdRecord> =
+                    rows.iter().map(Row::record).collect::<Option<_>>()?;
+                let with = |(row, _): &(&Row, &mut EpdRecord)| row.has_operations();
+                let positions: Vec<_> = rows
+                    .iter()
+                    .zip(&records)
+                    .filter(|(row, _)| row.has_operations())
+                    .map(|(_, record)| *record.position())
+                    .collect();
+                let mut all = if positions.is_empty() {
+                    Vec::new()
+                } else {
+                    coded_operations::decode(operations, positions.into_iter())?
+                }
+                .into_iter();
+                let mut scratch = Vec::new();
+                for (_, record) in rows.iter().zip(&mut records).filter(with) {
+                    for operation in all.next()? {
+                        if record.set(operation).is_some() {
+                            return None;
+                        }
+                    }
+                    scratch.clear();
+                    record::encode(record, &mut scratch).ok()?;
+                }
+                Some(records)
+            }
+        }
+    }
+
+    /// One record.
+    pub(super) fn record(&self, nth: usize) -> Option<EpdRecord> {
+        match self {
+            Block::Rows { rows, .. } if !rows.get(nth)?.has_operations() => rows[nth].record(),
+            Block::Rows { .. } => self.records()?.into_iter().nth(nth),
+            Block::Text(text) => read_line(text.split(|&byte| byte == b'\n').nth(nth)?),
+        }
+    }
+
+    /// Appends the canonical text of records from `first`, at most `count`, a line each.
+    pub(super) fn write_text(&self, first: usize, count: usize, out: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Block::Text(text) => {
+                let lines = text.split_inclusive(|&byte| byte == b'\n').skip(first).take(count);
+                lines.for_each(|line| out.extend_from_slice(line));
+            }
+            Block::Rows { rows, operations } if operations.is_empty() => {
+                for row in rows.iter().skip(first).take(count) {
+                    row.write_text(out)?;
+                    out.push(b'\n');
+                }
+            }
+            Block::Rows { .. } => {
+                for record in self.records()?.iter().skip(first).take(count) {
+                    epd::write(record, &WriteOptions::default(), out);
+                    out.push(b'\n');
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used)]
+
+    use super::*;
+
+    /// Makes `tree/shipped.bin` anew from a file of FEN lines that `EPDB_TRAINING` names:
+    /// positions of many games, one in a few plies, none of the suites that are measured. Half of
+    /// the rows are given the form of suites: operations, no counters.
+    #[test]
+    #[ignore = "writes the model that comes with epdb"]
+    fn train() {
+        let path = std::env::var("EPDB_TRAINING").expect("EPDB_TRAINING names a file");
+        let text = std::fs::read(path).expect("readable");
+        let mut rows = Vec::new();
+        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let row = Row::of(&read_line(line).expect("a record"));
+            rows.push(if rows.len() % 4 == 0 { row } else { row.as_of_suite() });
+        }
+        let growth = Growth { open: true, ..Growth::default() };
+        let (bytes, _) = tree::grow(&rows, growth).write();
+        std::fs::write("src/archive/tree/shipped.bin", bytes).expect("written");
+    }
+}

@@ -1,0 +1,347 @@
+//! What a verbatim archive keeps beside its records: files, what stands between records, and how
+//! lines differ from the canonical ones.
+//!
+//! For each line of a record a script says what to cut off the canonical line and what to put
+//! there. Scripts are compressed with the canonical text as their dictionary.
+
+use std::io::{Read, Seek, Write};
+
+use tempfile::SpooledTempFile;
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::ArchiveError;
+use super::layout::Checked;
+use super::sink::Sink;
+
+/// A chunk ends with this many records, or bytes of script or text.
+const CHUNK_RECORDS: u32 = 4096;
+const CHUNK_BYTES: usize = 1 << 20;
+/// The most bytes of a script that a reader takes.
+const MAX_SCRIPT: usize = 64 << 20;
+const LEVEL: i32 = 12;
+/// Bytes that wait in memory before they go to a temporary file.
+const IN_MEMORY: usize = 4 << 20;
+
+const PART: &str = "side data";
+
+/// In front of each chunk.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct ChunkHead {
+    records: U32,
+    script_len: U32,
+    packed_len: U32,
+    /// CRC32C of the packed script.
+    packed_check: U32,
+    check: U32,
+}
+
+impl Checked for ChunkHead {
+    const PART: &'static str = PART;
+}
+
+/// Steps of a script. Numbers behind them are LEB128.
+mod step {
+    /// So many records are as canonical text has them.
+    pub(super) const CANONICAL: u8 = 0;
+    /// Bytes kept at the end, bytes dropped before those, a length and the bytes put in.
+    pub(super) const EDIT: u8 = 1;
+    /// So many records are edited as the last one was.
+    pub(super) const SAME_EDIT: u8 = 2;
+    /// A length and bytes that belong to no record.
+    pub(super) const ASIDE: u8 = 3;
+    /// A length and the name of the file that begins here.
+    pub(super) const FILE: u8 = 4;
+}
+
+/// How a line differs from the canonical one.
+#[derive(Clone, PartialEq, Eq)]
+struct Edit {
+    kept: usize,
+    dropped: usize,
+    put_in: Vec<u8>,
+}
+
+impl Edit {
+    fn between(canonical: &[u8], raw: &[u8]) -> Edit {
+        let kept = canonical.iter().rev().zip(raw.iter().rev()).take_while(|(a, b)| a == b).count();
+        let most = canonical.len().min(raw.len()) - kept;
+        let first = canonical.iter().zip(raw).take(most).take_while(|(a, b)| a == b).count();
+        Edit {
+            kept,
+            dropped: canonical.len() - kept - first,
+            put_in: raw[first..raw.len() - kept].to_vec(),
+        }
+    }
+
+    fn apply(&self, canonical: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let (head, tail) = canonical.split_at(canonical.len().checked_sub(self.kept)?);
+        out.extend_from_slice(head.get(..head.len().checked_sub(self.dropped)?)?);
+        out.extend_from_slice(&self.put_in);
+        out.extend_from_slice(tail);
+        Some(())
+    }
+}
+
+/// Gathers side data while records are packed.
+pub(super) struct SideWriter {
+    spool: SpooledTempFile,
+    script: Vec<u8>,
+    canonical: Vec<u8>,
+    records: u32,
+    /// Records like this one, not written yet: canonical ones, or edited like the last.
+    run: u64,
+    run_is_edit: bool,
+    last_edit: Option<Edit>,
+}
+
+impl SideWriter {
+    pub(super) fn new() -> SideWriter {
+        SideWriter {
+            spool: tempfile::spooled_tempfile(IN_MEMORY),
+            script: Vec::new(),
+            canonical: Vec::new(),
+            records: 0,
+            run: 0,
+            run_is_edit: false,
+            last_edit: None,
+        }
+    }
+
+    /// A file begins.
+    pub(super) fn file(&mut self, name: &str) -> Result<(), ArchiveError> {
+        self.end_run();
+        self.script.push(step::FILE);
+        put_sized(name.as_bytes(), &mut self.script);
+        self.end_if_full()
+    }
+
+    /// Bytes that belong to no record.
+    pub(super) fn aside(&mut self, raw: &[u8]) -> Result<(), ArchiveError> {
+        for piece in raw.chunks(CHUNK_BYTES) {
+            self.end_run();
+            self.script.push(step::ASIDE);
+            put_sized(piece, &mut self.script);
+            self.end_if_full()?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the next record, and its canonical line with the line feed.
+    pub(super) fn record(&mut self, canonical: &[u8], raw: &[u8]) -> Result<(), ArchiveError> {
+        self.canonical.extend_from_slice(canonical);
+        self.records += 1;
+        let edit = (canonical != raw).then(|| Edit::between(canonical, raw));
+        let goes_on = self.run > 0
+            && match &edit {
+                None => !self.run_is_edit,
+                Some(_) => self.run_is_edit && self.last_edit == edit,
+            };
+        if goes_on {
+            self.run += 1;
+            return self.end_if_full();
+        }
+        self.end_run();
+        match edit {
+            None => {
+                self.run = 1;
+                self.run_is_edit = false;
+            }
+            Some(edit) if self.last_edit.as_ref() == Some(&edit) => {
+                self.run = 1;
+                self.run_is_edit = true;
+            }
+            Some(edit) => {
+                self.script.push(step::EDIT);
+                put_number(edit.kept as u64, &mut self.script);
+                put_number(edit.dropped as u64, &mut self.script);
+                put_sized(&edit.put_in, &mut self.script);
+                self.last_edit = Some(edit);
+            }
+        }
+        self.end_if_full()
+    }
+
+    fn end_run(&mut self) {
+        if self.run > 0 {
+            self.script.push(if self.run_is_edit { step::SAME_EDIT } else { step::CANONICAL });
+            put_number(self.run, &mut self.script);
+            self.run = 0;
+        }
+    }
+
+    fn end_if_full(&mut self) -> Result<(), ArchiveError> {
+        let bytes = self.script.len().max(self.canonical.len());
+        if self.records == CHUNK_RECORDS || bytes > CHUNK_BYTES {
+            self.end_chunk()?;
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> Result<(), ArchiveError> {
+        self.end_run();
+        if self.script.is_empty() {
+            return Ok(());
+        }
+        let mut compressor = zstd::bulk::Compressor::with_dictionary(LEVEL, &self.canonical)?;
+        let packed = compressor.compress(&self.script)?;
+        let head = ChunkHead {
+            records: self.records.into(),
+            script_len: (self.script.len() as u32).into(),
+            packed_len: (packed.len() as u32).into(),
+            packed_check: crc32c::crc32c(&packed).into(),
+            check: 0.into(),
+        };
+        self.spool.write_all(head.sealed().as_bytes())?;
+        self.spool.write_all(&packed)?;
+        self.script.clear();
+        self.canonical.clear();
+        self.records = 0;
+        self.last_edit = None;
+        Ok(())
+    }
+
+    /// Writes everything.
+    pub(super) fn finish<W: Write>(mut self, out: &mut Sink<W>) -> Result<(), ArchiveError> {
+        self.end_chunk()?;
+        self.spool.rewind()?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match self.spool.read(&mut buffer)? {
+                0 => return Ok(()),
+                len => out.put(&buffer[..len])?,
+            }
+        }
+    }
+}
+
+/// A piece of the input of a verbatim archive; see [`super::Archive::restore`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Restored<'a> {
+    /// A file with this name begins.
+    File(&'a str),
+    /// The next bytes of the file.
+    Bytes(&'a [u8]),
+}
+
+/// Goes through side data. `text` appends the canonical lines of so many next records.
+pub(super) fn restore<E: From<ArchiveError>>(
+    mut side: &[u8],
+    mut text: impl FnMut(u64, &mut Vec<u8>) -> Result<(), ArchiveError>,
+    mut visit: impl FnMut(Restored) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut total = 0;
+    let mut number = 0;
+    while !side.is_empty() {
+        let corrupt = || ArchiveError::corrupt_at(PART, number);
+        let head = ChunkHead::read(side)?;
+        let (_, rest) = side.split_at(size_of::<ChunkHead>());
+        let (packed, rest) =
+            rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
+        side = rest;
+        let script_len = head.script_len.get() as usize;
+        if crc32c::crc32c(packed) != head.packed_check.get() || script_len > MAX_SCRIPT {
+            return Err(corrupt().into());
+        }
+        let records = u64::from(head.records.get());
+        let mut canonical = Vec::new();
+        if records > 0 {
+            text(records, &mut canonical)?;
+        }
+        let script = zstd::bulk::Decompressor::with_dictionary(&canonical)
+            .and_then(|mut decompressor| decompressor.decompress(packed, script_len))
+            .map_err(|_| corrupt())?;
+        let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
+        play(&script, &mut lines, &mut visit, corrupt)?;
+        if lines.next().is_some() {
+            return Err(corrupt().into());
+        }
+        total += records;
+        number += 1;
+    }
+    Ok(total)
+}
+
+/// Follows a script.
+fn play<'a, E: From<ArchiveError>>(
+    mut script: &[u8],
+    lines: &mut impl Iterator<Item = &'a [u8]>,
+    visit: &mut impl FnMut(Restored) -> Result<(), E>,
+    corrupt: impl Fn() -> ArchiveError,
+) -> Result<(), E> {
+    let mut last_edit: Option<Edit> = None;
+    let mut raw = Vec::new();
+    let mut edit = |edit: &Edit, line: Option<&[u8]>| -> Option<Vec<u8>> {
+        raw.clear();
+        edit.apply(line?, &mut raw)?;
+        Some(raw.clone())
+    };
+    while let Some((&kind, rest)) = script.split_first() {
+        script = rest;
+        match kind {
+            step::CANONICAL => {
+                for _ in 0..take_number(&mut script).ok_or_else(&corrupt)? {
+                    visit(Restored::Bytes(lines.next().ok_or_else(&corrupt)?))?;
+                }
+            }
+            step::EDIT => {
+                let next = (|| {
+                    Some(Edit {
+                        kept: usize::try_from(take_number(&mut script)?).ok()?,
+                        dropped: usize::try_from(take_number(&mut script)?).ok()?,
+                        put_in: take_sized(&mut script)?.to_vec(),
+                    })
+                })();
+                let next = next.ok_or_else(&corrupt)?;
+                visit(Restored::Bytes(&edit(&next, lines.next()).ok_or_else(&corrupt)?))?;
+                last_edit = Some(next);
+            }
+            step::SAME_EDIT => {
+                let last = last_edit.as_ref().ok_or_else(&corrupt)?;
+                for _ in 0..take_number(&mut script).ok_or_else(&corrupt)? {
+                    visit(Restored::Bytes(&edit(last, lines.next()).ok_or_else(&corrupt)?))?;
+                }
+            }
+            step::ASIDE => visit(Restored::Bytes(take_sized(&mut script).ok_or_else(&corrupt)?))?,
+            step::FILE => {
+                let name = take_sized(&mut script).and_then(|name| std::str::from_utf8(name).ok());
+                visit(Restored::File(name.ok_or_else(&corrupt)?))?;
+            }
+            _ => return Err(corrupt().into()),
+        }
+    }
+    Ok(())
+}
+
+fn put_number(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends bytes with their length as LEB128 in front.
+pub(super) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+    put_number(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for place in 0..9 {
+        let byte = *bytes.split_off_first()?;
+        value |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Takes bytes with their length in front.
+pub(super) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(take_number(bytes)?).ok()?;
+    bytes.split_off(..len)
+}

@@ -1,0 +1,58 @@
+//! Writing a file from front to back, with the place and check of each part.
+
+use std::io::{self, Write};
+
+use super::layout::Section;
+
+/// Counts and checks what goes through.
+pub(super) struct Sink<W> {
+    out: W,
+    offset: u64,
+    start: u64,
+    check: u32,
+}
+
+impl<W: Write> Sink<W> {
+    pub(super) const fn new(out: W) -> Sink<W> {
+        Sink { out, offset: 0, start: 0, check: 0 }
+    }
+
+    /// Bytes written so far.
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.offset += bytes.len() as u64;
+        self.check = crc32c::crc32c_append(self.check, bytes);
+        Ok(())
+    }
+
+    /// Begins a part.
+    pub(super) const fn begin(&mut self) {
+        self.start = self.offset;
+        self.check = 0;
+    }
+
+    /// Ends the part that began last.
+    pub(super) fn end(&self) -> Section {
+        Section {
+            offset: self.start.into(),
+            len: (self.offset - self.start).into(),
+            check: self.check.into(),
+        }
+    }
+
+    /// Writes a part.
+    pub(super) fn section(&mut self, bytes: &[u8]) -> io::Result<Section> {
+        self.begin();
+        self.put(bytes)?;
+        Ok(self.end())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}

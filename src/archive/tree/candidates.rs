@@ -1,0 +1,60 @@
+//! Which contexts are tried for each column, the most telling first.
+
+use super::context::Context::{self, BackRank, BothPawns, BothPieces, Column, Men, Pawns, Pieces};
+use super::context::Side::{Black, White};
+
+const FORM: Context = Column(0);
+const TURN_AND_RIGHTS: Context = Column(1);
+const RANK_1: Context = Column(2);
+const RANK_2: Context = Column(3);
+const RANK_8: Context = Column(4);
+const RANK_7: Context = Column(5);
+const RANK_3: Context = Column(6);
+const RANK_6: Context = Column(7);
+const RANK_4: Context = Column(8);
+const RANK_5: Context = Column(9);
+const EN_PASSANT: Context = Column(10);
+const FULLMOVE: Context = Column(11);
+
+/// For each column the lists that are tried. The first of games from the start array, the last
+/// of Chess960 or of anything else.
+pub(super) const CANDIDATES: [&[&[Context]]; 13] = [
+    &[&[]],
+    &[&[]],
+    &[&[TURN_AND_RIGHTS]],
+    &[&[RANK_1, TURN_AND_RIGHTS], &[BackRank(White), RANK_1], &[Men(White), TURN_AND_RIGHTS]],
+    &[
+        &[TURN_AND_RIGHTS, RANK_1, Men(White)],
+        &[RANK_1, TURN_AND_RIGHTS],
+        &[BackRank(White), Men(White), RANK_1, TURN_AND_RIGHTS],
+    ],
+    &[&[RANK_8, Pawns(White), RANK_2], &[BackRank(Black), Pieces(Black), Pawns(White), RANK_8]],
+    &[
+        &[Men(White), RANK_1, RANK_2, Men(Black)],
+        &[Men(White), BackRank(White), TURN_AND_RIGHTS],
+        &[Pawns(White), Pieces(White), RANK_2],
+    ],
+    &[
+        &[Men(Black), RANK_8, RANK_7, Pawns(White)],
+        &[Men(Black), BackRank(Black), Pawns(White), TURN_AND_RIGHTS],
+        &[Pawns(Black), Pieces(Black), RANK_7],
+    ],
+    &[
+        &[Men(White), Men(Black), RANK_1, RANK_2],
+        &[Men(White), Men(Black), RANK_3, RANK_1],
+        &[BothPawns, Men(White), Men(Black)],
+    ],
+    &[
+        &[BothPawns, BothPieces, RANK_4, TURN_AND_RIGHTS],
+        &[BothPawns, BothPieces, RANK_4, RANK_6],
+        &[BothPawns, BothPieces, RANK_8],
+        &[Men(Black), Men(White), RANK_4, RANK_6],
+    ],
+    &[&[TURN_AND_RIGHTS, RANK_5, RANK_4], &[RANK_5, RANK_7]],
+    &[&[FORM, TURN_AND_RIGHTS], &[FORM, BothPieces, TURN_AND_RIGHTS]],
+    &[
+        &[FORM, EN_PASSANT, TURN_AND_RIGHTS, FULLMOVE],
+        &[RANK_8, BothPieces, RANK_7],
+        &[BackRank(Black), BackRank(White), TURN_AND_RIGHTS],
+    ],
+];

@@ -1,0 +1,150 @@
+//! What the coder of a column may look at: the columns before it, and what is missing so far.
+
+use super::super::row::{COLUMNS, RANK_ORDER, RANKS};
+
+/// The symbol of a value that its column's dictionary does not have.
+pub(super) const ESCAPE: u16 = u16::MAX;
+
+/// Values of contexts have this many bits.
+pub(super) const CONTEXT_BITS: u32 = 28;
+
+/// Something that is known before a column is coded. The numbers are part of the format.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    /// The symbol of an earlier column.
+    Column(u8),
+    /// How many white or black pieces of each kind the ranks so far have.
+    Pieces(Side),
+    /// The files on which the ranks so far have a white or black pawn.
+    Pawns(Side),
+    /// Both of these for one colour.
+    Men(Side),
+    /// The pawn files of both colours.
+    BothPawns,
+    /// The pieces of both colours.
+    BothPieces,
+    /// Which squares of the first or the last rank are occupied.
+    BackRank(Side),
+}
+
+/// White or Black, as an index.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    White,
+    Black,
+}
+
+impl Context {
+    /// The number of the format.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Context::Column(column) => column,
+            Context::Pieces(side) => 16 + side as u8,
+            Context::Pawns(side) => 18 + side as u8,
+            Context::Men(side) => 20 + side as u8,
+            Context::BothPawns => 22,
+            Context::BothPieces => 23,
+            Context::BackRank(side) => 24 + side as u8,
+        }
+    }
+
+    /// The context with a number; `None` for a number that the format does not have.
+    pub(super) fn of_number(number: u8) -> Option<Context> {
+        let side = if number.is_multiple_of(2) { Side::White } else { Side::Black };
+        Some(match number {
+            0..16 if usize::from(number) < COLUMNS => Context::Column(number),
+            16 | 17 => Context::Pieces(side),
+            18 | 19 => Context::Pawns(side),
+            20 | 21 => Context::Men(side),
+            22 => Context::BothPawns,
+            23 => Context::BothPieces,
+            24 | 25 => Context::BackRank(side),
+            _ => return None,
+        })
+    }
+}
+
+/// Bits of a piece count: knights, bishops, rooks, queens, and one bit for kings on top. Counts
+/// that overflow run into the next; writer and reader agree on it.
+const PIECE_BITS: u32 = 13;
+const PIECE_MASK: u64 = (1 << PIECE_BITS) - 1;
+
+/// What was seen of the row that is being coded.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Sight {
+    /// The symbols of the columns so far.
+    pub(super) symbols: [u16; COLUMNS],
+    /// Piece counts, White's in the low half.
+    pieces: u64,
+    /// Pawn files, White's in the low byte.
+    pawns: u16,
+    /// Occupied squares of the back ranks.
+    back_ranks: [u8; 2],
+}
+
+impl Sight {
+    /// Takes in the value of a column and its symbol.
+    pub(super) fn see(&mut self, column: usize, symbol: u16, value: u32) {
+        self.symbols[column] = symbol;
+        let Some(&rank) = column.checked_sub(RANKS).and_then(|nth| RANK_ORDER.get(nth)) else {
+            return;
+        };
+        let bytes = value.to_le_bytes();
+        for (place, byte) in bytes.into_iter().enumerate() {
+            let pair = &PAIRS[usize::from(byte)];
+            self.pieces += pair.pieces;
+            self.pawns |= pair.pawns << (2 * place);
+        }
+        if rank == 0 || rank == 7 {
+            let occupied =
+                (0..8).fold(0, |set, file| set | u8::from(value >> (4 * file) & 15 != 0) << file);
+            self.back_ranks[usize::from(rank == 7)] = occupied;
+        }
+    }
+
+    /// The value of a context, of at most [`CONTEXT_BITS`] bits.
+    pub(super) fn value(&self, context: Context) -> u32 {
+        let pieces = |side: Side| (self.pieces >> (32 * side as u32) & PIECE_MASK) as u32;
+        let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
+        match context {
+            Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
+            Context::Pieces(side) => pieces(side),
+            Context::Pawns(side) => pawns(side),
+            Context::Men(side) => pieces(side) << 8 | pawns(side),
+            Context::BothPawns => self.pawns.into(),
+            Context::BothPieces => pieces(Side::White) << PIECE_BITS | pieces(Side::Black),
+            Context::BackRank(side) => self.back_ranks[side as usize].into(),
+        }
+    }
+}
+
+/// What two neighbouring squares, one byte of a rank, add to a [`Sight`].
+#[derive(Copy, Clone)]
+struct Pair {
+    pieces: u64,
+    pawns: u16,
+}
+
+static PAIRS: [Pair; 256] = pairs();
+
+const fn pairs() -> [Pair; 256] {
+    let mut table = [Pair { pieces: 0, pawns: 0 }; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut place = 0;
+        while place < 2 {
+            let code = byte >> (4 * place) & 15;
+            let (white, kind) = if code <= 6 { (true, code) } else { (false, code - 6) };
+            match kind {
+                1 => table[byte].pawns |= 1 << (place + if white { 0 } else { 8 }),
+                2..=6 => {
+                    table[byte].pieces += 1 << (3 * (kind - 2) + if white { 0 } else { 32 });
+                }
+                _ => {}
+            }
+            place += 1;
+        }
+        byte += 1;
+    }
+    table
+}

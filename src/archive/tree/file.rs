@@ -1,0 +1,509 @@
+//! Models as bytes.
+
+use super::super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use super::super::row::{COLUMNS, EN_PASSANT, RANKS};
+use super::context::{CONTEXT_BITS, Context, ESCAPE};
+use super::grow::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY};
+use super::spelling::Spelling;
+use super::table::Table;
+use super::{Column, LAST_RANK, Model, NO_NODE, Shared, VACATED};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// The most nodes of a column that a reader takes.
+const MAX_NODES: usize = 1 << 20;
+/// The most contexts of a column.
+const MAX_CONTEXTS: usize = 4;
+
+impl Grown {
+    /// The bytes of the model, and the model as a reader of them has it.
+    pub(in crate::archive) fn write(mut self) -> (Vec<u8>, Model) {
+        self.columns.iter_mut().for_each(GrownColumn::settle);
+        self.spelled.settle();
+        let mut writer = Writer::new();
+        let written = Codec::default().model(&mut writer, &self).unwrap_or_default();
+        (writer.finish(), Model::new(&written))
+    }
+}
+
+impl Model {
+    /// Reads a model; `None` when the bytes are none.
+    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<Model> {
+        let mut reader = Reader::new(bytes);
+        let grown = Codec::default().model(&mut reader, &Grown::default())?;
+        Some(Model::new(&grown))
+    }
+
+    fn new(grown: &Grown) -> Model {
+        let nodes = grown.columns.iter().map(|column| column.nodes.len()).sum();
+        let mut model = Model {
+            columns: Vec::with_capacity(COLUMNS),
+            nodes: Vec::with_capacity(nodes),
+            entries: Vec::new(),
+            jumps: Vec::new(),
+            children: Table::with_room_for(nodes),
+            mirrors: grown.mirrors,
+            spelling: Spelling::new(&grown.spelled),
+            shared: grown.shared.as_ref().map(Shared::new),
+        };
+        for column in &grown.columns {
+            let first = model.nodes.len() as u32;
+            for (nth, node) in column.nodes.iter().enumerate() {
+                let mut symbols: Vec<u16> = Vec::with_capacity(node.list.len() + 1);
+                let mut counts: Vec<u32> = Vec::with_capacity(node.list.len() + 1);
+                let mut list = node.list.clone();
+                list.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+                for (symbol, count) in list {
+                    symbols.push(symbol);
+                    counts.push(count);
+                }
+                if node.escapes > 0 || symbols.is_empty() {
+                    symbols.push(ESCAPE);
+                    counts.push(node.escapes.max(1));
+                }
+                let parent = if nth == 0 { NO_NODE } else { first + node.parent };
+                let number = model.push_node(parent, &symbols, &counts);
+                if nth > 1 {
+                    model.children.insert(parent, node.context, number);
+                }
+            }
+            model.columns.push(Column {
+                contexts: column.contexts.clone(),
+                dictionary: column.dictionary.clone(),
+                root: first + u32::from(column.nodes.len() > 1),
+            });
+        }
+        model
+    }
+}
+
+impl GrownColumn {
+    /// Drops what codes nothing, and rounds counts as the file does.
+    fn settle(&mut self) {
+        let mut is_used = vec![false; self.nodes.len()];
+        for place in (0..self.nodes.len()).rev() {
+            let node = &mut self.nodes[place];
+            node.list.retain(|&(_, count)| count > 0);
+            node.list.sort_unstable();
+            node.list.iter_mut().for_each(|(_, count)| *count = of_short(short(*count)));
+            node.escapes = of_short(short(node.escapes));
+            if is_used[place] || place == 0 || !node.list.is_empty() {
+                is_used[place] = true;
+                is_used[node.parent as usize] = true;
+            }
+        }
+        let mut new_place = vec![0; self.nodes.len()];
+        let mut nodes: Vec<GrownNode> = Vec::with_capacity(self.nodes.len());
+        for (place, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if is_used[place] {
+                new_place[place] = nodes.len() as u32;
+                node.parent = new_place[node.parent as usize];
+                nodes.push(node);
+            }
+        }
+        self.nodes = nodes;
+    }
+}
+
+/// A count as a small number: exact up to 8, then rounded to three significant bits.
+pub(super) fn short(count: u32) -> u32 {
+    match count {
+        0..8 => count,
+        _ => {
+            let exponent = 29 - count.leading_zeros();
+            let rounded = (u64::from(count) + (1 << (exponent - 1))) >> exponent;
+            4 * exponent + rounded as u32
+        }
+    }
+}
+
+pub(super) fn of_short(short: u32) -> u32 {
+    match short {
+        0..8 => short,
+        _ => {
+            let exponent = (short / 4 - 1).min(28);
+            (4 + short % 4) << exponent
+        }
+    }
+}
+
+/// What is learnt while a model is coded.
+struct Codec {
+    flags: Numbers,
+    class_lens: Numbers,
+    /// Length of the common beginning of neighbours in a dictionary.
+    shared: Numbers,
+    /// Codes of squares by the two before.
+    squares: Vec<Symbols>,
+    values: Vec<Numbers>,
+    nodes: Vec<NodeCodec>,
+}
+
+/// For one column and depth.
+#[derive(Default)]
+struct NodeCodec {
+    len: Numbers,
+    hinted: Vec<Chance>,
+    first_symbol: Numbers,
+    symbol_gap: Numbers,
+    count: [Numbers; 5],
+    escapes: Numbers,
+    children: Numbers,
+    first_context: Numbers,
+    context_gap: Numbers,
+}
+
+impl NodeCodec {
+    fn new() -> NodeCodec {
+        NodeCodec { hinted: vec![Chance::default(); 64], ..NodeCodec::default() }
+    }
+}
+
+impl Default for Codec {
+    fn default() -> Codec {
+        Codec {
+            flags: Numbers::default(),
+            class_lens: Numbers::default(),
+            shared: Numbers::default(),
+            squares: vec![Symbols::new(4); 3 * 256],
+            values: vec![Numbers::default(); COLUMNS],
+            nodes: (0..COLUMNS * DEPTHS).map(|_| NodeCodec::new()).collect(),
+        }
+    }
+}
+
+/// Levels of nodes: the whole dictionary, what is frequent anywhere, and under each context.
+const DEPTHS: usize = MAX_CONTEXTS + 2;
+/// Classes of frequency.
+const CLASSES: u32 = 32;
+
+impl Codec {
+    /// Passes a model through a coder. A reader is given an empty one.
+    fn model(&mut self, coder: &mut impl Coder, grown: &Grown) -> Option<Grown> {
+        let mirrors = self.flags.code(coder, grown.mirrors.into()) != 0;
+        let mut columns: Vec<GrownColumn> = Vec::with_capacity(COLUMNS);
+        let none = GrownColumn::default();
+        for column in 0..COLUMNS {
+            let given = grown.columns.get(column).unwrap_or(&none);
+            let contexts = self.contexts(coder, column, &given.contexts)?;
+            let dictionary = self.dictionary(coder, column, given)?;
+            let sizes: Vec<usize> = columns.iter().map(|column| column.dictionary.len()).collect();
+            let mut tree = Tree {
+                codec: self,
+                column,
+                symbols: dictionary.len(),
+                contexts: &contexts,
+                sizes: &sizes,
+                given: &given.nodes,
+                children: children(&given.nodes),
+                nodes: Vec::new(),
+                hints: vec![Hint::default(); DEPTHS],
+            };
+            tree.node(coder, 0, 0, 0, 0)?;
+            let nodes = tree.nodes;
+            columns.push(GrownColumn { contexts, dictionary, class_lens: Vec::new(), nodes });
+        }
+        let spelled = grown.spelled.code(coder);
+        let shares = self.flags.code(coder, grown.shared.is_some().into()) != 0;
+        let shared = shares.then(|| {
+            grown
+                .shared
+                .unwrap_or_default()
+                .map(|count| of_short(self.shared.code(coder, short(count).into()) as u32))
+        });
+        Some(Grown { mirrors, columns, spelled, shared })
+    }
+
+    fn contexts(
+        &mut self,
+        coder: &mut impl Coder,
+        column: usize,
+        given: &[Context],
+    ) -> Option<Vec<Context>> {
+        let len = self.flags.code(coder, given.len() as u64) as usize;
+        let number = |place: usize| given.get(place).map_or(0, |context| context.number().into());
+        (0..Some(len).filter(|&len| len <= MAX_CONTEXTS)?)
+            .map(|place| {
+                let number = u8::try_from(self.flags.code(coder, number(place))).ok()?;
+                Context::of_number(number).filter(|context| match context {
+                    Context::Column(earlier) => usize::from(*earlier) < column,
+                    _ => true,
+                })
+            })
+            .collect()
+    }
+
+    /// The values class by class, in each class ascending.
+    fn dictionary(
+        &mut self,
+        coder: &mut impl Coder,
+        column: usize,
+        given: &GrownColumn,
+    ) -> Option<Vec<u32>> {
+        let mut values: Vec<u32> = Vec::with_capacity(given.dictionary.len());
+        let mut rest = given.dictionary.as_slice();
+        for class in (0..CLASSES).rev() {
+            let in_class = given.class_lens.get(class as usize).copied().unwrap_or(0);
+            let len = self.class_lens.code(coder, in_class.into()) as usize;
+            if values.len() + len > MAX_DICTIONARY || coder.is_exhausted() {
+                return None;
+            }
+            let mut before = 0;
+            for nth in 0..len {
+                let given = rest.split_off_first().map_or(0, |&value| ordered(column, value));
+                let value = match is_rank(column) {
+                    true => self.rank(coder, column, given, before),
+                    false if nth == 0 => self.values[column].code(coder, given.into()) as u32,
+                    false => {
+                        let gap = given.wrapping_sub(before);
+                        before.wrapping_add(self.values[column].code(coder, gap.into()) as u32)
+                    }
+                };
+                values.push(ordered(column, value));
+                before = value;
+            }
+        }
+        let fits = |&value: &u32| {
+            !is_rank(column) || (0..8).all(|file| value >> (4 * file) & 15 <= VACATED)
+        };
+        values.iter().all(fits).then_some(values)
+    }
+
+    /// A rank, a-file highest, by what it has in common with the one before.
+    fn rank(&mut self, coder: &mut impl Coder, column: usize, rank: u32, before: u32) -> u32 {
+        let common = (rank ^ before).leading_zeros() / 4;
+        let common = self.shared.code(coder, common.into()).min(8) as u32;
+        let row = match column {
+            RANKS => 0,
+            LAST_RANK => 1,
+            _ => 2,
+        };
+        let mut read = (u64::from(before) >> (32 - 4 * common)) as u32;
+        for place in (0..8 - common).rev() {
+            let two = (read & 0xff) as usize;
+            let square = self.squares[row * 256 + two].code(coder, rank >> (4 * place) & 15);
+            read = read << 4 | square;
+        }
+        read
+    }
+}
+
+/// Ranks are sorted with the a-file as the highest digit.
+pub(super) fn ordered(column: usize, value: u32) -> u32 {
+    if !is_rank(column) {
+        return value;
+    }
+    (0..8).fold(0, |turned, file| turned << 4 | value >> (4 * file) & 15)
+}
+
+fn is_rank(column: usize) -> bool {
+    (RANKS..EN_PASSANT).contains(&column)
+}
+
+/// The nodes of one column.
+struct Tree<'a> {
+    codec: &'a mut Codec,
+    column: usize,
+    symbols: usize,
+    contexts: &'a [Context],
+    /// The dictionary sizes of the earlier columns.
+    sizes: &'a [usize],
+    given: &'a [GrownNode],
+    children: Vec<Vec<usize>>,
+    nodes: Vec<GrownNode>,
+    /// By level of the node that is being coded: what its list and those of its children so far
+    /// have in common.
+    hints: Vec<Hint>,
+}
+
+/// Which symbols the lists under a node have had so far.
+#[derive(Clone, Default)]
+struct Hint {
+    lists: u32,
+    /// How many of the lists have a symbol.
+    symbols: HashMap<u16, u32>,
+}
+
+/// So many of the most likely symbols are asked for one by one.
+const HINTED: usize = 64;
+
+impl Hint {
+    fn add(&mut self, list: &[(u16, u32)]) {
+        self.lists += 1;
+        for &(symbol, _) in list {
+            *self.symbols.entry(symbol).or_default() += 1;
+        }
+    }
+
+    /// The most likely symbols, each with the sixteenths of the lists that have it.
+    fn likely(&self) -> Vec<(u16, usize)> {
+        let mut likely: Vec<(u16, u32)> =
+            self.symbols.iter().map(|(&symbol, &lists)| (symbol, lists)).collect();
+        likely.sort_unstable_by_key(|&(symbol, lists)| (Reverse(lists), symbol));
+        likely.truncate(HINTED);
+        let part = |lists: u32| (lists * 15 / self.lists.max(1)).min(15) as usize;
+        likely.into_iter().map(|(symbol, lists)| (symbol, part(lists))).collect()
+    }
+}
+
+/// The places of the children of each node.
+fn children(nodes: &[GrownNode]) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); nodes.len()];
+    for (place, node) in nodes.iter().enumerate().skip(1) {
+        children[node.parent as usize].push(place);
+    }
+    children
+}
+
+impl Tree<'_> {
+    /// A node at a level and all below it. `source` is its place among the given ones.
+    fn node(
+        &mut self,
+        coder: &mut impl Coder,
+        source: usize,
+        parent: u32,
+        level: usize,
+        context: u32,
+    ) -> Option<()> {
+        let none = GrownNode::default();
+        let given = self.given;
+        let node = given.get(source).unwrap_or(&none);
+        let number = self.nodes.len();
+        if number >= MAX_NODES || coder.is_exhausted() {
+            return None;
+        }
+        let list = self.list(coder, level, node)?;
+        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let escapes = of_short(codec.escapes.code(coder, short(node.escapes).into()) as u32);
+        self.nodes.push(GrownNode { parent, context, list, escapes });
+
+        let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
+        let may_have = level == 0 || level <= self.contexts.len();
+        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let len = if may_have { codec.children.code(coder, children.len() as u64) } else { 0 };
+        if level == 0 && len > 1 || len > MAX_NODES as u64 {
+            return None;
+        }
+        let mut before = None;
+        for nth in 0..len as usize {
+            let child = children.get(nth).copied().unwrap_or(usize::MAX);
+            let context = given.get(child).map_or(0, |child| child.context);
+            let context = if level == 0 { 0 } else { self.context(coder, level, context, before)? };
+            before = Some(context);
+            self.node(coder, child, number as u32, level + 1, context)?;
+        }
+        Some(())
+    }
+
+    /// The symbols of a node, ascending, with their counts.
+    fn list(
+        &mut self,
+        coder: &mut impl Coder,
+        level: usize,
+        node: &GrownNode,
+    ) -> Option<Vec<(u16, u32)>> {
+        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let len = codec.len.code(coder, node.list.len() as u64) as usize;
+        if len > self.symbols {
+            return None;
+        }
+        let mut symbols: Vec<u16> = Vec::with_capacity(len);
+        let has = |symbol| node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
+        let mut asked: Vec<u16> = Vec::new();
+        if level > 1 {
+            for (symbol, part) in self.hints[level - 1].likely() {
+                if symbols.len() == len {
+                    break;
+                }
+                let left = (len - symbols.len()).min(4) - 1;
+                if coder.learn(has(symbol), &mut codec.hinted[left * 16 + part]) {
+                    symbols.push(symbol);
+                }
+                asked.push(symbol);
+            }
+        }
+        let unhinted: Vec<u16> = node
+            .list
+            .iter()
+            .map(|&(symbol, _)| symbol)
+            .filter(|symbol| !asked.contains(symbol))
+            .collect();
+        let mut next = 0;
+        for place in 0..len - symbols.len() {
+            let symbol = unhinted.get(place).copied().unwrap_or_default();
+            let gap = u64::from(symbol).wrapping_sub(next);
+            let gaps = if place == 0 { &mut codec.first_symbol } else { &mut codec.symbol_gap };
+            let symbol = next.checked_add(gaps.code(coder, gap))?;
+            if symbol >= self.symbols as u64 {
+                return None;
+            }
+            symbols.push(symbol as u16);
+            next = symbol + 1;
+        }
+        symbols.sort_unstable();
+        let mut list: Vec<(u16, u32)> = Vec::with_capacity(len);
+        for (place, symbol) in symbols.into_iter().enumerate() {
+            let count = node.list.get(place).map_or(0, |&(_, count)| count);
+            list.push((
+                symbol,
+                of_short(codec.count[len.ilog2().min(4) as usize].code(coder, short(count).into())
+                    as u32),
+            ));
+        }
+        if level > 1 {
+            self.hints[level - 1].add(&list);
+        }
+        self.hints[level] = Hint::default();
+        self.hints[level].add(&list);
+        Some(list)
+    }
+
+    /// The value of a context that leads to a child; children ascend by it. An escaped symbol is
+    /// coded as the one behind the last.
+    fn context(
+        &mut self,
+        coder: &mut impl Coder,
+        level: usize,
+        context: u32,
+        before: Option<u32>,
+    ) -> Option<u32> {
+        let limit = match self.contexts.get(level - 1)? {
+            Context::Column(earlier) => Some(*self.sizes.get(usize::from(*earlier))? as u32),
+            _ => None,
+        };
+        let shown = |value: u32| match limit {
+            Some(limit) if value == u32::from(ESCAPE) => limit,
+            _ => value,
+        };
+        let next = before.map_or(0, |before| shown(before) + 1);
+        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let gaps = if before.is_some() { &mut codec.context_gap } else { &mut codec.first_context };
+        let gap = gaps.code(coder, shown(context).wrapping_sub(next).into());
+        let value = u32::try_from(gap).ok()?.checked_add(next)?;
+        match limit {
+            Some(limit) if value == limit => Some(ESCAPE.into()),
+            Some(limit) if value > limit => None,
+            None if value >> CONTEXT_BITS != 0 => None,
+            _ => Some(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_counts_ascend_and_stay_what_they_are() {
+        let mut before = 0;
+        for count in (0..5000).chain([1 << 20, 1 << 27, 1 << 30, u32::MAX]) {
+            let short = short(count);
+            assert!(short >= before, "{count}");
+            before = short;
+            if count < 1 << 31 {
+                assert_eq!(super::short(of_short(short)), short, "{count}");
+                assert!(of_short(short).abs_diff(count) <= count / 8);
+            }
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Growing a model from the rows of a segment.
+
+use super::candidates::CANDIDATES;
+use super::context::{CONTEXT_BITS, Context, ESCAPE, Sight};
+use super::file::ordered;
+use super::spelling::Counts;
+use super::{LAST_RANK, in_common, told};
+use crate::archive::row::{COLUMNS, Row};
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// Estimated bits of a node in the model beside its symbols.
+const NODE_BITS: f32 = 14.0;
+/// Estimated bits of a symbol in a node's list.
+const SYMBOL_BITS: f32 = 8.0;
+/// The most symbols of a node under the outermost.
+const MAX_LIST: usize = 250;
+/// The most values of a dictionary.
+pub(super) const MAX_DICTIONARY: usize = 8192;
+/// A context that is met more seldom is not looked at.
+const RARE: usize = 4;
+/// Of more rows than this a sample chooses between candidates.
+const SAMPLE: usize = 1 << 15;
+
+/// What a model consists of, before it is written or used.
+#[derive(Debug, Default)]
+pub(in crate::archive) struct Grown {
+    pub(super) mirrors: bool,
+    pub(super) columns: Vec<GrownColumn>,
+    /// The ranks that no dictionary has.
+    pub(super) spelled: Counts,
+    /// How many rows have so many first columns in common with the one before.
+    pub(super) shared: Option<[u32; COLUMNS + 1]>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrownColumn {
+    pub(super) contexts: Vec<Context>,
+    pub(super) dictionary: Vec<u32>,
+    /// How many of its values are in each class of frequency.
+    pub(super) class_lens: Vec<u32>,
+    /// The outermost node first, each node before its children.
+    pub(super) nodes: Vec<GrownNode>,
+}
+
+/// A node: the first two are the dictionary as a whole and what is frequent of it in any context.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrownNode {
+    pub(super) parent: u32,
+    /// The value of the last of them.
+    pub(super) context: u32,
+    /// Symbols and how often they were coded here.
+    pub(super) list: Vec<(u16, u32)>,
+    /// How often a symbol was left to the parent.
+    pub(super) escapes: u32,
+}
+
+/// What kind of model is grown.
+#[derive(Copy, Clone, Debug, Default)]
+pub(in crate::archive) struct Growth {
+    /// Every node can escape, so that rows which are not among these can be coded too.
+    pub(in crate::archive) open: bool,
+    /// In blocks of so many rows, a row is told from the first column that differs from the one
+    /// before.
+    pub(in crate::archive) shared_in_blocks_of: Option<usize>,
+}
+
+/// Grows the model of some rows.
+pub(in crate::archive) fn grow(rows: &[Row], growth: Growth) -> Grown {
+    let Growth { open, shared_in_blocks_of } = growth;
+    let shared = shared_in_blocks_of.map(|block| shared_columns(rows, block));
+    let plain = Coded::new(rows, false, shared.as_deref());
+    let mirrored = Coded::new(rows, true, shared.as_deref());
+    let sampled = sample(rows);
+    let of_back_ranks = |coded: &Coded| -> f32 {
+        [LAST_RANK, LAST_RANK + 1]
+            .into_par_iter()
+            .map(|column| best_contexts(coded, &sampled, column).1)
+            .sum()
+    };
+    let mirrors = of_back_ranks(&mirrored) < of_back_ranks(&plain);
+    let coded = if mirrors { &mirrored } else { &plain };
+    let columns = (0..COLUMNS)
+        .into_par_iter()
+        .map(|column| {
+            let contexts = best_contexts(coded, &sampled, column).0;
+            let all: Vec<u32> = (0..rows.len() as u32).collect();
+            let (nodes, _) = Grower::run(coded, &all, column, contexts, open);
+            let Dictionary { values, class_lens } = coded.dictionaries[column].clone();
+            GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
+        })
+        .collect();
+    let spelled = coded.spelled(open);
+    let shared = shared.as_ref().map(|shared| {
+        let mut counts = [0; COLUMNS + 1];
+        shared.iter().for_each(|&count| counts[usize::from(count)] += 1);
+        counts
+    });
+    Grown { mirrors, columns, spelled, shared }
+}
+
+/// How many first columns each row has in common with the one before in its block.
+fn shared_columns(rows: &[Row], block: usize) -> Vec<u8> {
+    let mut shared = vec![0; rows.len()];
+    for (place, pair) in rows.windows(2).enumerate() {
+        if (place + 1) % block != 0 {
+            shared[place + 1] = in_common(&pair[0], &pair[1]) as u8;
+        }
+    }
+    shared
+}
+
+/// The numbers of some rows, evenly spread in runs.
+fn sample(rows: &[Row]) -> Vec<u32> {
+    const RUN: usize = 64;
+    let step = rows.len().div_ceil(SAMPLE).max(1);
+    (0..rows.len())
+        .filter(|place| (place / RUN).is_multiple_of(step))
+        .map(|place| place as u32)
+        .collect()
+}
+
+fn best_contexts(coded: &Coded, sampled: &[u32], column: usize) -> (&'static [Context], f32) {
+    let candidates = CANDIDATES[column];
+    let cost = |contexts| Grower::run(coded, sampled, column, contexts, false).1;
+    let mut best: (&'static [Context], f32) = (&[], f32::INFINITY);
+    for &contexts in candidates {
+        let bits = cost(contexts);
+        if bits < best.1 {
+            best = (contexts, bits);
+        }
+    }
+    best
+}
+
+/// Rows as symbols of dictionaries.
+struct Coded<'a> {
+    rows: &'a [Row],
+    mirrors: bool,
+    /// The first column of each row that is coded.
+    shared: Option<&'a [u8]>,
+    symbols: Vec<[u16; COLUMNS]>,
+    dictionaries: Vec<Dictionary>,
+}
+
+impl<'a> Coded<'a> {
+    fn new(rows: &'a [Row], mirrors: bool, shared: Option<&'a [u8]>) -> Coded<'a> {
+        let told = |row, column| told(mirrors, row, column);
+        let columns: Vec<(Dictionary, Vec<u16>)> = (0..COLUMNS)
+            .into_par_iter()
+            .map(|column| {
+                let values = rows.iter().map(|row| told(row, column));
+                let dictionary = Dictionary::of(column, values);
+                let symbols: HashMap<u32, u16> =
+                    dictionary.values.iter().copied().zip(0..).collect();
+                let symbol = |row| symbols.get(&told(row, column)).copied().unwrap_or(ESCAPE);
+                (dictionary, rows.iter().map(symbol).collect())
+            })
+            .collect();
+        let symbols = (0..rows.len())
+            .map(|row| std::array::from_fn(|column| columns[column].1[row]))
+            .collect();
+        let dictionaries = columns.into_iter().map(|(dictionary, _)| dictionary).collect();
+        Coded { rows, mirrors, shared, symbols, dictionaries }
+    }
+
+    /// Whether a column of a row is told, and not that of the row before.
+    fn is_coded(&self, row: u32, column: usize) -> bool {
+        self.shared.is_none_or(|shared| usize::from(shared[row as usize]) <= column)
+    }
+
+    fn spelled(&self, open: bool) -> Counts {
+        let mut counts = Counts::default();
+        for ((number, row), symbols) in (0..).zip(self.rows).zip(&self.symbols) {
+            for (column, &symbol) in symbols.iter().enumerate() {
+                if symbol == ESCAPE && self.is_coded(number, column) {
+                    counts.add(column, told(self.mirrors, row, column));
+                }
+            }
+        }
+        if open {
+            counts.open();
+        }
+        counts
+    }
+
+    /// The contexts of a row before a column, and the symbol there, as one number to sort by.
+    fn key(&self, row: u32, column: usize, contexts: &[Context]) -> u128 {
+        let symbols = &self.symbols[row as usize];
+        let mut sight = Sight::default();
+        for (place, &symbol) in symbols.iter().enumerate().take(column) {
+            sight.see(place, symbol, self.rows[row as usize].0[place]);
+        }
+        let path = contexts
+            .iter()
+            .fold(0, |path, &context| path << CONTEXT_BITS | u128::from(sight.value(context)));
+        path << 16 | u128::from(symbols[column])
+    }
+}
+
+/// The values of a column that occur more than once: in classes of frequency, the most frequent
+/// class first, and in each class in the order of the file.
+#[derive(Clone)]
+struct Dictionary {
+    values: Vec<u32>,
+    class_lens: Vec<u32>,
+}
+
+impl Dictionary {
+    fn of(column: usize, values: impl Iterator<Item = u32>) -> Dictionary {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        values.for_each(|value| *counts.entry(value).or_default() += 1);
+        let mut frequent: Vec<(u32, u32)> =
+            counts.into_iter().filter(|&(_, count)| count > 1).collect();
+        frequent.sort_unstable_by_key(|&(value, count)| (Reverse(count), value));
+        frequent.truncate(MAX_DICTIONARY);
+        frequent.sort_unstable_by_key(|&(value, count)| {
+            (Reverse(count.ilog2()), ordered(column, value))
+        });
+        let mut class_lens = vec![0; 32];
+        for (_, count) in &frequent {
+            class_lens[count.ilog2() as usize] += 1;
+        }
+        Dictionary { values: frequent.into_iter().map(|(value, _)| value).collect(), class_lens }
+    }
+}
+
+/// Grows the tree of one column.
+struct Grower<'a> {
+    keys: &'a [u128],
+    depth: usize,
+    open: bool,
+    /// By level and symbol: the node that lists the symbol there, its place in the list, and the
+    /// bits that it costs.
+    listed: Vec<Vec<Listed>>,
+    /// The node of each level on the current path, and the bits of its escape.
+    path: Vec<Option<(u32, f32)>>,
+    nodes: Vec<GrownNode>,
+    counts: Vec<u32>,
+    bits: f32,
+}
+
+#[derive(Copy, Clone)]
+struct Listed {
+    node: u32,
+    place: u16,
+    bits: f32,
+}
+
+const NOWHERE: Listed = Listed { node: u32::MAX, place: 0, bits: 0.0 };
+
+/// The number of a symbol among those of a column: the escape comes last.
+fn index(symbol: u16, escape: usize) -> usize {
+    usize::from(symbol).min(escape)
+}
+
+impl<'a> Grower<'a> {
+    /// The nodes, and the bits of data and model by estimate.
+    fn run(
+        coded: &Coded,
+        rows: &[u32],
+        column: usize,
+        contexts: &[Context],
+        open: bool,
+    ) -> (Vec<GrownNode>, f32) {
+        let mut keys: Vec<u128> = rows
+            .iter()
+            .filter(|&&row| coded.is_coded(row, column))
+            .map(|&row| coded.key(row, column, contexts))
+            .collect();
+        keys.sort_unstable();
+        let symbols = coded.dictionaries[column].values.len() + 1;
+        let mut usage: Vec<u32> = vec![0; symbols];
+        keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
+        let mut grower = Grower::new(&keys, contexts.len(), symbols, open);
+        for _ in 0..2 {
+            grower.restart(&usage);
+            grower.frequent_anywhere();
+            usage.fill(0);
+            for (place, &(_, count)) in grower.nodes[0].list.iter().enumerate() {
+                usage[place] = count;
+            }
+            usage[symbols - 1] = grower.nodes[0].escapes;
+        }
+        let bits = grower.bits;
+        let mut nodes = grower.nodes;
+        if open {
+            nodes.iter_mut().for_each(|node| node.escapes += 1);
+            nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
+        }
+        (nodes, bits)
+    }
+
+    fn new(keys: &'a [u128], depth: usize, symbols: usize, open: bool) -> Grower<'a> {
+        Grower {
+            keys,
+            depth,
+            open,
+            listed: vec![vec![NOWHERE; symbols]; depth + 2],
+            path: vec![None; depth + 2],
+            nodes: Vec::new(),
+            counts: vec![0; symbols],
+            bits: 0.0,
+        }
+    }
+
+    /// Makes the outermost node, which has all symbols.
+    fn restart(&mut self, usage: &[u32]) {
+        self.nodes.clear();
+        self.bits = 0.0;
+        self.listed.iter_mut().flatten().for_each(|listed| *listed = NOWHERE);
+        self.path.fill(None);
+        let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
+        for (place, &count) in usage.iter().enumerate() {
+            let bits = (total / (count as f32 + 0.3)).log2();
+            self.listed[0][place] = Listed { node: 0, place: place as u16, bits };
+        }
+        let list = (0..usage.len() as u16 - 1).map(|symbol| (symbol, 0)).collect();
+        self.nodes.push(GrownNode { list, ..GrownNode::default() });
+        self.path[0] = Some((0, 0.0));
+    }
+
+    /// Makes the node of what is frequent in any context, and all below it.
+    fn frequent_anywhere(&mut self) {
+        let all = self.keys;
+        if !self.split(all, 1, 0) {
+            self.count(all, 0);
+        }
+    }
+
+    /// Bits of a symbol at a level or above.
+    fn cost(&self, symbol: usize, level: usize) -> f32 {
+        let mut bits = 0.0;
+        for level in (0..=level).rev() {
+            if let Some((node, escape)) = self.path[level] {
+                let listed = self.listed[level][symbol];
+                if listed.node == node {
+                    return bits + listed.bits;
+                }
+                bits += escape;
+            }
+        }
+        bits
+    }
+
+    /// Counts the symbols of some rows where they are coded, at a level or above.
+    fn count(&mut self, keys: &[u128], level: usize) {
+        let escape = self.counts.len() - 1;
+        for &key in keys {
+            let symbol = index(key as u16, escape);
+            self.bits += self.cost(symbol, level);
+            for level in (0..=level).rev() {
+                let Some((node, _)) = self.path[level] else { continue };
+                let listed = self.listed[level][symbol];
+                let counted = &mut self.nodes[node as usize];
+                match counted.list.get_mut(usize::from(listed.place)) {
+                    Some(entry) if listed.node == node && symbol != escape => {
+                        entry.1 += 1;
+                        break;
+                    }
+                    _ => counted.escapes += 1,
+                }
+            }
+        }
+    }
+
+    /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
+    /// then nodes for the next context below it.
+    fn split(&mut self, keys: &[u128], level: usize, context: u32) -> bool {
+        let list = self.worthwhile(keys, level);
+        if list.is_empty() {
+            return false;
+        }
+        let node = self.nodes.len() as u32;
+        let listed: u32 = list.iter().map(|&(_, count)| count).sum();
+        let left = keys.len() as f32 - listed as f32 + self.slack();
+        let total = listed as f32 + left;
+        for (place, &(symbol, count)) in (0..).zip(&list) {
+            let bits = (total / count as f32).log2();
+            self.listed[level][usize::from(symbol)] = Listed { node, place, bits };
+        }
+        self.bits += NODE_BITS + SYMBOL_BITS * list.len() as f32;
+        let parent = self.path[..level].iter().rev().flatten().next().map_or(0, |&(node, _)| node);
+        let list = list.into_iter().map(|(symbol, _)| (symbol, 0)).collect();
+        self.nodes.push(GrownNode { parent, context, list, escapes: 0 });
+        let escape = if left > 0.0 { (total / left).log2() } else { 30.0 };
+        self.path[level] = Some((node, escape));
+        if level > self.depth {
+            self.count(keys, level);
+        } else {
+            let shift = 16 + CONTEXT_BITS as usize * (self.depth - level);
+            for group in keys.chunk_by(|a, b| a >> shift == b >> shift) {
+                let context = (group[0] >> shift) as u32 & ((1 << CONTEXT_BITS) - 1);
+                if group.len() < RARE || !self.split(group, level + 1, context) {
+                    self.count(group, level);
+                }
+            }
+        }
+        self.path[level] = None;
+        true
+    }
+
+    /// What an escape that never happens counts as.
+    fn slack(&self) -> f32 {
+        if self.open { 0.5 } else { 0.0 }
+    }
+
+    /// The symbols that a node for these rows should list; none when it saves nothing. What is
+    /// frequent anywhere is listed in any case.
+    fn worthwhile(&mut self, keys: &[u128], level: usize) -> Vec<(u16, u32)> {
+        let escape = self.counts.len() - 1;
+        let mut met = Vec::new();
+        for &key in keys {
+            let symbol = index(key as u16, escape);
+            if self.counts[symbol] == 0 {
+                met.push(symbol);
+            }
+            self.counts[symbol] += 1;
+        }
+        let mut list: Vec<(usize, u32, f32)> = met
+            .into_iter()
+            .map(|symbol| (symbol, self.counts[symbol], self.cost(symbol, level - 1)))
+            .collect();
+        list.iter().for_each(|&(symbol, ..)| self.counts[symbol] = 0);
+        let before: f32 = list.iter().map(|&(_, count, bits)| count as f32 * bits).sum();
+        list.retain(|&(symbol, ..)| symbol != escape);
+        list.sort_unstable_by_key(|&(symbol, count, _)| (Reverse(count), symbol));
+
+        let rows = keys.len() as f32;
+        let (mut best, mut best_len) = (before, 0);
+        let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
+        for (len, &(_, count, bits)) in (1..=MAX_LIST).zip(&list) {
+            let count = count as f32;
+            listed += count;
+            entropy -= count * count.log2();
+            rest -= count * bits;
+            let left = rows - listed;
+            let escapes = left + self.slack();
+            let total = listed + escapes;
+            let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
+            let after =
+                entropy + listed * total.log2() + leaving + NODE_BITS + SYMBOL_BITS * len as f32;
+            if after < best {
+                (best, best_len) = (after, len);
+            }
+        }
+        list.truncate(if level == 1 { MAX_LIST } else { best_len });
+        list.into_iter().map(|(symbol, count, _)| (symbol as u16, count)).collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! Values that a dictionary lacks: ranks square by square, other columns byte by byte.
+
+use super::super::adaptive::{Coder, Numbers};
+use super::super::rans::{Decoder, SCALE, Share, normalise};
+use super::super::row::{EN_PASSANT, RANKS};
+use super::VACATED;
+use super::file::{of_short, short};
+
+/// The number of codes of a square.
+const CODES: usize = VACATED as usize + 1;
+/// What stands before a square: another square's code, or the edge of the board.
+const BEFORE: usize = CODES + 1;
+/// Distributions for the first rank, the last rank, and all others.
+const KINDS: usize = 3;
+
+/// How often each code follows each code in the ranks that are spelled.
+#[derive(Clone, Debug)]
+pub(super) struct Counts(Vec<[u32; CODES]>);
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts(vec![[0; CODES]; KINDS * BEFORE])
+    }
+}
+
+impl Counts {
+    /// Counts a value that will be spelled.
+    pub(super) fn add(&mut self, column: usize, value: u32) {
+        if is_rank(column) {
+            for (before, code) in steps(value) {
+                self.0[kind(column) * BEFORE + before][code] += 1;
+            }
+        }
+    }
+
+    /// Makes every rank one that can be spelled.
+    pub(super) fn open(&mut self) {
+        self.0.iter_mut().flatten().for_each(|count| *count += 1);
+    }
+
+    /// Rounds the counts as the file does.
+    pub(super) fn settle(&mut self) {
+        self.0.iter_mut().flatten().for_each(|count| *count = of_short(short(*count)));
+    }
+
+    /// Passes the counts through a coder.
+    pub(super) fn code(&self, coder: &mut impl Coder) -> Counts {
+        let mut numbers: Vec<Numbers> = vec![Numbers::default(); KINDS];
+        let code = |(place, row): (usize, &[u32; CODES])| {
+            let numbers = &mut numbers[place / BEFORE];
+            row.map(|count| of_short(numbers.code(coder, short(count).into()) as u32))
+        };
+        Counts(self.0.iter().enumerate().map(code).collect())
+    }
+}
+
+/// Ready to spell with.
+#[derive(Debug)]
+pub(super) struct Spelling(Vec<[u16; CODES + 1]>);
+
+impl Spelling {
+    pub(super) fn new(counts: &Counts) -> Spelling {
+        let starts = |counts: &[u32; CODES]| {
+            let mut starts = [SCALE as u16; CODES + 1];
+            let mut start = 0;
+            for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
+                *place = start;
+                start += freq;
+            }
+            starts
+        };
+        Spelling(counts.0.iter().map(starts).collect())
+    }
+
+    pub(super) fn encode(&self, column: usize, value: u32, out: &mut Vec<Share>) {
+        if !is_rank(column) {
+            out.extend(value.to_le_bytes().map(Share::byte));
+            return;
+        }
+        for (before, code) in steps(value) {
+            let starts = &self.0[kind(column) * BEFORE + before];
+            let start = starts[code];
+            out.push(Share { start, freq: starts[code + 1] - start });
+        }
+    }
+
+    pub(super) fn decode(&self, column: usize, decoder: &mut Decoder) -> u32 {
+        if !is_rank(column) {
+            return u32::from_le_bytes(std::array::from_fn(|_| decoder.byte()));
+        }
+        let mut before = CODES;
+        (0..8).fold(0, |rank, file| {
+            let starts = &self.0[kind(column) * BEFORE + before];
+            let slot = decoder.slot();
+            let code = starts[1..CODES].iter().take_while(|&&start| start <= slot).count();
+            decoder.pass(Share { start: starts[code], freq: starts[code + 1] - starts[code] });
+            before = code;
+            rank | (code as u32) << (4 * file)
+        })
+    }
+}
+
+/// The codes of a rank, each with the one before.
+fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
+    let code = move |file: u32| ((value >> (4 * file) & 15) as usize).min(CODES - 1);
+    (0..8).map(move |file| (if file == 0 { CODES } else { code(file - 1) }, code(file)))
+}
+
+fn kind(column: usize) -> usize {
+    match column {
+        RANKS => 0,
+        super::LAST_RANK => 1,
+        _ => 2,
+    }
+}
+
+fn is_rank(column: usize) -> bool {
+    (RANKS..EN_PASSANT).contains(&column)
+}

@@ -1,0 +1,61 @@
+//! A table from pairs of numbers to a number, built once.
+
+/// Open addressing with linear probing; at most half full.
+#[derive(Debug)]
+pub(super) struct Table {
+    slots: Vec<Slot>,
+    shift: u32,
+    used: usize,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Slot {
+    key: u64,
+    value: u32,
+}
+
+/// No key: the first number of a key never is the largest.
+const EMPTY: Slot = Slot { key: u64::MAX, value: 0 };
+
+impl Table {
+    pub(super) fn with_room_for(count: usize) -> Table {
+        let len = (count * 2 + 2).next_power_of_two();
+        Table { slots: vec![EMPTY; len], shift: 64 - len.trailing_zeros(), used: 0 }
+    }
+
+    fn home(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    pub(super) fn get(&self, first: u32, second: u32) -> Option<u32> {
+        let key = u64::from(first) << 32 | u64::from(second);
+        let mut place = self.home(key);
+        loop {
+            let slot = self.slots[place];
+            if slot.key == key {
+                return Some(slot.value);
+            }
+            if slot.key == EMPTY.key {
+                return None;
+            }
+            place = (place + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// Puts a value in, or does nothing when the key is there or the room is used up.
+    pub(super) fn insert(&mut self, first: u32, second: u32, value: u32) {
+        let key = u64::from(first) << 32 | u64::from(second);
+        if key == EMPTY.key
+            || self.used * 2 >= self.slots.len()
+            || self.get(first, second).is_some()
+        {
+            return;
+        }
+        let mut place = self.home(key);
+        while self.slots[place].key != EMPTY.key {
+            place = (place + 1) & (self.slots.len() - 1);
+        }
+        self.slots[place] = Slot { key, value };
+        self.used += 1;
+    }
+}

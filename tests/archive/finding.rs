@@ -1,0 +1,169 @@
+//! Positions are found, all records of each, and no others (STO-01, STO-02, STO-08).
+
+use epdb::archive::Query;
+use epdb::codec::{direct, key};
+
+use super::*;
+
+fn query(fen: &str) -> Query {
+    Query::from(records(fen)[0].position())
+}
+
+fn found(archive: &Archive, fen: &str) -> Vec<u64> {
+    archive.find(query(fen)).unwrap().into_iter().map(|(number, _)| number).collect()
+}
+
+#[test]
+fn all_records_of_a_position_are_found_in_order() {
+    let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 30).flatten().collect();
+    for options in both_levels() {
+        for index in [true, false] {
+            let options = PackOptions { index, ..options.clone() };
+            if options.level == Level::Fast && !index {
+                continue;
+            }
+            let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+            assert_eq!(archive.has_index(), index);
+            for wanted in &records[..14] {
+                let identity = wanted.position().identity();
+                let expected: Vec<(u64, EpdRecord)> = (0..)
+                    .zip(records.iter().cloned())
+                    .filter(|(_, record)| record.position().identity() == identity)
+                    .collect();
+                assert_eq!(archive.find(wanted.position()).unwrap(), expected);
+            }
+            assert!(found(&archive, "8/8/8/4k3/8/1K6/8/8 b - -").is_empty());
+        }
+    }
+}
+
+/// Without an index the rows of level fast are looked through too.
+#[test]
+fn level_fast_without_an_index_is_searched() {
+    let records = records(LINES);
+    let options = PackOptions { level: Level::Fast, index: false, ..PackOptions::default() };
+    let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+    assert_eq!(found(&archive, "4k3/8/8/8/8/8/4P3/4K3 w - -"), [5, 6, 7, 12, 13]);
+    archive.verify().unwrap();
+}
+
+/// Counters, dialect and superfluous en passant squares do not matter.
+#[test]
+fn records_of_one_identity_meet() {
+    let records = records(LINES);
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w";
+        for fen in [format!("{start} KQkq - 5 9"), format!("{start} AHah -")] {
+            assert_eq!(found(&archive, &fen), [0, 1, 2]);
+        }
+        let played = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq";
+        assert_eq!(found(&archive, &format!("{played} -")), [3]);
+        let capture = "rnbqkbnr/pppp1ppp/8/8/3Pp3/8/PPP1PPPP/RNBQKBNR b KQkq";
+        assert_eq!(found(&archive, &format!("{capture} d3")), [4]);
+        assert!(found(&archive, &format!("{capture} -")).is_empty());
+    }
+}
+
+/// Inner and outer rooks share a key: equal keys are not equal positions.
+#[test]
+fn positions_of_one_key_are_told_apart() {
+    let records = records(LINES);
+    let [inner, outer] =
+        ["Gkq", "Kkq"].map(|rights| format!("r3k2r/8/8/8/8/8/8/4K1RR w {rights} -"));
+    let keys = [&inner, &outer].map(|fen| key::position_key(super::records(fen)[0].position()));
+    assert_eq!(keys[0], keys[1]);
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        assert_eq!(found(&archive, &inner), [8]);
+        assert_eq!(found(&archive, &outer), [9]);
+    }
+}
+
+#[test]
+fn many_queries_are_answered_at_once() {
+    let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 30).flatten().collect();
+    let missing = query("8/8/8/4k3/8/1K6/8/8 b - -");
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        let mut queries: Vec<Query> =
+            records.iter().take(200).map(|record| Query::from(record.position())).collect();
+        queries.insert(77, missing);
+        let mut answers = vec![Vec::new(); queries.len()];
+        archive
+            .find_many(&queries, |query, number, record| {
+                assert_eq!(record, records[number as usize]);
+                answers[query].push(number);
+                true
+            })
+            .unwrap();
+        let mut numbers = vec![Vec::new(); queries.len()];
+        archive.find_numbers(&queries, |query, number| numbers[query].push(number)).unwrap();
+        assert_eq!(numbers, answers);
+        for (query, answer) in queries.iter().zip(&answers) {
+            let single: Vec<u64> =
+                archive.find(*query).unwrap().into_iter().map(|(number, _)| number).collect();
+            assert_eq!(*answer, single);
+        }
+        assert!(answers[77].is_empty());
+        let mut visits = 0;
+        archive
+            .find_many(&queries, |_, _, _| {
+                visits += 1;
+                false
+            })
+            .unwrap();
+        assert_eq!(visits, 1);
+    }
+}
+
+#[test]
+fn queries_come_from_text_directly() {
+    let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\";";
+    let identity = direct::read_fields(line).unwrap();
+    assert_eq!(Query::from(identity), query("4k3/8/8/8/8/8/4P3/4K3 w - -"));
+}
+
+/// Thousands of positions, some of them often, in archives with many blocks.
+#[test]
+fn every_position_of_a_larger_archive_is_found() {
+    let squares: Vec<String> = (0..64)
+        .flat_map(|king: usize| (0..64).map(move |other: usize| (king, other)))
+        .filter(|&(king, other)| {
+            let apart = |a: usize, b: usize| (a % 8).abs_diff(b % 8).max((a / 8).abs_diff(b / 8));
+            apart(king, other) > 1
+        })
+        .map(|(king, other)| {
+            let mut letters = ['1'; 64];
+            (letters[king], letters[other]) = ('K', 'k');
+            let rank = |rank: usize| letters[rank * 8..rank * 8 + 8].iter().collect::<String>();
+            let ranks: Vec<String> = (0..8).rev().map(rank).collect();
+            format!("{} w - -", ranks.join("/"))
+        })
+        .collect();
+    let mut lines = squares.clone();
+    lines.extend(std::iter::repeat_n(squares[7].clone(), 3000));
+    let options = ReadOptions::default();
+    let records: Vec<EpdRecord> = lines
+        .iter()
+        .map(|line| {
+            let mut text = line.clone();
+            for run in (2..=8).rev() {
+                text = text.replace(&"1".repeat(run), &run.to_string());
+            }
+            match read_line(text.as_bytes(), &options, &mut Vec::new()) {
+                Ok(Line::Record(record)) => record,
+                other => panic!("{text}: {other:?}"),
+            }
+        })
+        .collect();
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        archive.verify().unwrap();
+        for (number, record) in (0..squares.len() as u64).zip(&records) {
+            let found = archive.find(record.position()).unwrap();
+            assert_eq!(found.len(), if number == 7 { 3001 } else { 1 });
+            assert_eq!(found[0], (number, record.clone()));
+        }
+    }
+}

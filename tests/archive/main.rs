@@ -1,0 +1,106 @@
+//! The archive: what goes in comes out, found by number and by position; damage is noticed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "../codec/boards.rs"]
+#[allow(dead_code)]
+mod boards;
+mod damage;
+mod finding;
+mod golden;
+#[path = "../codec/record.rs"]
+mod record;
+mod round_trip;
+mod verbatim;
+
+use std::path::{Path, PathBuf};
+
+use epdb::archive::{Archive, Level, PackOptions, Writer};
+use epdb::model::EpdRecord;
+use epdb::text::epd::{Line, read_line};
+use epdb::text::{ReadOptions, WriteOptions, epd};
+
+/// Lines with everything: counters in all forms, both dialects, en passant squares that count and
+/// that do not, illegal boards, lists that follow from others, texts, unknown opcodes.
+const LINES: &str = r#"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - 0 1
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1
+rnbqkbnr/pppp1ppp/8/8/3Pp3/8/PPP1PPPP/RNBQKBNR b KQkq d3 0 3
+4k3/8/8/8/8/8/4P3/4K3 w - - 70000 4000000000
+4k3/8/8/8/8/8/4P3/4K3 w - - hmvc 5; id "E.01";
+4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 39; hmvc 5; id "E.02"; zz 1 "two" three;
+r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; id "STS.009";
+r3k2r/8/8/8/8/8/8/4K1RR w Kkq - bm Rg2; c0 "Rg2=50, Kd2=20"; c7 "Rg2 Kd2"; c8 "50 20"; c9 "g1g2 e1d2"; id "STS.010";
+8/8/8/8/8/8/8/8 w - -
+KKKKKKKK/QQQQQQQQ/8/8/8/8/qqqqqqqq/kkkkkkkk b - - bm Qa1; noop "x=1";
+4k3/8/8/8/8/8/4P3/4K3 w - - acd 30; acn 18446744073709551615; ce -32768; pv e4 Kd7 e5 Ke6;
+4k3/8/8/8/8/8/4P3/4K3 w - - acd 31; acn 5; ce 12; pm Kd2; c1 "a longer text, with words in it";
+"#;
+
+fn records(text: &str) -> Vec<EpdRecord> {
+    text.lines()
+        .map(|line| match read_line(line.as_bytes(), &ReadOptions::default(), &mut Vec::new()) {
+            Ok(Line::Record(record)) => record,
+            other => panic!("{line}: {other:?}"),
+        })
+        .collect()
+}
+
+fn text_of(records: &[EpdRecord]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for record in records {
+        epd::write(record, &WriteOptions::default(), &mut text);
+        text.push(b'\n');
+    }
+    text
+}
+
+fn pack(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), options.clone()).unwrap();
+    records.iter().for_each(|record| writer.push(record).unwrap());
+    writer.finish().unwrap()
+}
+
+fn both_levels() -> [PackOptions; 2] {
+    [Level::Default, Level::Fast].map(|level| PackOptions { level, ..PackOptions::default() })
+}
+
+/// All ways of reading give the records.
+fn assert_holds(archive: &Archive, records: &[EpdRecord]) {
+    assert_eq!(archive.len(), records.len() as u64);
+    let read: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
+    assert_eq!(read, records);
+    let mut text = Vec::new();
+    archive.write_text(0..u64::MAX, &mut text).unwrap();
+    assert_eq!(text, text_of(records));
+    archive.verify().unwrap();
+}
+
+fn shared_data() -> Option<PathBuf> {
+    let place = match std::env::var_os("EPDB_SHARED_DATA") {
+        Some(place) => PathBuf::from(place),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+    };
+    place.is_dir().then_some(place)
+}
+
+/// All files of the folders of other people's files.
+fn found_files() -> Vec<PathBuf> {
+    fn below(place: &Path, files: &mut Vec<PathBuf>) {
+        let mut entries: Vec<PathBuf> =
+            std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for entry in entries {
+            if entry.is_dir() {
+                below(&entry, files);
+            } else if entry.extension().is_none_or(|suffix| suffix != "pgn") {
+                files.push(entry);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    if let Some(data) = shared_data() {
+        ["epd", "books"].iter().for_each(|folder| below(&data.join(folder), &mut files));
+    }
+    files
+}

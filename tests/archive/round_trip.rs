@@ -1,0 +1,169 @@
+//! Records come back as they were, in their order (STO-06, STO-09).
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn every_kind_of_record_comes_back() {
+    let records = records(LINES);
+    for options in both_levels() {
+        let bytes = pack(&records, &options);
+        assert_holds(&Archive::from_bytes(bytes).unwrap(), &records);
+    }
+}
+
+#[test]
+fn an_empty_archive_is_an_archive() {
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&[], &options)).unwrap();
+        assert!(archive.is_empty());
+        assert_holds(&archive, &[]);
+        assert!(archive.record(0).is_err());
+    }
+}
+
+#[test]
+fn each_record_is_read_by_its_number() {
+    let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 20).flatten().collect();
+    for options in both_levels() {
+        for block_records in [1, 7, 64, 1000] {
+            let options = PackOptions { block_records, ..options.clone() };
+            let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+            for (number, record) in (0..).zip(&records) {
+                assert_eq!(archive.record(number).unwrap(), *record);
+            }
+            let mut text = Vec::new();
+            archive.write_text(100..203, &mut text).unwrap();
+            assert_eq!(text, text_of(&records[100..203]));
+            let read: Vec<EpdRecord> = archive.iter(99..101).map(Result::unwrap).collect();
+            assert_eq!(read, records[99..101]);
+        }
+    }
+}
+
+#[test]
+fn sorted_archives_hold_the_same_records() {
+    let mut records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 9).flatten().collect();
+    let options = PackOptions { sorted: true, ..PackOptions::default() };
+    let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+    assert!(archive.is_sorted());
+    archive.verify().unwrap();
+    let mut read: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
+    let bytes = |record: &EpdRecord| {
+        let mut bytes = Vec::new();
+        epdb::codec::record::encode(record, &mut bytes).unwrap();
+        bytes
+    };
+    read.sort_by_cached_key(bytes);
+    records.sort_by_cached_key(bytes);
+    assert_eq!(read, records);
+}
+
+/// Many segments: the least memory, records with long texts.
+#[test]
+fn archives_of_many_segments_hold_all_records() {
+    let long = "x".repeat(200_000);
+    let line = |number| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"N.{number}\"; c0 \"{long}\";");
+    let text: Vec<String> = (0..60).map(line).collect();
+    let records = records(&text.join("\n"));
+    for level in [Level::Default, Level::Fast] {
+        let options = PackOptions { level, memory: 0, ..PackOptions::default() };
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        assert!(archive.parts().iter().any(|part| part.segment == Some(0)));
+        assert_eq!(
+            archive.parts().iter().any(|part| part.segment == Some(1)),
+            level == Level::Default
+        );
+        assert_holds(&archive, &records);
+        assert_eq!(archive.find(records[0].position()).unwrap().len(), 60);
+    }
+}
+
+/// A generated list is shorter under a general compressor.
+#[test]
+fn what_repeats_itself_is_left_to_zstd() {
+    let lines: Vec<String> = (0..960)
+        .map(|nth| {
+            format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{nth:030}\";")
+        })
+        .collect();
+    let records = records(&lines.join("\n"));
+    let archive = Archive::from_bytes(pack(&records, &PackOptions::default())).unwrap();
+    assert_holds(&archive, &records);
+    for (number, record) in (0..).zip(&records) {
+        assert_eq!(archive.record(number).unwrap(), *record);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let rank = |left: usize, man: char| match (left, 7 - left) {
+        (0, right) => format!("{man}{right}"),
+        (left, 0) => format!("{left}{man}"),
+        (left, right) => format!("{left}{man}{right}"),
+    };
+    let text: Vec<String> = (0..20_000)
+        .map(|n| {
+            let (pawn, knight) = (rank(n % 8, 'p'), rank(n / 8 % 8, 'n'));
+            format!("4k3/{pawn}/8/{knight}/8/8/4P3/4K3 w - - {} {}", n % 50, n + 1)
+        })
+        .collect();
+    let records = records(&text.join("\n"));
+    let packed = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| pack(&records, &PackOptions::default()))
+    };
+    let one = packed(1);
+    assert_eq!(one, packed(2));
+    assert_eq!(one, packed(3));
+    assert_holds(&Archive::from_bytes(one).unwrap(), &records);
+}
+
+/// Every record of every file that is at hand, in one archive a file.
+#[test]
+fn records_of_found_files_come_back() {
+    for file in found_files() {
+        let text = std::fs::read(&file).unwrap();
+        let records: Vec<EpdRecord> = text
+            .split(|&byte| byte == b'\n' || byte == b'\r')
+            .filter_map(|line| match read_line(line, &ReadOptions::default(), &mut Vec::new()) {
+                Ok(Line::Record(record)) => Some(record),
+                _ => None,
+            })
+            .collect();
+        for options in both_levels() {
+            let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+            let read: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
+            assert!(read == records, "{}", file.display());
+            let mut text = Vec::new();
+            archive.write_text(0..u64::MAX, &mut text).unwrap();
+            assert!(text == text_of(&records), "{}", file.display());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_records_come_back(records in prop::collection::vec(record::records(), 1..30)) {
+        for options in both_levels() {
+            for block_records in [3, 64] {
+                let options = PackOptions { block_records, ..options.clone() };
+                let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+                let read: Vec<EpdRecord> =
+                    archive.iter(0..archive.len()).map(Result::unwrap).collect();
+                prop_assert_eq!(&read, &records);
+                let mut text = Vec::new();
+                archive.write_text(0..u64::MAX, &mut text).unwrap();
+                prop_assert_eq!(text, text_of(&records));
+                prop_assert!(archive.verify().is_ok());
+                for (number, record) in (0..).zip(&records) {
+                    let found = archive.find(record.position()).unwrap();
+                    prop_assert!(found.contains(&(number, record.clone())));
+                }
+            }
+        }
+    }
+}
