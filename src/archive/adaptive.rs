@@ -237,8 +237,9 @@ mod tests {
 
     #[test]
     fn numbers_and_symbols_come_back() {
-        let values: Vec<u64> =
-            (0..2000u64).map(|i| i.wrapping_mul(i * 0x9e37_79b9_7f4a_7c15) >> (i % 64)).collect();
+        let values: Vec<u64> = (0..2000u64)
+            .map(|i| i.wrapping_mul(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (i % 64))
+            .collect();
         let mut writer = Writer::new();
         let mut numbers = Numbers::default();
         let mut symbols = Symbols::new(5);
