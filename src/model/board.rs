@@ -68,6 +68,16 @@ impl Board {
         Some(Piece { color, role })
     }
 
+    /// The board when all men of a set are gone and then one man stands on another. All sets are
+    /// written at once, which is much faster than one after the other.
+    pub(super) fn replaced(&self, gone: u64, set: u64, color: Color, role: Role) -> Board {
+        let new = |is_its: bool| if is_its { set } else { 0 };
+        Board {
+            colors: std::array::from_fn(|i| self.colors[i] & !gone | new(i == color as usize)),
+            roles: std::array::from_fn(|i| self.roles[i] & !gone | new(i == role as usize)),
+        }
+    }
+
     /// Puts a man on a square in place of what stood there; `None` empties the square.
     pub const fn put(&mut self, square: Square, piece: Option<Piece>) {
         let keep = !square.bit();

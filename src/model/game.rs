@@ -567,12 +567,16 @@ impl GameBuilder {
     pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
         let text = &mut self.game.text;
         let start = text.len();
-        let is_space = |c: char| c.is_ascii_control() || c == ' ';
-        for word in comment.split(is_space).filter(|word| !word.is_empty()) {
-            if text.len() > start {
-                text.push(' ');
+        if is_squeezed(comment.as_bytes()) {
+            text.push_str(comment);
+        } else {
+            let is_space = |c: char| c.is_ascii_control() || c == ' ';
+            for word in comment.split(is_space).filter(|word| !word.is_empty()) {
+                if text.len() > start {
+                    text.push(' ');
+                }
+                text.push_str(word);
             }
-            text.push_str(word);
         }
         if text.len() == start {
             return Ok(());
@@ -652,6 +656,18 @@ impl GameBuilder {
             self.end = outer;
         }
     }
+}
+
+/// Whether white space in a text is single blanks, with none at the ends.
+fn is_squeezed(text: &[u8]) -> bool {
+    let mut after_blank = true;
+    for &byte in text {
+        if byte < b' ' || byte == 0x7f || (byte == b' ' && after_blank) {
+            return false;
+        }
+        after_blank = byte == b' ';
+    }
+    !after_blank
 }
 
 /// How the lists grow.
@@ -761,11 +777,12 @@ pub struct Replay {
     start: Start,
 }
 
+/// Two places, used in turn: where the line has come to, and, behind a move, where that move was
+/// made. A variation begins there.
 #[derive(Copy, Clone, Debug)]
 struct Line {
-    /// Where the last move was made: a variation begins there.
-    before: Reached,
-    now: Reached,
+    places: [Reached; 2],
+    now: usize,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -783,23 +800,24 @@ impl Replay {
             other => *Playable::new(&other)?.position(),
         };
         let now = Reached { position, halfmove_clock: start.counters.halfmove_clock, ply: 0 };
-        Some(Replay { line: Line { before: now, now }, outer: Vec::new(), start: *start })
+        let line = Line { places: [now; 2], now: 0 };
+        Some(Replay { line, outer: Vec::new(), start: *start })
     }
 
     /// The position that was reached, without an en passant square that no double step can have
     /// left.
     pub const fn position(&self) -> &Position {
-        &self.line.now.position
+        &self.now().position
     }
 
     /// The position that was reached, with all that its legal moves need.
     pub fn playable(&self) -> Playable {
-        Playable::of_playable(&self.line.now.position)
+        Playable::of_playable(&self.now().position)
     }
 
     /// The number of moves made in the line, from the start of the game.
     pub const fn ply(&self) -> u32 {
-        self.line.now.ply
+        self.now().ply
     }
 
     /// The number of the next move (FEN-11).
@@ -811,25 +829,30 @@ impl Replay {
 
     /// Plies since the last pawn move or capture (FEN-10).
     pub const fn halfmove_clock(&self) -> u32 {
-        self.line.now.halfmove_clock
+        self.now().halfmove_clock
     }
 
     /// Makes a legal move.
     pub fn play(&mut self, mv: Move) {
-        let now = self.line.now;
+        let now = self.now();
         let resets = rules::is_zeroing(&now.position, mv);
-        self.line.before = now;
-        self.line.now = Reached {
+        let next = Reached {
             position: rules::after(&now.position, mv),
             halfmove_clock: if resets { 0 } else { now.halfmove_clock.saturating_add(1) },
             ply: now.ply.saturating_add(1),
         };
+        self.line.now ^= 1;
+        self.line.places[self.line.now & 1] = next;
+    }
+
+    const fn now(&self) -> &Reached {
+        &self.line.places[self.line.now & 1]
     }
 
     /// Goes back before the last move and remembers the way.
     pub fn begin_variation(&mut self) {
         self.outer.push(self.line);
-        self.line.now = self.line.before;
+        self.line.now ^= 1;
     }
 
     /// Goes to where the last variation began; does nothing when none is open.

@@ -312,28 +312,27 @@ impl Playable {
 /// is possible: [`Playable::after`] without getting ready for the next move.
 pub fn after(position: &Position, mv: Move) -> Position {
     let us = position.turn();
-    let mut board = *position.board();
+    let before = position.board();
+    let role = before.role_at(mv.from).unwrap_or(Role::Pawn);
+    let (from, to) = (mv.from.bit(), mv.to.bit());
     let mut en_passant = None;
-    let role = board.role_at(mv.from).unwrap_or(Role::Pawn);
-    let man = |role| Some(Piece { color: us, role });
-    board.put(mv.from, None);
-    if board.pieces(us, Role::Rook) & mv.to.bit() != 0 {
+    let board = if before.pieces(us, Role::Rook) & to != 0 {
         let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
         let (king_to, rook_to) = side.targets(us);
-        board.put(mv.to, None);
-        board.put(king_to, man(Role::King));
-        board.put(rook_to, man(Role::Rook));
+        let without_rook = before.replaced(from | to, king_to.bit(), us, Role::King);
+        without_rook.replaced(0, rook_to.bit(), us, Role::Rook)
     } else {
-        board.put(mv.to, man(mv.promotion.unwrap_or(role)));
+        let mut gone = from | to;
         if role == Role::Pawn {
             if position.en_passant() == Some(mv.to) && mv.from.file() != mv.to.file() {
-                board.put(Square::at(mv.to.file(), mv.from.rank()), None);
+                gone |= Square::at(mv.to.file(), mv.from.rank()).bit();
             } else if mv.from.rank().abs_diff(mv.to.rank()) == 2 {
                 let passed = (mv.from.rank() + mv.to.rank()) / 2;
                 en_passant = Some(Square::at(mv.from.file(), passed));
             }
         }
-    }
+        before.replaced(gone, to, us, mv.promotion.unwrap_or(role))
+    };
     let castling = castling_after(position, mv, role);
     Position::from_parts(board, !us, castling, en_passant)
 }

@@ -10,7 +10,7 @@ use super::setup::{SetUp, SetUpError, set_up};
 use super::source::{Broken, Source};
 use super::write::{self, PgnWriteOptions};
 use crate::model::{
-    BuildError, Element, Game, GameBuilder, GameResult, is_tag_name, is_tag_name_byte,
+    BuildError, Element, Game, GameBuilder, GameResult, Replay, is_tag_name, is_tag_name_byte,
 };
 use crate::text::diagnostic::shown;
 use crate::text::{Diagnostic, Profile, codes, san};
@@ -332,6 +332,7 @@ impl<R: Read> GameReader<R> {
                 self.source.at += 1;
                 return self.marker(at, GameResult::Unknown);
             }
+            b'0'..=b'9' if self.move_number(at)? => {}
             _ if is_symbol(byte) => return self.symbol(at),
             _ => {
                 let message = format!("{} has no meaning here", shown(&[byte]));
@@ -475,7 +476,7 @@ impl<R: Read> GameReader<R> {
 
     /// A move number, a move or a termination marker.
     fn symbol(&mut self, at: usize) -> Result<Step, Stop> {
-        let mut text = symbol(self.source.rest());
+        let text = symbol(self.source.rest());
         if let Some((result, canonical)) = termination_marker(text) {
             self.source.at += text.len();
             if !canonical {
@@ -484,28 +485,32 @@ impl<R: Read> GameReader<R> {
             }
             return self.marker(at, result);
         }
-        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits > 0 && text.get(digits).is_none_or(u8::is_ascii_alphabetic) {
-            text = &text[..digits];
-            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
-            self.source.at += digits;
-            self.check_number(at, number)?;
-            return Ok(Step::GoOn);
-        }
         let range = at..at + text.len();
         self.play(range)?;
         Ok(Step::GoOn)
     }
 
-    fn check_number(&mut self, at: usize, number: Option<u32>) -> Result<(), Stop> {
-        let Some(replay) = self.builder.replay() else { return Ok(()) };
-        let expected = replay.fullmove_number();
-        if number == Some(expected) {
-            return Ok(());
+    /// Takes a move number with its periods; false when the digits begin something else.
+    fn move_number(&mut self, at: usize) -> Result<bool, Stop> {
+        let rest = self.source.rest();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match rest.get(digits) {
+            Some(b'-' | b'/' | b'\xbd' | b'\xe2' | b'=' | b'+' | b'#' | b':') => return Ok(false),
+            _ if SPACED_MARKERS.into_iter().any(|marker| rest.starts_with(marker)) => {
+                return Ok(false);
+            }
+            _ => {}
         }
-        let message = format!("the number of this move is {expected}");
-        self.warn(codes::W_PGN_MOVENUM, at, message);
-        Ok(())
+        let number = rest[..digits].iter().try_fold(0u32, |number, digit| {
+            number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+        });
+        let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
+        self.source.at += digits + periods;
+        let expected = self.builder.replay().map(Replay::fullmove_number);
+        if let Some(expected) = expected.filter(|expected| number != Some(*expected)) {
+            self.warn(codes::W_PGN_MOVENUM, at, format!("the number of this move is {expected}"));
+        }
+        Ok(true)
     }
 
     fn play(&mut self, text: Range<usize>) -> Result<(), Stop> {
@@ -573,7 +578,9 @@ impl<R: Read> GameReader<R> {
         let close = self.end_of_comment(open)?;
         self.source.at = close + 1;
         let text = self.source.slice(open + 1..close);
-        if !text.windows(2).any(|pair| matches!(pair, [b'\n' | b'\r', b'%'])) {
+        let has_escapes =
+            memchr::memchr(b'%', text).is_some() && text.windows(2).any(is_start_of_escape);
+        if !has_escapes {
             let text = decode(text, self.options.charset);
             let added = self.builder.add_comment(&text);
             return self.built(open, added);
@@ -911,11 +918,28 @@ const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
+fn is_start_of_escape(pair: &[u8]) -> bool {
+    matches!(pair, [b'\n' | b'\r', b'%'])
+}
+
 /// The characters of symbols (PGN-06), with those of results, of `e8/Q`, and all beyond ASCII.
 const fn is_symbol(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || byte >= 0x80
-        || matches!(byte, b'_' | b'+' | b'#' | b'=' | b':' | b'-' | b'/' | b'~')
+    SYMBOLS[byte as usize]
+}
+
+static SYMBOLS: [bool; 256] = symbols();
+
+const fn symbols() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric()
+            || c >= 0x80
+            || matches!(c, b'_' | b'+' | b'#' | b'=' | b':' | b'-' | b'/' | b'~');
+        byte += 1;
+    }
+    table
 }
 
 /// Termination markers with blanks in them.
@@ -923,8 +947,11 @@ const SPACED_MARKERS: [&[u8]; 3] = [b"1/2 - 1/2", b"1 - 0", b"0 - 1"];
 
 /// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it (SAN-25, SAN-29).
 fn symbol(text: &[u8]) -> &[u8] {
-    if let Some(marker) = SPACED_MARKERS.into_iter().find(|marker| text.starts_with(marker)) {
-        return &text[..marker.len()];
+    if let Some(b'0' | b'1') = text.first() {
+        let spaced = SPACED_MARKERS.into_iter().find(|marker| text.starts_with(marker));
+        if let Some(marker) = spaced {
+            return marker;
+        }
     }
     let end = text.iter().take_while(|byte| is_symbol(**byte)).count();
     match &text[end..] {

@@ -93,6 +93,7 @@ impl<R: Read> Source<R> {
     }
 
     /// Sees to it that a whole token is in memory, or the end of the stream.
+    #[inline]
     pub(super) fn want_token(&mut self) -> Result<(), Broken> {
         while self.rest().len() < LONGEST_TOKEN && !self.at_end {
             self.more()?;
@@ -124,6 +125,10 @@ impl<R: Read> Source<R> {
     /// The place of the next line that begins a game, in what is in memory from `from` to `to`.
     pub(super) fn find_first_tag(&self, from: usize, to: usize) -> Option<usize> {
         let text = self.slice(from..to);
+        // Most comments are short and stand in one line.
+        if memchr2(b'\n', b'\r', text).is_none() {
+            return None;
+        }
         memmem::find_iter(text, FIRST_TAG)
             .find(|&place| matches!(self.before(from + place), b'\n' | b'\r'))
             .map(|place| from + place)

@@ -1,6 +1,6 @@
 //! The usual SAN, read without preparing the position for all of its moves.
 
-use crate::model::rules::{BACK_RANKS, Move, attackers, pawn_attacks, role_attacks};
+use crate::model::rules::{BACK_RANKS, Move, between, pawn_attacks, role_attacks};
 use crate::model::{Color, Position, Role, Square};
 
 /// The legal move of a text that is written as SAN demands, if it is one that can be found without
@@ -106,12 +106,22 @@ fn keeps_king_safe(position: &Position, mv: Move, role: Role) -> bool {
     let board = position.board();
     let us = position.turn();
     let king = if role == Role::King { Some(mv.to) } else { board.king(us) };
+    let Some(king) = king else { return false };
     let mut captured = mv.to.bit();
     if role == Role::Pawn && position.en_passant() == Some(mv.to) {
         captured |= behind(us, mv.to.bit());
     }
     let occupied = board.occupied() & !captured & !mv.from.bit() | mv.to.bit();
-    king.is_some_and(|king| attackers(board, king, !us, occupied) & !captured == 0)
+    let them = board.color(!us) & !captured;
+    let of = |role| them & board.role(role);
+    let steps = role_attacks(Role::Knight, king, 0) & of(Role::Knight)
+        | pawn_attacks(us, king) & of(Role::Pawn)
+        | role_attacks(Role::King, king, 0) & of(Role::King);
+    // Few men stand on lines with the king, so each is looked at.
+    let queens = of(Role::Queen);
+    let sliders = role_attacks(Role::Rook, king, 0) & (of(Role::Rook) | queens)
+        | role_attacks(Role::Bishop, king, 0) & (of(Role::Bishop) | queens);
+    steps == 0 && Square::each(sliders).all(|from| between(king, from) & occupied != 0)
 }
 
 #[cfg(test)]
