@@ -567,6 +567,7 @@ impl GameBuilder {
     pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
         let text = &mut self.game.text;
         let start = text.len();
+        let comment = comment.trim_matches(' ');
         if is_squeezed(comment.as_bytes()) {
             text.push_str(comment);
         } else {

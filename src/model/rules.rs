@@ -344,10 +344,13 @@ fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
         return castling;
     }
     let touched = mv.from.bit() | mv.to.bit();
-    for (color, side, file) in position.castling().iter() {
-        let rook = Square::at(file, color.back_rank()).bit();
-        if touched & rook != 0 || (color == position.turn() && role == Role::King) {
-            castling.set(color, side, None);
+    for color in Color::ALL {
+        for side in Side::ALL {
+            let Some(file) = castling.rook(color, side) else { continue };
+            let rook = Square::at(file, color.back_rank()).bit();
+            if touched & rook != 0 || (color == position.turn() && role == Role::King) {
+                castling.set(color, side, None);
+            }
         }
     }
     castling

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::charset::{Charset, decode};
 use super::language::Language;
 use super::setup::{SetUp, SetUpError, set_up};
-use super::source::{Broken, Source};
+use super::source::{Broken, LONGEST_TOKEN, Source};
 use super::write::{self, PgnWriteOptions};
 use crate::model::{
     BuildError, Element, Game, GameBuilder, GameResult, Replay, is_tag_name, is_tag_name_byte,
@@ -219,6 +219,7 @@ impl<R: Read> GameReader<R> {
     /// Reads a game into the builder; false when there is none any more.
     fn read_game(&mut self) -> Result<bool, Stop> {
         let marker = loop {
+            self.usual_moves()?;
             let Some(byte) = self.next_byte(true)? else {
                 if self.is_nothing() {
                     return Ok(false);
@@ -237,6 +238,42 @@ impl<R: Read> GameReader<R> {
         }
         self.check_lines();
         Ok(true)
+    }
+
+    /// Takes moves and move numbers as long as they stand as the export format has them. All else
+    /// is left to [`GameReader::step`], which would read these too, only slower.
+    fn usual_moves(&mut self) -> Result<(), Stop> {
+        if !self.in_movetext || self.options.language != Language::ENGLISH {
+            return Ok(());
+        }
+        loop {
+            let Some(replay) = self.builder.replay() else { return Ok(()) };
+            let rest = match self.source.rest() {
+                [b' ', rest @ ..] => rest,
+                [b'\n', rest @ ..] if rest.first() != Some(&b'%') => rest,
+                rest => rest,
+            };
+            let blanks = self.source.rest().len() - rest.len();
+            if rest.len() < LONGEST_TOKEN {
+                return Ok(());
+            }
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 {
+                let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
+                if periods == 0 || number(&rest[..digits]) != Some(replay.fullmove_number()) {
+                    return Ok(());
+                }
+                self.source.at += blanks + digits + periods;
+                continue;
+            }
+            let Some(end) = rest.iter().take(8).position(|byte| *byte <= b' ') else {
+                return Ok(());
+            };
+            let Some(mv) = san::quick(replay.position(), &rest[..end]) else { return Ok(()) };
+            self.source.at += blanks + end;
+            let played = self.builder.play_legal(mv);
+            self.built(self.source.at, played)?;
+        }
     }
 
     /// Whether nothing but white space and escapes has been met.
@@ -501,9 +538,7 @@ impl<R: Read> GameReader<R> {
             }
             _ => {}
         }
-        let number = rest[..digits].iter().try_fold(0u32, |number, digit| {
-            number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
-        });
+        let number = number(&rest[..digits]);
         let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
         self.source.at += digits + periods;
         let expected = self.builder.replay().map(Replay::fullmove_number);
@@ -575,12 +610,16 @@ impl<R: Read> GameReader<R> {
     /// `{ … }` (PGN-08); `%` lines in it are escapes (DIS-17).
     fn brace_comment(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
+        if let Some(close) = end_of_short_comment(self.source.rest()) {
+            self.source.at += close + 1;
+            let text = decode(self.source.slice(open + 1..open + close), self.options.charset);
+            let added = self.builder.add_comment(&text);
+            return self.built(open, added);
+        }
         let close = self.end_of_comment(open)?;
         self.source.at = close + 1;
         let text = self.source.slice(open + 1..close);
-        let has_escapes =
-            memchr::memchr(b'%', text).is_some() && text.windows(2).any(is_start_of_escape);
-        if !has_escapes {
+        if !text.windows(2).any(is_start_of_escape) {
             let text = decode(text, self.options.charset);
             let added = self.builder.add_comment(&text);
             return self.built(open, added);
@@ -650,6 +689,17 @@ impl<R: Read> GameReader<R> {
     /// `[Name "value"]` (PGN-20 to PGN-22).
     fn tag(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
+        if let Some((name, value)) = plain_tag(self.source.rest()) {
+            let length = name.len() + value.len() + 5;
+            let name = std::str::from_utf8(name).unwrap_or_default();
+            let value = decode(value, self.options.charset);
+            if !self.builder.game().has_tag(name) {
+                let set = self.builder.set_tag(name, &value);
+                self.source.at += length;
+                self.tags_end = self.source.at;
+                return self.built(open, set);
+            }
+        }
         self.source.at += 1;
         self.next_byte(true)?;
         let name = self.tag_name(open)?;
@@ -858,14 +908,7 @@ impl<R: Read> GameReader<R> {
 
     /// Tells of the first line that is longer than the standard allows (PGN-04).
     fn check_lines(&mut self) {
-        let raw = self.source.slice(0..self.source.at);
-        let mut start = 0;
-        let ends = memchr::memchr2_iter(b'\n', b'\r', raw).chain([raw.len()]);
-        let long = ends.into_iter().find_map(|end| {
-            let line = std::mem::replace(&mut start, end + 1);
-            (end - line.min(end) >= SPEC_LENGTH).then_some(line)
-        });
-        if let Some(line) = long {
+        if let Some(line) = self.source.long_line(SPEC_LENGTH) {
             self.warn(codes::W_PGN_LINELEN, line, "the line is longer than 255 characters; read");
         }
     }
@@ -916,6 +959,19 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+/// The value of decimal digits, if it is one that a move can have.
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0u32, |number, digit| {
+        number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+    })
+}
+
+/// The place of the brace that closes a comment which stands in one line, as most do.
+fn end_of_short_comment(text: &[u8]) -> Option<usize> {
+    let place = memchr::memchr3(b'}', b'\n', b'\r', text)?;
+    (text[place] == b'}').then_some(place)
 }
 
 fn is_start_of_escape(pair: &[u8]) -> bool {
@@ -1004,6 +1060,18 @@ fn is_tag_like(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"[").unwrap_or_default().trim_ascii_start();
     let name = text.iter().take_while(|byte| is_tag_name_byte(**byte)).count();
     name > 0 && text[name..].trim_ascii_start().starts_with(b"\"")
+}
+
+/// Name and value of a tag pair that stands as export format has it, without backslashes.
+fn plain_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.strip_prefix(b"[")?;
+    let is_name_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (name, text) = text.split_at(text.iter().take_while(|byte| is_name_byte(byte)).count());
+    let text = text.strip_prefix(b" \"")?;
+    let is_value_byte = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0x7f | ..b' ');
+    let (value, text) = text.split_at(text.iter().take_while(|byte| is_value_byte(byte)).count());
+    let fits = (1..=SPEC_LENGTH).contains(&name.len()) && value.len() <= SPEC_LENGTH;
+    (fits && text.starts_with(b"\"]")).then_some((name, value))
 }
 
 /// The place of the quote that ends a string, behind the opening one.

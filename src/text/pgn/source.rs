@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr2, memmem, memrchr2};
 
 const CHUNK: usize = 256 * 1024;
 
@@ -132,6 +132,20 @@ impl<R: Read> Source<R> {
         memmem::find_iter(text, FIRST_TAG)
             .find(|&place| matches!(self.before(from + place), b'\n' | b'\r'))
             .map(|place| from + place)
+    }
+
+    /// The start of the first line of the game so far that has at least so many bytes.
+    pub(super) fn long_line(&mut self, length: usize) -> Option<usize> {
+        let read = self.slice(0..self.at);
+        // Each step goes to the last line that begins within so many bytes.
+        let mut start = 0;
+        while start + length <= read.len() {
+            match memrchr2(b'\n', b'\r', &read[start..start + length]) {
+                Some(end) => start += end + 1,
+                None => return Some(start),
+            }
+        }
+        None
     }
 
     /// Line and column of a place, both from 1. Places that ascend are found fastest.
