@@ -38,12 +38,15 @@ fn main() {
     println!("{games} games, {plies} plies in main lines, best of {ROUNDS} rounds");
     println!("{:<44} {:>10} {:>10} {:>10}", "", "ms", "M plies/s", "MB/s");
 
-    let [ours, theirs, to_pgc, to_pgn, to_positions] = best([
+    let [ours, theirs, kept, to_pgc, to_pgn, to_positions] = best([
         &mut || {
             black_box(count(&pgn));
         },
         &mut || {
-            black_box(their_count(&pgn));
+            black_box(their_count(&pgn, false));
+        },
+        &mut || {
+            black_box(their_count(&pgn, true));
         },
         &mut || {
             let mut out = Vec::with_capacity(pgc.len());
@@ -71,6 +74,8 @@ fn main() {
     row("PGN read and validated, epdb", ours, pgn.len());
     row("PGN read and validated, pgn-reader+shakmaty", theirs, pgn.len());
     println!("{:<44} {:>10.2}", "  ratio", theirs.as_secs_f64() / ours.as_secs_f64());
+    row("  and kept: moves, tags, comments", kept, pgn.len());
+    println!("{:<44} {:>10.2}", "  ratio", kept.as_secs_f64() / ours.as_secs_f64());
     row("PGN -> PGC", to_pgc, pgn.len());
     row("PGC -> PGN", to_pgn, pgc.len());
     row("PGC -> positions", to_positions, pgc.len());
@@ -126,8 +131,14 @@ fn positions(game: &Game) -> u32 {
     men
 }
 
-/// pgn-reader's way: every move of the main line is played, variations are passed over.
-struct TheirPlies;
+/// pgn-reader's way: every move of the main line is played, variations are passed over. What epdb
+/// has afterwards, tags and comments and moves, is kept or not.
+#[derive(Default)]
+struct TheirPlies {
+    keeps: bool,
+    text: Vec<u8>,
+    moves: Vec<shakmaty::Move>,
+}
 
 impl Visitor for TheirPlies {
     type Tags = Chess;
@@ -135,10 +146,16 @@ impl Visitor for TheirPlies {
     type Output = usize;
 
     fn begin_tags(&mut self) -> ControlFlow<usize, Chess> {
+        self.text.clear();
+        self.moves.clear();
         ControlFlow::Continue(Chess::default())
     }
 
     fn tag(&mut self, chess: &mut Chess, name: &[u8], value: RawTag<'_>) -> ControlFlow<usize> {
+        if self.keeps {
+            self.text.extend_from_slice(name);
+            self.text.extend_from_slice(value.decode_utf8_lossy().as_bytes());
+        }
         if name == b"FEN" {
             let fen = Fen::from_ascii(value.as_bytes()).ok();
             match fen.and_then(|fen| fen.into_position(CastlingMode::Chess960).ok()) {
@@ -157,9 +174,25 @@ impl Visitor for TheirPlies {
         ControlFlow::Continue(pgn_reader::Skip(true))
     }
 
+    fn comment(
+        &mut self,
+        _: &mut (Chess, usize),
+        comment: pgn_reader::RawComment<'_>,
+    ) -> ControlFlow<usize> {
+        if self.keeps {
+            self.text.extend_from_slice(String::from_utf8_lossy(comment.as_bytes()).as_bytes());
+        }
+        ControlFlow::Continue(())
+    }
+
     fn san(&mut self, game: &mut (Chess, usize), san: SanPlus) -> ControlFlow<usize> {
         match san.san.to_move(&game.0) {
-            Ok(mv) => game.0.play_unchecked(mv),
+            Ok(mv) => {
+                if self.keeps {
+                    self.moves.push(mv);
+                }
+                game.0.play_unchecked(mv);
+            }
             Err(_) => return ControlFlow::Break(game.1),
         }
         game.1 += 1;
@@ -171,10 +204,11 @@ impl Visitor for TheirPlies {
     }
 }
 
-fn their_count(pgn: &[u8]) -> usize {
-    let mut reader = Reader::new(pgn);
+fn their_count(pgn: &[u8], keeps: bool) -> usize {
+    let mut reader = Reader::build(pgn).set_supported_comment_length(4096).finish();
+    let mut visitor = TheirPlies { keeps, ..TheirPlies::default() };
     let mut plies = 0;
-    while let Ok(Some(count)) = reader.read_game(&mut TheirPlies) {
+    while let Ok(Some(count)) = reader.read_game(&mut visitor) {
         plies += count;
     }
     plies

@@ -19,6 +19,19 @@ pub const UNKNOWN: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
 
 const RESULT: usize = 6;
 
+fn place_in_roster(name: &str) -> Option<usize> {
+    Some(match name {
+        "Event" => 0,
+        "Site" => 1,
+        "Date" => 2,
+        "Round" => 3,
+        "White" => 4,
+        "Black" => 5,
+        "Result" => RESULT,
+        _ => return None,
+    })
+}
+
 /// How a game ended: its termination marker and the value of its `Result` tag (PGN-24).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GameResult {
@@ -216,7 +229,7 @@ impl Game {
 
     /// The value of a tag. Roster tags always have one.
     pub fn tag(&self, name: &str) -> Option<&str> {
-        if let Some(place) = ROSTER.iter().position(|roster| *roster == name) {
+        if let Some(place) = place_in_roster(name) {
             return Some(self.roster[place].map_or(UNKNOWN[place], |span| self.at(span)));
         }
         let place = self.find_tag(name).ok()?;
@@ -225,7 +238,7 @@ impl Game {
 
     /// Whether somebody gave this tag a value.
     pub fn has_tag(&self, name: &str) -> bool {
-        match ROSTER.iter().position(|roster| *roster == name) {
+        match place_in_roster(name) {
             Some(place) => self.roster[place].is_some(),
             None => self.find_tag(name).is_ok(),
         }
@@ -478,26 +491,42 @@ impl GameBuilder {
     /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],
     /// [`BuildError::TooLarge`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
+        self.put_tag(name, value, true).map(drop)
+    }
+
+    /// Gives a tag a value if it has none, and says whether it had none.
+    ///
+    /// # Errors
+    /// As [`GameBuilder::set_tag`].
+    pub fn add_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
+        self.put_tag(name, value, false)
+    }
+
+    /// Says whether the tag has the value now.
+    fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
         if !is_tag_name(name) {
             return Err(BuildError::TagName);
         }
         if value.contains(|c: char| c.is_ascii_control()) {
             return Err(BuildError::ControlCharacter);
         }
-        let value = self.game.keep(value)?;
-        if let Some(place) = ROSTER.iter().position(|roster| *roster == name) {
-            self.game.roster[place] = Some(value);
-            return Ok(());
+        if let Some(place) = place_in_roster(name) {
+            if self.game.roster[place].is_some() && !replace {
+                return Ok(false);
+            }
+            self.game.roster[place] = Some(self.game.keep(value)?);
+            return Ok(true);
         }
         match self.game.find_tag(name) {
-            Ok(place) => self.game.other_tags[place].1 = value,
+            Ok(_) if !replace => return Ok(false),
+            Ok(place) => self.game.other_tags[place].1 = self.game.keep(value)?,
             Err(_) if self.game.other_tags.len() >= MAX_TAGS => Err(BuildError::TooManyTags)?,
             Err(place) => {
-                let name = self.game.keep(name)?;
-                self.game.other_tags.insert(place, (name, value));
+                let tag = (self.game.keep(name)?, self.game.keep(value)?);
+                self.game.other_tags.insert(place, tag);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Sets the `Result` tag.
@@ -567,7 +596,10 @@ impl GameBuilder {
     pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
         let text = &mut self.game.text;
         let start = text.len();
-        let comment = comment.trim_matches(' ');
+        let blanks = comment.bytes().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[blanks..];
+        let blanks = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[..comment.len() - blanks];
         if is_squeezed(comment.as_bytes()) {
             text.push_str(comment);
         } else {

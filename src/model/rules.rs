@@ -10,7 +10,7 @@ use shakmaty::{Bitboard, attacks};
 use super::board::Board;
 use super::position::{Castling, Position, Side, en_passant_rank};
 use super::record::EpdRecord;
-use super::square::{Color, Piece, Role, Square};
+use super::square::{Color, Role, Square};
 
 /// A move of a playable position.
 ///
@@ -397,6 +397,7 @@ pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64
 }
 
 /// The squares attacked by a man other than a pawn from a square, when these squares are occupied.
+#[inline]
 pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
     let (from, occupied) = (table_square(from), Bitboard(occupied));
     match role {
@@ -410,6 +411,7 @@ pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
 }
 
 /// The squares a pawn of this colour attacks from a square.
+#[inline]
 pub fn pawn_attacks(color: Color, from: Square) -> u64 {
     let color = match color {
         Color::White => shakmaty::Color::White,
@@ -419,6 +421,7 @@ pub fn pawn_attacks(color: Color, from: Square) -> u64 {
 }
 
 /// The squares strictly between two squares of one line; none for others.
+#[inline]
 pub fn between(a: Square, b: Square) -> u64 {
     attacks::between(table_square(a), table_square(b)).0
 }
@@ -432,6 +435,7 @@ fn king_attacks(from: Square) -> u64 {
     role_attacks(Role::King, from, 0)
 }
 
+#[inline]
 fn table_square(square: Square) -> shakmaty::Square {
     shakmaty::Square::new(square.index() as u32)
 }

@@ -216,18 +216,17 @@ impl Assembly<'_> {
         if name == "Result" && GameResult::from_text(value).is_none() {
             return Err(PgcErrorKind::Result);
         }
-        self.builder.set_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)
+        match self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
+            true => Ok(()),
+            false => Err(PgcErrorKind::TagDuplicate),
+        }
     }
 
     fn tag(&mut self, name: &[u8], value: &[u8]) -> Result<(), PgcErrorKind> {
         if self.in_movetext {
             return Err(PgcErrorKind::TagOrder);
         }
-        let name = from_latin1(name);
-        if self.builder.game().has_tag(&name) {
-            return Err(PgcErrorKind::TagDuplicate);
-        }
-        self.set_tag(&name, value)
+        self.set_tag(&from_latin1(name), value)
     }
 
     /// Sets the game up once all tags are known.

@@ -693,12 +693,13 @@ impl<R: Read> GameReader<R> {
             let length = name.len() + value.len() + 5;
             let name = std::str::from_utf8(name).unwrap_or_default();
             let value = decode(value, self.options.charset);
-            if !self.builder.game().has_tag(name) {
-                let set = self.builder.set_tag(name, &value);
-                self.source.at += length;
-                self.tags_end = self.source.at;
-                return self.built(open, set);
+            let added = self.builder.add_tag(name, &value);
+            self.source.at += length;
+            self.tags_end = self.source.at;
+            if added == Ok(false) {
+                self.second_tag(open);
             }
+            return self.built(open, added.map(drop));
         }
         self.source.at += 1;
         self.next_byte(true)?;
@@ -714,13 +715,15 @@ impl<R: Read> GameReader<R> {
             self.repair(codes::E_PGN_TAG, codes::W_PGN_TAG, open, message)?;
         }
         self.tags_end = self.source.at;
-        if self.builder.game().has_tag(&name) {
-            let message = format!("a second {name} tag; the first counts");
-            self.warn(codes::W_PGN_TAGDUP, open, message);
-            return Ok(());
+        let added = self.builder.add_tag(&name, &value);
+        if added == Ok(false) {
+            self.second_tag(open);
         }
-        let set = self.builder.set_tag(&name, &value);
-        self.built(open, set)
+        self.built(open, added.map(drop))
+    }
+
+    fn second_tag(&mut self, open: usize) {
+        self.warn(codes::W_PGN_TAGDUP, open, "a second tag of this name; the first counts");
     }
 
     fn tag_name(&mut self, open: usize) -> Result<String, Stop> {
