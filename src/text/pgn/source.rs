@@ -126,9 +126,7 @@ impl<R: Read> Source<R> {
     pub(super) fn find_first_tag(&self, from: usize, to: usize) -> Option<usize> {
         let text = self.slice(from..to);
         // Most comments are short and stand in one line.
-        if memchr2(b'\n', b'\r', text).is_none() {
-            return None;
-        }
+        memchr2(b'\n', b'\r', text)?;
         memmem::find_iter(text, FIRST_TAG)
             .find(|&place| matches!(self.before(from + place), b'\n' | b'\r'))
             .map(|place| from + place)
