@@ -240,7 +240,7 @@ impl<R: Read> GameReader<R> {
         Ok(true)
     }
 
-    /// Takes moves and move numbers as long as they stand as the export format has them. All else
+    /// Takes moves, numbers and short comments as long as they stand as the export format has them. All else
     /// is left to [`GameReader::step`], which would read these too, only slower.
     fn usual_moves(&mut self) -> Result<(), Stop> {
         if !self.in_movetext || self.options.language != Language::ENGLISH {
@@ -256,6 +256,13 @@ impl<R: Read> GameReader<R> {
             let blanks = self.source.rest().len() - rest.len();
             if rest.len() < LONGEST_TOKEN {
                 return Ok(());
+            }
+            if rest[0] == b'{' {
+                self.source.at += blanks;
+                if !self.short_comment()? {
+                    return Ok(());
+                }
+                continue;
             }
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
             if digits > 0 {
@@ -609,13 +616,10 @@ impl<R: Read> GameReader<R> {
 
     /// `{ … }` (PGN-08); `%` lines in it are escapes (DIS-17).
     fn brace_comment(&mut self) -> Result<(), Stop> {
-        let open = self.source.at;
-        if let Some(close) = end_of_short_comment(self.source.rest()) {
-            self.source.at += close + 1;
-            let text = decode(self.source.slice(open + 1..open + close), self.options.charset);
-            let added = self.builder.add_comment(&text);
-            return self.built(open, added);
+        if self.short_comment()? {
+            return Ok(());
         }
+        let open = self.source.at;
         let close = self.end_of_comment(open)?;
         self.source.at = close + 1;
         let text = self.source.slice(open + 1..close);
@@ -642,6 +646,18 @@ impl<R: Read> GameReader<R> {
         }
         let added = self.builder.add_comment(&decode(&kept, self.options.charset));
         self.built(open, added)
+    }
+
+    /// Takes a comment that stands in one line, as most do; false when this is none.
+    fn short_comment(&mut self) -> Result<bool, Stop> {
+        let open = self.source.at;
+        let rest = self.source.rest();
+        let end = memchr::memchr3(b'}', b'\n', b'\r', rest).filter(|end| rest[*end] == b'}');
+        let Some(end) = end else { return Ok(false) };
+        let added = self.builder.add_comment(&decode(&rest[1..end], self.options.charset));
+        self.source.at += end + 1;
+        self.built(open, added)?;
+        Ok(true)
     }
 
     /// The place of the brace that closes the comment. A comment that another game follows before
@@ -969,12 +985,6 @@ fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
         number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
     })
-}
-
-/// The place of the brace that closes a comment which stands in one line, as most do.
-fn end_of_short_comment(text: &[u8]) -> Option<usize> {
-    let place = memchr::memchr3(b'}', b'\n', b'\r', text)?;
-    (text[place] == b'}').then_some(place)
 }
 
 fn is_start_of_escape(pair: &[u8]) -> bool {
