@@ -31,6 +31,8 @@ use crate::model::{EpdRecord, Position};
 const KEPT_MODELS: usize = 16;
 /// The most records of a block that a reader takes.
 const MAX_BLOCK_RECORDS: u32 = 65_535;
+/// Blocks that are decoded side by side.
+const SIDE_BY_SIDE: u32 = 16;
 /// Queries that are looked up side by side.
 const BATCH: usize = 64;
 
@@ -284,23 +286,35 @@ impl Archive {
 
     /// A block of a segment that is not of rows, and the number of its first record.
     fn block(&self, place: usize, number: u32) -> Result<(Block, u64), ArchiveError> {
+        let mut blocks = self.blocks(place, number..number + 1)?;
+        blocks.pop().ok_or(ArchiveError::corrupt("block directory"))
+    }
+
+    /// Blocks of a segment that is not of rows, each with the number of its first record.
+    fn blocks(&self, place: usize, numbers: Range<u32>) -> Result<Vec<(Block, u64)>, ArchiveError> {
         let segment = &self.segments[place];
         let codec = self.codec(place)?;
-        let per_block = segment.block_records.get();
-        let before = u64::from(number) * u64::from(per_block);
-        let first = segment.first_record.get() + before;
-        let corrupt = || ArchiveError::corrupt_at("block of record", first);
-        let records = u64::from(segment.records.get()).checked_sub(before).ok_or_else(corrupt)?;
-        let records = records.min(per_block.into()) as usize;
         let directory = segment.directory.of(&self.bytes, "block directory")?;
-        let (start, len) = directory::find(directory, number)?;
-        let blocks = segment.blocks.of(&self.bytes, "blocks")?;
-        let bytes = start
-            .checked_add(len)
-            .and_then(|end| blocks.get(start..end))
-            .ok_or_else(|| ArchiveError::corrupt_at("block directory", number.into()))?;
-        let block = codec.decode(segment, bytes, records).ok_or_else(corrupt)?;
-        Ok((block, first))
+        let all = segment.blocks.of(&self.bytes, "blocks")?;
+        let first_of = |number: u32| {
+            let before = u64::from(number) * u64::from(segment.block_records.get());
+            segment.first_record.get() + before
+        };
+        let mut coded = Vec::with_capacity(numbers.len());
+        for number in numbers.clone() {
+            let (start, len) = directory::find(directory, number)?;
+            let bytes = start.checked_add(len).and_then(|end| all.get(start..end));
+            let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", number.into()))?;
+            coded.push((bytes, block_len(segment, first_of(number)) as usize));
+        }
+        let blocks = codec.decode(segment, &coded).into_iter().zip(numbers);
+        blocks
+            .map(|(block, number)| {
+                let first = first_of(number);
+                let block = block.ok_or(ArchiveError::corrupt_at("block of record", first))?;
+                Ok((block, first))
+            })
+            .collect()
     }
 
     /// The record with a number, counted from 0 in the order of the archive.
@@ -358,11 +372,16 @@ impl Archive {
                 next += 1;
                 continue;
             }
-            let (block, first) = self.block(place, nth / segment.block_records.get())?;
-            let stop = end.min(first + block_len(segment, first));
-            let written = block.write_text((next - first) as usize, (stop - next) as usize, out);
-            written.ok_or(ArchiveError::corrupt_at("block of record", first))?;
-            next = stop;
+            let number = nth / segment.block_records.get();
+            let last = (end - 1).min(segment_end(segment) - 1) - segment.first_record.get();
+            let last = (last / u64::from(segment.block_records.get())) as u32;
+            for (block, first) in self.blocks(place, number..(last + 1).min(number + SIDE_BY_SIDE))? {
+                let stop = end.min(first + block_len(segment, first));
+                let written =
+                    block.write_text((next - first) as usize, (stop - next) as usize, out);
+                written.ok_or(ArchiveError::corrupt_at("block of record", first))?;
+                next = stop;
+            }
         }
         Ok(())
     }
@@ -729,10 +748,14 @@ const fn part_names(segment: &Segment) -> [&'static str; 3] {
     }
 }
 
+/// The number behind the last record of a segment.
+fn segment_end(segment: &Segment) -> u64 {
+    segment.first_record.get() + u64::from(segment.records.get())
+}
+
 /// The records of the block that begins with this one.
 fn block_len(segment: &Segment, first: u64) -> u64 {
-    let before = first - segment.first_record.get();
-    (u64::from(segment.records.get()) - before).min(segment.block_records.get().into())
+    segment_end(segment).saturating_sub(first).min(segment.block_records.get().into())
 }
 
 /// Records in order; see [`Archive::iter`].

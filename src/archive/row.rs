@@ -44,7 +44,7 @@ pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 /// The column of each rank.
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
-/// Letters of the codes 1 to 12 of a nibble.
+/// Letters of the codes 1 to 12 of a nibble. Others have none: no row that is read has them.
 const LETTERS: [u8; 16] = *b"-PNBRQKpnbrqk---";
 const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
@@ -332,28 +332,17 @@ impl Text<'_> {
         Some(())
     }
 
-    /// A rank as FEN has it.
+    /// A rank as FEN has it: letters and digits are picked from one array, so that nothing has to
+    /// be guessed.
     fn rank(&mut self, value: u32) -> Option<()> {
         let room: &mut [u8; 8] = self.room.get_mut(self.at..)?.first_chunk_mut()?;
-        let mut rest = value;
-        let mut len = 0;
-        let mut done = 0;
-        while rest != 0 {
-            let file = rest.trailing_zeros() / 4;
-            if file > done {
-                room[len & 7] = b'0' + (file - done) as u8;
-                len += 1;
-            }
-            room[len & 7] = LETTERS[(value >> (4 * file) & 15) as usize];
-            len += 1;
-            done = file + 1;
-            rest = if done < 8 { value & u32::MAX << (4 * done) } else { 0 };
+        let RankText { signs, len } = RANK_TEXTS[usize::from(occupied(value))];
+        let mut source = *b"........12345678";
+        for (letters, byte) in source.chunks_exact_mut(2).zip(value.to_le_bytes()) {
+            letters.copy_from_slice(&LETTER_PAIRS[usize::from(byte)]);
         }
-        if done < 8 {
-            room[len & 7] = b'0' + (8 - done) as u8;
-            len += 1;
-        }
-        self.at += len;
+        *room = signs.map(|sign| source[usize::from(sign & 15)]);
+        self.at += usize::from(len);
         Some(())
     }
 
@@ -371,6 +360,60 @@ impl Text<'_> {
         }
         self.put(&digits[start..])
     }
+}
+
+/// How a rank is written, for each set of occupied files.
+#[derive(Copy, Clone)]
+struct RankText {
+    /// What stands at each place: 0 to 7 the man on this file, 8 to 15 a run of one to eight.
+    signs: [u8; 8],
+    len: u8,
+}
+
+static RANK_TEXTS: [RankText; 256] = rank_texts();
+
+const fn rank_texts() -> [RankText; 256] {
+    let mut texts = [RankText { signs: [0; 8], len: 0 }; 256];
+    let mut set = 0;
+    while set < 256 {
+        let text = &mut texts[set];
+        let (mut file, mut run) = (0, 0);
+        while file < 8 {
+            let is_man = set >> file & 1 == 1;
+            run += !is_man as u8;
+            if run > 0 && (file == 7 || is_man) {
+                text.signs[text.len as usize] = 7 + run;
+                text.len += 1;
+                run = 0;
+            }
+            if is_man {
+                text.signs[text.len as usize] = file;
+                text.len += 1;
+            }
+            file += 1;
+        }
+        set += 1;
+    }
+    texts
+}
+
+/// The letters of the two codes of a byte.
+static LETTER_PAIRS: [[u8; 2]; 256] = {
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [LETTERS[byte & 15], LETTERS[byte >> 4]];
+        byte += 1;
+    }
+    pairs
+};
+
+/// The files of a rank on which a man stands.
+pub(super) const fn occupied(rank: u32) -> u8 {
+    let men = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
+    let pairs = (men | men >> 3) & 0x0303_0303;
+    let fours = (pairs | pairs >> 6) & 0x000f_000f;
+    (fours | fours >> 12) as u8
 }
 
 /// The four rights in FEN's order.

@@ -318,35 +318,43 @@ impl Codec {
         }
     }
 
-    /// Decodes a block of this many records; `None` when the bytes are not those that were
-    /// written.
-    pub(super) fn decode(&self, segment: &Segment, bytes: &[u8], records: usize) -> Option<Block> {
-        match self.model() {
-            Some(model) => {
-                let mut tail = bytes;
-                let coded = match segment.flags & HAS_OPERATIONS {
-                    0 => std::mem::take(&mut tail),
-                    _ => take_sized(&mut tail)?,
-                };
-                let mut decoder = rans::Decoder::new(coded);
-                let rows = model.decode(&mut decoder, records);
-                decoder
-                    .is_done(check(&rows, tail))
-                    .then(|| Block::Rows { rows, operations: tail.to_vec() })
-            }
-            None => {
-                let (body, check) = bytes.split_last_chunk()?;
-                if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
-                    return None;
-                }
-                let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;
-                let len = usize::try_from(len).ok().filter(|&len| len <= MAX_TEXT_BLOCK)?;
-                let text = zstd::bulk::decompress(body, len).ok()?;
-                let lines = text.iter().filter(|&&byte| byte == b'\n').count();
-                (lines == records && text.last() == Some(&b'\n')).then_some(Block::Text(text))
-            }
+    /// Decodes blocks of a segment, each of so many records; `None` for one whose bytes are not
+    /// those that were written.
+    pub(super) fn decode(&self, segment: &Segment, blocks: &[(&[u8], usize)]) -> Vec<Option<Block>> {
+        let Some(model) = self.model() else {
+            return blocks.iter().map(|(bytes, records)| text_block(bytes, *records)).collect();
+        };
+        let (mut coded, mut tails) = (Vec::new(), Vec::new());
+        for &(bytes, records) in blocks {
+            let mut tail = bytes;
+            let block = match segment.flags & HAS_OPERATIONS {
+                0 => std::mem::take(&mut tail),
+                _ => take_sized(&mut tail).unwrap_or_default(),
+            };
+            coded.push((rans::Decoder::new(block), records));
+            tails.push(tail.to_vec());
         }
+        let rows = model.decode(&mut coded);
+        let parts = coded.into_iter().zip(rows).zip(tails);
+        parts
+            .map(|(((decoder, _), rows), operations)| {
+                let holds = decoder.is_done(check(&rows, &operations));
+                holds.then_some(Block::Rows { rows, operations })
+            })
+            .collect()
     }
+}
+
+fn text_block(bytes: &[u8], records: usize) -> Option<Block> {
+    let (body, check) = bytes.split_last_chunk()?;
+    if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
+        return None;
+    }
+    let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;
+    let len = usize::try_from(len).ok().filter(|&len| len <= MAX_TEXT_BLOCK)?;
+    let text = zstd::bulk::decompress(body, len).ok()?;
+    let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+    (lines == records && text.last() == Some(&b'\n')).then_some(Block::Text(text))
 }
 
 impl Block {

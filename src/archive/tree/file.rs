@@ -39,7 +39,7 @@ impl Model {
         let mut model = Model {
             columns: Vec::with_capacity(COLUMNS),
             nodes: Vec::with_capacity(nodes),
-            entries: Vec::new(),
+            chunks: Vec::new(),
             jumps: Vec::new(),
             children: Table::with_room_for(nodes),
             mirrors: grown.mirrors,
@@ -320,8 +320,10 @@ struct Tree<'a> {
 #[derive(Clone, Default)]
 struct Hint {
     lists: u32,
-    /// How many of the lists have a symbol.
-    symbols: HashMap<u16, u32>,
+    /// Symbols and how many of the lists have them, the most frequent first, then by symbol.
+    ranked: Vec<(u16, u32)>,
+    /// Where each symbol stands there.
+    places: HashMap<u16, usize>,
 }
 
 /// So many of the most likely symbols are asked for one by one.
@@ -331,18 +333,27 @@ impl Hint {
     fn add(&mut self, list: &[(u16, u32)]) {
         self.lists += 1;
         for &(symbol, _) in list {
-            *self.symbols.entry(symbol).or_default() += 1;
+            let next = self.ranked.len();
+            let mut at = *self.places.entry(symbol).or_insert(next);
+            if at == next {
+                self.ranked.push((symbol, 0));
+            }
+            self.ranked[at].1 += 1;
+            let order = |&(symbol, lists): &(u16, u32)| (Reverse(lists), symbol);
+            while at > 0 && order(&self.ranked[at]) < order(&self.ranked[at - 1]) {
+                self.ranked.swap(at, at - 1);
+                self.places.insert(self.ranked[at].0, at);
+                at -= 1;
+            }
+            self.places.insert(symbol, at);
         }
     }
 
     /// The most likely symbols, each with the sixteenths of the lists that have it.
     fn likely(&self) -> Vec<(u16, usize)> {
-        let mut likely: Vec<(u16, u32)> =
-            self.symbols.iter().map(|(&symbol, &lists)| (symbol, lists)).collect();
-        likely.sort_unstable_by_key(|&(symbol, lists)| (Reverse(lists), symbol));
-        likely.truncate(HINTED);
         let part = |lists: u32| (lists * 15 / self.lists.max(1)).min(15) as usize;
-        likely.into_iter().map(|(symbol, lists)| (symbol, part(lists))).collect()
+        let likely = self.ranked.iter().take(HINTED);
+        likely.map(|&(symbol, lists)| (symbol, part(lists))).collect()
     }
 }
 

@@ -26,9 +26,10 @@ const NO_NODE: u32 = u32::MAX;
 pub(super) struct Model {
     columns: Vec<Column>,
     nodes: Vec<Node>,
-    /// The entries of all nodes, each node's followed by one that starts at [`SCALE`].
-    entries: Vec<Entry>,
-    /// Where to begin the search in nodes of many entries.
+    /// The symbols of all nodes and where their shares start. Behind the last of a node is a start of
+    /// [`SCALE`], and [`PADDING`] up to a whole chunk.
+    chunks: Vec<Chunk>,
+    /// The chunk in which to begin the search in nodes of many symbols.
     jumps: Vec<u16>,
     /// The child of a node by the value of the next context.
     children: Table,
@@ -66,6 +67,48 @@ impl Shared {
     }
 }
 
+/// The reading of one block.
+struct Lane {
+    rows: Vec<Row>,
+    row: Row,
+    sight: Sight,
+    /// How many columns are those of the row before, which is what `row` and `symbols` hold until
+    /// they are overwritten.
+    shared: usize,
+    symbols: [u16; COLUMNS],
+}
+
+impl Lane {
+    fn new(count: usize) -> Lane {
+        Lane {
+            rows: Vec::with_capacity(count),
+            row: Row::default(),
+            sight: Sight::default(),
+            shared: 0,
+            symbols: [0; COLUMNS],
+        }
+    }
+
+    fn begin(&mut self, shared: Option<&Shared>, decoder: &mut Decoder) {
+        self.shared = shared.map_or(0, |shared| shared.decode(decoder));
+        self.symbols = self.sight.symbols;
+        self.sight = Sight::default();
+    }
+
+    fn read(&mut self, model: &Model, place: usize, column: &Column, decoder: &mut Decoder) {
+        let mut symbol = self.symbols[place];
+        if place >= self.shared {
+            symbol = model.decode_symbol(column, &self.sight, decoder);
+            let told = match column.dictionary.get(usize::from(symbol)) {
+                Some(&value) => value,
+                None => model.spelling.decode(place, decoder),
+            };
+            self.row.0[place] = model.meant(place, told, &self.row);
+        }
+        self.sight.see(place, symbol, self.row.0[place]);
+    }
+}
+
 /// How many first columns two rows have in common.
 fn in_common(a: &Row, b: &Row) -> usize {
     a.0.iter().zip(&b.0).take_while(|(a, b)| a == b).count()
@@ -89,37 +132,49 @@ struct Node {
     shift: u8,
 }
 
+/// Symbols that are compared at a time, side by side in memory.
+const CHUNK: usize = 8;
+
 #[derive(Copy, Clone, Debug)]
-struct Entry {
-    symbol: u16,
-    start: u16,
+#[repr(align(32))]
+struct Chunk {
+    starts: [u16; CHUNK],
+    symbols: [u16; CHUNK],
 }
 
-/// Nodes of more entries than this have jumps.
-const SMALL: usize = 12;
+/// Above every slot.
+const PADDING: u16 = u16::MAX;
 
 impl Model {
     /// Appends a node. The counts are those of its symbols, the escape included.
     fn push_node(&mut self, parent: u32, symbols: &[u16], counts: &[u32]) -> u32 {
-        let first = self.entries.len();
+        let first = self.chunks.len();
+        let mut starts: Vec<u16> = Vec::with_capacity(symbols.len() + CHUNK);
         let mut start = 0;
-        for (&symbol, freq) in symbols.iter().zip(normalise(counts)) {
-            self.entries.push(Entry { symbol, start });
+        for freq in normalise(counts) {
+            starts.push(start);
             start += freq;
         }
-        self.entries.push(Entry { symbol: ESCAPE, start: SCALE as u16 });
+        starts.push(SCALE as u16);
+        for (nth, part) in starts.chunks(CHUNK).enumerate() {
+            let mut chunk = Chunk { starts: [PADDING; CHUNK], symbols: [ESCAPE; CHUNK] };
+            chunk.starts[..part.len()].copy_from_slice(part);
+            let own = symbols.iter().skip(nth * CHUNK);
+            chunk.symbols.iter_mut().zip(own).for_each(|(place, &symbol)| *place = symbol);
+            self.chunks.push(chunk);
+        }
         let jump = self.jumps.len();
         let mut shift = SCALE_BITS;
-        if symbols.len() > SMALL {
-            let buckets = symbols.len().next_power_of_two().clamp(16, 2048);
+        if symbols.len() >= 2 * CHUNK {
+            let buckets = symbols.len().next_power_of_two().min(2048);
             shift -= buckets.trailing_zeros();
             let mut place = 0;
             for bucket in 0..buckets {
                 let slot = (bucket << shift) as u16;
-                while self.entries[first + place + 1].start <= slot {
+                while starts[place + 1] <= slot {
                     place += 1;
                 }
-                self.jumps.push(place as u16);
+                self.jumps.push((place / CHUNK) as u16);
             }
         }
         self.nodes.push(Node {
@@ -143,22 +198,46 @@ impl Model {
         node
     }
 
+    /// The symbol whose share a slot lies in.
+    fn find(&self, node: &Node, slot: u16) -> (u16, Share) {
+        let mut at = node.first as usize;
+        if u32::from(node.shift) < SCALE_BITS {
+            at += usize::from(self.jumps[node.jump as usize + usize::from(slot >> node.shift)]);
+        }
+        // All of a chunk is compared, so that nothing has to be guessed.
+        let below = |chunk: &Chunk| {
+            usize::from(chunk.starts.iter().map(|&start| u16::from(start <= slot)).sum::<u16>())
+        };
+        let mut place = below(&self.chunks[at]);
+        while place == CHUNK && self.start_of(at + 1) <= slot {
+            at += 1;
+            place = below(&self.chunks[at]);
+        }
+        let nth = place.wrapping_sub(1) % CHUNK;
+        let chunk = &self.chunks[at];
+        let start = chunk.starts[nth];
+        let end = if nth + 1 < CHUNK { chunk.starts[nth + 1] } else { self.start_of(at + 1) };
+        (chunk.symbols[nth], Share { start, freq: end - start })
+    }
+
+    /// The share of the symbol with this place among those of all chunks.
+    fn share_at(&self, place: usize) -> Share {
+        let start_at = |place: usize| self.chunks[place / CHUNK].starts[place % CHUNK];
+        let start = start_at(place);
+        Share { start, freq: start_at(place + 1) - start }
+    }
+
+    fn start_of(&self, chunk: usize) -> u16 {
+        self.chunks.get(chunk).map_or(SCALE as u16, |chunk| chunk.starts[0])
+    }
+
     /// Reads the next symbol of a column; [`ESCAPE`] when its value is spelled.
     fn decode_symbol(&self, column: &Column, sight: &Sight, decoder: &mut Decoder) -> u16 {
         let mut at = self.node(column, sight);
         loop {
             let node = &self.nodes[at as usize];
-            let slot = decoder.slot();
-            let mut place = node.first as usize;
-            if u32::from(node.shift) < SCALE_BITS {
-                let bucket = node.jump + u32::from(slot >> node.shift);
-                place += usize::from(self.jumps[bucket as usize]);
-            }
-            while self.entries[place + 1].start <= slot {
-                place += 1;
-            }
-            let Entry { symbol, start } = self.entries[place];
-            decoder.pass(Share { start, freq: self.entries[place + 1].start - start });
+            let (symbol, share) = self.find(node, decoder.slot());
+            decoder.pass(share);
             if symbol != ESCAPE || node.parent == NO_NODE {
                 return symbol;
             }
@@ -166,36 +245,31 @@ impl Model {
         }
     }
 
-    /// Reads the rows of a block. What damaged bytes say is rows too; the check of the block
-    /// tells.
-    pub(super) fn decode(&self, decoder: &mut Decoder, count: usize) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::with_capacity(count);
-        let mut before = (Row::default(), [0; COLUMNS]);
-        for nth in 0..count {
-            let shared = match &self.shared {
-                Some(shared) if nth > 0 => shared.decode(decoder),
-                _ => 0,
-            };
-            let mut row = Row::default();
-            let mut sight = Sight::default();
-            for (place, column) in self.columns.iter().enumerate() {
-                let (symbol, value) = if place < shared {
-                    (before.1[place], before.0.0[place])
-                } else {
-                    let symbol = self.decode_symbol(column, &sight, decoder);
-                    let told = match column.dictionary.get(usize::from(symbol)) {
-                        Some(&value) => value,
-                        None => self.spelling.decode(place, decoder),
-                    };
-                    (symbol, self.meant(place, told, &row))
-                };
-                sight.see(place, symbol, value);
-                row.0[place] = value;
+    /// Reads the rows of blocks, each of so many rows, side by side: what one of them waits for,
+    /// another has. What damaged bytes say is rows too; the check of the block tells.
+    pub(super) fn decode(&self, blocks: &mut [(Decoder, usize)]) -> Vec<Vec<Row>> {
+        let most = blocks.iter().map(|&(_, count)| count).max().unwrap_or(0);
+        let mut lanes: Vec<Lane> = blocks.iter().map(|&(_, count)| Lane::new(count)).collect();
+        for nth in 0..most {
+            for ((decoder, count), lane) in blocks.iter_mut().zip(&mut lanes) {
+                if nth < *count {
+                    lane.begin(self.shared.as_ref().filter(|_| nth > 0), decoder);
+                }
             }
-            before = (row, sight.symbols);
-            rows.push(row);
+            for (place, column) in self.columns.iter().enumerate() {
+                for ((decoder, count), lane) in blocks.iter_mut().zip(&mut lanes) {
+                    if nth < *count {
+                        lane.read(self, place, column, decoder);
+                    }
+                }
+            }
+            for (&mut (_, count), lane) in blocks.iter_mut().zip(&mut lanes) {
+                if nth < count {
+                    lane.rows.push(lane.row);
+                }
+            }
         }
-        rows
+        lanes.into_iter().map(|lane| lane.rows).collect()
     }
 
     /// The value of a column for what was coded.
@@ -205,13 +279,18 @@ impl Model {
 
     /// A coder for rows that has all shares at hand.
     pub(super) fn encoder(&self) -> Encoder<'_> {
-        let mut shares = Table::with_room_for(self.entries.len());
+        let mut shares = Table::with_room_for(self.chunks.len() * CHUNK);
         let mut symbols = Vec::with_capacity(COLUMNS);
         for (number, node) in (0..).zip(&self.nodes) {
-            let mut place = node.first as usize;
-            while u32::from(self.entries[place].start) < SCALE {
-                shares.insert(number, self.entries[place].symbol.into(), place as u32);
-                place += 1;
+            let own = self.chunks.iter().enumerate().skip(node.first as usize);
+            let places = own.flat_map(|(at, chunk)| {
+                let entries = chunk.starts.iter().zip(chunk.symbols).enumerate();
+                entries.map(move |(nth, (&start, symbol))| (at * CHUNK + nth, start, symbol))
+            });
+            for (place, _, symbol) in
+                places.take_while(|&(_, start, _)| u32::from(start) < SCALE)
+            {
+                shares.insert(number, symbol.into(), place as u32);
             }
         }
         for column in &self.columns {
@@ -363,9 +442,7 @@ impl Encoder<'_> {
             let found = self.shares.get(at, symbol.into());
             let escape = || self.shares.get(at, ESCAPE.into());
             let Some(place) = found.or_else(escape) else { return };
-            let entries = &self.model.entries[place as usize..];
-            let (start, end) = (entries[0].start, entries[1].start);
-            out.push(Share { start, freq: end - start });
+            out.push(self.model.share_at(place as usize));
             if found.is_some() && symbol != ESCAPE {
                 return;
             }
