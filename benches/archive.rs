@@ -77,8 +77,19 @@ fn sizes(samples: &[Sample]) {
     println!("bytes a record; the last columns are ratios to xz -9e of the text");
     println!(
         "{:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8} |{:>7}{:>7}{:>7}",
-        "", "records", "gzip", "zstd", "xz", "PPMd", "b64", "b64+i", "b256+i", "sorted", "b64",
-        "b64+i", "b256+i"
+        "",
+        "records",
+        "gzip",
+        "zstd",
+        "xz",
+        "PPMd",
+        "b64",
+        "b64+i",
+        "b256+i",
+        "sorted",
+        "b64",
+        "b64+i",
+        "b256+i"
     );
     for sample in samples {
         let records = sample.records.len() as f64;

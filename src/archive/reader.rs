@@ -375,7 +375,9 @@ impl Archive {
             let number = nth / segment.block_records.get();
             let last = (end - 1).min(segment_end(segment) - 1) - segment.first_record.get();
             let last = (last / u64::from(segment.block_records.get())) as u32;
-            for (block, first) in self.blocks(place, number..(last + 1).min(number + SIDE_BY_SIDE))? {
+            for (block, first) in
+                self.blocks(place, number..(last + 1).min(number + SIDE_BY_SIDE))?
+            {
                 let stop = end.min(first + block_len(segment, first));
                 let written =
                     block.write_text((next - first) as usize, (stop - next) as usize, out);

@@ -320,7 +320,11 @@ impl Codec {
 
     /// Decodes blocks of a segment, each of so many records; `None` for one whose bytes are not
     /// those that were written.
-    pub(super) fn decode(&self, segment: &Segment, blocks: &[(&[u8], usize)]) -> Vec<Option<Block>> {
+    pub(super) fn decode(
+        &self,
+        segment: &Segment,
+        blocks: &[(&[u8], usize)],
+    ) -> Vec<Option<Block>> {
         let Some(model) = self.model() else {
             return blocks.iter().map(|(bytes, records)| text_block(bytes, *records)).collect();
         };

@@ -287,9 +287,7 @@ impl Model {
                 let entries = chunk.starts.iter().zip(chunk.symbols).enumerate();
                 entries.map(move |(nth, (&start, symbol))| (at * CHUNK + nth, start, symbol))
             });
-            for (place, _, symbol) in
-                places.take_while(|&(_, start, _)| u32::from(start) < SCALE)
-            {
+            for (place, _, symbol) in places.take_while(|&(_, start, _)| u32::from(start) < SCALE) {
                 shares.insert(number, symbol.into(), place as u32);
             }
         }
