@@ -4,6 +4,8 @@
 //! The state starts, for the writer, as a check of what is coded: whoever reads a block to its end
 //! must arrive at the same number. The check therefore costs no byte.
 
+use std::hint::select_unpredictable;
+
 /// Frequencies of a distribution add up to two to this power.
 pub(super) const SCALE_BITS: u32 = 14;
 /// What the frequencies of a distribution add up to.
@@ -91,21 +93,18 @@ impl<'a> Decoder<'a> {
         byte
     }
 
+    /// Whether a word is needed cannot be guessed, so it is read in any case.
     fn refill(&mut self) {
-        if self.state >= LOW {
-            return;
-        }
-        let word = match self.words.split_first_chunk() {
-            Some((word, rest)) => {
-                self.words = rest;
-                u32::from_le_bytes(*word)
-            }
+        let is_low = self.state < LOW;
+        let (word, rest) = match self.words.split_first_chunk() {
+            Some((word, rest)) => (u32::from_le_bytes(*word), rest),
             None => {
-                self.overrun = true;
-                0
+                self.overrun |= is_low;
+                (0, self.words)
             }
         };
-        self.state = self.state << 32 | u64::from(word);
+        self.state = select_unpredictable(is_low, self.state << 32 | u64::from(word), self.state);
+        self.words = select_unpredictable(is_low, rest, self.words);
     }
 
     /// Whether the block was read to its end, no further, and the symbols bear this check.

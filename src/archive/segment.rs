@@ -6,7 +6,7 @@ use super::error::ArchiveError;
 use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
 use super::row::{Row, operations};
 use super::side::{put_sized, take_sized};
-use super::tree::{self, Encoder, Growth, Model};
+use super::tree::{self, Encoder, Ground, Model};
 use super::{directory, operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
@@ -127,18 +127,21 @@ impl Waiting {
     /// Codes all records, in whichever way is shortest.
     pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
         let per_block = block_records as usize;
-        let plain = tree::grow(&self.rows, Growth::default()).write();
-        let mut best = self.code_positions(Some(&plain.0), &plain.1, block_records)?;
+        let ground = Ground::of(&self.rows);
+        let mut plan = ground.plan(None);
+        if tree::alike(&self.rows) > ALIKE {
+            let shared = ground.plan(Some(per_block));
+            if shared.bits < plan.bits {
+                plan = shared;
+            }
+        }
+        let (bytes, model) = ground.grow(&plan, false).write();
+        let mut best = self.code_positions(Some(&bytes), &model, block_records)?;
         let mut consider = |other: Coded| {
             if other.len() < best.len() {
                 best = other;
             }
         };
-        if tree::alike(&self.rows) > ALIKE {
-            let growth = Growth { shared_in_blocks_of: Some(per_block), ..Growth::default() };
-            let shared = tree::grow(&self.rows, growth).write();
-            consider(self.code_positions(Some(&shared.0), &shared.1, block_records)?);
-        }
         if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
             consider(self.code_positions(None, shipped, block_records)?);
         }
@@ -338,10 +341,9 @@ impl Codec {
             coded.push((rans::Decoder::new(block), records));
             tails.push(tail.to_vec());
         }
-        let rows = model.decode(&mut coded);
-        let parts = coded.into_iter().zip(rows).zip(tails);
+        let parts = model.decode(coded.into_iter()).into_iter().zip(tails);
         parts
-            .map(|(((decoder, _), rows), operations)| {
+            .map(|((decoder, rows), operations)| {
                 let holds = decoder.is_done(check(&rows, &operations));
                 holds.then_some(Block::Rows { rows, operations })
             })
@@ -468,8 +470,8 @@ mod tests {
             let row = Row::of(&read_line(line).expect("a record"));
             rows.push(if rows.len() % 4 == 0 { row } else { row.as_of_suite() });
         }
-        let growth = Growth { open: true, ..Growth::default() };
-        let (bytes, _) = tree::grow(&rows, growth).write();
+        let ground = Ground::of(&rows);
+        let (bytes, _) = ground.grow(&ground.plan(None), true).write();
         std::fs::write("src/archive/tree/shipped.bin", bytes).expect("written");
     }
 }

@@ -4,11 +4,11 @@ use super::super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
 use super::super::row::{COLUMNS, EN_PASSANT, RANKS};
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
 use super::grow::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY};
+use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
+use super::shares::Shares;
 use super::spelling::Spelling;
-use super::table::Table;
-use super::{Column, LAST_RANK, Model, NO_NODE, Shared, VACATED};
+use super::{Column, LAST_RANK, Model, Shared, VACATED};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 /// The most nodes of a column that a reader takes.
 const MAX_NODES: usize = 1 << 20;
@@ -35,45 +35,31 @@ impl Model {
     }
 
     fn new(grown: &Grown) -> Model {
-        let nodes = grown.columns.iter().map(|column| column.nodes.len()).sum();
-        let mut model = Model {
-            columns: Vec::with_capacity(COLUMNS),
-            nodes: Vec::with_capacity(nodes),
-            chunks: Vec::new(),
-            jumps: Vec::new(),
-            children: Table::with_room_for(nodes),
+        let (mut nodes, mut roots): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
+        let mut shares = Shares::new();
+        for column in &grown.columns {
+            let first = nodes.len();
+            for (nth, node) in column.nodes.iter().enumerate() {
+                let parent = if nth == 0 { NO_NODE } else { first as u32 + node.parent };
+                let context = if nth > 1 { node.context } else { NO_CONTEXT };
+                nodes.push(shares.push(node, parent, context));
+            }
+            roots.push(first + usize::from(column.nodes.len() > 1));
+        }
+        let (nodes, places) = Nodes::arrange(&nodes);
+        let column = |(column, root): (&GrownColumn, usize)| Column {
+            contexts: column.contexts.clone(),
+            dictionary: column.dictionary.clone(),
+            root: places[root],
+        };
+        Model {
+            columns: grown.columns.iter().zip(roots).map(column).collect(),
+            nodes,
+            shares,
             mirrors: grown.mirrors,
             spelling: Spelling::new(&grown.spelled),
             shared: grown.shared.as_ref().map(Shared::new),
-        };
-        for column in &grown.columns {
-            let first = model.nodes.len() as u32;
-            for (nth, node) in column.nodes.iter().enumerate() {
-                let mut symbols: Vec<u16> = Vec::with_capacity(node.list.len() + 1);
-                let mut counts: Vec<u32> = Vec::with_capacity(node.list.len() + 1);
-                let mut list = node.list.clone();
-                list.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-                for (symbol, count) in list {
-                    symbols.push(symbol);
-                    counts.push(count);
-                }
-                if node.escapes > 0 || symbols.is_empty() {
-                    symbols.push(ESCAPE);
-                    counts.push(node.escapes.max(1));
-                }
-                let parent = if nth == 0 { NO_NODE } else { first + node.parent };
-                let number = model.push_node(parent, &symbols, &counts);
-                if nth > 1 {
-                    model.children.insert(parent, node.context, number);
-                }
-            }
-            model.columns.push(Column {
-                contexts: column.contexts.clone(),
-                dictionary: column.dictionary.clone(),
-                root: first + u32::from(column.nodes.len() > 1),
-            });
         }
-        model
     }
 }
 
@@ -320,10 +306,11 @@ struct Tree<'a> {
 #[derive(Clone, Default)]
 struct Hint {
     lists: u32,
-    /// Symbols and how many of the lists have them, the most frequent first, then by symbol.
-    ranked: Vec<(u16, u32)>,
-    /// Where each symbol stands there.
-    places: HashMap<u16, usize>,
+    /// How many of the lists have each symbol.
+    counts: Vec<u32>,
+    /// The symbols that most of them have, at most [`HINTED`]: the most frequent first, then by
+    /// symbol.
+    likely: Vec<u16>,
 }
 
 /// So many of the most likely symbols are asked for one by one.
@@ -333,31 +320,44 @@ impl Hint {
     fn add(&mut self, list: &[(u16, u32)]) {
         self.lists += 1;
         for &(symbol, _) in list {
-            let next = self.ranked.len();
-            let mut at = *self.places.entry(symbol).or_insert(next);
-            if at == next {
-                self.ranked.push((symbol, 0));
+            let index = usize::from(symbol);
+            if self.counts.len() <= index {
+                self.counts.resize(index + 1, 0);
             }
-            self.ranked[at].1 += 1;
-            let order = |&(symbol, lists): &(u16, u32)| (Reverse(lists), symbol);
-            while at > 0 && order(&self.ranked[at]) < order(&self.ranked[at - 1]) {
-                self.ranked.swap(at, at - 1);
-                self.places.insert(self.ranked[at].0, at);
-                at -= 1;
+            self.counts[index] += 1;
+            self.rank(symbol);
+        }
+    }
+
+    /// Puts a symbol whose count grew in its place.
+    fn rank(&mut self, symbol: u16) {
+        let order = |symbol: u16| (Reverse(self.counts[usize::from(symbol)]), symbol);
+        let mut at = match self.likely.iter().position(|&likely| likely == symbol) {
+            Some(at) => at,
+            None if self.likely.len() < HINTED => {
+                self.likely.push(symbol);
+                self.likely.len() - 1
             }
-            self.places.insert(symbol, at);
+            None if order(symbol) < order(self.likely[HINTED - 1]) => {
+                self.likely[HINTED - 1] = symbol;
+                HINTED - 1
+            }
+            None => return,
+        };
+        while at > 0 && order(symbol) < order(self.likely[at - 1]) {
+            self.likely.swap(at, at - 1);
+            at -= 1;
         }
     }
 
     /// The most likely symbols, each with the sixteenths of the lists that have it.
     fn likely(&self) -> Vec<(u16, usize)> {
         let part = |lists: u32| (lists * 15 / self.lists.max(1)).min(15) as usize;
-        let likely = self.ranked.iter().take(HINTED);
-        likely.map(|&(symbol, lists)| (symbol, part(lists))).collect()
+        let likely = self.likely.iter();
+        likely.map(|&symbol| (symbol, part(self.counts[usize::from(symbol)]))).collect()
     }
 }
 
-/// The places of the children of each node.
 fn children(nodes: &[GrownNode]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); nodes.len()];
     for (place, node) in nodes.iter().enumerate().skip(1) {

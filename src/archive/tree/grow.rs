@@ -6,9 +6,10 @@ use super::file::ordered;
 use super::spelling::Counts;
 use super::{LAST_RANK, in_common, told};
 use crate::archive::row::{COLUMNS, Row};
+use foldhash::HashMap;
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::ops::Range;
 
 /// Estimated bits of a node in the model beside its symbols.
 const NODE_BITS: f32 = 14.0;
@@ -56,48 +57,15 @@ pub(super) struct GrownNode {
     pub(super) escapes: u32,
 }
 
-/// What kind of model is grown.
-#[derive(Copy, Clone, Debug, Default)]
-pub(in crate::archive) struct Growth {
-    /// Every node can escape, so that rows which are not among these can be coded too.
-    pub(in crate::archive) open: bool,
-    /// In blocks of so many rows, a row is told from the first column that differs from the one
-    /// before.
-    pub(in crate::archive) shared_in_blocks_of: Option<usize>,
-}
-
-/// Grows the model of some rows.
-pub(in crate::archive) fn grow(rows: &[Row], growth: Growth) -> Grown {
-    let Growth { open, shared_in_blocks_of } = growth;
-    let shared = shared_in_blocks_of.map(|block| shared_columns(rows, block));
-    let plain = Coded::new(rows, false, shared.as_deref());
-    let mirrored = Coded::new(rows, true, shared.as_deref());
-    let sampled = sample(rows);
-    let of_back_ranks = |coded: &Coded| -> f32 {
-        [LAST_RANK, LAST_RANK + 1]
-            .into_par_iter()
-            .map(|column| best_contexts(coded, &sampled, column).1)
-            .sum()
-    };
-    let mirrors = of_back_ranks(&mirrored) < of_back_ranks(&plain);
-    let coded = if mirrors { &mirrored } else { &plain };
-    let columns = (0..COLUMNS)
-        .into_par_iter()
-        .map(|column| {
-            let contexts = best_contexts(coded, &sampled, column).0;
-            let all: Vec<u32> = (0..rows.len() as u32).collect();
-            let (nodes, _) = Grower::run(coded, &all, column, contexts, open);
-            let Dictionary { values, class_lens } = coded.dictionaries[column].clone();
-            GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
-        })
-        .collect();
-    let spelled = coded.spelled(open);
-    let shared = shared.as_ref().map(|shared| {
-        let mut counts = [0; COLUMNS + 1];
-        shared.iter().for_each(|&count| counts[usize::from(count)] += 1);
-        counts
-    });
-    Grown { mirrors, columns, spelled, shared }
+/// How a model is grown.
+pub(in crate::archive) struct Plan {
+    /// The last rank is told by its difference to the first.
+    mirrors: bool,
+    /// The first column of each row that is told, the others being those of the row before.
+    shared: Option<Vec<u8>>,
+    contexts: Vec<&'static [Context]>,
+    /// The bits of data and model, by estimate from a sample.
+    pub(in crate::archive) bits: f32,
 }
 
 /// How many first columns each row has in common with the one before in its block.
@@ -121,48 +89,124 @@ fn sample(rows: &[Row]) -> Vec<u32> {
         .collect()
 }
 
-fn best_contexts(coded: &Coded, sampled: &[u32], column: usize) -> (&'static [Context], f32) {
-    let candidates = CANDIDATES[column];
-    let cost = |contexts| Grower::run(coded, sampled, column, contexts, false).1;
-    let mut best: (&'static [Context], f32) = (&[], f32::INFINITY);
-    for &contexts in candidates {
-        let bits = cost(contexts);
-        if bits < best.1 {
-            best = (contexts, bits);
-        }
-    }
-    best
-}
-
-/// Rows as symbols of dictionaries.
-struct Coded<'a> {
+/// Rows as symbols of dictionaries: what models are grown from.
+pub(in crate::archive) struct Ground<'a> {
     rows: &'a [Row],
-    mirrors: bool,
-    /// The first column of each row that is coded.
-    shared: Option<&'a [u8]>,
-    symbols: Vec<[u16; COLUMNS]>,
-    dictionaries: Vec<Dictionary>,
+    columns: Vec<Symbols>,
+    /// The last rank, told by its difference to the first.
+    mirrored: Symbols,
 }
 
-impl<'a> Coded<'a> {
-    fn new(rows: &'a [Row], mirrors: bool, shared: Option<&'a [u8]>) -> Coded<'a> {
-        let told = |row, column| told(mirrors, row, column);
-        let columns: Vec<(Dictionary, Vec<u16>)> = (0..COLUMNS)
+/// A column of all rows.
+struct Symbols {
+    dictionary: Dictionary,
+    symbols: Vec<u16>,
+}
+
+impl Symbols {
+    fn of(rows: &[Row], column: usize, mirrors: bool) -> Symbols {
+        let mut numbers: HashMap<u32, u32> = HashMap::default();
+        let mut counts: Vec<(u32, u32)> = Vec::new();
+        let mut number = |row| {
+            let value = told(mirrors, row, column);
+            let number = *numbers.entry(value).or_insert(counts.len() as u32);
+            if number as usize == counts.len() {
+                counts.push((value, 0));
+            }
+            counts[number as usize].1 += 1;
+            number
+        };
+        let values: Vec<u32> = rows.iter().map(&mut number).collect();
+        let dictionary = Dictionary::of(column, &counts);
+        let mut symbols = vec![ESCAPE; counts.len()];
+        for (symbol, value) in (0..).zip(&dictionary.values) {
+            symbols[numbers[value] as usize] = symbol;
+        }
+        let symbols = values.into_iter().map(|number| symbols[number as usize]).collect();
+        Symbols { dictionary, symbols }
+    }
+}
+
+impl<'a> Ground<'a> {
+    pub(in crate::archive) fn of(rows: &'a [Row]) -> Ground<'a> {
+        let mut columns: Vec<Symbols> = (0..=COLUMNS)
             .into_par_iter()
-            .map(|column| {
-                let values = rows.iter().map(|row| told(row, column));
-                let dictionary = Dictionary::of(column, values);
-                let symbols: HashMap<u32, u16> =
-                    dictionary.values.iter().copied().zip(0..).collect();
-                let symbol = |row| symbols.get(&told(row, column)).copied().unwrap_or(ESCAPE);
-                (dictionary, rows.iter().map(symbol).collect())
+            .map(|column| match column {
+                COLUMNS => Symbols::of(rows, LAST_RANK, true),
+                _ => Symbols::of(rows, column, false),
             })
             .collect();
-        let symbols = (0..rows.len())
-            .map(|row| std::array::from_fn(|column| columns[column].1[row]))
+        let mirrored = columns.split_off(COLUMNS).remove(0);
+        Ground { rows, columns, mirrored }
+    }
+
+    /// Plans a model. With blocks of so many rows, a row is told from the first column that
+    /// differs from the one before.
+    pub(in crate::archive) fn plan(&self, shared_in_blocks_of: Option<usize>) -> Plan {
+        let shared = shared_in_blocks_of.map(|block| shared_columns(self.rows, block));
+        let sampled = sample(self.rows);
+        let best = |mirrors, columns: Range<usize>| -> Vec<(&'static [Context], f32)> {
+            let view = View { ground: self, mirrors, shared: shared.as_deref() };
+            columns.into_par_iter().map(|column| view.best_contexts(&sampled, column)).collect()
+        };
+        let bits = |columns: &[(_, f32)]| columns.iter().map(|&(_, bits)| bits).sum::<f32>();
+        let of_back_ranks = |mirrors| bits(&best(mirrors, LAST_RANK..LAST_RANK + 2));
+        let mirrors = of_back_ranks(true) < of_back_ranks(false);
+        let columns = best(mirrors, 0..COLUMNS);
+        let bits = bits(&columns);
+        let contexts = columns.into_iter().map(|(contexts, _)| contexts).collect();
+        Plan { mirrors, shared, contexts, bits }
+    }
+
+    /// Grows a model. When it is open every node can escape, so that rows which are not among
+    /// these can be coded too.
+    pub(in crate::archive) fn grow(&self, plan: &Plan, open: bool) -> Grown {
+        let Plan { mirrors, ref shared, ref contexts, .. } = *plan;
+        let view = View { ground: self, mirrors, shared: shared.as_deref() };
+        let all: Vec<u32> = (0..self.rows.len() as u32).collect();
+        let columns = (0..COLUMNS)
+            .into_par_iter()
+            .map(|column| {
+                let contexts = contexts[column];
+                let (nodes, _) = Grower::run(&view, &all, column, contexts, open);
+                let Dictionary { values, class_lens } = view.symbols(column).dictionary.clone();
+                GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
+            })
             .collect();
-        let dictionaries = columns.into_iter().map(|(dictionary, _)| dictionary).collect();
-        Coded { rows, mirrors, shared, symbols, dictionaries }
+        let shared = shared.as_ref().map(|shared| {
+            let mut counts = [0; COLUMNS + 1];
+            shared.iter().for_each(|&count| counts[usize::from(count)] += 1);
+            counts
+        });
+        Grown { mirrors, columns, spelled: view.spelled(open), shared }
+    }
+}
+
+/// Rows as a plan has them.
+struct View<'a> {
+    ground: &'a Ground<'a>,
+    mirrors: bool,
+    shared: Option<&'a [u8]>,
+}
+
+impl View<'_> {
+    /// The contexts that tell most of a column, and the bits that are left.
+    fn best_contexts(&self, sampled: &[u32], column: usize) -> (&'static [Context], f32) {
+        let mut best: (&'static [Context], f32) = (&[], f32::INFINITY);
+        for &contexts in CANDIDATES[column] {
+            let (_, bits) = Grower::run(self, sampled, column, contexts, false);
+            if bits < best.1 {
+                best = (contexts, bits);
+            }
+        }
+        best
+    }
+
+    fn symbols(&self, column: usize) -> &Symbols {
+        match column {
+            LAST_RANK if self.mirrors => &self.ground.mirrored,
+            _ => &self.ground.columns[column],
+        }
     }
 
     /// Whether a column of a row is told, and not that of the row before.
@@ -172,8 +216,9 @@ impl<'a> Coded<'a> {
 
     fn spelled(&self, open: bool) -> Counts {
         let mut counts = Counts::default();
-        for ((number, row), symbols) in (0..).zip(self.rows).zip(&self.symbols) {
-            for (column, &symbol) in symbols.iter().enumerate() {
+        for column in 0..COLUMNS {
+            let symbols = &self.symbols(column).symbols;
+            for ((number, row), &symbol) in (0..).zip(self.ground.rows).zip(symbols) {
                 if symbol == ESCAPE && self.is_coded(number, column) {
                     counts.add(column, told(self.mirrors, row, column));
                 }
@@ -187,15 +232,15 @@ impl<'a> Coded<'a> {
 
     /// The contexts of a row before a column, and the symbol there, as one number to sort by.
     fn key(&self, row: u32, column: usize, contexts: &[Context]) -> u128 {
-        let symbols = &self.symbols[row as usize];
+        let row = row as usize;
         let mut sight = Sight::default();
-        for (place, &symbol) in symbols.iter().enumerate().take(column) {
-            sight.see(place, symbol, self.rows[row as usize].0[place]);
+        for place in 0..column {
+            sight.see(place, self.symbols(place).symbols[row], self.ground.rows[row].0[place]);
         }
         let path = contexts
             .iter()
             .fold(0, |path, &context| path << CONTEXT_BITS | u128::from(sight.value(context)));
-        path << 16 | u128::from(symbols[column])
+        path << 16 | u128::from(self.symbols(column).symbols[row])
     }
 }
 
@@ -208,11 +253,10 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    fn of(column: usize, values: impl Iterator<Item = u32>) -> Dictionary {
-        let mut counts: HashMap<u32, u32> = HashMap::new();
-        values.for_each(|value| *counts.entry(value).or_default() += 1);
+    /// Of values and how often they occur.
+    fn of(column: usize, counts: &[(u32, u32)]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
-            counts.into_iter().filter(|&(_, count)| count > 1).collect();
+            counts.iter().copied().filter(|&(_, count)| count > 1).collect();
         frequent.sort_unstable_by_key(|&(value, count)| (Reverse(count), value));
         frequent.truncate(MAX_DICTIONARY);
         frequent.sort_unstable_by_key(|&(value, count)| {
@@ -258,7 +302,7 @@ fn index(symbol: u16, escape: usize) -> usize {
 impl<'a> Grower<'a> {
     /// The nodes, and the bits of data and model by estimate.
     fn run(
-        coded: &Coded,
+        view: &View,
         rows: &[u32],
         column: usize,
         contexts: &[Context],
@@ -266,11 +310,11 @@ impl<'a> Grower<'a> {
     ) -> (Vec<GrownNode>, f32) {
         let mut keys: Vec<u128> = rows
             .iter()
-            .filter(|&&row| coded.is_coded(row, column))
-            .map(|&row| coded.key(row, column, contexts))
+            .filter(|&&row| view.is_coded(row, column))
+            .map(|&row| view.key(row, column, contexts))
             .collect();
         keys.sort_unstable();
-        let symbols = coded.dictionaries[column].values.len() + 1;
+        let symbols = view.symbols(column).dictionary.values.len() + 1;
         let mut usage: Vec<u32> = vec![0; symbols];
         keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
         let mut grower = Grower::new(&keys, contexts.len(), symbols, open);

@@ -5,34 +5,29 @@ mod candidates;
 mod context;
 mod file;
 mod grow;
+mod nodes;
+mod shares;
 mod spelling;
 mod table;
 
-pub(super) use grow::{Growth, grow};
+pub(super) use grow::Ground;
 
 use std::sync::LazyLock;
 
-use super::rans::{Decoder, SCALE, SCALE_BITS, Share, normalise};
+use super::rans::{Decoder, SCALE, Share, normalise};
 use super::row::{COLUMNS, RANK_ORDER, RANKS, Row};
 use context::{Context, ESCAPE, Sight};
+use nodes::{NO_NODE, Nodes, Path};
+use shares::Shares;
 use spelling::Spelling;
 use table::Table;
-
-/// The parent of a column's outermost node.
-const NO_NODE: u32 = u32::MAX;
 
 /// A position model, ready to code with.
 #[derive(Debug)]
 pub(super) struct Model {
     columns: Vec<Column>,
-    nodes: Vec<Node>,
-    /// The symbols of all nodes and where their shares start. Behind the last of a node is a start of
-    /// [`SCALE`], and [`PADDING`] up to a whole chunk.
-    chunks: Vec<Chunk>,
-    /// The chunk in which to begin the search in nodes of many symbols.
-    jumps: Vec<u16>,
-    /// The child of a node by the value of the next context.
-    children: Table,
+    nodes: Nodes,
+    shares: Shares,
     /// Whether the last rank is told by its difference to the first.
     mirrors: bool,
     spelling: Spelling,
@@ -68,7 +63,10 @@ impl Shared {
 }
 
 /// The reading of one block.
-struct Lane {
+struct Lane<'a> {
+    decoder: Decoder<'a>,
+    /// The rows of the block, and those read so far.
+    count: usize,
     rows: Vec<Row>,
     row: Row,
     sight: Sight,
@@ -76,32 +74,58 @@ struct Lane {
     /// they are overwritten.
     shared: usize,
     symbols: [u16; COLUMNS],
+    /// Where the next symbol is looked for.
+    path: Path,
+    chunk: u32,
 }
 
-impl Lane {
-    fn new(count: usize) -> Lane {
+impl<'a> Lane<'a> {
+    fn new(decoder: Decoder<'a>, count: usize) -> Lane<'a> {
         Lane {
+            decoder,
+            count,
             rows: Vec::with_capacity(count),
             row: Row::default(),
             sight: Sight::default(),
             shared: 0,
             symbols: [0; COLUMNS],
+            path: Path::at(0),
+            chunk: 0,
         }
     }
 
-    fn begin(&mut self, shared: Option<&Shared>, decoder: &mut Decoder) {
-        self.shared = shared.map_or(0, |shared| shared.decode(decoder));
+    fn begin(&mut self, shared: Option<&Shared>) {
+        self.shared = shared.map_or(0, |shared| shared.decode(&mut self.decoder));
         self.symbols = self.sight.symbols;
         self.sight = Sight::default();
     }
 
-    fn read(&mut self, model: &Model, place: usize, column: &Column, decoder: &mut Decoder) {
-        let mut symbol = self.symbols[place];
+    /// Goes on to the node for the next context.
+    fn step(&mut self, model: &Model, context: Context) {
+        self.path.step(&model.nodes, self.sight.value(context));
+    }
+
+    /// Finds where in the node the search begins.
+    fn jump(&mut self, model: &Model) {
+        let node = model.nodes.get(self.path.longest);
+        self.chunk = model.shares.chunk(node, self.decoder.slot());
+    }
+
+    /// Reads the next symbol where the row before does not have it.
+    fn read(&mut self, model: &Model, place: usize) {
         if place >= self.shared {
-            symbol = model.decode_symbol(column, &self.sight, decoder);
-            let told = match column.dictionary.get(usize::from(symbol)) {
+            let node = self.path.longest;
+            self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
+        }
+    }
+
+    /// Takes in what the symbol means.
+    fn see(&mut self, model: &Model, place: usize) {
+        let symbol = self.symbols[place];
+        if place >= self.shared {
+            let told = match model.columns[place].dictionary.get(usize::from(symbol)) {
                 Some(&value) => value,
-                None => model.spelling.decode(place, decoder),
+                None => model.spelling.decode(place, &mut self.decoder),
             };
             self.row.0[place] = model.meant(place, told, &self.row);
         }
@@ -122,154 +146,58 @@ struct Column {
     root: u32,
 }
 
-/// The symbols that are frequent in a context; the escape to the parent is one of them.
-#[derive(Debug)]
-struct Node {
-    parent: u32,
-    first: u32,
-    jump: u32,
-    /// How far a slot is shifted for its place in the jumps; [`SCALE_BITS`] in small nodes.
-    shift: u8,
-}
-
-/// Symbols that are compared at a time, side by side in memory.
-const CHUNK: usize = 8;
-
-#[derive(Copy, Clone, Debug)]
-#[repr(align(32))]
-struct Chunk {
-    starts: [u16; CHUNK],
-    symbols: [u16; CHUNK],
-}
-
-/// Above every slot.
-const PADDING: u16 = u16::MAX;
-
 impl Model {
-    /// Appends a node. The counts are those of its symbols, the escape included.
-    fn push_node(&mut self, parent: u32, symbols: &[u16], counts: &[u32]) -> u32 {
-        let first = self.chunks.len();
-        let mut starts: Vec<u16> = Vec::with_capacity(symbols.len() + CHUNK);
-        let mut start = 0;
-        for freq in normalise(counts) {
-            starts.push(start);
-            start += freq;
-        }
-        starts.push(SCALE as u16);
-        for (nth, part) in starts.chunks(CHUNK).enumerate() {
-            let mut chunk = Chunk { starts: [PADDING; CHUNK], symbols: [ESCAPE; CHUNK] };
-            chunk.starts[..part.len()].copy_from_slice(part);
-            let own = symbols.iter().skip(nth * CHUNK);
-            chunk.symbols.iter_mut().zip(own).for_each(|(place, &symbol)| *place = symbol);
-            self.chunks.push(chunk);
-        }
-        let jump = self.jumps.len();
-        let mut shift = SCALE_BITS;
-        if symbols.len() >= 2 * CHUNK {
-            let buckets = symbols.len().next_power_of_two().min(2048);
-            shift -= buckets.trailing_zeros();
-            let mut place = 0;
-            for bucket in 0..buckets {
-                let slot = (bucket << shift) as u16;
-                while starts[place + 1] <= slot {
-                    place += 1;
-                }
-                self.jumps.push((place / CHUNK) as u16);
-            }
-        }
-        self.nodes.push(Node {
-            parent,
-            first: first as u32,
-            jump: jump as u32,
-            shift: shift as u8,
-        });
-        self.nodes.len() as u32 - 1
-    }
-
     /// The node that codes a column after what was seen.
     fn node(&self, column: &Column, sight: &Sight) -> u32 {
-        let mut node = column.root;
-        for &context in &column.contexts {
-            match self.children.get(node, sight.value(context)) {
-                Some(child) => node = child,
-                None => break,
-            }
-        }
-        node
+        let mut path = Path::at(column.root);
+        column.contexts.iter().for_each(|&context| path.step(&self.nodes, sight.value(context)));
+        path.longest
     }
 
-    /// The symbol whose share a slot lies in.
-    fn find(&self, node: &Node, slot: u16) -> (u16, Share) {
-        let mut at = node.first as usize;
-        if u32::from(node.shift) < SCALE_BITS {
-            at += usize::from(self.jumps[node.jump as usize + usize::from(slot >> node.shift)]);
-        }
-        // All of a chunk is compared, so that nothing has to be guessed.
-        let below = |chunk: &Chunk| {
-            usize::from(chunk.starts.iter().map(|&start| u16::from(start <= slot)).sum::<u16>())
-        };
-        let mut place = below(&self.chunks[at]);
-        while place == CHUNK && self.start_of(at + 1) <= slot {
-            at += 1;
-            place = below(&self.chunks[at]);
-        }
-        let nth = place.wrapping_sub(1) % CHUNK;
-        let chunk = &self.chunks[at];
-        let start = chunk.starts[nth];
-        let end = if nth + 1 < CHUNK { chunk.starts[nth + 1] } else { self.start_of(at + 1) };
-        (chunk.symbols[nth], Share { start, freq: end - start })
-    }
-
-    /// The share of the symbol with this place among those of all chunks.
-    fn share_at(&self, place: usize) -> Share {
-        let start_at = |place: usize| self.chunks[place / CHUNK].starts[place % CHUNK];
-        let start = start_at(place);
-        Share { start, freq: start_at(place + 1) - start }
-    }
-
-    fn start_of(&self, chunk: usize) -> u16 {
-        self.chunks.get(chunk).map_or(SCALE as u16, |chunk| chunk.starts[0])
-    }
-
-    /// Reads the next symbol of a column; [`ESCAPE`] when its value is spelled.
-    fn decode_symbol(&self, column: &Column, sight: &Sight, decoder: &mut Decoder) -> u16 {
-        let mut at = self.node(column, sight);
+    /// Reads the next symbol in a node, or where that escapes to; [`ESCAPE`] when its value is
+    /// spelled.
+    fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut Decoder) -> u16 {
         loop {
-            let node = &self.nodes[at as usize];
-            let (symbol, share) = self.find(node, decoder.slot());
+            let (symbol, share) = self.shares.find(chunk, decoder.slot());
             decoder.pass(share);
-            if symbol != ESCAPE || node.parent == NO_NODE {
+            if symbol != ESCAPE {
                 return symbol;
             }
-            at = node.parent;
+            node = self.nodes.get(node).parent;
+            if node == NO_NODE {
+                return ESCAPE;
+            }
+            chunk = self.shares.chunk(self.nodes.get(node), decoder.slot());
         }
     }
 
-    /// Reads the rows of blocks, each of so many rows, side by side: what one of them waits for,
-    /// another has. What damaged bytes say is rows too; the check of the block tells.
-    pub(super) fn decode(&self, blocks: &mut [(Decoder, usize)]) -> Vec<Vec<Row>> {
-        let most = blocks.iter().map(|&(_, count)| count).max().unwrap_or(0);
-        let mut lanes: Vec<Lane> = blocks.iter().map(|&(_, count)| Lane::new(count)).collect();
+    /// Reads the rows of blocks, each of so many rows, none of more than the one before it, side
+    /// by side and in small steps: what one of them waits for, another has. What damaged bytes say
+    /// is rows too; the check of the block tells.
+    pub(super) fn decode<'a>(
+        &self,
+        blocks: impl Iterator<Item = (Decoder<'a>, usize)>,
+    ) -> Vec<(Decoder<'a>, Vec<Row>)> {
+        let mut lanes: Vec<Lane> =
+            blocks.map(|(decoder, count)| Lane::new(decoder, count)).collect();
+        let most = lanes.first().map_or(0, |lane| lane.count);
         for nth in 0..most {
-            for ((decoder, count), lane) in blocks.iter_mut().zip(&mut lanes) {
-                if nth < *count {
-                    lane.begin(self.shared.as_ref().filter(|_| nth > 0), decoder);
-                }
-            }
+            let unfinished = lanes.partition_point(|lane| lane.count > nth);
+            let lanes = &mut lanes[..unfinished];
+            let shared = self.shared.as_ref().filter(|_| nth > 0);
+            lanes.iter_mut().for_each(|lane| lane.begin(shared));
             for (place, column) in self.columns.iter().enumerate() {
-                for ((decoder, count), lane) in blocks.iter_mut().zip(&mut lanes) {
-                    if nth < *count {
-                        lane.read(self, place, column, decoder);
-                    }
+                lanes.iter_mut().for_each(|lane| lane.path = Path::at(column.root));
+                for &context in &column.contexts {
+                    lanes.iter_mut().for_each(|lane| lane.step(self, context));
                 }
+                lanes.iter_mut().for_each(|lane| lane.jump(self));
+                lanes.iter_mut().for_each(|lane| lane.read(self, place));
+                lanes.iter_mut().for_each(|lane| lane.see(self, place));
             }
-            for (&mut (_, count), lane) in blocks.iter_mut().zip(&mut lanes) {
-                if nth < count {
-                    lane.rows.push(lane.row);
-                }
-            }
+            lanes.iter_mut().for_each(|lane| lane.rows.push(lane.row));
         }
-        lanes.into_iter().map(|lane| lane.rows).collect()
+        lanes.into_iter().map(|lane| (lane.decoder, lane.rows)).collect()
     }
 
     /// The value of a column for what was coded.
@@ -279,16 +207,11 @@ impl Model {
 
     /// A coder for rows that has all shares at hand.
     pub(super) fn encoder(&self) -> Encoder<'_> {
-        let mut shares = Table::with_room_for(self.chunks.len() * CHUNK);
+        let mut shares = Table::with_room_for(self.shares.len());
         let mut symbols = Vec::with_capacity(COLUMNS);
-        for (number, node) in (0..).zip(&self.nodes) {
-            let own = self.chunks.iter().enumerate().skip(node.first as usize);
-            let places = own.flat_map(|(at, chunk)| {
-                let entries = chunk.starts.iter().zip(chunk.symbols).enumerate();
-                entries.map(move |(nth, (&start, symbol))| (at * CHUNK + nth, start, symbol))
-            });
-            for (place, _, symbol) in places.take_while(|&(_, start, _)| u32::from(start) < SCALE) {
-                shares.insert(number, symbol.into(), place as u32);
+        for (place, node) in self.nodes.each() {
+            for (symbol, share) in self.shares.symbols(node) {
+                shares.insert(place, symbol.into(), share);
             }
         }
         for column in &self.columns {
@@ -440,11 +363,11 @@ impl Encoder<'_> {
             let found = self.shares.get(at, symbol.into());
             let escape = || self.shares.get(at, ESCAPE.into());
             let Some(place) = found.or_else(escape) else { return };
-            out.push(self.model.share_at(place as usize));
+            out.push(self.model.shares.at(place));
             if found.is_some() && symbol != ESCAPE {
                 return;
             }
-            at = self.model.nodes[at as usize].parent;
+            at = self.model.nodes.get(at).parent;
         }
     }
 }

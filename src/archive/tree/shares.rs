@@ -1,0 +1,135 @@
+//! The symbols of nodes and their shares, in chunks that are compared as a whole.
+
+use super::super::rans::{SCALE, SCALE_BITS, Share, normalise};
+use super::context::ESCAPE;
+use super::grow::GrownNode;
+use super::nodes::Node;
+use std::cmp::Reverse;
+
+/// Symbols that are compared at a time.
+const CHUNK: usize = 7;
+/// The most places of a node where a search may begin.
+const MAX_JUMPS: usize = 2048;
+/// Above every slot.
+const PADDING: u16 = u16::MAX;
+
+/// The shares of the symbols of all nodes.
+#[derive(Debug)]
+pub(super) struct Shares {
+    chunks: Vec<Chunk>,
+    /// For nodes of more than one chunk: in which of them to begin the search. The first says so of
+    /// all others.
+    jumps: Vec<u16>,
+}
+
+/// Neighbours in a node, half a cache line.
+#[derive(Copy, Clone, Debug)]
+#[repr(align(32))]
+struct Chunk {
+    /// Where the shares start, and behind the last of them, where it ends; then [`PADDING`].
+    starts: [u16; CHUNK + 1],
+    symbols: [u16; CHUNK],
+}
+
+impl Shares {
+    pub(super) fn new() -> Shares {
+        Shares { chunks: Vec::new(), jumps: vec![0] }
+    }
+
+    /// Takes the symbols of a node. The node has them by frequency, the escape last.
+    pub(super) fn push(&mut self, grown: &GrownNode, parent: u32, context: u32) -> Node {
+        let mut list = grown.list.clone();
+        list.sort_by_key(|&(_, count)| Reverse(count));
+        if grown.escapes > 0 || list.is_empty() {
+            list.push((ESCAPE, grown.escapes.max(1)));
+        }
+        let (symbols, counts): (Vec<u16>, Vec<u32>) = list.into_iter().unzip();
+        let mut starts = vec![0];
+        let mut end = 0;
+        for freq in normalise(&counts) {
+            end += freq;
+            starts.push(end);
+        }
+        let first = self.chunks.len() as u32;
+        for (nth, own) in symbols.chunks(CHUNK).enumerate() {
+            let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
+            let own_starts = starts.iter().skip(nth * CHUNK);
+            chunk.starts.iter_mut().zip(own_starts).for_each(|(place, &start)| *place = start);
+            chunk.symbols[..own.len()].copy_from_slice(own);
+            self.chunks.push(chunk);
+        }
+        let (jump, shift) = match symbols.len() {
+            ..=CHUNK => (0, SCALE_BITS as u8),
+            _ => self.push_jumps(&starts),
+        };
+        Node::new(context, parent, first, jump, shift)
+    }
+
+    /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
+    /// its own.
+    fn push_jumps(&mut self, starts: &[u16]) -> (u32, u8) {
+        let first = self.jumps.len() as u32;
+        let count = starts.len().next_power_of_two().min(MAX_JUMPS);
+        let shift = SCALE_BITS - count.trailing_zeros();
+        let mut place = 0;
+        for jump in 0..count {
+            while starts[place + 1] <= (jump << shift) as u16 {
+                place += 1;
+            }
+            self.jumps.push((place / CHUNK) as u16);
+        }
+        (first, shift as u8)
+    }
+
+    /// The chunk of a node in which the search for a slot begins.
+    pub(super) fn chunk(&self, node: &Node, slot: u16) -> u32 {
+        let jump = node.jump as usize + usize::from(slot >> node.jump_shift);
+        node.first + u32::from(self.jumps[jump])
+    }
+
+    /// The symbol whose share a slot lies in, which is in this chunk or one behind it. All of a
+    /// chunk is compared, so that nothing has to be guessed.
+    pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Share) {
+        let below = |chunk: &Chunk| {
+            let ends = &chunk.starts[1..];
+            usize::from(ends.iter().map(|&end| u16::from(end <= slot)).sum::<u16>())
+        };
+        let mut chunks = &self.chunks[chunk as usize..];
+        let mut nth = below(&chunks[0]);
+        while nth == CHUNK && chunks.len() > 1 {
+            chunks = &chunks[1..];
+            nth = below(&chunks[0]);
+        }
+        (chunks[0].symbols[nth], chunks[0].share(nth))
+    }
+
+    /// The symbols of a node, each with a place for [`Shares::at`].
+    pub(super) fn symbols(&self, node: &Node) -> impl Iterator<Item = (u16, u32)> {
+        let first = node.first as usize;
+        let own = self.chunks.iter().enumerate().skip(first);
+        let entries = own.flat_map(|(at, chunk)| {
+            let ends = chunk.starts[1..].iter().zip(chunk.symbols);
+            ends.zip(at * CHUNK..).map(|((&end, symbol), place)| (end, symbol, place as u32))
+        });
+        let mut is_over = false;
+        entries
+            .take_while(move |&(end, ..)| !std::mem::replace(&mut is_over, u32::from(end) >= SCALE))
+            .map(|(_, symbol, place)| (symbol, place))
+    }
+
+    /// The share at a place.
+    pub(super) fn at(&self, place: u32) -> Share {
+        self.chunks[place as usize / CHUNK].share(place as usize % CHUNK)
+    }
+
+    /// How many there are, at most.
+    pub(super) const fn len(&self) -> usize {
+        self.chunks.len() * CHUNK
+    }
+}
+
+impl Chunk {
+    fn share(&self, nth: usize) -> Share {
+        Share { start: self.starts[nth], freq: self.starts[nth + 1] - self.starts[nth] }
+    }
+}
