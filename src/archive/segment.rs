@@ -382,12 +382,18 @@ impl Block {
 
     /// All records; `None` when one of them is none.
     pub(super) fn records(&self) -> Option<Vec<EpdRecord>> {
+        self.first_records(usize::MAX)
+    }
+
+    /// The first records, at most `count`. What comes behind them is not decoded.
+    fn first_records(&self, count: usize) -> Option<Vec<EpdRecord>> {
         match self {
             Block::Text(text) => {
                 let body = text.strip_suffix(b"\n")?;
-                body.split(|&byte| byte == b'\n').map(read_line).collect()
+                body.split(|&byte| byte == b'\n').take(count).map(read_line).collect()
             }
             Block::Rows { rows, operations } => {
+                let rows = &rows[..rows.len().min(count)];
                 let mut records: Vec<EpdRecord> =
                     rows.iter().map(Row::record).collect::<Option<_>>()?;
                 let with = |(row, _): &(&Row, &mut EpdRecord)| row.has_operations();
@@ -422,7 +428,7 @@ impl Block {
     pub(super) fn record(&self, nth: usize) -> Option<EpdRecord> {
         match self {
             Block::Rows { rows, .. } if !rows.get(nth)?.has_operations() => rows[nth].record(),
-            Block::Rows { .. } => self.records()?.into_iter().nth(nth),
+            Block::Rows { .. } => self.first_records(nth + 1)?.pop(),
             Block::Text(text) => read_line(text.split(|&byte| byte == b'\n').nth(nth)?),
         }
     }
@@ -441,7 +447,7 @@ impl Block {
                 }
             }
             Block::Rows { .. } => {
-                for record in self.records()?.iter().skip(first).take(count) {
+                for record in self.first_records(first + count)?.iter().skip(first) {
                     epd::write(record, &WriteOptions::default(), out);
                     out.push(b'\n');
                 }

@@ -98,13 +98,15 @@ struct Model {
     shapes: Vec<Vec<Opcode>>,
     shape: Numbers,
     shape_len: Numbers,
+    /// The standard opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
     opcode: Numbers,
     opcode_text: Vec<Symbols>,
-    fields: Vec<Field>,
+    /// Of each opcode, once it is met.
+    fields: Vec<Option<Field>>,
     lists: Lists,
     /// Made when the first text needs it.
-    text: Option<Box<TextModel>>,
+    text: Option<TextModel>,
 }
 
 /// What is known of an opcode.
@@ -176,7 +178,7 @@ impl Model {
             shape_len: Numbers::default(),
             opcode: Numbers::default(),
             opcode_text: vec![Symbols::new(4), Symbols::new(8)],
-            fields: opcodes.iter().map(|_| Field::new()).collect(),
+            fields: opcodes.iter().map(|_| None).collect(),
             opcodes,
             lists: Lists::default(),
             text: None,
@@ -200,7 +202,7 @@ impl Model {
             let field = self.field(*opcode)?;
             let operands = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let is_line =
-                opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
+                STANDARD.get(field).is_some_and(|entry| entry.operands == Operands::MoveLine);
             let mut now = root;
             let mut read: Vec<Operand> = Vec::new();
             loop {
@@ -221,7 +223,7 @@ impl Model {
                             Some(Operand::Integer(value)) => *value,
                             _ => 0,
                         };
-                        Operand::Integer(self.fields[field].integers.code(coder, value)?)
+                        Operand::Integer(self.state(field).integers.code(coder, value)?)
                     }
                     Kind::Str | Kind::Token => {
                         let form = plan.form(nth, at);
@@ -257,13 +259,21 @@ impl Model {
         }
         for (operation, opcode) in operations.iter().zip(&shape) {
             let field = self.field(*opcode)?;
-            self.fields[field].before.clone_from(&operation.operands);
+            self.state(field).before.clone_from(&operation.operands);
         }
         Some(operations)
     }
 
     fn field(&self, opcode: Opcode) -> Option<usize> {
-        self.opcodes.iter().position(|&known| known == opcode)
+        let others = || {
+            let mut met = self.opcodes.iter().skip(STANDARD.len());
+            met.position(|&known| known == opcode).map(|nth| STANDARD.len() + nth)
+        };
+        STANDARD.binary_search_by(|entry| entry.opcode.cmp(&opcode)).ok().or_else(others)
+    }
+
+    fn state(&mut self, field: usize) -> &mut Field {
+        self.fields[field].get_or_insert_with(Field::new)
     }
 
     /// Which opcodes the record has.
@@ -307,7 +317,7 @@ impl Model {
             .collect();
         let opcode = Opcode::new(&name).filter(|&opcode| self.field(opcode).is_none())?;
         self.opcodes.push(opcode);
-        self.fields.push(Field::new());
+        self.fields.push(None);
         Some(opcode)
     }
 
@@ -320,7 +330,7 @@ impl Model {
     ) -> Option<Kind> {
         let last = Kind::of(read.last()) as usize;
         let context = read.len().min(PLACES - 1) * KINDS.len() + last;
-        let kind = self.fields[field].kinds[context].code(coder, Kind::of(given) as u32);
+        let kind = self.state(field).kinds[context].code(coder, Kind::of(given) as u32);
         KINDS.get(kind as usize).copied()
     }
 
@@ -335,7 +345,7 @@ impl Model {
         root: Option<&Playable>,
         lists: &mut lists::Found,
     ) -> Option<Told> {
-        let state = &mut self.fields[field];
+        let state = self.fields[field].get_or_insert_with(Field::new);
         let form = state.forms[at.min(1)].code(coder, form as u32);
         let form = *FORMS.get(form as usize)?;
         let before = state.before.get(at).map(Operand::text).unwrap_or_default();
@@ -343,7 +353,7 @@ impl Model {
             Form::Same => before,
             Form::Successor => lists::successor(&before)?,
             Form::Plain => {
-                let model = self.text.get_or_insert_with(|| Box::new(TextModel::taught()));
+                let model = self.text.get_or_insert_with(TextModel::taught);
                 model.code(coder, field as u32 + 1, &before, given)?
             }
             Form::Moves => {
@@ -392,7 +402,8 @@ impl Plan {
         let mut found = lists::Found::default();
         let mut forms: Vec<Vec<Form>> = Vec::with_capacity(given.len());
         for (operation, &opcode) in given.iter().zip(shape) {
-            let before = model.field(opcode).map(|field| &model.fields[field].before);
+            let state = model.field(opcode).and_then(|field| model.fields[field].as_ref());
+            let before = state.map(|state| &state.before);
             let form = |(at, operand): (usize, &Operand)| {
                 let (Operand::Str(text) | Operand::Token(text)) = operand else {
                     return Form::Plain;

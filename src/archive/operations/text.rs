@@ -1,5 +1,6 @@
 //! Text byte by byte: several contexts guess each bit, and a mixer learns whom to believe.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use super::super::adaptive::Coder;
@@ -21,24 +22,67 @@ const LEARNING_RATE: i32 = 10;
 /// What ends a text: no text has it.
 const END: u8 = 0;
 
-/// What has been learnt so far.
-#[derive(Clone)]
-pub(super) struct TextModel {
+/// Slots that are forgotten together.
+const LINE_LOG: u32 = 6;
+
+/// What has been learnt so far; begins with what was [`TAUGHT`].
+///
+/// It is large and most blocks change little of it, so each thread keeps one for the next block.
+pub(super) struct TextModel(Learnt);
+
+thread_local! {
+    static SPARE: Cell<Option<Learnt>> = const { Cell::new(None) };
+}
+
+impl TextModel {
+    /// What every block begins with.
+    pub(super) fn taught() -> TextModel {
+        TextModel(SPARE.take().unwrap_or_else(|| TAUGHT.clone()))
+    }
+
+    /// Passes a text through a coder. `field` says what kind of text it is, `before` is the text
+    /// of that kind before this one. `None` when a reader finds no end.
+    pub(super) fn code(
+        &mut self,
+        coder: &mut impl Coder,
+        field: u32,
+        before: &[u8],
+        text: &[u8],
+    ) -> Option<Vec<u8>> {
+        self.0.code(coder, field, before, text)
+    }
+}
+
+impl Drop for TextModel {
+    fn drop(&mut self) {
+        let mut learnt = std::mem::take(&mut self.0);
+        learnt.forget();
+        // A thread that ends has no place for it.
+        let _ = SPARE.try_with(|spare| spare.set(Some(learnt)));
+    }
+}
+
+#[derive(Clone, Default)]
+struct Learnt {
     slots: Vec<u16>,
     weights: Vec<[i32; CONTEXTS]>,
+    /// One bit for each line of slots: whether it is other than it was taught.
+    changed: Vec<u64>,
 }
 
 /// What was learnt from the words that come with epdb.
-static TAUGHT: LazyLock<TextModel> = LazyLock::new(|| {
-    let mut model = TextModel {
+static TAUGHT: LazyLock<Learnt> = LazyLock::new(|| {
+    let mut learnt = Learnt {
         slots: vec![HALF & !COUNT_MASK; CONTEXTS << SLOTS_LOG],
         weights: vec![[WEIGHT_ONE * 2 / 5; CONTEXTS]; 256],
+        changed: vec![0; CONTEXTS << SLOTS_LOG >> LINE_LOG >> 6],
     };
     let mut coder = Pupil;
     for line in include_bytes!("words.txt").split(|&byte| byte == b'\n') {
-        model.code(&mut coder, 0, &[], line);
+        learnt.code(&mut coder, 0, &[], line);
     }
-    model
+    learnt.changed.fill(0);
+    learnt
 });
 
 /// A coder whose bytes nobody wants.
@@ -57,15 +101,21 @@ impl Coder for Pupil {
 /// The most bytes of a text, which the codec's limit on records sets.
 const MAX_TEXT: usize = crate::codec::record::MAX_LEN;
 
-impl TextModel {
-    /// What every block begins with.
-    pub(super) fn taught() -> TextModel {
-        TAUGHT.clone()
+impl Learnt {
+    /// Goes back to what was taught.
+    fn forget(&mut self) {
+        self.weights.copy_from_slice(&TAUGHT.weights);
+        for (place, bits) in self.changed.iter_mut().enumerate() {
+            while *bits != 0 {
+                let line = place << 6 | bits.trailing_zeros() as usize;
+                let slots = line << LINE_LOG..(line + 1) << LINE_LOG;
+                self.slots[slots.clone()].copy_from_slice(&TAUGHT.slots[slots]);
+                *bits &= *bits - 1;
+            }
+        }
     }
 
-    /// Passes a text through a coder. `field` says what kind of text it is, `before` is the text
-    /// of that kind before this one. `None` when a reader finds no end.
-    pub(super) fn code(
+    fn code(
         &mut self,
         coder: &mut impl Coder,
         field: u32,
@@ -131,6 +181,7 @@ impl TextModel {
             }
             for slot in slots {
                 learn(&mut self.slots[slot], bit);
+                self.changed[slot >> LINE_LOG >> 6] |= 1 << (slot >> LINE_LOG & 63);
             }
             partial = partial << 1 | u32::from(bit);
         }
@@ -138,14 +189,26 @@ impl TextModel {
     }
 }
 
+/// Moves a slot towards a bit: by 2 parts of `2 * count + 3`.
 fn learn(slot: &mut u16, bit: bool) {
     let count = *slot & COUNT_MASK;
-    let chance = i32::from(*slot & !COUNT_MASK);
-    let target = if bit { 0xffff } else { 0 };
-    let moved = chance + (target - chance) * 2 / (2 * i32::from(count) + 3);
-    let count = if count < COUNT_LIMIT { count + 1 } else { count };
-    *slot = moved.clamp(0, 0xffff) as u16 & !COUNT_MASK | count;
+    let chance = *slot & !COUNT_MASK;
+    let way = if bit { 0xffff - chance } else { chance };
+    let step = ((u64::from(way) * PARTS[usize::from(count)]) >> 40) as u16;
+    let moved = if bit { chance + step } else { chance - step };
+    *slot = moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT);
 }
+
+/// `2 / (2 * count + 3)` in units of 2^-40, rounded up: exact for ways of 16 bits.
+static PARTS: [u64; 16] = {
+    let mut parts = [0; 16];
+    let mut count = 0;
+    while count < 16 {
+        parts[count as usize] = (2_u64 << 40).div_ceil(2 * count + 3);
+        count += 1;
+    }
+    parts
+};
 
 /// `4096 / (1 + e^(-x / 256))`, kept off its ends.
 fn squash(x: i32) -> u16 {
@@ -208,6 +271,28 @@ mod tests {
             let squashed = squash(x);
             assert!(squash(stretch(squashed)).abs_diff(squashed) <= 1, "{x}");
         }
+    }
+
+    #[test]
+    fn steps_are_those_of_a_division() {
+        for count in 0..=COUNT_LIMIT {
+            for way in 0..=u16::MAX {
+                let step = (u64::from(way) * PARTS[usize::from(count)]) >> 40;
+                assert_eq!(step, u64::from(way) * 2 / (2 * u64::from(count) + 3));
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_begins_with_what_was_taught() {
+        let code = || {
+            let mut writer = Writer::new();
+            let mut model = TextModel::taught();
+            model.code(&mut writer, 1, b"", b"Undermining the centre");
+            writer.finish()
+        };
+        let first = code();
+        assert_eq!(code(), first);
     }
 
     #[test]
