@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::check;
 use super::error::ArchiveError;
 use super::layout::Checked;
 use super::sink::Sink;
@@ -198,7 +199,7 @@ impl<'a> BlockIndex<'a> {
         let (body, check) = bucket
             .and_then(|bucket| bucket.split_last_chunk())
             .ok_or(ArchiveError::corrupt_at(PART, number))?;
-        if bucket_check(number, body) != u32::from_le_bytes(*check) {
+        if !check::holds(bucket_check(number, body), u32::from_le_bytes(*check)) {
             return Err(ArchiveError::corrupt_at(PART, number));
         }
         Ok(body)

@@ -5,6 +5,7 @@ use std::io::Write;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::check;
 use super::error::ArchiveError;
 use super::layout::Section;
 use super::sink::Sink;
@@ -60,7 +61,7 @@ impl FastRow {
     }
 
     fn is_whole(&self) -> bool {
-        self.rest.get() >> REST_BITS == u64::from(self.check())
+        check::holds((self.rest.get() >> REST_BITS) as u32, self.check())
     }
 }
 
@@ -159,7 +160,7 @@ impl FastSegment<'_> {
         let bytes = self.heap.get(usize::try_from(place).ok()?..)?;
         let (check, bytes) = bytes.split_first_chunk()?;
         let bytes = &bytes[..record::len_of(bytes).ok()?];
-        (crc32c::crc32c(bytes) == u32::from_le_bytes(*check)).then_some(bytes)
+        check::holds(crc32c::crc32c(bytes), u32::from_le_bytes(*check)).then_some(bytes)
     }
 }
 
@@ -236,7 +237,7 @@ impl Line {
     /// line is damaged.
     fn matching(&self, mark: u8) -> Option<(impl Iterator<Item = u32> + '_, bool)> {
         let tail = self.tail.get();
-        if self.check() != tail & !COUNT_MASK {
+        if !check::holds(self.check(), tail & !COUNT_MASK) {
             return None;
         }
         let count = tail & COUNT_MASK;
@@ -367,7 +368,7 @@ impl<'a> RecordIndex<'a> {
         let (rest, check) = bytes.split_last_chunk::<4>().ok_or_else(corrupt)?;
         let (lines, homes) = rest.split_last_chunk::<8>().ok_or_else(corrupt)?;
         let lines = <[Line]>::ref_from_bytes(lines).map_err(|_| corrupt())?;
-        let whole = crc32c::crc32c(homes) == u32::from_le_bytes(*check);
+        let whole = check::holds(crc32c::crc32c(homes), u32::from_le_bytes(*check));
         let homes = u64::from_le_bytes(*homes);
         if !whole || homes == 0 || homes > lines.len() as u64 {
             return Err(corrupt());
@@ -419,7 +420,7 @@ impl<'a> RecordIndex<'a> {
         let (len, bytes) = bytes.split_first_chunk::<4>()?;
         let (check, bytes) = bytes.split_first_chunk::<4>()?;
         let bytes = bytes.get(..(u32::from_le_bytes(*len) as usize).checked_mul(4)?)?;
-        if list_check(*len, bytes) != u32::from_le_bytes(*check) {
+        if !check::holds(list_check(*len, bytes), u32::from_le_bytes(*check)) {
             return None;
         }
         <[U32]>::ref_from_bytes(bytes).ok()

@@ -4,6 +4,7 @@
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::check;
 use super::error::ArchiveError;
 
 /// The version that is written, and the newest that is read.
@@ -32,10 +33,9 @@ pub(super) trait Checked:
     fn read(bytes: &[u8]) -> Result<&Self, ArchiveError> {
         let (value, _) =
             Self::ref_from_prefix(bytes).map_err(|_| ArchiveError::Truncated(Self::PART))?;
-        let holds = value
-            .as_bytes()
-            .split_last_chunk::<4>()
-            .is_some_and(|(body, check)| crc32c::crc32c(body) == u32::from_le_bytes(*check));
+        let holds = value.as_bytes().split_last_chunk::<4>().is_some_and(|(body, check)| {
+            check::holds(crc32c::crc32c(body), u32::from_le_bytes(*check))
+        });
         if holds { Ok(value) } else { Err(ArchiveError::corrupt(Self::PART)) }
     }
 }
@@ -70,7 +70,7 @@ impl Section {
         part: &'static str,
     ) -> Result<&'a [u8], ArchiveError> {
         let bytes = self.of(file, part)?;
-        if crc32c::crc32c(bytes) == self.check.get() {
+        if check::holds(crc32c::crc32c(bytes), self.check.get()) {
             Ok(bytes)
         } else {
             Err(ArchiveError::corrupt(part))

@@ -5,6 +5,7 @@
 
 mod adaptive;
 mod block_index;
+mod check;
 mod directory;
 mod error;
 mod fast;

@@ -4,6 +4,7 @@
 //! The state starts, for the writer, as a check of what is coded: whoever reads a block to its end
 //! must arrive at the same number. The check therefore costs no byte.
 
+use super::check;
 use std::hint::select_unpredictable;
 
 /// Frequencies of a distribution add up to two to this power.
@@ -109,7 +110,8 @@ impl<'a> Decoder<'a> {
 
     /// Whether the block was read to its end, no further, and the symbols bear this check.
     pub(super) fn is_done(&self, check: u32) -> bool {
-        !self.overrun && self.words.is_empty() && self.state == LOW | u64::from(check) & (LOW - 1)
+        let is_at_end = !self.overrun && self.words.is_empty() && self.state >> 31 == 1;
+        check::holds((self.state as u32) << 1 | u32::from(!is_at_end), check << 1)
     }
 }
 

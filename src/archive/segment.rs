@@ -7,7 +7,7 @@ use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segme
 use super::row::{Row, operations};
 use super::side::{put_sized, take_sized};
 use super::tree::{self, Encoder, Ground, Model};
-use super::{directory, operations as coded_operations, rans};
+use super::{check, directory, operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
 use crate::model::{EpdRecord, Operation};
@@ -198,7 +198,7 @@ impl Waiting {
             );
         }
         let mut block = Vec::new();
-        rans::encode(&encoder.encode(rows), check(rows, &tail), &mut block);
+        rans::encode(&encoder.encode(rows), block_check(rows, &tail), &mut block);
         if self.ends.is_empty() {
             return Ok(block);
         }
@@ -280,7 +280,7 @@ fn read_line(line: &[u8]) -> Option<EpdRecord> {
 }
 
 /// The check of a block: CRC32C of its rows, then of the bytes of its operations.
-fn check(rows: &[Row], operations: &[u8]) -> u32 {
+fn block_check(rows: &[Row], operations: &[u8]) -> u32 {
     let mut bytes = Vec::with_capacity(size_of_val(rows));
     for row in rows {
         row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
@@ -344,7 +344,7 @@ impl Codec {
         let parts = model.decode(coded.into_iter()).into_iter().zip(tails);
         parts
             .map(|((decoder, rows), operations)| {
-                let holds = decoder.is_done(check(&rows, &operations));
+                let holds = decoder.is_done(block_check(&rows, &operations));
                 holds.then_some(Block::Rows { rows, operations })
             })
             .collect()
@@ -353,7 +353,7 @@ impl Codec {
 
 fn text_block(bytes: &[u8], records: usize) -> Option<Block> {
     let (body, check) = bytes.split_last_chunk()?;
-    if crc32c::crc32c(body) != u32::from_le_bytes(*check) {
+    if !check::holds(crc32c::crc32c(body), u32::from_le_bytes(*check)) {
         return None;
     }
     let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;

@@ -10,6 +10,7 @@ use tempfile::SpooledTempFile;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::check;
 use super::error::ArchiveError;
 use super::layout::Checked;
 use super::sink::Sink;
@@ -241,7 +242,8 @@ pub(super) fn restore<E: From<ArchiveError>>(
             rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
         side = rest;
         let script_len = head.script_len.get() as usize;
-        if crc32c::crc32c(packed) != head.packed_check.get() || script_len > MAX_SCRIPT {
+        if !check::holds(crc32c::crc32c(packed), head.packed_check.get()) || script_len > MAX_SCRIPT
+        {
             return Err(corrupt().into());
         }
         let records = u64::from(head.records.get());
