@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::codec::pgc::{self, PgcReader, PgcWriteOptions};
 use crate::library::sort::Sorter;
 use crate::model::Game;
+use crate::text::Diagnostic;
 use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, positions};
-use crate::text::{Diagnostic, codes};
 
 use super::args::{GameWriteArgs, ReadArgs};
 use super::diagnostics::{Diagnostics, Place};
@@ -53,7 +53,7 @@ pub(super) fn read_pgn(
             Err(error) => {
                 place.line = error.line;
                 diagnostics.error(&place, &with_ply(&error))?;
-                if error.diagnostic.code == codes::E_PGN_SIZE {
+                if read.raw.is_empty() {
                     diagnostics.tally.rejected += 1;
                     let mut sink = LongLine::new(diagnostics, visit);
                     let copied = reader.copy_long_game(&mut sink);
