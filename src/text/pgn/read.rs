@@ -42,7 +42,8 @@ pub struct PgnReadOptions {
     /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
     /// Latin-1 if not.
     pub charset: Option<Charset>,
-    /// The most bytes that one game may have; more are not kept in memory.
+    /// The most bytes that one game may have; more are not kept in memory. What a game needs in
+    /// memory is seldom more than ten times its bytes.
     pub limit: usize,
 }
 
@@ -52,7 +53,7 @@ impl Default for PgnReadOptions {
             profile: Profile::Lenient,
             language: Language::ENGLISH,
             charset: None,
-            limit: 256 << 20,
+            limit: 16 << 20,
         }
     }
 }
