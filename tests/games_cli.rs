@@ -219,6 +219,11 @@ fn stats_count_games() {
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
     let positions = desk.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
+    fs::write(desk.path("empty.pgn"), "").unwrap();
+    let json = desk.run(&["stats", "empty.pgn", "--json"]).out;
+    assert!(json.starts_with("{\"games\":0,"), "{json}");
+    let json = desk.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
+    assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
 /// PGN-02, PGC-21, LNG-01.
