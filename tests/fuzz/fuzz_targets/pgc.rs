@@ -1,6 +1,7 @@
 //! Any bytes as PGC.
 #![no_main]
 
+#[allow(dead_code)]
 #[path = "../games.rs"]
 mod games;
 
