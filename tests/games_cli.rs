@@ -82,7 +82,7 @@ fn games_go_to_bytes_and_back() {
     assert!(GAMES.starts_with(&desk.read("r.pgn")) && desk.read("r.pgn").contains("{best}"));
     assert_eq!(desk.run(&["count", "r.pgc"]).out, "1\n");
     let lossy = desk.run(&["convert", "g.pgn", "l.pgc", "--lossy"]);
-    assert_eq!((lossy.status, lossy.err.as_str()), (0, "epdb: 1 comments left out\n"));
+    assert_eq!((lossy.status, lossy.err.as_str()), (0, "epdb: 1 comment left out\n"));
     assert_eq!(desk.run(&["count", "l.pgc"]).out, "2\n");
     assert_eq!(desk.run_with(&["convert", "-", "-", "--to", "pgn"], GAMES).out, back_text());
 }
@@ -97,7 +97,7 @@ fn tfgg_writes_the_reduced_export_format() {
     let desk = Desk::new();
     let done = desk.run(&["tfgg", "g.pgn"]);
     assert!(done.out.contains("[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n"), "{}", done.out);
-    assert!(done.err.contains("1 tags left out") && done.err.contains("1 variations left out"));
+    assert!(done.err.contains("1 tag left out") && done.err.contains("1 variation left out"));
     assert_eq!(desk.run(&["convert", "g.pgn", "-", "--to", "pgn", "--reduced"]).out, done.out);
 }
 
@@ -148,8 +148,14 @@ fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
     assert_eq!(desk.read("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
     assert_eq!(desk.read("out.pgn"), format!("{FIRST}{SECOND}"));
     assert_eq!(desk.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
+    assert!(done.err.ends_with("\n2 games, 1 rejected\n"), "{}", done.err);
     let large = desk.run(&["count", "g.pgn", "--max-game", "10"]);
     assert_eq!(large.status, 1);
+    assert!(
+        large.err.contains("more than 10 bytes; --max-game takes larger ones"),
+        "{}",
+        large.err
+    );
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn bytes_are_explained_and_verified() {
     for line in [
         "00000000  05                                                game 1 begins",
         "tag Event \"b\"",
-        "03 01 0d                                          1 moves: 1. e4",
+        "03 01 0d                                          1 move: 1. e4",
         "07 01                                             NAG $1",
         "escape \"pgcx:c:best\"",
         "08                                                variation begins",
@@ -181,6 +187,25 @@ fn bytes_are_explained_and_verified() {
     assert!(done.err.contains(&place), "{}", done.err);
 }
 
+/// The fenced blocks of a page that are marked with a word.
+fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
+    let fence = format!("```{mark}\n");
+    page.split(fence.as_str()).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
+}
+
+/// The worked dumps of `formats/pgc.md`.
+#[test]
+fn dumps_of_the_format_page_are_those_of_the_program() {
+    let page = include_str!("../formats/pgc.md");
+    let (games, dumps) = (blocks(page, "pgn"), blocks(page, "dump"));
+    assert_eq!((games.len(), dumps.len()), (4, 4));
+    for (game, dump) in games.into_iter().zip(dumps) {
+        let desk = Desk::with(game);
+        assert_eq!(desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0, "{game}");
+        assert_eq!(desk.run(&["dump", "g.pgc"]).out, dump, "{game}");
+    }
+}
+
 #[test]
 fn stats_count_games() {
     let desk = Desk::new();
@@ -194,6 +219,11 @@ fn stats_count_games() {
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
     let positions = desk.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
+    fs::write(desk.path("empty.pgn"), "").unwrap();
+    let json = desk.run(&["stats", "empty.pgn", "--json"]).out;
+    assert!(json.starts_with("{\"games\":0,"), "{json}");
+    let json = desk.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
+    assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
 /// PGN-02, PGC-21, LNG-01.

@@ -114,7 +114,7 @@ pub(crate) struct GameReadArgs {
     #[arg(long, value_enum, value_name = "CHARSET")]
     pub(crate) charset: Option<CharsetArg>,
     /// The largest game that is read; larger ones are rejected whole
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "256M")]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
 }
 
@@ -135,36 +135,50 @@ impl GameReadArgs {
 pub(crate) struct GameWriteArgs {
     /// PGN: only the seven tag roster and the moves
     #[arg(long)]
-    pub(crate) reduced: bool,
-    /// PGN: the character set
-    #[arg(long, value_enum, default_value_t = CharsetArg::Utf8, value_name = "CHARSET")]
-    pub(crate) to_charset: CharsetArg,
-    /// PGN: whose piece letters; anything but english is for display only
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
-    pub(crate) to_language: Language,
-    /// Keep `%` lines
-    #[arg(long)]
-    pub(crate) escapes: bool,
-    /// Write ? for characters that the character set does not have
-    #[arg(long)]
-    pub(crate) translit: bool,
+    reduced: bool,
+    #[command(flatten)]
+    text: GameTextArgs,
     /// PGC: leave out comments, which it has no record for
     #[arg(long, conflicts_with = "ext")]
-    pub(crate) lossy: bool,
+    lossy: bool,
     /// PGC: carry comments in escape records
     #[arg(long)]
-    pub(crate) ext: bool,
+    ext: bool,
 }
 
-impl GameWriteArgs {
-    pub(crate) fn pgn(&self) -> PgnWriteOptions {
+/// How the text of games is written.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing games")]
+pub(crate) struct GameTextArgs {
+    /// PGN: the character set
+    #[arg(long, value_enum, default_value_t = CharsetArg::Utf8, value_name = "CHARSET")]
+    to_charset: CharsetArg,
+    /// PGN: whose piece letters; anything but english is for display only
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
+    to_language: Language,
+    /// Keep `%` lines
+    #[arg(long)]
+    escapes: bool,
+    /// Write ? for characters that the character set does not have
+    #[arg(long)]
+    translit: bool,
+}
+
+impl GameTextArgs {
+    pub(crate) fn pgn(&self, reduced: bool) -> PgnWriteOptions {
         PgnWriteOptions {
-            reduced: self.reduced,
+            reduced,
             charset: self.to_charset.into(),
             translit: self.translit,
             escapes: self.escapes,
             language: self.to_language,
         }
+    }
+}
+
+impl GameWriteArgs {
+    pub(crate) fn pgn(&self) -> PgnWriteOptions {
+        self.text.pgn(self.reduced)
     }
 
     pub(crate) fn pgc(&self) -> PgcWriteOptions {
@@ -173,7 +187,7 @@ impl GameWriteArgs {
             (_, true) => Comments::Drop,
             _ => Comments::Refuse,
         };
-        PgcWriteOptions { comments, escapes: self.escapes, translit: self.translit }
+        PgcWriteOptions { comments, escapes: self.text.escapes, translit: self.text.translit }
     }
 }
 

@@ -2,6 +2,7 @@
 //! and repairs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -28,12 +29,31 @@ pub(crate) struct Place {
 pub(crate) struct Tally {
     /// Records read and taken.
     pub(crate) records: u64,
+    /// Games read and taken as games.
+    pub(crate) games: u64,
     /// Records that `--where` left out.
     pub(crate) left_out: u64,
     /// Blank lines and comments.
     pub(crate) skipped: u64,
     /// Lines and damaged records that were not read.
     pub(crate) rejected: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { records, games, left_out, skipped, rejected } = *self;
+        if games > 0 {
+            write!(f, "{games} games, ")?;
+        }
+        if games == 0 || records + skipped > 0 {
+            write!(f, "{records} records, {skipped} blank or comment lines, ")?;
+        }
+        write!(f, "{rejected} rejected")?;
+        match left_out {
+            0 => Ok(()),
+            count => write!(f, ", {count} left out by --where"),
+        }
+    }
 }
 
 /// Collects what a run has to say.
@@ -142,15 +162,7 @@ impl Diagnostics {
                     first.file, first.line
                 )?;
             }
-            let Tally { records, left_out, skipped, rejected } = self.tally;
-            let left_out = match left_out {
-                0 => String::new(),
-                count => format!(", {count} left out by --where"),
-            };
-            writeln!(
-                err,
-                "{records} records, {skipped} blank or comment lines, {rejected} rejected{left_out}"
-            )?;
+            writeln!(err, "{}", self.tally)?;
         }
         Ok(Outcome::different_if(self.tally.rejected > 0 && !self.allow_rejects))
     }

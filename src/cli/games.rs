@@ -3,11 +3,11 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::codec::pgc::{self, PgcReader, PgcWriteOptions};
+use crate::codec::pgc::{self, PgcErrorKind, PgcReader, PgcWriteOptions};
 use crate::library::sort::Sorter;
 use crate::model::Game;
+use crate::text::Diagnostic;
 use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, positions};
-use crate::text::{Diagnostic, codes};
 
 use super::args::{GameWriteArgs, ReadArgs};
 use super::diagnostics::{Diagnostics, Place};
@@ -19,6 +19,9 @@ use super::source::{self, Item, LongLine, Visit, hand_on_record};
 
 /// Takes games in order; a game that it cannot use is refused with a reason.
 pub(crate) type VisitGame<'v> = dyn FnMut(&Game) -> anyhow::Result<Option<Diagnostic>> + 'v;
+
+/// What to do about a game that is larger than the limit.
+const RAISE_LIMIT: &str = "; --max-game takes larger ones";
 
 /// What is taken out of a source of games.
 pub(crate) enum Take<'t, 'v> {
@@ -52,8 +55,13 @@ pub(super) fn read_pgn(
             Ok(_) => None,
             Err(error) => {
                 place.line = error.line;
-                diagnostics.error(&place, &with_ply(&error))?;
-                if error.diagnostic.code == codes::E_PGN_SIZE {
+                let is_long = read.raw.is_empty();
+                let mut error = with_ply(&error);
+                if is_long {
+                    error.message += RAISE_LIMIT;
+                }
+                diagnostics.error(&place, &error)?;
+                if is_long {
                     diagnostics.tally.rejected += 1;
                     let mut sink = LongLine::new(diagnostics, visit);
                     let copied = reader.copy_long_game(&mut sink);
@@ -97,11 +105,12 @@ pub(super) fn read_pgc(
         let game = match read.game {
             Ok(game) => Some(game),
             Err(error) => {
-                let lost = match error.kind.ends_the_stream() {
-                    true => "; what follows cannot be read",
-                    false => "",
+                let advice = match error.kind {
+                    PgcErrorKind::TooLong(_) => RAISE_LIMIT,
+                    _ if error.kind.ends_the_stream() => "; what follows cannot be read",
+                    _ => "",
                 };
-                let message = format!("byte {}: {}{lost}", error.offset, error.kind);
+                let message = format!("byte {}: {}{advice}", error.offset, error.kind);
                 let column = usize::try_from(error.offset).unwrap_or(usize::MAX);
                 diagnostics
                     .error(&place, &Diagnostic::error(error.kind.code(), column, message))?;
@@ -133,7 +142,7 @@ fn hand_on(
         Take::Positions => hand_on_positions(game, raw, place, args, diagnostics, visit),
         Take::Games(visit_game) => {
             match visit_game(game)? {
-                None => diagnostics.tally.records += 1,
+                None => diagnostics.tally.games += 1,
                 Some(refusal) => {
                     diagnostics.error(place, &refusal)?;
                     diagnostics.rejected(raw)?;
@@ -306,14 +315,16 @@ fn each(
 fn tell_losses(losses: &GameLosses) {
     let GameLosses { tags, comments, nags, variations, escapes } = *losses;
     for (count, what) in [
-        (tags, "tags"),
-        (comments, "comments"),
-        (nags, "NAGs"),
-        (variations, "variations"),
-        (escapes, "% lines"),
+        (tags, "tag"),
+        (comments, "comment"),
+        (nags, "NAG"),
+        (variations, "variation"),
+        (escapes, "% line"),
     ] {
-        if count > 0 {
-            eprintln!("epdb: {count} {what} left out");
+        match count {
+            0 => {}
+            1 => eprintln!("epdb: 1 {what} left out"),
+            _ => eprintln!("epdb: {count} {what}s left out"),
         }
     }
 }

@@ -143,14 +143,18 @@ pub(crate) struct GameStats {
     pub(crate) escapes: u64,
     /// How many games give each tag.
     pub(crate) tags: BTreeMap<String, u64>,
+    /// Tags of more names than are told apart.
+    pub(crate) other_tags: u64,
     /// Games that PGC cannot say.
     pub(crate) not_in_pgc: u64,
     /// Bytes of the files; absent for standard input.
     pub(crate) file_bytes: Option<u64>,
     /// Bytes in export format.
     pub(crate) pgn_bytes: u64,
-    /// Bytes in PGC.
+    /// Bytes in PGC, of the games that it can say.
     pub(crate) pgc_bytes: u64,
+    /// Moves of these games.
+    pub(crate) pgc_moves: u64,
 }
 
 impl GameStats {
@@ -174,10 +178,12 @@ impl GameStats {
             comment_bytes: games.comment_bytes,
             escapes: games.escapes,
             tags: games.tags.clone(),
+            other_tags: games.other_tags,
             not_in_pgc: games.not_in_pgc,
             file_bytes,
             pgn_bytes: games.pgn_bytes,
             pgc_bytes: games.pgc_bytes,
+            pgc_moves: games.pgc_moves,
         }
     }
 }

@@ -6,6 +6,9 @@ use crate::codec::pgc::{self, PgcWriteOptions};
 use crate::model::{Element, Game, GameResult};
 use crate::text::pgn::{self, PgnWriteOptions};
 
+/// How many names of tags are told apart, so that strange files cannot fill the memory.
+const MOST_NAMES: usize = 10_000;
+
 /// What is inside games.
 #[derive(Clone, Default, Debug)]
 pub struct GameCensus {
@@ -33,12 +36,16 @@ pub struct GameCensus {
     pub nags: u64,
     /// `%` lines.
     pub escapes: u64,
-    /// How many games give each tag.
+    /// How many games give each tag, of the first 10,000 names that are met.
     pub tags: BTreeMap<String, u64>,
+    /// Tags of other names.
+    pub other_tags: u64,
     /// Bytes in export format.
     pub pgn_bytes: u64,
     /// Bytes in PGC, comments carried, of the games that it can say.
     pub pgc_bytes: u64,
+    /// Moves of the games that PGC can say, variations included.
+    pub pgc_moves: u64,
     /// Games that PGC cannot say.
     pub not_in_pgc: u64,
     buffer: Vec<u8>,
@@ -54,18 +61,20 @@ impl GameCensus {
             self.results[place] += 1;
         }
         for (name, _) in game.tags().filter(|(name, _)| game.has_tag(name)) {
+            let is_full = self.tags.len() >= MOST_NAMES;
             match self.tags.get_mut(name) {
                 Some(count) => *count += 1,
+                None if is_full => self.other_tags += 1,
                 None => {
                     self.tags.insert(name.to_owned(), 1);
                 }
             }
         }
-        let (mut depth, mut plies) = (0, 0);
+        let (mut depth, mut plies, mut variation_plies) = (0, 0, 0);
         for element in game.elements() {
             match element {
                 Element::Move(_) if depth == 0 => plies += 1,
-                Element::Move(_) => self.variation_plies += 1,
+                Element::Move(_) => variation_plies += 1,
                 Element::Nag(_) => self.nags += 1,
                 Element::Comment(text) => {
                     self.comments += 1;
@@ -80,11 +89,12 @@ impl GameCensus {
             }
         }
         self.plies += plies;
+        self.variation_plies += variation_plies;
         self.longest = self.longest.max(plies);
-        self.measure(game);
+        self.measure(game, plies + variation_plies);
     }
 
-    fn measure(&mut self, game: &Game) {
+    fn measure(&mut self, game: &Game, moves: u64) {
         self.buffer.clear();
         // UTF-8 can say every game.
         pgn::write(game, &PgnWriteOptions::default(), &mut self.buffer).ok();
@@ -92,7 +102,10 @@ impl GameCensus {
         self.buffer.clear();
         let ext = PgcWriteOptions { comments: pgc::Comments::Carry, ..PgcWriteOptions::default() };
         match pgc::encode(game, &ext, &mut self.buffer) {
-            Ok(_) => self.pgc_bytes += self.buffer.len() as u64,
+            Ok(_) => {
+                self.pgc_bytes += self.buffer.len() as u64;
+                self.pgc_moves += moves;
+            }
             Err(_) => self.not_in_pgc += 1,
         }
     }

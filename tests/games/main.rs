@@ -1,6 +1,7 @@
 //! Games: PGN and PGC, their vectors, hostile input, and other people's files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod corpus;
 mod files;
 mod hostile;
 mod pgc;

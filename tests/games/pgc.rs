@@ -242,6 +242,16 @@ fn a_long_comment_goes_through_several_records() {
     }
 }
 
+/// PGC-13, PGC-24: 0x00 means nothing, between the parts of a comment too; a part without a comment
+/// before it is an escape.
+#[test]
+fn parts_of_comments_are_put_together() {
+    let bytes = b"\x05\x03\x01\x0d\x0a\x08\x00pgcx:c:a\x00\x0a\x08\x00pgcx:+:b\x06";
+    assert_eq!(decode(bytes), [Ok(read_game(b"1. e4 {ab} *"))]);
+    let bytes = b"\x05\x0a\x08\x00pgcx:c:a\x03\x01\x0d\x0a\x08\x00pgcx:+:b\x06";
+    assert_eq!(decode(bytes), [Ok(read_game(b"{a} 1. e4\n%pgcx:+:b\n*"))]);
+}
+
 /// PGC-22, PGC-24: escapes are dropped, or kept even when they look like carried comments.
 #[test]
 fn escapes_are_kept_on_request() {

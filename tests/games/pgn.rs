@@ -132,6 +132,7 @@ fn sloppy_movetext_is_read() {
         ("1. e4 $256 *", "1. e4 {$256} *", &["W-PGN-NAG"]),
         ("$3 1. e4 *", "{$3} 1. e4 *", &["W-PGN-NAG"]),
         ("1. e4 +- e5 += N *", "1. e4 $18 1... e5 $14 $146 *", &["W-PGN-NAG"; 3]),
+        ("1. e4 \u{b1} e5 \u{221e} D *", "1. e4 $16 1... e5 $13 $220 *", &["W-PGN-NAG"; 3]),
         // Comments.
         ("{a\n\n  b} 1. e4 {} {c}{d} e5 ; e\n; f\n *", "{a b} 1. e4 {c} {d} 1... e5 {e f} *", &[]),
         ("1. e4 {a ; b} e5 ; {c}\n *", "1. e4 {a ; b} 1... e5 ;{c} *", &[]),
@@ -163,6 +164,44 @@ fn sloppy_movetext_is_read() {
         let (movetext, warnings) = repaired(text);
         assert_eq!((movetext.as_str(), &warnings[..]), (*wanted, *codes), "{text}");
     }
+}
+
+/// LEN-04: what was taken away, and what was put in its place.
+#[test]
+fn repairs_tell_before_and_after() {
+    let text = "[Result \"?\"]\n[Event \"a \"b\" c\"]\n[Event \"d\"]\n[Site \"e]\n\n\
+(1. e4!!! $256 e.p. 5. e5 (1... c5 1-0) 2. Nxf3 +- ) } (2. a3";
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let read = reader.next_game().unwrap().unwrap();
+    let repairs: Vec<String> = read
+        .warnings
+        .iter()
+        .map(|it| {
+            let repair = it.diagnostic.repair.as_ref().unwrap();
+            let [before, after] =
+                [&repair.before, &repair.after].map(|bytes| String::from_utf8_lossy(bytes));
+            format!("{before} > {after}")
+        })
+        .collect();
+    let wanted = [
+        "\"a \"b\" c\" > \"a \\\"b\\\" c\"",
+        "[Event \"d\"] > ",
+        "\"e > \"e\"",
+        "( > ",
+        "!!! > !!",
+        "$256 > {$256}",
+        "e.p. > ",
+        "5 > 1",
+        "1-0 > ",
+        "Nxf3 > Nf3",
+        "+- > $18",
+        ") > ",
+        "} > ",
+        " > )",
+        "? > *",
+        " > *",
+    ];
+    assert_eq!(repairs, wanted);
 }
 
 /// PGN-20 to PGN-24 and section 17.
@@ -232,6 +271,8 @@ fn one_bad_game_does_not_take_the_next() {
         ("1. Nf3 Nf6 2. Nc3 Nc6 3. Nb5 e6 4. Nd4 *", "E-MOVE-AMBIG 1:36"),
         ("1. e4 -- 2. d4 *", "E-MOVE-SYNTAX 1:7"),
         ("1. e4 (1. Z0) *", "E-MOVE-SYNTAX 1:11"),
+        ("1. e4 0000 2. d4 *", "E-MOVE-SYNTAX 1:7"),
+        ("1. e4 @@@@ 2. d4 *", "E-MOVE-SYNTAX 1:7"),
         ("1. e4 < *", "E-PGN-TOKEN 1:7"),
         ("1. e4 [x] *", "E-PGN-TOKEN 1:7"),
         ("1. e4 {open\n[Site \"x\"]\n", "E-PGN-TOKEN 1:7"),
@@ -261,6 +302,18 @@ fn one_bad_game_does_not_take_the_next() {
     let mut reader = GameReader::new(&b"1. e4 e5 2. Ke3 *"[..], PgnReadOptions::default());
     let error = reader.next_game().unwrap().unwrap().game.unwrap_err();
     assert_eq!(error.ply, Some(3));
+}
+
+/// What is wrong with a whole game is told behind its end, and the next game needs no tags to be
+/// read.
+#[test]
+fn a_game_refused_at_its_end_does_not_take_the_next() {
+    let next = "1. d4 *";
+    let games = export(format!("[Result \"1-0\"]\n\n1. e4 0-1\n{next}").as_bytes());
+    assert_eq!((games.len(), games[0].as_str()), (2, "E-PGN-RESULT 3:10"));
+    let strict = PgnReadOptions { profile: Profile::Strict, ..PgnReadOptions::default() };
+    let games = normalise(b"1.e4 *\n1. d4 *", &strict, &PgnWriteOptions::default());
+    assert_eq!(games, ["E-PGN-NONCANON 1:1", "E-PGN-NONCANON 2:1"]);
 }
 
 /// Games without markers are told apart by their tags.
@@ -440,7 +493,9 @@ fn peer_cases() {
     assert_eq!(game.tag("BlackType:"), Some("program"));
     let game = super::read_game(&unescape(rows[6][1]));
     assert_eq!(game.tag("Event"), Some("TCEC"));
-    // Rows 7 and 8 are descriptions, and so are 9 and 10 of files (see the tests of files), and 12.
+    // Rows 7 and 8 are descriptions, and so are 12, and 9 and 10 of files: games of their kind.
+    assert_eq!(export(b"\xef\xbb\xbf[Event \"a\"]\n\n*\n\n[Event \"b\"]\n\n*\n").len(), 2);
+    assert_eq!(movetext(b"1. e2e4 e7e5 2. g1f3 b8c6 *"), "1. e4 e5 2. Nf3 Nc6 *");
     let text = "[FEN \"8/8/8/8/8/k7/1p2R3/4K3 w - - 0 58\"]\n\n58. Re8 b1Q 0-1";
     assert_eq!(movetext(text.as_bytes()), "58. Re8 b1=Q+ 0-1");
     let game = super::read_game(b"[FEN \"8/8/8/8/8/k7/1p2R3/4K3 w - - 0 58\"]\n\n58. Kd2 *");

@@ -22,6 +22,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read)?;
     let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
     source::read_with_games(&args.files, read, &mut diagnostics, &mut any, &mut |_| Ok(None))?;
-    println!("{}", diagnostics.tally.records);
+    println!("{}", diagnostics.tally.records + diagnostics.tally.games);
     diagnostics.finish()
 }

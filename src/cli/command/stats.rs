@@ -1,10 +1,11 @@
 //! `epdb stats`: what is inside.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::file_format::FileFormat;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
@@ -59,12 +60,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let tally = census.finish()?;
     let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
     let mut out = open_output(None)?;
-    if games.games > 0 {
+    let no_positions = tally.records == 0 && args.read.games.positions.is_none();
+    if games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path)) {
         match args.json {
             true => json::line(&mut out, &json::GameStats::new(&games, file_bytes))?,
             false => print_games(&mut out, &games, file_bytes)?,
         }
-        if tally.records == 0 {
+        if no_positions {
             out.finish()?;
             return diagnostics.finish();
         }
@@ -77,6 +79,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     out.finish()?;
     diagnostics.finish()
+}
+
+/// Whether the name of a file says that games are in it.
+fn is_of_games(path: &Path) -> bool {
+    matches!(FileFormat::of_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
 }
 
 fn print(out: &mut Output, tally: &Tally, stats: &json::Stats) -> anyhow::Result<()> {
@@ -133,15 +140,18 @@ fn print_games(
     for (name, count) in &games.tags {
         row(&format!("tag {name}"), *count)?;
     }
+    if games.other_tags > 0 {
+        row("other tags", games.other_tags)?;
+    }
     row("games that PGC cannot say", games.not_in_pgc)?;
-    let moves = (games.plies + games.variation_plies) as f64;
-    for (name, bytes) in [
-        ("as it is", file_bytes),
-        ("in export format", Some(games.pgn_bytes)),
-        ("in PGC", Some(games.pgc_bytes)),
+    let moves = games.plies + games.variation_plies;
+    for (name, bytes, moves) in [
+        ("as it is", file_bytes, moves),
+        ("in export format", Some(games.pgn_bytes), moves),
+        ("in PGC", Some(games.pgc_bytes), games.pgc_moves),
     ] {
-        if let Some(bytes) = bytes.filter(|_| moves > 0.0) {
-            let (name, bytes) = (format!("bytes a move, {name}"), bytes as f64 / moves);
+        if let Some(bytes) = bytes.filter(|_| moves > 0) {
+            let (name, bytes) = (format!("bytes a move, {name}"), bytes as f64 / moves as f64);
             writeln!(out, "{name:<34}{bytes:>14.2}")?;
         }
     }

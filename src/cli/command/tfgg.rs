@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{GameWriteArgs, ReadArgs};
+use crate::cli::args::{GameTextArgs, ReadArgs};
 use crate::cli::games::{self, GameFormat};
 use crate::cli::outcome::Outcome;
 
@@ -17,13 +17,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    games: GameWriteArgs,
+    text: GameTextArgs,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = GameWriteArgs { reduced: true, ..args.games.clone() };
-    games::convert(&args.files, &args.read, GameFormat::Pgn(options.pgn()), args.output.as_deref())
+    let format = GameFormat::Pgn(args.text.pgn(true));
+    games::convert(&args.files, &args.read, format, args.output.as_deref())
 }

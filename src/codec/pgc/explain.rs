@@ -83,7 +83,10 @@ impl Explainer {
             // A start that cannot be is found by the reader; here the moves will not fit.
             set_up(&mut self.builder).ok();
         }
-        let mut text = format!("{} moves:", ordinals.len());
+        let mut text = match ordinals.len() {
+            1 => "1 move:".to_owned(),
+            count => format!("{count} moves:"),
+        };
         for (place, ordinal) in ordinals.iter().enumerate() {
             let Some(replay) = self.builder.replay() else { break };
             let playable = replay.playable();

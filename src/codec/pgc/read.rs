@@ -127,7 +127,7 @@ impl<R: Read> PgcReader<R> {
             if !(self.is_open && is_game) && record != Record::Noop {
                 self.raw.extend_from_slice(bytes);
             }
-            if !matches!(record, Record::Escape(_)) {
+            if !matches!(record, Record::Escape(_) | Record::Noop) {
                 game.end_comment().map_err(fail)?;
             }
             if self.raw.len() > self.limit {

@@ -19,6 +19,18 @@ use crate::text::{Diagnostic, Profile, codes, san};
 /// has with its end (PGN-04).
 const SPEC_LENGTH: usize = 255;
 
+/// The most warnings that one game may have.
+const MOST_WARNINGS: usize = 1 << 16;
+
+/// The error of the stricter profiles, and the warning of the lenient one.
+type Codes = (&'static str, &'static str);
+const DETACHED: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_DETACHED);
+const STRING: Codes = (codes::E_PGN_STRING, codes::W_PGN_STRING);
+const TAG: Codes = (codes::E_PGN_TAG, codes::W_PGN_TAG);
+const RAV: Codes = (codes::E_PGN_RAV, codes::W_PGN_RAV);
+const NAG: Codes = (codes::E_PGN_NAG, codes::W_PGN_NAG);
+const RESULT: Codes = (codes::E_PGN_RESULT, codes::W_PGN_RESULT);
+
 /// What a reader of games takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PgnReadOptions {
@@ -30,7 +42,8 @@ pub struct PgnReadOptions {
     /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
     /// Latin-1 if not.
     pub charset: Option<Charset>,
-    /// The most bytes that one game may have; more are not kept in memory.
+    /// The most bytes that one game may have; more are not kept in memory. What a game needs in
+    /// memory is seldom more than ten times its bytes.
     pub limit: usize,
 }
 
@@ -40,7 +53,7 @@ impl Default for PgnReadOptions {
             profile: Profile::Lenient,
             language: Language::ENGLISH,
             charset: None,
-            limit: 256 << 20,
+            limit: 16 << 20,
         }
     }
 }
@@ -205,43 +218,50 @@ impl<R: Read> GameReader<R> {
     }
 
     fn read_or_skip(&mut self) -> Result<Option<Result<(), Finding>>, Broken> {
-        match self.read_game() {
-            Ok(true) => Ok(Some(Ok(()))),
-            Ok(false) => Ok(None),
-            Err(Stop::Broken(broken)) => Err(broken),
-            Err(Stop::Refused(finding)) => {
+        let read = match self.read_pieces() {
+            Ok(None) => return Ok(None),
+            Ok(Some(marker)) => self.complete(marker),
+            Err(stop @ Stop::Broken(_)) => Err(stop),
+            Err(stop @ Stop::Refused(_)) => {
                 self.skip_game()?;
-                Ok(Some(Err(finding)))
+                Err(stop)
             }
+        };
+        match read {
+            Ok(()) => Ok(Some(Ok(()))),
+            Err(Stop::Refused(finding)) => Ok(Some(Err(finding))),
+            Err(Stop::Broken(broken)) => Err(broken),
         }
     }
 
-    /// Reads a game into the builder; false when there is none any more.
-    fn read_game(&mut self) -> Result<bool, Stop> {
-        let marker = loop {
+    /// Reads a game into the builder up to its termination marker, or to where it ends without one;
+    /// `None` when there is no game any more.
+    fn read_pieces(&mut self) -> Result<Option<Option<GameResult>>, Stop> {
+        loop {
             self.usual_moves()?;
             let Some(byte) = self.next_byte(true)? else {
-                if self.is_nothing() {
-                    return Ok(false);
-                }
-                break None;
+                return Ok(if self.is_nothing() { None } else { Some(None) });
             };
             match self.step(byte)? {
                 Step::GoOn => {}
-                Step::End(marker) => break marker,
+                Step::End(marker) => return Ok(Some(marker)),
             }
-        };
-        self.finish(marker)?;
+        }
+    }
+
+    /// Sees to what can be seen only when the whole game has been read.
+    fn complete(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
+        let finished = self.finish(marker);
         self.skip_blank_lines()?;
+        finished?;
         if self.options.profile == Profile::Strict {
             self.compare_with_export()?;
         }
-        self.check_lines();
-        Ok(true)
+        self.check_lines()
     }
 
-    /// Takes moves, numbers and short comments as long as they stand as the export format has them. All else
-    /// is left to [`GameReader::step`], which would read these too, only slower.
+    /// Takes moves, numbers and short comments as long as they stand as the export format has them.
+    /// All else is left to [`GameReader::step`], which would read these too, only slower.
     fn usual_moves(&mut self) -> Result<(), Stop> {
         if !self.in_movetext || self.options.language != Language::ENGLISH {
             return Ok(());
@@ -310,16 +330,13 @@ impl<R: Read> GameReader<R> {
                 }
                 Some(&byte) if byte < b' ' || byte == 0x7f => {
                     self.source.at += blanks;
+                    let at = self.source.at;
+                    self.source.at += 1;
                     if keep {
                         let message = format!("control byte 0x{byte:02X} read as a blank");
-                        self.repair(
-                            codes::E_PGN_TOKEN,
-                            codes::W_LEN_CTRL,
-                            self.source.at,
-                            message,
-                        )?;
+                        let codes = (codes::E_PGN_TOKEN, codes::W_LEN_CTRL);
+                        self.repair(codes, at..at + 1, " ", message)?;
                     }
-                    self.source.at += 1;
                 }
                 Some(&byte) => {
                     self.source.at += blanks;
@@ -366,6 +383,10 @@ impl<R: Read> GameReader<R> {
     fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
         self.begin_movetext()?;
         match byte {
+            b'-' | b'0' | b'@' | b'Z' | b'n' | b'p' if is_null_move(self.source.rest()) => {
+                let message = "a null move, which no game of the standard has";
+                return Err(self.refused_move(codes::E_MOVE_SYNTAX, at, message));
+            }
             b'.' => self.source.at += 1,
             b'(' if self.source.rest().starts_with(b"(e.p.)") => self.en_passant_note(at)?,
             b'(' => self.begin_variation(at)?,
@@ -383,8 +404,9 @@ impl<R: Read> GameReader<R> {
                 if byte != b'}' {
                     return Err(self.refused(codes::E_PGN_TOKEN, at, message));
                 }
-                self.repair(codes::E_PGN_TOKEN, codes::W_PGN_TOKEN, at, message + "; dropped")?;
                 self.source.at += 1;
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
+                self.repair(codes, at..at + 1, "", message + "; dropped")?;
             }
         }
         Ok(Step::GoOn)
@@ -414,7 +436,7 @@ impl<R: Read> GameReader<R> {
             Ok(SetUp::AsGiven) => Ok(()),
             Ok(SetUp::LenientFen) => {
                 let message = "the FEN tag is no canonical FEN; the position was read leniently";
-                self.repair(codes::E_PGN_SETUP, codes::W_PGN_SETUP, at, message)
+                self.keep((codes::E_PGN_SETUP, codes::W_PGN_SETUP), at, message)
             }
             Err(SetUpError::Build(error)) => self.built(at, Err(error)),
             Err(error) => Err(self.refused(codes::E_PGN_SETUP, at, error.to_string())),
@@ -424,18 +446,16 @@ impl<R: Read> GameReader<R> {
     fn en_passant_note(&mut self, at: usize) -> Result<(), Stop> {
         self.source.at += b"(e.p.)".len();
         let message = "`(e.p.)` stands apart from its move; dropped";
-        self.repair(codes::E_PGN_TOKEN, codes::W_LEN_DETACHED, at, message)
+        self.repair(DETACHED, at..self.source.at, "", message)
     }
 
     fn begin_variation(&mut self, at: usize) -> Result<(), Stop> {
         self.source.at += 1;
         match self.builder.begin_variation() {
-            Err(BuildError::VariationPlace) => self.repair(
-                codes::E_PGN_RAV,
-                codes::W_PGN_RAV,
-                at,
-                "a variation before any move of its line; `(` dropped",
-            ),
+            Err(BuildError::VariationPlace) => {
+                let message = "a variation before any move of its line; `(` dropped";
+                self.repair(RAV, at..at + 1, "", message)
+            }
             result => self.built(at, result),
         }
     }
@@ -451,7 +471,7 @@ impl<R: Read> GameReader<R> {
             }
             result => return self.built(at, result),
         };
-        self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)
+        self.repair(RAV, at..at + 1, "", message)
     }
 
     fn nag(&mut self, at: usize) -> Result<(), Stop> {
@@ -465,7 +485,7 @@ impl<R: Read> GameReader<R> {
             return self.nag_as_comment(at, message);
         };
         if nag == 0 {
-            self.warn(codes::W_PGN_NAG, at, "the NAG $0 means nothing; kept");
+            self.warn(codes::W_PGN_NAG, at, "the NAG $0 means nothing; kept")?;
         }
         self.add_nag(at, nag)
     }
@@ -485,7 +505,8 @@ impl<R: Read> GameReader<R> {
         self.source.at += marks;
         if marks > known {
             let message = format!("{marks} annotation marks together; the first {known} taken");
-            self.repair(codes::E_PGN_NAG, codes::W_PGN_NAG, at, message)?;
+            let taken = self.source.slice(at..at + known).to_vec();
+            self.repair(NAG, at..at + marks, taken, message)?;
         }
         self.add_nag(at, nag)
     }
@@ -499,8 +520,10 @@ impl<R: Read> GameReader<R> {
     }
 
     fn nag_as_comment(&mut self, at: usize, message: String) -> Result<(), Stop> {
-        self.repair(codes::E_PGN_NAG, codes::W_PGN_NAG, at, message)?;
-        let text = decode(self.source.slice(at..self.source.at), self.options.charset);
+        let place = at..self.source.at;
+        let text = self.source.slice(place.clone());
+        self.repair(NAG, place.clone(), [b"{", text, b"}"].concat(), message)?;
+        let text = decode(self.source.slice(place), self.options.charset);
         let added = self.builder.add_comment(&text);
         self.built(at, added)
     }
@@ -510,9 +533,10 @@ impl<R: Read> GameReader<R> {
         if self.builder.depth() == 0 {
             return Ok(Step::End(Some(result)));
         }
+        let end = self.source.at;
         if self.next_byte(true)? == Some(b')') {
             let message = "a termination marker inside a variation; dropped";
-            self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)?;
+            self.repair(RAV, at..end, "", message)?;
             return Ok(Step::GoOn);
         }
         Ok(Step::End(Some(result)))
@@ -525,7 +549,7 @@ impl<R: Read> GameReader<R> {
             self.source.at += text.len();
             if !canonical {
                 let message = "an unusual termination marker";
-                self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+                self.repair(RESULT, at..self.source.at, result.as_str(), message)?;
             }
             return self.marker(at, result);
         }
@@ -550,19 +574,20 @@ impl<R: Read> GameReader<R> {
         self.source.at += digits + periods;
         let expected = self.builder.replay().map(Replay::fullmove_number);
         if let Some(expected) = expected.filter(|expected| number != Some(*expected)) {
-            self.warn(codes::W_PGN_MOVENUM, at, format!("the number of this move is {expected}"));
+            let message = format!("the number of this move is {expected}");
+            self.change(codes::W_PGN_MOVENUM, at..at + digits, expected.to_string(), message)?;
         }
         Ok(true)
     }
 
-    fn play(&mut self, text: Range<usize>) -> Result<(), Stop> {
-        let at = text.start;
-        self.source.at = text.end;
+    fn play(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let at = place.start;
+        self.source.at = place.end;
         let Some(replay) = self.builder.replay() else {
             let message = BuildError::NotPlayable.to_string();
             return Err(self.refused(codes::E_PGN_SETUP, at, message));
         };
-        let text = self.source.slice(text);
+        let text = self.source.slice(place.clone());
         let is_english = self.options.language == Language::ENGLISH;
         if let Some(mv) = san::quick(replay.position(), text).filter(|_| is_english) {
             let played = self.builder.play_legal(mv);
@@ -576,13 +601,14 @@ impl<R: Read> GameReader<R> {
         };
         match found {
             Ok(found) => {
-                let played = self.builder.play_legal(found.mv);
-                self.built(at, played)?;
                 if found.false_capture {
                     let message = "a capture mark on a move that captures nothing; dropped";
-                    self.warn(codes::W_SAN_CAPTURE, at, message);
+                    let mut without = text.to_vec();
+                    without.retain(|byte| !matches!(byte, b'x' | b'X' | b':'));
+                    self.change(codes::W_SAN_CAPTURE, place, without, message)?;
                 }
-                Ok(())
+                let played = self.builder.play_legal(found.mv);
+                self.built(at, played)
             }
             Err(error) => self.no_move(at, error),
         }
@@ -590,7 +616,8 @@ impl<R: Read> GameReader<R> {
 
     /// What is no move may be a mark that stands apart from its move.
     fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
-        let text = self.source.slice(at..self.source.at);
+        let place = at..self.source.at;
+        let text = self.source.slice(place.clone());
         let kept = match text {
             b"+" | b"#" | b"++" | b"ep" | b"e.p." | b"ch" | b"mate" => Some(None),
             _ => position_sign(text).map(Some),
@@ -598,18 +625,17 @@ impl<R: Read> GameReader<R> {
         match kept.filter(|_| self.builder.has_move()) {
             Some(Some(nag)) => {
                 let message = format!("a sign in place of a NAG; read as ${nag}");
-                self.repair(codes::E_PGN_TOKEN, codes::W_PGN_NAG, at, message)?;
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
+                self.repair(codes, place, format!("${nag}"), message)?;
                 self.add_nag(at, nag)
             }
             Some(None) => {
                 let message = format!("{} stands apart from its move; dropped", shown(text));
-                self.repair(codes::E_PGN_TOKEN, codes::W_LEN_DETACHED, at, message)
+                self.repair(DETACHED, place, "", message)
             }
             None => {
                 let message = format!("{}: {}", shown(text), error.message);
-                let mut finding = self.finding(Diagnostic::error(error.code, 0, message), at);
-                finding.ply = self.builder.replay().map(|replay| replay.ply() + 1);
-                Err(Stop::Refused(finding))
+                Err(self.refused_move(error.code, at, message))
             }
         }
     }
@@ -712,10 +738,7 @@ impl<R: Read> GameReader<R> {
             let added = self.builder.add_tag(name, &value);
             self.source.at += length;
             self.tags_end = self.source.at;
-            if added == Ok(false) {
-                self.second_tag(open);
-            }
-            return self.built(open, added.map(drop));
+            return self.tag_added(open, added);
         }
         self.source.at += 1;
         self.next_byte(true)?;
@@ -724,22 +747,24 @@ impl<R: Read> GameReader<R> {
             return Err(self.refused(codes::E_PGN_TAG, open, "a tag is `[Name \"value\"]`"));
         }
         let value = self.tag_value()?;
+        let end = self.source.at;
         if self.next_byte(true)? == Some(b']') {
             self.source.at += 1;
         } else {
-            let message = "the tag is not closed with `]`";
-            self.repair(codes::E_PGN_TAG, codes::W_PGN_TAG, open, message)?;
+            let closed = [self.source.slice(open..end), b"]"].concat();
+            self.repair(TAG, open..end, closed, "the tag is not closed with `]`")?;
         }
         self.tags_end = self.source.at;
         let added = self.builder.add_tag(&name, &value);
-        if added == Ok(false) {
-            self.second_tag(open);
-        }
-        self.built(open, added.map(drop))
+        self.tag_added(open, added)
     }
 
-    fn second_tag(&mut self, open: usize) {
-        self.warn(codes::W_PGN_TAGDUP, open, "a second tag of this name; the first counts");
+    fn tag_added(&mut self, open: usize, added: Result<bool, BuildError>) -> Result<(), Stop> {
+        if added == Ok(false) {
+            let message = "a second tag of this name; the first counts";
+            self.change(codes::W_PGN_TAGDUP, open..self.source.at, "", message)?;
+        }
+        self.built(open, added.map(drop))
     }
 
     fn tag_name(&mut self, open: usize) -> Result<String, Stop> {
@@ -751,7 +776,7 @@ impl<R: Read> GameReader<R> {
         }
         if name.bytes().any(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')) {
             let message = "the name of a tag has letters, digits and underscores only; kept";
-            self.repair(codes::E_PGN_TAG, codes::W_PGN_TAG, self.source.at, message)?;
+            self.keep(TAG, self.source.at, message)?;
         }
         self.source.at += len;
         Ok(name)
@@ -780,17 +805,18 @@ impl<R: Read> GameReader<R> {
         };
         let value = decode(&unescape(text), self.options.charset).into_owned();
         self.source.at = open + 1 + end;
+        let place = open..self.source.at;
         if let Some(message) = repaired {
-            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
+            self.repair(STRING, place.clone(), write::quoted(&value), message)?;
         }
         if value.chars().count() > SPEC_LENGTH {
-            let message = "the string is longer than 255 characters; kept";
-            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
+            self.keep(STRING, open, "the string is longer than 255 characters; kept")?;
         }
         if value.contains(|c: char| c.is_ascii_control()) {
+            let value = value.replace(|c: char| c.is_ascii_control(), " ");
             let message = "a control character in the string; read as a blank";
-            self.repair(codes::E_PGN_STRING, codes::W_PGN_STRING, open, message)?;
-            return Ok(value.replace(|c: char| c.is_ascii_control(), " "));
+            self.repair(STRING, place, write::quoted(&value), message)?;
+            return Ok(value);
         }
         Ok(value)
     }
@@ -801,7 +827,7 @@ impl<R: Read> GameReader<R> {
         self.begin_movetext()?;
         if self.builder.depth() > 0 {
             let message = "the game ends inside a variation; closed";
-            self.repair(codes::E_PGN_RAV, codes::W_PGN_RAV, at, message)?;
+            self.repair(RAV, at..at, ")".repeat(self.builder.depth()), message)?;
         }
         while self.builder.depth() > 0 {
             let closed = match self.builder.end_variation() {
@@ -810,11 +836,13 @@ impl<R: Read> GameReader<R> {
             };
             self.built(at, closed)?;
         }
+        self.settle_result(at, marker)?;
         if marker.is_none() {
-            let message = "the game has no termination marker";
-            self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+            let result = self.builder.game().result().as_str();
+            let message = format!("the game has no termination marker; read as {result}");
+            self.repair(RESULT, at..at, result, message)?;
         }
-        self.settle_result(at, marker)
+        Ok(())
     }
 
     fn settle_result(&mut self, at: usize, marker: Option<GameResult>) -> Result<(), Stop> {
@@ -828,13 +856,14 @@ impl<R: Read> GameReader<R> {
             Some(Some((given, canonical))) => {
                 if canonical && given == GameResult::Unknown {
                     let message = format!("the Result tag is `*`, the marker {marked}; it counts");
-                    self.warn(codes::W_PGN_RESULT, at, message);
+                    self.settled(at, "*", marked, message)?;
                     marked
                 } else if marker.is_none() || given == marked || marked == GameResult::Unknown {
                     let value = value.unwrap_or_default();
                     let message =
                         format!("the Result tag is {value}, the marker {marked}; {given} counts");
-                    self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+                    self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
+                    self.settled(at, &value, given, message)?;
                     given
                 } else {
                     let message = format!("the Result tag is {given}, the marker {marked}");
@@ -842,14 +871,28 @@ impl<R: Read> GameReader<R> {
                 }
             }
             Some(None) => {
-                let value = shown(value.unwrap_or_default().as_bytes());
-                let message = format!("the Result tag is {value}; the marker {marked} counts");
-                self.repair(codes::E_PGN_RESULT, codes::W_PGN_RESULT, at, message)?;
+                let value = value.unwrap_or_default();
+                let text = shown(value.as_bytes());
+                let message = format!("the Result tag is {text}; the marker {marked} counts");
+                self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
+                self.settled(at, &value, marked, message)?;
                 marked
             }
         };
         let set = self.builder.set_result(result);
         self.built(at, set)
+    }
+
+    /// Tells of a Result tag that became another one.
+    fn settled(
+        &mut self,
+        at: usize,
+        before: &str,
+        after: GameResult,
+        message: String,
+    ) -> Result<(), Stop> {
+        let warning = Diagnostic::warning(codes::W_PGN_RESULT, 0, message);
+        self.note(warning.with_repair(before, after.as_str()), at)
     }
 
     /// Takes the white space behind the game.
@@ -926,9 +969,13 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Tells of the first line that is longer than the standard allows (PGN-04).
-    fn check_lines(&mut self) {
-        if let Some(line) = self.source.long_line(SPEC_LENGTH) {
-            self.warn(codes::W_PGN_LINELEN, line, "the line is longer than 255 characters; read");
+    fn check_lines(&mut self) -> Result<(), Stop> {
+        match self.source.long_line(SPEC_LENGTH) {
+            None => Ok(()),
+            Some(line) => {
+                let message = "the line is longer than 255 characters; read";
+                self.warn(codes::W_PGN_LINELEN, line, message)
+            }
         }
     }
 
@@ -941,24 +988,72 @@ impl<R: Read> GameReader<R> {
         Stop::Refused(self.finding(Diagnostic::error(code, 0, message), at))
     }
 
-    fn warn(&mut self, code: &'static str, at: usize, message: impl Into<String>) {
-        let finding = self.finding(Diagnostic::warning(code, 0, message), at);
-        self.warnings.push(finding);
+    /// Refuses the game for a move, and names its ply.
+    fn refused_move(&mut self, code: &'static str, at: usize, message: impl Into<String>) -> Stop {
+        let mut finding = self.finding(Diagnostic::error(code, 0, message), at);
+        finding.ply = self.builder.replay().map(|replay| replay.ply() + 1);
+        Stop::Refused(finding)
     }
 
-    /// A warning in the lenient profile, elsewhere an error.
-    fn repair(
+    /// Takes note of a warning. A game with too many of them is refused, so that they cannot fill
+    /// the memory.
+    fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
+        if self.warnings.len() == MOST_WARNINGS {
+            let message = format!("more than {MOST_WARNINGS} repairs and doubts in one game");
+            return Err(self.refused(codes::E_PGN_SIZE, at, message));
+        }
+        let finding = self.finding(warning, at);
+        self.warnings.push(finding);
+        Ok(())
+    }
+
+    /// A doubt that changes nothing.
+    fn warn(
         &mut self,
-        error: &'static str,
-        warning: &'static str,
+        code: &'static str,
         at: usize,
         message: impl Into<String>,
     ) -> Result<(), Stop> {
-        if self.options.profile == Profile::Lenient {
-            self.warn(warning, at, message);
-            Ok(())
-        } else {
-            Err(self.refused(error, at, message))
+        self.note(Diagnostic::warning(code, 0, message), at)
+    }
+
+    /// A repair of the bytes at a place, in every profile.
+    fn change(
+        &mut self,
+        code: &'static str,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        let at = place.start;
+        let before = self.source.slice(place);
+        self.note(Diagnostic::warning(code, 0, message).with_repair(before, after), at)
+    }
+
+    /// A repair of the bytes at a place in the lenient profile, elsewhere an error.
+    fn repair(
+        &mut self,
+        codes: Codes,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        let message = message.into();
+        self.lenient_only(codes.0, place.start, &message)?;
+        self.change(codes.1, place, after, message)
+    }
+
+    /// A doubt that changes nothing in the lenient profile, elsewhere an error.
+    fn keep(&mut self, codes: Codes, at: usize, message: &str) -> Result<(), Stop> {
+        self.lenient_only(codes.0, at, message)?;
+        self.warn(codes.1, at, message)
+    }
+
+    /// Refuses the game unless the profile is the lenient one.
+    fn lenient_only(&mut self, code: &'static str, at: usize, message: &str) -> Result<(), Stop> {
+        match self.options.profile {
+            Profile::Lenient => Ok(()),
+            _ => Err(self.refused(code, at, message)),
         }
     }
 
@@ -1052,18 +1147,27 @@ fn termination_marker(text: &[u8]) -> Option<(GameResult, bool)> {
     Some((result, false))
 }
 
-/// The NAG that a sign of printed annotation stands for.
+/// What stands for a null move in files of other programs.
+const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
+
+fn is_null_move(text: &[u8]) -> bool {
+    text.starts_with(b"@@@@") || NULL_MOVES.contains(&symbol(text))
+}
+
+/// The NAG that a sign of printed annotation stands for, in ASCII, Latin-1 or UTF-8.
 fn position_sign(text: &[u8]) -> Option<u8> {
     Some(match text {
+        b"\xe2\x96\xa1" => 7,
         b"=" => 10,
-        b"~" => 13,
-        b"+=" | b"+/=" => 14,
-        b"=+" | b"=/+" => 15,
-        b"+/-" => 16,
-        b"-/+" => 17,
-        b"+-" => 18,
-        b"-+" => 19,
+        b"~" | b"\xe2\x88\x9e" => 13,
+        b"+=" | b"+/=" | b"\xe2\xa9\xb2" => 14,
+        b"=+" | b"=/+" | b"\xe2\xa9\xb1" => 15,
+        b"+/-" | b"\xb1" | b"\xc2\xb1" => 16,
+        b"-/+" | b"\xe2\x88\x93" => 17,
+        b"+-" | b"+\xe2\x88\x92" => 18,
+        b"-+" | b"\xe2\x88\x92+" => 19,
         b"N" => 146,
+        b"D" => 220,
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use memchr::{memchr2, memmem, memrchr2};
+use memchr::{memchr2, memchr2_iter, memmem, memrchr2};
 
 const CHUNK: usize = 256 * 1024;
 
@@ -39,8 +39,9 @@ pub(super) struct Source<R> {
     at_end: bool,
     /// The next byte of the game.
     pub(super) at: usize,
-    /// Where the game begins, and the place whose line and column were asked for last.
-    first: Counted,
+    /// Bytes of the line that the game begins in, before it.
+    first_before: usize,
+    /// The place whose line and column were asked for last.
     counted: Counted,
 }
 
@@ -62,7 +63,7 @@ impl<R: Read> Source<R> {
             filled: 1,
             at_end: false,
             at: 0,
-            first: Counted { at: 0, line: 1, before: 0 },
+            first_before: 0,
             counted: Counted { at: 0, line: 1, before: 0 },
         }
     }
@@ -71,7 +72,7 @@ impl<R: Read> Source<R> {
     pub(super) fn begin_game(&mut self) {
         self.count_to(self.at);
         self.counted.at = 0;
-        self.first = self.counted;
+        self.first_before = self.counted.before;
         self.start += self.at;
         self.at = 0;
     }
@@ -146,32 +147,30 @@ impl<R: Read> Source<R> {
         None
     }
 
-    /// Line and column of a place, both from 1. Places that ascend are found fastest.
+    /// Line and column of a place, both from 1.
     pub(super) fn place(&mut self, at: usize) -> (u64, usize) {
         self.count_to(at);
         (self.counted.line, self.counted.before + 1)
     }
 
+    /// Counts from the last place on, forward or back, so that no byte is passed again and again.
     fn count_to(&mut self, at: usize) {
-        if at < self.counted.at {
-            self.counted = self.first;
-        }
-        let Counted { at: mut from, mut line, mut before } = self.counted;
-        while from < at {
-            match memchr2(b'\n', b'\r', self.slice(from..at)) {
-                None => {
-                    before += at - from;
-                    from = at;
-                }
-                Some(place) => {
-                    from += place;
-                    let ends = self.slice(from..from + 1) == b"\r" || self.before(from) != b'\r';
-                    line += u64::from(ends);
-                    before = 0;
-                    from += 1;
-                }
-            }
-        }
+        let Counted { at: last, line, before } = self.counted;
+        let (from, to) = (last.min(at), last.max(at));
+        let between = self.slice(from..to);
+        let ends = memchr2_iter(b'\n', b'\r', between)
+            .filter(|end| between[*end] == b'\r' || self.before(from + end) != b'\r')
+            .count() as u64;
+        let last_end = |text| memrchr2(b'\n', b'\r', text).map(|end| end + 1);
+        let (line, before) = match last_end(between) {
+            None if at < last => (line, before - (last - at)),
+            None => (line, before + (at - last)),
+            Some(end) if last < at => (line + ends, at - last - end),
+            Some(_) => match last_end(self.slice(0..at)) {
+                Some(start) => (line - ends, at - start),
+                None => (line - ends, self.first_before + at),
+            },
+        };
         self.counted = Counted { at, line, before };
     }
 

@@ -126,14 +126,28 @@ pub fn write(
 fn write_tag(name: &str, value: &str, out: &mut Vec<u8>) {
     out.push(b'[');
     out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b" \"");
+    out.push(b' ');
+    write_string(value, out);
+    out.extend_from_slice(b"]\n");
+}
+
+/// Writes a string with its quotes (PGN-07).
+fn write_string(value: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
     for byte in value.bytes() {
         if matches!(byte, b'"' | b'\\') {
             out.push(b'\\');
         }
         out.push(byte);
     }
-    out.extend_from_slice(b"\"]\n");
+    out.push(b'"');
+}
+
+/// A string with its quotes.
+pub(super) fn quoted(value: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() + 2);
+    write_string(value, &mut out);
+    out
 }
 
 fn write_movetext(

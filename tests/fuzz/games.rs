@@ -1,0 +1,75 @@
+//! What holds of any bytes that are read as games, for the fuzz targets and for the tests, which
+//! feed it with the corpus.
+
+use epdb::codec::pgc::{Comments, Explainer, PgcReader, PgcWriteOptions, Records, encode};
+use epdb::model::Game;
+use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+
+const EXT: PgcWriteOptions =
+    PgcWriteOptions { comments: Comments::Carry, escapes: true, translit: false };
+const WITHOUT_ESCAPES: PgcWriteOptions = PgcWriteOptions { escapes: false, ..EXT };
+/// More than this a game of PGC may not have, so that the bytes at hand can reach the limit.
+const LIMIT: usize = 1 << 20;
+
+/// Any bytes as PGN: no panic, nothing lost, and what was read is written, read and packed again
+/// unchanged.
+pub(super) fn pgn(bytes: &[u8]) {
+    let mut reader = GameReader::new(bytes, PgnReadOptions::default());
+    let mut raw = Vec::new();
+    while let Some(read) = reader.next_game().expect("memory does not fail") {
+        raw.extend_from_slice(read.raw);
+        let Ok(game) = read.game else { continue };
+        let exported = export(game, true);
+        let again = read_pgn(&exported);
+        assert_eq!(&again, game);
+        assert_eq!(export(&again, true), exported);
+
+        let mut pgc = Vec::new();
+        if encode(game, &EXT, &mut pgc).is_ok() {
+            assert_eq!(packed(&read_pgc(&pgc), &EXT), pgc);
+        }
+    }
+    assert!(bytes.starts_with(&raw));
+}
+
+/// Any bytes as PGC: no panic, and every game that is read has one canonical form, which says the
+/// same game in bytes and in text.
+pub(super) fn pgc(bytes: &[u8]) {
+    let mut records = Records::new(bytes);
+    let mut explainer = Explainer::new();
+    while let Ok(Some(located)) = records.next_record() {
+        explainer.meaning(&located.record);
+    }
+    let mut reader = PgcReader::new(bytes, LIMIT);
+    while let Some(read) = reader.next_game().expect("memory does not fail") {
+        let Ok(game) = read.game else { continue };
+        let (pgc, text) = (packed(game, &WITHOUT_ESCAPES), export(game, false));
+        assert_eq!(export(&read_pgc(&pgc), false), text);
+        assert_eq!(packed(&read_pgn(&text), &WITHOUT_ESCAPES), pgc);
+    }
+}
+
+fn export(game: &Game, escapes: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let options = PgnWriteOptions { escapes, ..PgnWriteOptions::default() };
+    write(game, &options, &mut out).expect("UTF-8 says every game");
+    out
+}
+
+fn packed(game: &Game, options: &PgcWriteOptions) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(game, options, &mut out).expect("PGC said it");
+    out
+}
+
+fn read_pgn(text: &[u8]) -> Game {
+    let mut reader = GameReader::new(text, PgnReadOptions::default());
+    let read = reader.next_game().expect("memory does not fail").expect("a game");
+    read.game.expect("what was written is read").clone()
+}
+
+fn read_pgc(bytes: &[u8]) -> Game {
+    let mut reader = PgcReader::new(bytes, usize::MAX);
+    let read = reader.next_game().expect("memory does not fail").expect("a game");
+    read.game.expect("what was written is read").clone()
+}

@@ -1,0 +1,29 @@
+//! The inputs that fuzzing found to reach most of the readers, each of which must hold what the
+//! fuzz targets check.
+
+use std::fs;
+use std::path::Path;
+
+#[path = "../fuzz/games.rs"]
+mod invariants;
+
+/// Feeds a folder of the corpus to a check; there must be so many files at least.
+fn feed(folder: &str, least: usize, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(folder);
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        check(&fs::read(entry.unwrap().path()).unwrap());
+        files += 1;
+    }
+    assert!(files >= least, "{files} files");
+}
+
+#[test]
+fn corpus_of_pgn() {
+    feed("pgn", 100, invariants::pgn);
+}
+
+#[test]
+fn corpus_of_pgc() {
+    feed("pgc", 100, invariants::pgc);
+}
