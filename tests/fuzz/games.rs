@@ -1,5 +1,5 @@
 //! What holds of any bytes that are read as games, for the fuzz targets and for the tests, which
-//! feed it with the corpus.
+//! feed it with `seeds`.
 
 use epdb::codec::pgc::{Comments, Explainer, PgcReader, PgcWriteOptions, Records, encode};
 use epdb::model::Game;

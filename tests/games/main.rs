@@ -1,11 +1,11 @@
 //! Games: PGN and PGC, their vectors, hostile input, and other people's files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod corpus;
 mod files;
 mod hostile;
 mod pgc;
 mod pgn;
+mod seeds;
 
 use epdb::model::Game;
 use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};

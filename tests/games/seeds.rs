@@ -7,9 +7,9 @@ use std::path::Path;
 #[path = "../fuzz/games.rs"]
 mod invariants;
 
-/// Feeds a folder of the corpus to a check; there must be so many files at least.
+/// Feeds a folder to a check; there must be so many files at least.
 fn feed(folder: &str, least: usize, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(folder);
     let mut files = 0;
     for entry in fs::read_dir(folder).unwrap() {
         check(&fs::read(entry.unwrap().path()).unwrap());
@@ -19,11 +19,11 @@ fn feed(folder: &str, least: usize, check: fn(&[u8])) {
 }
 
 #[test]
-fn corpus_of_pgn() {
+fn seeds_of_pgn() {
     feed("pgn", 100, invariants::pgn);
 }
 
 #[test]
-fn corpus_of_pgc() {
+fn seeds_of_pgc() {
     feed("pgc", 100, invariants::pgc);
 }
