@@ -10,295 +10,18 @@
 //! the peers are laid out so that they cannot. Rounds are interleaved; each figure is the median
 //! of its rounds.
 //!
-//! `cargo bench --manifest-path benches/peers/Cargo.toml -- --positions 10000000 --rounds 5
+//! `cargo bench --manifest-path benches/peers/Cargo.toml --bench store -- --positions 10000000 --rounds 5
 //! --lookups 500000 --cache-mib 256`
 
 use std::collections::HashSet;
 use std::fs;
-use std::ops::Bound;
-use std::path::{Path, PathBuf};
 
-use epdb::codec::record;
+use epdb::codec::query::Query;
 use epdb::model::{EpdRecord, Position};
-use epdb::store::{ImportOptions, StoreOptions};
+use epdb::store::StoreOptions;
 use epdb::text::{Profile, fen};
-use epdb_peers::{Found, Query, Random, argument, median, records, timed};
-use heed::CommitOrAbort::{self, Commit};
-use heed::IntegerComparator;
-use heed::byteorder::NativeEndian;
-use heed::types::{Bytes, U64};
-use rayon::slice::ParallelSliceMut;
-use redb::ReadableDatabase;
-
-type Positions<'a> = &'a mut dyn Iterator<Item = Position>;
-
-/// A store that keeps its file in a directory of its own.
-trait Store {
-    fn name(&self) -> &'static str;
-    /// Puts all records into a new file, durably.
-    fn load(&self, directory: &Path, records: &[EpdRecord]);
-    /// Opens what was loaded.
-    fn open(&self, directory: &Path) -> Box<dyn Reader>;
-}
-
-trait Reader {
-    fn look_up(&self, positions: Positions) -> Found;
-}
-
-/// What the peers load: encoded records in the order in which they sort keys.
-fn encoded<K: Ord>(records: &[EpdRecord], order: fn(u64) -> K) -> Vec<(u64, Vec<u8>)> {
-    let mut rows: Vec<_> = records
-        .iter()
-        .map(|record| {
-            let mut bytes = Vec::with_capacity(40);
-            record::encode(record, &mut bytes).expect("an encodable record");
-            (Query::new(record.position()).key, bytes)
-        })
-        .collect();
-    rows.par_sort_unstable_by_key(|row| order(row.0));
-    rows
-}
-
-/// Whether an encoded record is of this board.
-fn is_of(query: &Query, bytes: &[u8]) -> bool {
-    record::board_of(bytes).is_ok_and(|board| board == query.board.as_bytes())
-}
-
-struct Epdb {
-    options: StoreOptions,
-}
-
-impl Store for Epdb {
-    fn name(&self) -> &'static str {
-        "epdb"
-    }
-
-    fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let store = epdb::store::Store::create(directory.join("epdb"), &self.options);
-        let store = store.expect("create");
-        let mut import = store.importer("bench", &ImportOptions::default()).expect("an importer");
-        records.iter().for_each(|record| import.push(record).expect("push"));
-        import.finish().expect("finish");
-    }
-
-    fn open(&self, directory: &Path) -> Box<dyn Reader> {
-        let path = directory.join("epdb");
-        let store = epdb::store::Store::open_read_only(path, &self.options).expect("open");
-        let reader = store.reader().expect("a reader");
-        Box::new((reader, store))
-    }
-}
-
-impl Reader for (epdb::store::Reader, epdb::store::Store) {
-    fn look_up(&self, positions: Positions) -> Found {
-        let mut found = Found::default();
-        for position in positions {
-            let mut matches = self.0.get(&position);
-            while let Some(record) = matches.next_encoded() {
-                found.note(record.expect("a sound record").bytes);
-            }
-        }
-        found
-    }
-}
-
-struct Sqlite {
-    cache: usize,
-    with_rowid: bool,
-    /// Whether it reads its file through a mapping, as LMDB does, besides its cache.
-    mapped: bool,
-}
-
-impl Sqlite {
-    fn connect(&self, directory: &Path) -> rusqlite::Connection {
-        let connection = rusqlite::Connection::open(directory.join("sqlite")).expect("open");
-        let kib = self.cache >> 10;
-        let mapped = if self.mapped { i64::MAX } else { 0 };
-        let pragmas = format!(
-            "PRAGMA synchronous=FULL; PRAGMA cache_size=-{kib}; PRAGMA mmap_size={mapped};"
-        );
-        connection.execute_batch(&pragmas).expect("pragmas");
-        connection
-    }
-}
-
-impl Store for Sqlite {
-    fn name(&self) -> &'static str {
-        match (self.with_rowid, self.mapped) {
-            (true, _) => "SQLite, rowid = key",
-            (false, false) => "SQLite WITHOUT ROWID",
-            (false, true) => "  the same, mapped",
-        }
-    }
-
-    fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let rows = encoded(records, u64::cast_signed);
-        let mut connection = self.connect(directory);
-        let layout = if self.with_rowid { "" } else { "WITHOUT ROWID" };
-        let create = format!("CREATE TABLE t (key INTEGER PRIMARY KEY, record BLOB) {layout}");
-        connection.execute_batch(&create).expect("create");
-        let transaction = connection.transaction().expect("begin");
-        let mut insert = transaction.prepare("INSERT INTO t VALUES (?1, ?2)").expect("insert");
-        for (key, bytes) in &rows {
-            insert.execute((key.cast_signed(), bytes)).expect("insert");
-        }
-        drop(insert);
-        transaction.commit().expect("commit");
-    }
-
-    fn open(&self, directory: &Path) -> Box<dyn Reader> {
-        Box::new(self.connect(directory))
-    }
-}
-
-impl Reader for rusqlite::Connection {
-    fn look_up(&self, positions: Positions) -> Found {
-        let mut found = Found::default();
-        self.execute_batch("BEGIN").expect("begin");
-        let mut select = self.prepare("SELECT record FROM t WHERE key = ?1").expect("select");
-        for position in positions {
-            let query = Query::new(&position);
-            let mut rows = select.query([query.key.cast_signed()]).expect("query");
-            if let Some(row) = rows.next().expect("row") {
-                let bytes = row.get_ref(0).and_then(|value| Ok(value.as_blob()?)).expect("a blob");
-                if is_of(&query, bytes) {
-                    found.note(bytes);
-                }
-            }
-        }
-        drop(select);
-        self.execute_batch("COMMIT").expect("commit");
-        found
-    }
-}
-
-/// With keys compared as integers, which is a quarter faster than as bytes.
-struct Lmdb;
-
-type LmdbTable<'e> = heed::Database<'e, U64<NativeEndian>, Bytes, IntegerComparator>;
-
-impl Lmdb {
-    fn environment(directory: &Path) -> heed::Env {
-        let mut options = heed::EnvOpenOptions::new();
-        options.map_size(64 << 30);
-        // SAFETY: no other process and no second environment opens the files while this one lives.
-        unsafe { options.open(directory) }.expect("open")
-    }
-}
-
-impl Store for Lmdb {
-    fn name(&self) -> &'static str {
-        "LMDB"
-    }
-
-    fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let rows = encoded(records, |key| key);
-        let environment = Lmdb::environment(directory);
-        let table = environment.create_databases_and_commit(
-            environment.write_txn().expect("begin"),
-            |creator, transaction| {
-                let options = creator.database_options().types().key_comparator();
-                options.create(transaction).map(Commit)
-            },
-        );
-        let table: LmdbTable = committed(table);
-        let mut transaction = environment.write_txn().expect("begin");
-        for (key, bytes) in &rows {
-            table
-                .put_with_flags(&mut transaction, heed::PutFlags::APPEND, key, bytes)
-                .expect("put");
-        }
-        transaction.commit().expect("commit");
-        environment.prepare_for_closing().wait();
-    }
-
-    fn open(&self, directory: &Path) -> Box<dyn Reader> {
-        Box::new(Lmdb::environment(directory))
-    }
-}
-
-fn committed<T>(outcome: heed::Result<CommitOrAbort<T, ()>>) -> T {
-    outcome.expect("an open table").unwrap_commit()
-}
-
-impl Reader for heed::Env {
-    fn look_up(&self, positions: Positions) -> Found {
-        let table = self.open_databases_and_commit(
-            self.read_txn().expect("begin"),
-            |opener, transaction| {
-                opener.database_options().types().key_comparator().open(transaction).map(Commit)
-            },
-        );
-        let table: Option<LmdbTable> = committed(table);
-        let table = table.expect("the table");
-        let transaction = self.read_txn().expect("begin");
-        let mut found = Found::default();
-        for position in positions {
-            let query = Query::new(&position);
-            match table.get(&transaction, &query.key).expect("get") {
-                Some(bytes) if is_of(&query, bytes) => found.note(bytes),
-                _ => {}
-            }
-        }
-        found
-    }
-}
-
-/// One entry a record, sorted insertion by cursor.
-struct Redb {
-    cache: usize,
-}
-
-const REDB_TABLE: redb::TableDefinition<u64, &[u8]> = redb::TableDefinition::new("t");
-
-impl Redb {
-    fn database(&self, directory: &Path) -> redb::Database {
-        let mut builder = redb::Database::builder();
-        builder.set_cache_size(self.cache).create(directory.join("redb")).expect("open")
-    }
-}
-
-impl Store for Redb {
-    fn name(&self) -> &'static str {
-        "redb, entry a record"
-    }
-
-    fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let rows = encoded(records, |key| key);
-        let mut database = self.database(directory);
-        let transaction = database.begin_write().expect("begin");
-        {
-            let mut table = transaction.open_table(REDB_TABLE).expect("table");
-            let mut end = table.upper_bound_mut(Bound::<u64>::Unbounded).expect("cursor");
-            for (key, bytes) in &rows {
-                end.insert_before(*key, bytes.as_slice()).expect("insert");
-            }
-        }
-        transaction.commit().expect("commit");
-        database.compact().expect("compact");
-    }
-
-    fn open(&self, directory: &Path) -> Box<dyn Reader> {
-        Box::new(self.database(directory))
-    }
-}
-
-impl Reader for redb::Database {
-    fn look_up(&self, positions: Positions) -> Found {
-        let transaction = self.begin_read().expect("begin");
-        let table = transaction.open_table(REDB_TABLE).expect("table");
-        let mut found = Found::default();
-        for position in positions {
-            let query = Query::new(&position);
-            if let Some(value) = table.get(query.key).expect("get")
-                && is_of(&query, value.value())
-            {
-                found.note(value.value());
-            }
-        }
-        found
-    }
-}
+use epdb_peers::contestants::{Epdb, Found, Lmdb, Reader, Redb, Sqlite, Store, encoded};
+use epdb_peers::{Random, argument, median, records, size_of_files, timed};
 
 /// The figures of one store, a column each.
 #[derive(Default)]
@@ -375,14 +98,16 @@ fn measure(
             let (seconds, ()) = timed(|| store.load(&path(number), records));
             figures[number].load_seconds.push(seconds);
             figures[number].bytes_a_record =
-                size_of_files(path(number)) as f64 / records.len() as f64;
+                size_of_files(&path(number)) as f64 / records.len() as f64;
         }
     }
 
     let readers: Vec<_> =
         stores.iter().enumerate().map(|(number, store)| store.open(&path(number))).collect();
+    type Positions<'a> = &'a mut dyn Iterator<Item = Position>;
     let per_second = |reader: &dyn Reader, expected: &mut Option<Found>, positions: Positions| {
-        let (seconds, found) = timed(|| reader.look_up(positions));
+        let mut queries = positions.map(|position| Query::from(&position));
+        let (seconds, found) = timed(|| reader.look_up(&mut queries));
         assert_eq!(*expected.get_or_insert(found), found, "all stores find the same");
         seconds
     };
@@ -405,11 +130,6 @@ fn measure(
     let hits = expected.map(|found| found.map_or(0, |found| found.hits));
     assert_eq!(hits, [lookups as u64, 0, lookups as u64]);
     figures
-}
-
-fn size_of_files(directory: PathBuf) -> u64 {
-    let files = fs::read_dir(directory).expect("a directory");
-    files.map(|file| file.and_then(|file| file.metadata()).expect("a file").len()).sum()
 }
 
 /// One line a store; in brackets how many times better (or worse, below 1) epdb is.

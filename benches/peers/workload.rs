@@ -1,11 +1,14 @@
 //! The records, the questions and the clock that all stores are measured with.
 
+pub mod contestants;
+
 use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use epdb::codec::key::position_key;
-use epdb::codec::packed::{self, PackedBoard};
-use epdb::model::rules::Playable;
+use epdb::model::rules::{Playable, is_zeroing};
 use epdb::model::{Counters, EpdRecord, Position};
 
 /// A small generator of random numbers (xorshift64*): the same numbers on every machine.
@@ -46,7 +49,7 @@ pub fn records(count: usize, seed: u64, taken: &mut HashSet<u64>) -> Vec<EpdReco
             }
             let mv = moves[random.below(moves.len())];
             counters.halfmove_clock =
-                if playable.is_zeroing(mv) { 0 } else { counters.halfmove_clock + 1 };
+                if is_zeroing(playable.position(), mv) { 0 } else { counters.halfmove_clock + 1 };
             counters.fullmove_number = 1 + ply / 2;
             playable = playable.after(mv);
             if taken.insert(position_key(playable.position())) {
@@ -59,44 +62,17 @@ pub fn records(count: usize, seed: u64, taken: &mut HashSet<u64>) -> Vec<EpdReco
     records
 }
 
-/// What every store is asked with: the key, and the board that every hit is compared with.
-pub struct Query {
-    /// [`position_key`].
-    pub key: u64,
-    /// The packed identity board.
-    pub board: PackedBoard,
-}
-
-impl Query {
-    /// Makes the question out of a position. Whoever measures lookups measures this too.
-    pub fn new(position: &Position) -> Query {
-        let identity = position.identity();
-        Query { key: position_key(&identity), board: packed::pack(&identity) }
-    }
-}
-
-/// What a run of lookups found, so that the stores can be held against each other.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Found {
-    /// How many positions had a record.
-    pub hits: u64,
-    /// A sum over the last bytes of what was found (the counters), which have to be fetched for it.
-    pub sum: u64,
-}
-
-impl Found {
-    /// Takes note of one record.
-    pub fn note(&mut self, record: &[u8]) {
-        self.hits += 1;
-        self.sum += record.iter().rev().take(4).map(|&byte| u64::from(byte)).sum::<u64>();
-    }
-}
-
 /// Seconds that `work` takes, and what it gives.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let result = work();
     (start.elapsed().as_secs_f64(), result)
+}
+
+/// Bytes of all files of a directory.
+pub fn size_of_files(directory: &Path) -> u64 {
+    let files = fs::read_dir(directory).expect("a directory");
+    files.map(|file| file.and_then(|file| file.metadata()).expect("a file").len()).sum()
 }
 
 /// The middle one of some figures.

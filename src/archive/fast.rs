@@ -15,7 +15,7 @@ use crate::codec::record;
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
 /// Bytes of a board in a row: the longest plain form.
-pub(super) const BOARD: usize = 24;
+const BOARD: usize = 24;
 
 /// One record: the packed identity board, and the rest of the record or where it is.
 #[derive(
@@ -24,7 +24,7 @@ pub(super) const BOARD: usize = 24;
 #[repr(C)]
 pub(super) struct FastRow {
     /// Zeros behind the board; all zero when the board has the escape form.
-    pub(super) board: [u8; BOARD],
+    board: [u8; BOARD],
     /// See [`Rest`]; the check is in the highest bits.
     rest: U64,
 }
@@ -53,11 +53,11 @@ impl FastRow {
         row
     }
 
-    /// 24 bits of the CRC32C of all bytes but the check itself. Every change of a single byte
-    /// changes it, as a test shows.
+    /// 24 bits of the CRC32C of the row with zeros for the check itself. No change of a single byte
+    /// passes it, as a test shows.
     fn check(&self) -> u32 {
-        let bytes = self.as_bytes();
-        crc32c::crc32c(&bytes[..BOARD + REST_BITS as usize / 8]) >> 8
+        let rest = self.rest.get() & ((1 << REST_BITS) - 1);
+        crc32c::crc32c(FastRow { board: self.board, rest: rest.into() }.as_bytes()) >> 8
     }
 
     fn is_whole(&self) -> bool {
@@ -66,7 +66,7 @@ impl FastRow {
 }
 
 /// The board of a row, zeros behind it; `None` for the escape form.
-pub(super) fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
+fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
     let bytes = board.as_bytes();
     let mut padded = [0; BOARD];
     padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -140,6 +140,21 @@ impl FastSegment<'_> {
         row.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
     }
 
+    /// A byte of a row: looking at it brings the row near.
+    pub(super) fn touch(&self, nth: u32) -> u8 {
+        self.rows.get(nth as usize).map_or(0, |row| row.board[0])
+    }
+
+    /// Whether a record is of the position with this packed identity board.
+    pub(super) fn is_of(&self, nth: u32, board: &PackedBoard) -> Result<bool, ArchiveError> {
+        let row = self.row(nth)?;
+        if let Some(board) = padded(board) {
+            return Ok(row.board == board);
+        }
+        Ok(row.board == [0; BOARD]
+            && packed::pack(&self.record(nth)?.position().identity()) == *board)
+    }
+
     /// The record of a row.
     pub(super) fn record(&self, nth: u32) -> Result<EpdRecord, ArchiveError> {
         let row = self.row(nth)?;
@@ -204,7 +219,8 @@ pub(super) struct Line {
     /// The lowest byte of each key.
     marks: [u8; ENTRIES],
     /// The number of entries in the lowest four bits; 15 when all are taken and more that belong
-    /// here or before are in the next line. The other bits are of the CRC32C of the line.
+    /// here or before are in the next line. The other bits are those of the CRC32C of the line with
+    /// zeros for them.
     tail: U32,
 }
 
@@ -225,28 +241,42 @@ impl Line {
     const EMPTY: Line = Line { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
 
     fn check(&self) -> u32 {
-        crc32c::crc32c(&self.as_bytes()[..60]) & !COUNT_MASK
+        let tail = (self.tail.get() & COUNT_MASK).into();
+        crc32c::crc32c(Line { tail, ..*self }.as_bytes()) & !COUNT_MASK
     }
 
-    /// The count and check: touching it brings the line near.
-    pub(super) const fn tail(&self) -> U32 {
-        self.tail
+    /// The number of entries, and whether the next line belongs to this one; `None` when the line
+    /// is damaged.
+    fn count(&self) -> Option<(usize, bool)> {
+        let tail = self.tail.get();
+        let count = tail & COUNT_MASK;
+        let more = count == FULL_AND_MORE;
+        let count = if more { ENTRIES } else { count as usize };
+        let holds = check::holds(self.check(), tail & !COUNT_MASK);
+        (holds && count <= ENTRIES).then_some((count, more))
     }
 
     /// The entries with this mark, and whether the next line belongs to this one; `None` when the
     /// line is damaged.
     fn matching(&self, mark: u8) -> Option<(impl Iterator<Item = u32> + '_, bool)> {
-        let tail = self.tail.get();
-        if !check::holds(self.check(), tail & !COUNT_MASK) {
-            return None;
-        }
-        let count = tail & COUNT_MASK;
-        let more = count == FULL_AND_MORE;
-        let count = if more { ENTRIES } else { count as usize };
-        let entries = self.marks.iter().zip(&self.places).take(count);
-        let places = entries.filter(move |&(&own, _)| own == mark).map(|(_, place)| place.get());
+        let (count, more) = self.count()?;
+        let mut equal = equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1);
+        let places = std::iter::from_fn(move || {
+            let place = self.places.get(equal.trailing_zeros() as usize / 8)?;
+            equal &= equal - 1;
+            Some(place.get())
+        });
         Some((places, more))
     }
+}
+
+/// A 1 as the highest bit of each byte that is this one: no jump that has to be guessed.
+fn equal_bytes(bytes: &[u8; ENTRIES], byte: u8) -> u128 {
+    const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
+    let mut all = [0; 16];
+    all[..ENTRIES].copy_from_slice(bytes);
+    let differ = u128::from_le_bytes(all) ^ (u128::MAX / 255 * u128::from(byte));
+    !(((differ & LOW_BITS) + LOW_BITS) | differ | LOW_BITS)
 }
 
 /// Which of so many lines a key belongs to.
@@ -261,8 +291,9 @@ pub(super) fn write_index<W: Write>(
 ) -> Result<(Section, Section), ArchiveError> {
     let homes = (sorter.len() * 10).div_ceil(LOAD_TENTHS).max(1);
     let mut lists: Vec<u8> = Vec::new();
+    out.align()?;
+    out.begin();
     let mut table = Table { out, homes, line: Line::EMPTY, number: 0, count: 0 };
-    table.out.begin();
     let mut group: Option<(u64, Vec<u32>)> = None;
     let mut close = |table: &mut Table<W>, group: Option<(u64, Vec<u32>)>| {
         let Some((key, records)) = group else { return Ok(()) };
@@ -335,6 +366,7 @@ impl<W: Write> Table<'_, W> {
 
     fn next(&mut self, more: bool) -> Result<(), ArchiveError> {
         let count = if more { FULL_AND_MORE } else { self.count as u32 };
+        self.line.tail = count.into();
         self.line.tail = (self.line.check() | count).into();
         self.out.put(self.line.as_bytes())?;
         self.line = Line::EMPTY;
@@ -377,13 +409,17 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The line of a key.
-    pub(super) fn home(&self, key: u64) -> u64 {
+    fn home(&self, key: u64) -> u64 {
         home(key, self.homes)
     }
 
-    /// Touches a line, so that it is near when it is needed.
-    pub(super) fn line(&self, number: u64) -> Option<&'a Line> {
+    fn line(&self, number: u64) -> Option<&'a Line> {
         self.lines.get(usize::try_from(number).ok()?)
+    }
+
+    /// A byte of the line of a key: looking at it brings the line near.
+    pub(super) fn touch(&self, key: u64) -> u8 {
+        self.line(self.home(key)).map_or(0, |line| line.marks[0])
     }
 
     /// Calls `visit` with each record whose key may be this one, ascending within a key.
@@ -458,18 +494,33 @@ mod tests {
     #[test]
     fn every_change_of_one_byte_of_a_row_or_line_changes_its_check() {
         let row = FastRow::new([0; BOARD], 0);
-        for place in 0..29 {
+        for place in 0..size_of::<FastRow>() {
             for change in 1..=255 {
                 let mut changed = row;
                 changed.as_mut_bytes()[place] ^= change;
                 assert!(!changed.is_whole(), "byte {place} by {change}");
             }
         }
-        for place in 0..60 {
+        let mut line = Line::EMPTY;
+        line.tail = 7.into();
+        line.tail = (line.check() | 7).into();
+        assert_eq!(line.count(), Some((7, false)));
+        for place in 0..size_of::<Line>() {
             for change in 1..=255 {
-                let mut changed = Line::EMPTY;
+                let mut changed = line;
                 changed.as_mut_bytes()[place] ^= change;
-                assert_ne!(changed.check(), Line::EMPTY.check(), "byte {place} by {change}");
+                assert_eq!(changed.count(), None, "byte {place} by {change}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_bytes_are_found() {
+        let bytes = [0, 1, 0x80, 0x7f, 0x81, 0, 255, 1, 0, 254, 0, 1];
+        for byte in 0..=255 {
+            let found = equal_bytes(&bytes, byte);
+            for (nth, &own) in bytes.iter().enumerate() {
+                assert_eq!(found >> (8 * nth) & 0xff == 0x80, own == byte, "{byte} at {nth}");
             }
         }
     }

@@ -24,6 +24,6 @@ mod writer;
 
 pub use error::ArchiveError;
 pub use layout::HEADER_MAGIC as MAGIC;
-pub use reader::{Archive, Part, Query, Records};
+pub use reader::{Archive, Part, Records};
 pub use side::Restored;
 pub use writer::{Level, PackOptions, Writer};

@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 use super::block_index::BlockIndex;
 use super::error::ArchiveError;
-use super::fast::{FastRow, FastSegment, RecordIndex, padded};
+use super::fast::{FastRow, FastSegment, RecordIndex};
 use super::layout::{
     CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS,
     Header, INDEX_OF_RECORDS, SORTED, Section, Segment, VERBATIM,
@@ -22,10 +22,10 @@ use super::segment::{Block, Codec};
 use super::side::{self, Restored};
 use super::tree::{self, Model};
 use super::{Level, directory, map};
-use crate::codec::direct::Identity;
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
-use crate::model::{EpdRecord, Position};
+use crate::codec::query::Query;
+use crate::model::EpdRecord;
 
 /// Models of segments that are kept once they were needed.
 const KEPT_MODELS: usize = 16;
@@ -62,25 +62,6 @@ pub struct Archive {
     footer: Footer,
     segments: Vec<Segment>,
     models: Mutex<Vec<(usize, Arc<Codec>)>>,
-}
-
-/// A position to look for: its packed identity board and its key.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Query {
-    board: PackedBoard,
-    key: u64,
-}
-
-impl From<&Position> for Query {
-    fn from(position: &Position) -> Query {
-        Query { board: packed::pack(&position.identity()), key: position_key(position) }
-    }
-}
-
-impl From<Identity> for Query {
-    fn from(identity: Identity) -> Query {
-        Query { board: identity.board, key: identity.key }
-    }
 }
 
 /// A part of the file, for those who want to know where the bytes are.
@@ -394,34 +375,55 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, EpdRecord)>, ArchiveError> {
-        let query = query.into();
         let mut found = Vec::new();
-        self.find_many(&[query], |_, number, record| {
+        self.find_many([query], |_, number, record| {
             found.push((number, record));
             true
         })?;
         Ok(found)
     }
 
-    /// Calls `visit` with the number of a query, and the number and record, for each record of
-    /// each query, until it returns false. The records of one query come in ascending order;
-    /// queries come in no promised order: that of the archive's blocks, so that each is decoded
-    /// once.
+    /// Looks many positions up: calls `visit` with the place of a query, and the number and record,
+    /// for each record of each query, until it returns false. The records of one query come in
+    /// ascending order; queries come in no promised order: that of the archive's blocks, so that
+    /// each is decoded once, however many of its records are asked for.
+    ///
+    /// ```
+    /// use epdb::archive::{Archive, PackOptions, Writer};
+    /// use epdb::{codec::direct, codec::query::Query, model::Position};
+    /// # let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
+    /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
+    /// # writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
+    /// let archive = Archive::from_bytes(writer.finish()?)?;
+    /// // Positions, or whatever else becomes a `Query`: text need not become positions first.
+    /// let positions = [Position::START];
+    /// let lines = [b"4k3/8/8/8/8/8/4P3/4K3 w - - 3 40"];
+    /// let identities = lines.iter().filter_map(|line| direct::read_fields(*line));
+    /// let queries = positions.iter().map(Query::from).chain(identities.map(Query::from));
+    /// let mut found = Vec::new();
+    /// archive.find_many(queries, |query, number, record| {
+    ///     found.push((query, number, epdb::format_epd(&record)));
+    ///     true
+    /// })?;
+    /// found.sort();
+    /// assert_eq!(found[1], (1, 1, b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
-    pub fn find_many(
+    pub fn find_many<Q: Into<Query>>(
         &self,
-        queries: &[Query],
+        queries: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, u64, EpdRecord) -> bool,
     ) -> Result<(), ArchiveError> {
+        let queries = queries.into_iter().map(Q::into);
         if self.footer.has(INDEX_OF_RECORDS) {
-            let mut go_on = true;
-            return self.find_rows(queries, |query, number| {
-                go_on = go_on && visit(query, number, self.record(number)?);
-                Ok(())
+            return self.find_rows(queries, |query, number, segment, nth| {
+                Ok(visit(query, number, segment.record(nth)?))
             });
         }
+        let queries = &*queries.collect::<Vec<Query>>();
         if !self.has_index() {
             return self.scan(queries, visit);
         }
@@ -442,7 +444,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let mut wanted: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
         for (number, query) in queries.iter().enumerate() {
-            wanted.entry(query.board).or_default().push(number);
+            wanted.entry(*query.board()).or_default().push(number);
         }
         for (number, record) in (0..).zip(self.iter(0..self.len())) {
             let record = record?;
@@ -462,7 +464,7 @@ impl Archive {
         let index = BlockIndex::new(self.footer.index.of(&self.bytes, "position index")?)?;
         let mut pairs = Vec::new();
         for (number, query) in queries.iter().enumerate() {
-            pairs.extend(index.find(query.key)?.into_iter().map(|block| (block, number)));
+            pairs.extend(index.find(query.key())?.into_iter().map(|block| (block, number)));
         }
         pairs.sort_unstable();
         let groups = pairs.chunk_by(|a, b| a.0 == b.0);
@@ -514,7 +516,7 @@ impl Archive {
                 }
             };
             for &query in wanted {
-                if queries[query].board != board {
+                if *queries[query].board() != board {
                     continue;
                 }
                 let records = match &mut made {
@@ -530,21 +532,21 @@ impl Archive {
         Ok(true)
     }
 
-    /// Calls `visit` with the number of a query and the number of a record for each record of each
+    /// Calls `visit` with the place of a query and the number of a record for each record of each
     /// query, as [`Archive::find_many`] does. At level fast records are compared and not made:
     /// the fastest way to know which positions are there.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
-    pub fn find_numbers(
+    pub fn find_numbers<Q: Into<Query>>(
         &self,
-        queries: &[Query],
+        queries: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, u64),
     ) -> Result<(), ArchiveError> {
         if self.footer.has(INDEX_OF_RECORDS) {
-            return self.find_rows(queries, |query, number| {
+            return self.find_rows(queries.into_iter().map(Q::into), |query, number, _, _| {
                 visit(query, number);
-                Ok(())
+                Ok(true)
             });
         }
         self.find_many(queries, |query, number, _| {
@@ -553,57 +555,44 @@ impl Archive {
         })
     }
 
-    /// Looks up in the index of level fast, in the order of the queries.
+    /// Looks up in the index of level fast, in the order of the queries: calls `visit` with the
+    /// place of a query, the number of a record of it, and where that is, until it returns false.
+    ///
+    /// Queries are taken in batches, and their lines, then their rows, are touched before they are
+    /// needed: so the loads do not wait for one another.
     fn find_rows(
         &self,
-        queries: &[Query],
-        mut visit: impl FnMut(usize, u64) -> Result<(), ArchiveError>,
+        queries: impl Iterator<Item = Query>,
+        mut visit: impl FnMut(usize, u64, FastSegment, u32) -> Result<bool, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let index = RecordIndex::new(
             self.footer.index.of(&self.bytes, "position index")?,
             self.footer.lists.of(&self.bytes, "lists of equal keys")?,
         )?;
-        let segments: Vec<FastSegment> =
-            (0..self.segments.len()).map(|place| self.fast(place)).collect::<Result<_, _>>()?;
-        let row_of = |number: u32| -> Result<(&FastSegment, u32), ArchiveError> {
-            let place = match segments.len() {
-                1 => 0,
-                _ => self.segment_of(number.into())?,
-            };
-            Ok((&segments[place], (u64::from(number) - segments[place].first) as u32))
-        };
-        let mut candidates: Vec<(usize, u32)> = Vec::with_capacity(2 * BATCH);
-        for (batch, queries) in queries.chunks(BATCH).enumerate() {
-            // Lines and rows are touched before they are needed: the loads do not wait for one
-            // another.
-            for query in queries {
-                black_box(index.line(index.home(query.key)).map(|line| line.tail()));
-            }
+        let mut queries = queries.enumerate().peekable();
+        let (mut batch, mut candidates) = (Vec::new(), Vec::new());
+        while queries.peek().is_some() {
+            batch.clear();
+            batch.extend(queries.by_ref().take(BATCH));
+            touch(batch.iter().map(|(_, query)| index.touch(query.key())));
+
             candidates.clear();
-            for (nth, query) in queries.iter().enumerate() {
-                index.find(query.key, |number| {
-                    candidates.push((nth, number));
+            for (nth_query, (_, query)) in batch.iter().enumerate() {
+                index.find(query.key(), |number| {
+                    let number = u64::from(number);
+                    let segment = self.fast(self.segment_of(number)?)?;
+                    candidates.push((nth_query, segment, (number - segment.first) as u32));
                     Ok(())
                 })?;
             }
-            for &(_, number) in &candidates {
-                let (segment, nth) = row_of(number)?;
-                black_box(segment.rows.get(nth as usize).map(|row| row.board[0]));
-            }
-            for &(nth, number) in &candidates {
-                let query = &queries[nth];
-                let (segment, row) = row_of(number)?;
-                let is_same = match padded(&query.board) {
-                    Some(board) => segment.row(row)?.board == board,
-                    None => {
-                        segment.row(row)?.board == [0; super::fast::BOARD] && {
-                            let record = segment.record(row)?;
-                            packed::pack(&record.position().identity()) == query.board
-                        }
-                    }
-                };
-                if is_same {
-                    visit(batch * BATCH + nth, number.into())?;
+            touch(candidates.iter().map(|(_, segment, nth)| segment.touch(*nth)));
+
+            for &(nth_query, segment, nth) in &candidates {
+                let (place, query) = &batch[nth_query];
+                if segment.is_of(nth, query.board())?
+                    && !visit(*place, segment.first + u64::from(nth), segment, nth)?
+                {
+                    return Ok(());
                 }
             }
         }
@@ -658,6 +647,7 @@ impl Archive {
     /// The first damage found.
     pub fn verify(&self) -> Result<(), ArchiveError> {
         let footer = &self.footer;
+        self.verify_gaps()?;
         footer.segments.checked(&self.bytes, "segment table")?;
         footer.index.checked(&self.bytes, "position index")?;
         footer.lists.checked(&self.bytes, "lists of equal keys")?;
@@ -672,6 +662,19 @@ impl Archive {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;
         }
         if footer.has(INDEX_OF_RECORDS) { self.verify_record_index() } else { self.verify_blocks() }
+    }
+
+    /// Between the parts there is nothing but zeros.
+    fn verify_gaps(&self) -> Result<(), ArchiveError> {
+        let mut end = 0;
+        for part in self.parts() {
+            let gap = self.bytes.get(end as usize..part.offset as usize);
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(ArchiveError::corrupt("padding"));
+            }
+            end = part.offset.saturating_add(part.len);
+        }
+        Ok(())
     }
 
     fn verify_blocks(&self) -> Result<(), ArchiveError> {
@@ -739,6 +742,11 @@ impl Archive {
 
 fn footer_section<'a>(section: &Section, bytes: &'a [u8]) -> Result<&'a [u8], ArchiveError> {
     section.of(bytes, "position index")
+}
+
+/// Brings what these bytes lie in near.
+fn touch(bytes: impl Iterator<Item = u8>) {
+    black_box(bytes.fold(0, |seen, byte| seen ^ byte));
 }
 
 /// What the three parts of a segment are called.

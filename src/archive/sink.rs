@@ -4,6 +4,9 @@ use std::io::{self, Write};
 
 use super::layout::Section;
 
+/// Bytes that memory hands over at once.
+const CACHE_LINE: usize = 64;
+
 /// Counts and checks what goes through.
 pub(super) struct Sink<W> {
     out: W,
@@ -27,6 +30,13 @@ impl<W: Write> Sink<W> {
         self.offset += bytes.len() as u64;
         self.check = crc32c::crc32c_append(self.check, bytes);
         Ok(())
+    }
+
+    /// Writes zeros up to the next multiple of a cache line, so that what has the size of one, or of
+    /// half of one, does not lie in two.
+    pub(super) fn align(&mut self) -> io::Result<()> {
+        let beyond = (self.offset % CACHE_LINE as u64) as usize;
+        self.put(&[0; CACHE_LINE][..(CACHE_LINE - beyond) % CACHE_LINE])
     }
 
     /// Begins a part.

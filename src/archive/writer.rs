@@ -202,6 +202,7 @@ impl<W: Write> Writer<W> {
         }
         let (coder, flags, block_records, sections, blocks) = match self.options.level {
             Level::Fast => {
+                self.out.align()?;
                 let rows = self.out.section(&std::mem::take(&mut self.rows))?;
                 let heap = self.out.section(&std::mem::take(&mut self.heap))?;
                 (CODER_ROWS, 0, 1, [rows, Section::default(), heap], records.into())

@@ -12,5 +12,6 @@ pub mod key;
 pub mod ordinal;
 pub mod packed;
 pub mod pgc;
+pub mod query;
 pub mod record;
 pub mod stream;

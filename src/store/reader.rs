@@ -10,10 +10,9 @@ use super::block::{Block, Damage, Payload, Shape, Slot, chunk};
 use super::error::{Result as Inner, damaged, guarded};
 use super::schema::{self, Meta, spread};
 use super::{Shared, StoreError};
-use crate::codec::key::position_key;
-use crate::codec::packed::{self, PackedBoard};
+use crate::codec::query::Query;
 use crate::codec::record;
-use crate::model::{EpdRecord, Position};
+use crate::model::EpdRecord;
 
 type Guard = OwnedAccessGuard<&'static [u8]>;
 type Result<T> = std::result::Result<T, StoreError>;
@@ -78,13 +77,6 @@ fn sized(guard: Guard) -> Guard {
     guard
 }
 
-/// A position as lookups ask for it.
-#[derive(Copy, Clone, Debug)]
-struct Query {
-    key: u64,
-    board: PackedBoard,
-}
-
 /// A snapshot of a store: what was committed when it was made. Writers do not disturb it and do
 /// not wait for it. It can be shared between threads.
 ///
@@ -132,15 +124,15 @@ impl Reader {
     /// assert!(reader.contains(&Position::START)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn get(&self, position: &Position) -> Matches<'_> {
-        self.matches(self.query(position))
+    pub fn get(&self, position: impl Into<Query>) -> Matches<'_> {
+        self.matches(self.keyed(position))
     }
 
     /// Whether the store has a record of the position.
     ///
     /// # Errors
     /// As [`Matches::next_encoded`].
-    pub fn contains(&self, position: &Position) -> Result<bool> {
+    pub fn contains(&self, position: impl Into<Query>) -> Result<bool> {
         self.get(position).next_encoded().transpose().map(|found| found.is_some())
     }
 
@@ -148,27 +140,48 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Matches::next_encoded`].
-    pub fn first(&self, position: &Position) -> Result<Option<StoredRecord>> {
+    pub fn first(&self, position: impl Into<Query>) -> Result<Option<StoredRecord>> {
         self.get(position).next().transpose()
     }
 
     /// Looks many positions up, in the order that the file likes best, and calls `visit` with each
-    /// position's place in the slice and its records. Where the store is larger than memory this
-    /// is many times faster than one lookup after the other.
+    /// position's place among them and its records. Where the store is larger than memory this is
+    /// many times faster than one lookup after the other.
+    ///
+    /// ```
+    /// use epdb::{codec::direct, model::EpdRecord, model::Position, store};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("book.epdb");
+    /// # let store = store::Store::create(&path, &store::StoreOptions::default())?;
+    /// # let mut import = store.importer("by hand", &store::ImportOptions::default())?;
+    /// # import.push(&EpdRecord::new(Position::START))?;
+    /// # import.finish()?;
+    /// let reader = store.reader()?;
+    /// let lines = [&b"4k3/8/8/8/8/8/4P3/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"];
+    /// let queries = lines.iter().filter_map(|line| direct::read_fields(line));
+    /// let mut found = 0;
+    /// reader.get_batch(queries, |_place, matches| {
+    ///     found += matches.count();
+    ///     Ok::<(), store::StoreError>(())
+    /// })?;
+    /// assert_eq!(found, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Those of `visit`, which ends the work with its first error.
-    pub fn get_batch<E>(
+    pub fn get_batch<Q: Into<Query>, E>(
         &self,
-        positions: &[Position],
+        positions: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, Matches<'_>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let mut queries: Vec<(usize, Query)> =
-            positions.iter().map(|position| self.query(position)).enumerate().collect();
-        queries.sort_unstable_by_key(|(place, query)| (query.key, *place));
+        let queries: Vec<Query> = positions.into_iter().map(|query| self.keyed(query)).collect();
+        let mut order: Vec<(u64, usize)> =
+            queries.iter().enumerate().map(|(place, query)| (query.key(), place)).collect();
+        order.sort_unstable();
         let mut held: Option<(u64, Arc<Kept>)> = None;
-        for (place, query) in queries {
-            let (number, _) = spread(query.key, self.meta.blocks);
+        for (key, place) in order {
+            let (number, _) = spread(key, self.meta.blocks);
             let block = match &held {
                 Some((held, kept)) if *held == number => Ok(Some(BlockRef::Own(Arc::clone(kept)))),
                 _ => self.block(number),
@@ -176,7 +189,7 @@ impl Reader {
             if let Ok(Some(BlockRef::Own(kept))) = &block {
                 held = Some((number, Arc::clone(kept)));
             }
-            visit(place, self.matches_in(query, block))?;
+            visit(place, self.matches_in(queries[place], block))?;
         }
         Ok(())
     }
@@ -226,13 +239,14 @@ impl Reader {
         })
     }
 
-    fn query(&self, position: &Position) -> Query {
-        let identity = position.identity();
-        Query { key: (self.shared.key)(position_key(&identity)), board: packed::pack(&identity) }
+    /// The query with the key under which the store keeps the position.
+    fn keyed(&self, query: impl Into<Query>) -> Query {
+        let query = query.into();
+        Query::new(*query.board(), (self.shared.key)(query.key()))
     }
 
     fn matches(&self, query: Query) -> Matches<'_> {
-        let (number, _) = spread(query.key, self.meta.blocks);
+        let (number, _) = spread(query.key(), self.meta.blocks);
         self.matches_in(query, self.block(number))
     }
 
@@ -367,7 +381,7 @@ impl Matches<'_> {
                 Ok(Found::Nothing) => self.state = State::Done,
                 Ok(Found::Crowd) => {
                     self.state =
-                        match self.reader.crowd(self.query.key, self.query.board.as_bytes()) {
+                        match self.reader.crowd(self.query.key(), self.query.board().as_bytes()) {
                             Ok(crowd) => State::Crowd(Box::new(crowd)),
                             Err(error) => State::Failed(error),
                         };
@@ -389,9 +403,9 @@ impl Matches<'_> {
 
     fn search_block(&self) -> Result<Found> {
         let State::Block { block, at } = &self.state else { return Ok(Found::Nothing) };
-        let (number, fraction) = spread(self.query.key, self.reader.meta.blocks);
+        let (number, fraction) = spread(self.query.key(), self.reader.meta.blocks);
         let block = Block::with_shape(number, block.kept().bytes(), block.kept().shape);
-        find(block, fraction, self.query.board.as_bytes(), *at)
+        find(block, fraction, self.query.board().as_bytes(), *at)
             .map_err(|damage| self.reader.damaged_block(number, damage))
     }
 }

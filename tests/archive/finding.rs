@@ -1,6 +1,6 @@
 //! Positions are found, all records of each, and no others (STO-01, STO-02, STO-08).
 
-use epdb::archive::Query;
+use epdb::codec::query::Query;
 use epdb::codec::{direct, key};
 
 use super::*;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::archive::{Archive, Query};
+use crate::archive::Archive;
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
@@ -16,6 +16,7 @@ use crate::cli::query;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Item};
 use crate::codec::packed::{PackedBoard, pack};
+use crate::codec::query::Query;
 use crate::codec::record;
 use crate::model::Position;
 use crate::store::{EncodedRecord, Reader, Store, StoreOptions};

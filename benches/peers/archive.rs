@@ -1,0 +1,133 @@
+//! Lookups in an archive of level fast beside SQLite, LMDB, plain redb and epdb's own store.
+//!
+//! Everyone is asked with the same lines of FEN text, read within the measured time by the same
+//! parser into packed board and key; so only the lookup differs. The peers hold encoded records
+//! by key, one a position, and compare the packed board of every hit, as epdb does; they have one
+//! read transaction and one prepared statement for all questions. Questions come in random order,
+//! all of them hits or all of them misses, one by one, or all at once: then the peers sort them
+//! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
+//! it gives records (as values, not bytes) or only their numbers. One thread, rounds interleaved,
+//! the best of each counts: whatever disturbs a round makes it slower.
+//!
+//! `cargo bench --manifest-path benches/peers/Cargo.toml --bench archive -- --positions 5000000
+//! --rounds 5 --lookups 1000000 --cache-mib 1024`
+
+use std::collections::HashSet;
+use std::fs;
+
+use epdb::codec::direct;
+use epdb::codec::query::Query;
+use epdb::model::EpdRecord;
+use epdb::store::StoreOptions;
+use epdb_peers::contestants::{Epdb, FastArchive, Found, Lmdb, Reader, Redb, Sqlite, Store};
+use epdb_peers::{Random, argument, records, size_of_files, timed};
+
+/// Lines of text, end to end.
+struct Lines {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn new<'a>(records: impl Iterator<Item = &'a EpdRecord>) -> Lines {
+        let mut lines = Lines { text: Vec::new(), ends: Vec::new() };
+        for record in records {
+            lines.text.extend_from_slice(&epdb::format_epd(record));
+            lines.ends.push(lines.text.len());
+        }
+        lines
+    }
+
+    /// Reads the lines.
+    fn queries(&self) -> impl Iterator<Item = Query> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| {
+            Query::from(direct::read_fields(&self.text[start..end]).expect("a usual line"))
+        })
+    }
+}
+
+/// The ways to ask: hits and misses, one by one and all at once.
+const WAYS: [&str; 4] = ["hits 1 by 1", "misses", "hits at once", "misses"];
+
+fn main() {
+    let count = argument("--positions", 5_000_000);
+    let rounds = argument("--rounds", 5);
+    let lookups = argument("--lookups", 1_000_000);
+    let cache = argument("--cache-mib", 1024) << 20;
+
+    let mut taken = HashSet::with_capacity(count + lookups);
+    let records = records(count, 1, &mut taken);
+    let misses = Lines::new(epdb_peers::records(lookups, 2, &mut taken).iter());
+    drop(taken);
+    let mut random = Random::new(3);
+    let hits = Lines::new((0..lookups).map(|_| &records[random.below(count)]));
+
+    let sqlite = |with_rowid, mapped| Box::new(Sqlite { cache, with_rowid, mapped });
+    let stores: [Box<dyn Store>; 8] = [
+        Box::new(FastArchive { makes_records: false }),
+        Box::new(FastArchive { makes_records: true }),
+        Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
+        sqlite(false, true),
+        sqlite(true, false),
+        sqlite(true, true),
+        Box::new(Lmdb),
+        Box::new(Redb { cache }),
+    ];
+    let directories: Vec<_> =
+        stores.iter().map(|_| tempfile::tempdir().expect("a directory")).collect();
+    let path = |number: usize| directories[number].path().join("store");
+    for (number, store) in stores.iter().enumerate() {
+        fs::create_dir(path(number)).expect("a directory");
+        store.load(&path(number), &records);
+    }
+    drop(records);
+    let readers: Vec<_> =
+        stores.iter().enumerate().map(|(number, store)| store.open(&path(number))).collect();
+
+    let parsing = (0..rounds).map(|_| timed(|| hits.queries().map(|query| query.key()).max()).0);
+    let parsing = lookups as f64 / parsing.fold(f64::MAX, f64::min) / 1e3;
+    let mut best = vec![[0.0f64; 4]; stores.len()];
+    let mut sums = [0; 4];
+    for _ in 0..rounds {
+        for (reader, best) in readers.iter().zip(&mut best) {
+            for (way, best) in best.iter_mut().enumerate() {
+                let lines = [&hits, &misses][way % 2];
+                let (seconds, found) = timed(|| ask(&**reader, way, lines));
+                let expected = if way % 2 == 0 { lookups as u64 } else { 0 };
+                assert_eq!(found.hits, expected, "everyone finds the same");
+                if found.sum > 0 {
+                    let known = if sums[way] == 0 { found.sum } else { sums[way] };
+                    assert_eq!(found.sum, known, "everyone reads the same");
+                    sums[way] = known;
+                }
+                *best = best.max(lookups as f64 / seconds / 1e3);
+            }
+        }
+    }
+
+    println!(
+        "{count} positions, {lookups} lookups a round, best of {rounds} rounds, caches {} MiB; \
+         thousands a second from FEN text, in brackets how many times as fast the archive is that \
+         gives numbers; reading the text alone: {parsing:.0}",
+        cache >> 20
+    );
+    print!("{:22}{:>13}", "", "bytes/record");
+    WAYS.iter().for_each(|way| print!("{way:>18}"));
+    println!();
+    for (number, (store, rates)) in stores.iter().zip(&best).enumerate() {
+        let size = size_of_files(&path(number)) as f64 / count as f64;
+        print!("{:22}{size:13.2}", store.name());
+        for (rate, ours) in rates.iter().zip(best[0]) {
+            print!("{rate:9.0} ({:6.2})", ours / rate);
+        }
+        println!();
+    }
+}
+
+fn ask(reader: &dyn Reader, way: usize, lines: &Lines) -> Found {
+    match way / 2 {
+        0 => reader.look_up(&mut lines.queries()),
+        _ => reader.look_up_batch(&mut lines.queries()),
+    }
+}

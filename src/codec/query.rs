@@ -1,0 +1,63 @@
+//! What lookups ask for.
+
+use super::direct::Identity;
+use super::key::position_key;
+use super::packed::{PackedBoard, pack};
+use crate::model::Position;
+
+/// A position to look for: its packed identity board, and the key that leads to it.
+///
+/// Lookups take anything that becomes one: positions, and the identities that
+/// [`direct::read_fields`](super::direct::read_fields) makes of text, many times faster.
+///
+/// ```
+/// use epdb::codec::{direct, key, packed, query::Query};
+/// use epdb::model::Position;
+/// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+/// let query = Query::from(direct::read_fields(line).expect("a usual line"));
+/// assert_eq!(query, Query::from(&Position::START));
+/// let (board, key) = (packed::pack(&Position::START), key::position_key(&Position::START));
+/// assert_eq!(query, Query::new(board, key));
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Query {
+    board: PackedBoard,
+    key: u64,
+}
+
+impl Query {
+    /// A query of parts. Nothing is found unless the board is that of an identity
+    /// ([`Position::identity`]) and the key its [`position_key`].
+    pub const fn new(board: PackedBoard, key: u64) -> Query {
+        Query { board, key }
+    }
+
+    /// The packed identity board.
+    pub const fn board(&self) -> &PackedBoard {
+        &self.board
+    }
+
+    /// The position key.
+    pub const fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl From<&Position> for Query {
+    fn from(position: &Position) -> Query {
+        let identity = position.identity();
+        Query { board: pack(&identity), key: position_key(&identity) }
+    }
+}
+
+impl From<Identity> for Query {
+    fn from(Identity { board, key, .. }: Identity) -> Query {
+        Query { board, key }
+    }
+}
+
+impl From<&Query> for Query {
+    fn from(query: &Query) -> Query {
+        *query
+    }
+}
