@@ -352,3 +352,91 @@ fn wrong_usage_is_told_on_stderr_with_status_2() {
     }
     assert!(!Path::new(&desk.path("s.epdb")).exists());
 }
+
+/// A program that asks one line at a time gets each answer before it asks on.
+#[test]
+fn get_answers_each_line_of_a_pipe_at_once() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40\n7k/8/8/8/8/8/8/K7 w - - id \"x\";\n";
+    let desk = Desk::with("suite.epd", lines);
+    desk.run(&["import", "s.epdb", "suite.epd"]);
+    desk.run(&["pack", "suite.epd", "--level", "fast", "-o", "fast.epa"]);
+    desk.run(&["pack", "suite.epd", "-o", "default.epa"]);
+    for source in ["s.epdb", "fast.epa", "default.epa"] {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin("epdb"))
+            .args(["get", "--tag"])
+            .arg(desk.path(source))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut asking = child.stdin.take().unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap());
+        let mut answer = || {
+            let mut line = String::new();
+            answers.read_line(&mut line).unwrap();
+            line
+        };
+        asking.write_all(b"4k3/8/8/8/8/8/4P3/4K3 w - -\n").unwrap();
+        assert_eq!(answer(), "1\t4k3/8/8/8/8/8/4P3/4K3 w - - 3 40\n", "{source}");
+        // The second question comes with the beginning of the third.
+        asking.write_all(b"7k/8/8/8/8/8/8/K7 w - - 0 9\r\n7k/8/8").unwrap();
+        assert_eq!(answer(), "2\t7k/8/8/8/8/8/8/K7 w - - id \"x\";\n", "{source}");
+        asking.write_all(b"/8/8/8/8/K7 w - -").unwrap();
+        drop(asking);
+        assert_eq!(answer(), "3\t7k/8/8/8/8/8/8/K7 w - - id \"x\";\n", "{source}");
+        assert_eq!(answer(), "");
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// However questions are spelled, in whatever source: the records of each, in order; what does not
+/// fit into memory is looked up again.
+#[test]
+fn get_finds_the_same_in_every_source() {
+    let mut book = String::new();
+    for number in 1..400 {
+        book += &format!("4k3/8/8/8/8/8/4P3/4K3 w - - 0 {number}\n");
+        book += &format!(
+            "{}K{}k/8/8/8/8/8/8/8 b - - id \"{number}\";\n",
+            1 + number % 3,
+            5 - number % 3
+        );
+        book += &format!("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 {number}\n");
+    }
+    let desk = Desk::with("book.epd", &book);
+    desk.run(&["import", "book.epdb", "book.epd"]);
+    desk.run(&["pack", "book.epd", "--level", "fast", "-o", "fast.epa"]);
+    desk.run(&["pack", "book.epd", "-o", "default.epa"]);
+    let questions = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n\n# no question\n1K5k/8/8/8/8/8/8/8 b - - 7 8\n\
+        rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b HAha - 0 1\n8/8 w - -\n\
+        7k/8/8/8/8/8/8/K7 w - -\n4k3/8/8/8/8/8/4P3/4K3 w -  - 0 0 0 0\n";
+    for options in [
+        &["--tag"][..],
+        &["--first"],
+        &["--missing"],
+        &["--where", "fmvn == 17 || id == '3'"],
+        &["--format", "fen", "--ep", "legal"],
+        &["--memory", "1K"],
+    ] {
+        let get = |source: &str| {
+            let done = desk.run_with(&[&["get", source], options].concat(), questions);
+            assert_eq!(done.status, 1, "{source}");
+            (done.out, done.err)
+        };
+        let expected = get("book.epd");
+        assert!(expected.1.contains("-:6:"), "{}", expected.1);
+        for source in ["book.epdb", "fast.epa", "default.epa"] {
+            assert_eq!(get(source).0, expected.0, "{source} {options:?}");
+        }
+        let twice =
+            desk.run_with(&[&["get", "fast.epa", "book.epdb"], options].concat(), questions);
+        let lines = match options[0] {
+            "--first" | "--missing" => expected.0.lines().count(),
+            _ => 2 * expected.0.lines().count(),
+        };
+        assert_eq!(twice.out.lines().count(), lines, "{options:?}");
+    }
+}

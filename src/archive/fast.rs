@@ -8,11 +8,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::check;
 use super::error::ArchiveError;
 use super::layout::Section;
+use super::prefetch::prefetch;
 use super::sink::Sink;
 use super::sorter::KeySorter;
 use crate::codec::packed::{self, PackedBoard};
-use crate::codec::record;
+use crate::codec::{direct, record};
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
+use crate::text::{WriteOptions, epd};
 
 /// Bytes of a board in a row: the longest plain form.
 const BOARD: usize = 24;
@@ -42,7 +44,6 @@ const HAS_COUNTERS: u64 = 1 << 24;
 const SHREDDER: u64 = 1 << 25;
 /// The file of an en passant square that does not count, from 1.
 const EN_PASSANT_SHIFT: u32 = 26;
-const USED_BITS: u32 = 30;
 
 const ROW: &str = "record";
 
@@ -56,8 +57,19 @@ impl FastRow {
     /// 24 bits of the CRC32C of the row with zeros for the check itself. No change of a single byte
     /// passes it, as a test shows.
     fn check(&self) -> u32 {
-        let rest = self.rest.get() & ((1 << REST_BITS) - 1);
-        crc32c::crc32c(FastRow { board: self.board, rest: rest.into() }.as_bytes()) >> 8
+        let unchecked = FastRow { board: self.board, rest: self.rest().into() };
+        crc32c::crc32c(unchecked.as_bytes()) >> 8
+    }
+
+    /// The rest without the check.
+    fn rest(&self) -> u64 {
+        self.rest.get() & ((1 << REST_BITS) - 1)
+    }
+
+    /// The place in the heap of a record that is there.
+    fn place(&self) -> Option<u64> {
+        let rest = self.rest();
+        (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
     }
 
     fn is_whole(&self) -> bool {
@@ -140,9 +152,11 @@ impl FastSegment<'_> {
         row.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
     }
 
-    /// A byte of a row: looking at it brings the row near.
-    pub(super) fn touch(&self, nth: u32) -> u8 {
-        self.rows.get(nth as usize).map_or(0, |row| row.board[0])
+    /// Brings a row near.
+    pub(super) fn prefetch(&self, nth: u32) {
+        if let Some(row) = self.rows.get(nth as usize) {
+            prefetch(row);
+        }
     }
 
     /// Whether a record is of the position with this packed identity board.
@@ -158,16 +172,28 @@ impl FastSegment<'_> {
     /// The record of a row.
     pub(super) fn record(&self, nth: u32) -> Result<EpdRecord, ArchiveError> {
         let row = self.row(nth)?;
-        let rest = row.rest.get() & ((1 << REST_BITS) - 1);
-        let record = match rest & IN_HEAP {
-            0 => inline_record(row, rest),
-            _ => self.heap_record(rest & !IN_HEAP).and_then(|bytes| {
+        let record = match row.place() {
+            None => Rest::of(row).and_then(|rest| rest.record(row)),
+            Some(place) => self.heap_record(place).and_then(|bytes| {
                 let (record, _) = record::decode(bytes).ok()?;
                 let board = padded(&packed::pack(&record.position().identity()));
                 (board.unwrap_or_default() == row.board).then_some(record)
             }),
         };
         record.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
+    }
+
+    /// Appends the canonical text of a row's record.
+    pub(super) fn write_text(&self, nth: u32, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        let row = self.row(nth)?;
+        if row.place().is_some() {
+            epd::write(&self.record(nth)?, &WriteOptions::default(), out);
+            return Ok(());
+        }
+        let written = Rest::of(row).and_then(|Rest { en_passant, counters, .. }| {
+            direct::write_plain(&row.board, en_passant, counters, out).ok()
+        });
+        written.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
     }
 
     /// The bytes of a record in the heap, its check verified.
@@ -179,32 +205,44 @@ impl FastSegment<'_> {
     }
 }
 
-fn inline_record(row: &FastRow, rest: u64) -> Option<EpdRecord> {
-    if rest >> USED_BITS != 0 {
-        return None;
+/// What a row says of its record beside the identity board.
+struct Rest {
+    /// The file of an en passant square that is not part of the identity.
+    en_passant: Option<u8>,
+    is_shredder: bool,
+    counters: Option<Counters>,
+}
+
+impl Rest {
+    /// `None` for bits that no writer sets.
+    fn of(row: &FastRow) -> Option<Rest> {
+        let rest = row.rest();
+        let en_passant = match rest >> EN_PASSANT_SHIFT {
+            0 => None,
+            file @ 1..=8 => Some(file as u8 - 1),
+            _ => return None,
+        };
+        let counters = (rest & HAS_COUNTERS != 0).then_some(Counters {
+            halfmove_clock: rest as u32 & ((1 << HALFMOVE_BITS) - 1),
+            fullmove_number: (rest >> HALFMOVE_BITS) as u32 & ((1 << FULLMOVE_BITS) - 1),
+        });
+        let is_right = counters.is_none_or(|counters| counters.fullmove_number > 0);
+        is_right.then_some(Rest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
-    let (identity, _) = packed::unpack(&row.board).ok()?;
-    let position = match rest >> EN_PASSANT_SHIFT {
-        0 => identity,
-        file @ 1..=8 => {
-            let target = Square::at(file as u8 - 1, en_passant_rank(identity.turn()));
-            identity.with_en_passant(Some(target)).ok()?
+
+    fn record(&self, row: &FastRow) -> Option<EpdRecord> {
+        let (mut position, _) = packed::unpack(&row.board).ok()?;
+        if let Some(file) = self.en_passant {
+            let target = Square::at(file, en_passant_rank(position.turn()));
+            position = position.with_en_passant(Some(target)).ok()?;
         }
-        _ => return None,
-    };
-    let mut record = EpdRecord::new(position);
-    if rest & SHREDDER != 0 {
-        record.set_dialect(CastlingDialect::Shredder);
-    }
-    if rest & HAS_COUNTERS != 0 {
-        let halfmove_clock = rest as u32 & ((1 << HALFMOVE_BITS) - 1);
-        let fullmove_number = (rest >> HALFMOVE_BITS) as u32 & ((1 << FULLMOVE_BITS) - 1);
-        if fullmove_number == 0 {
-            return None;
+        let mut record = EpdRecord::new(position);
+        if self.is_shredder {
+            record.set_dialect(CastlingDialect::Shredder);
         }
-        record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
+        record.set_fen_counters(self.counters);
+        Some(record)
     }
-    Some(record)
 }
 
 /// Entries of a line of the table.
@@ -417,9 +455,11 @@ impl<'a> RecordIndex<'a> {
         self.lines.get(usize::try_from(number).ok()?)
     }
 
-    /// A byte of the line of a key: looking at it brings the line near.
-    pub(super) fn touch(&self, key: u64) -> u8 {
-        self.line(self.home(key)).map_or(0, |line| line.marks[0])
+    /// Brings the line of a key near.
+    pub(super) fn prefetch(&self, key: u64) {
+        if let Some(line) = self.line(self.home(key)) {
+            prefetch(line);
+        }
     }
 
     /// Calls `visit` with each record whose key may be this one, ascending within a key.

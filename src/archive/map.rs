@@ -1,4 +1,4 @@
-//! The one place of `unsafe`: mapping a file into memory.
+//! Mapping a file into memory, which is `unsafe`.
 #![allow(unsafe_code)]
 
 use std::fs::File;

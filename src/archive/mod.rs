@@ -12,6 +12,7 @@ mod fast;
 mod layout;
 mod map;
 mod operations;
+mod prefetch;
 mod rans;
 mod reader;
 mod row;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::hint::black_box;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +25,7 @@ use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::Query;
 use crate::model::EpdRecord;
+use crate::text::{WriteOptions, epd};
 
 /// Models of segments that are kept once they were needed.
 const KEPT_MODELS: usize = 16;
@@ -33,7 +33,7 @@ const KEPT_MODELS: usize = 16;
 const MAX_BLOCK_RECORDS: u32 = 65_535;
 /// Blocks that are decoded side by side.
 const SIDE_BY_SIDE: u32 = 16;
-/// Queries that are looked up side by side.
+/// Queries that are looked up side by side at level fast.
 const BATCH: usize = 64;
 
 enum Bytes {
@@ -347,10 +347,13 @@ impl Archive {
             let segment = &self.segments[place];
             let nth = (next - segment.first_record.get()) as u32;
             if segment.coder == CODER_ROWS {
-                let record = self.fast(place)?.record(nth)?;
-                crate::text::epd::write(&record, &crate::text::WriteOptions::default(), out);
-                out.push(b'\n');
-                next += 1;
+                let rows = self.fast(place)?;
+                let stop = end.min(segment_end(segment));
+                for nth in nth..nth + (stop - next) as u32 {
+                    rows.write_text(nth, out)?;
+                    out.push(b'\n');
+                }
+                next = stop;
                 continue;
             }
             let number = nth / segment.block_records.get();
@@ -376,6 +379,17 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, EpdRecord)>, ArchiveError> {
         let mut found = Vec::new();
+        if self.footer.has(INDEX_OF_RECORDS) {
+            let query: Query = query.into();
+            self.record_index()?.find(query.key(), |number| {
+                let (segment, nth) = self.row(number)?;
+                if segment.is_of(nth, query.board())? {
+                    found.push((number.into(), segment.record(nth)?));
+                }
+                Ok(())
+            })?;
+            return Ok(found);
+        }
         self.find_many([query], |_, number, record| {
             found.push((number, record));
             true
@@ -532,6 +546,32 @@ impl Archive {
         Ok(true)
     }
 
+    /// As [`Archive::find_many`], with the canonical text of each record, without line end: at
+    /// level fast no record is made for it.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn find_text<Q: Into<Query>>(
+        &self,
+        queries: impl IntoIterator<Item = Q>,
+        mut visit: impl FnMut(usize, u64, &[u8]) -> bool,
+    ) -> Result<(), ArchiveError> {
+        let mut line = Vec::new();
+        if self.footer.has(INDEX_OF_RECORDS) {
+            let queries = queries.into_iter().map(Q::into);
+            return self.find_rows(queries, |query, number, segment, nth| {
+                line.clear();
+                segment.write_text(nth, &mut line)?;
+                Ok(visit(query, number, &line))
+            });
+        }
+        self.find_many(queries, |query, number, record| {
+            line.clear();
+            epd::write(&record, &WriteOptions::default(), &mut line);
+            visit(query, number, &line)
+        })
+    }
+
     /// Calls `visit` with the place of a query and the number of a record for each record of each
     /// query, as [`Archive::find_many`] does. At level fast records are compared and not made:
     /// the fastest way to know which positions are there.
@@ -558,35 +598,34 @@ impl Archive {
     /// Looks up in the index of level fast, in the order of the queries: calls `visit` with the
     /// place of a query, the number of a record of it, and where that is, until it returns false.
     ///
-    /// Queries are taken in batches, and their lines, then their rows, are touched before they are
-    /// needed: so the loads do not wait for one another.
+    /// Queries are taken in batches. Their lines, then their rows, are prefetched while the others
+    /// are read and checked: so nothing waits for memory.
     fn find_rows(
         &self,
         queries: impl Iterator<Item = Query>,
         mut visit: impl FnMut(usize, u64, FastSegment, u32) -> Result<bool, ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let index = RecordIndex::new(
-            self.footer.index.of(&self.bytes, "position index")?,
-            self.footer.lists.of(&self.bytes, "lists of equal keys")?,
-        )?;
-        let mut queries = queries.enumerate().peekable();
-        let (mut batch, mut candidates) = (Vec::new(), Vec::new());
-        while queries.peek().is_some() {
+        let index = self.record_index()?;
+        let mut queries = queries.enumerate();
+        let (mut batch, mut candidates) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+        loop {
             batch.clear();
-            batch.extend(queries.by_ref().take(BATCH));
-            touch(batch.iter().map(|(_, query)| index.touch(query.key())));
-
+            for (place, query) in queries.by_ref().take(BATCH) {
+                index.prefetch(query.key());
+                batch.push((place, query));
+            }
+            if batch.is_empty() {
+                return Ok(());
+            }
             candidates.clear();
             for (nth_query, (_, query)) in batch.iter().enumerate() {
                 index.find(query.key(), |number| {
-                    let number = u64::from(number);
-                    let segment = self.fast(self.segment_of(number)?)?;
-                    candidates.push((nth_query, segment, (number - segment.first) as u32));
+                    let (segment, nth) = self.row(number)?;
+                    segment.prefetch(nth);
+                    candidates.push((nth_query, segment, nth));
                     Ok(())
                 })?;
             }
-            touch(candidates.iter().map(|(_, segment, nth)| segment.touch(*nth)));
-
             for &(nth_query, segment, nth) in &candidates {
                 let (place, query) = &batch[nth_query];
                 if segment.is_of(nth, query.board())?
@@ -596,7 +635,19 @@ impl Archive {
                 }
             }
         }
-        Ok(())
+    }
+
+    fn record_index(&self) -> Result<RecordIndex<'_>, ArchiveError> {
+        RecordIndex::new(
+            self.footer.index.of(&self.bytes, "position index")?,
+            self.footer.lists.of(&self.bytes, "lists of equal keys")?,
+        )
+    }
+
+    /// The row of a record at level fast: its segment, and its number there.
+    fn row(&self, number: u32) -> Result<(FastSegment<'_>, u32), ArchiveError> {
+        let segment = self.fast(self.segment_of(number.into())?)?;
+        Ok((segment, (u64::from(number) - segment.first) as u32))
     }
 
     /// Whether the input can be had back byte for byte.
@@ -723,10 +774,7 @@ impl Archive {
             found += own.iter().filter(|&&own| own).count() as u64;
             from = to;
         }
-        let index = RecordIndex::new(
-            footer_section(&self.footer.index, &self.bytes)?,
-            footer_section(&self.footer.lists, &self.bytes)?,
-        )?;
+        let index = self.record_index()?;
         let mut entries = 0u64;
         index.each(|_, _| {
             entries += 1;
@@ -742,11 +790,6 @@ impl Archive {
 
 fn footer_section<'a>(section: &Section, bytes: &'a [u8]) -> Result<&'a [u8], ArchiveError> {
     section.of(bytes, "position index")
-}
-
-/// Brings what these bytes lie in near.
-fn touch(bytes: impl Iterator<Item = u8>) {
-    black_box(bytes.fold(0, |seen, byte| seen ^ byte));
 }
 
 /// What the three parts of a segment are called.

@@ -39,12 +39,35 @@ impl Wanted {
     }
 }
 
-/// How input is read.
+/// What is read, and how.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(crate) wanted: Wanted,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+}
+
+/// How a position on the command line is read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PositionArgs {
+    /// How much is taken: only canonical text, what the standards allow, or positions as they are
+    /// found
+    #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
+    profile: ProfileArg,
+}
+
+impl PositionArgs {
+    /// The options of the text reader.
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions::new(self.profile.into())
+    }
+}
+
+/// How input is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct FormArgs {
     /// How much is taken: only canonical text, what the standards allow, or files as they are
     /// found (each repair a warning)
     #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
@@ -215,7 +238,7 @@ fn parse_language(name: &str) -> Result<Language, String> {
     })
 }
 
-impl ReadArgs {
+impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
         PgnReadOptions {
@@ -229,11 +252,7 @@ impl ReadArgs {
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
-            profile: match self.profile {
-                ProfileArg::Strict => Profile::Strict,
-                ProfileArg::Standard => Profile::Standard,
-                ProfileArg::Lenient => Profile::Lenient,
-            },
+            profile: self.profile.into(),
             revision_1994: self.revision == Revision::R1994,
             labels: self.labels,
             score_view: self.score_view.map(|view| match view {
@@ -379,6 +398,16 @@ pub(crate) enum ProfileArg {
     Strict,
     Standard,
     Lenient,
+}
+
+impl From<ProfileArg> for Profile {
+    fn from(profile: ProfileArg) -> Profile {
+        match profile {
+            ProfileArg::Strict => Profile::Strict,
+            ProfileArg::Standard => Profile::Standard,
+            ProfileArg::Lenient => Profile::Lenient,
+        }
+    }
 }
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]

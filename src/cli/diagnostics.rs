@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::text::{Diagnostic, Severity};
 
-use super::args::ReadArgs;
+use super::args::FormArgs;
 use super::outcome::Outcome;
 use super::output::{Output, create_file};
 
@@ -76,7 +76,7 @@ struct CodeCount {
 
 impl Diagnostics {
     /// Opens the files that the arguments name.
-    pub(crate) fn new(args: &ReadArgs) -> anyhow::Result<Diagnostics> {
+    pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
         let mut repairs = args.repairs.as_deref().map(create_file).transpose()?;
         if let Some(file) = &mut repairs {
             file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;

@@ -41,7 +41,7 @@ pub(super) fn read_pgn(
     visit: &mut Visit<'_>,
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
-    let mut reader = GameReader::new(input, args.pgn_options());
+    let mut reader = GameReader::new(input, args.form.pgn_options());
     while let Some(read) = reader.next_game()? {
         progress.record();
         let mut may_stand = true;
@@ -98,7 +98,7 @@ pub(super) fn read_pgc(
     visit: &mut Visit<'_>,
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
-    let mut reader = PgcReader::new(input, args.games.max_game);
+    let mut reader = PgcReader::new(input, args.form.games.max_game);
     while let Some(read) = reader.next_game()? {
         progress.record();
         place.line = read.number;
@@ -170,7 +170,7 @@ fn hand_on_positions(
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<bool> {
-    let options = args.games.position_options();
+    let options = args.form.games.position_options();
     let mut rest = raw;
     let mut records = positions(game, &options).peekable();
     if records.peek().is_none() {
@@ -256,7 +256,7 @@ pub(crate) fn convert(
     format: GameFormat,
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(read)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = GameOutput::new(open_output(output)?, format);
     each(files, read, &mut diagnostics, &mut |game| Ok(output.write(game)?))?;
     output.finish()?;
@@ -271,7 +271,7 @@ pub(crate) fn sort(
     format: &GameFormat,
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(read)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = open_output(output)?;
     let mut sorter = Sorter::new(std::env::temp_dir(), memory);
     let (mut losses, mut bytes) = (GameLosses::default(), Vec::new());
@@ -301,7 +301,7 @@ fn each(
     visit: &mut VisitGame<'_>,
 ) -> anyhow::Result<()> {
     let whole = "games are taken whole here: --positions is for an output of positions";
-    anyhow::ensure!(read.games.positions.is_none(), whole);
+    anyhow::ensure!(read.form.games.positions.is_none(), whole);
     let mut no_games = |item: Item<'_>| match item {
         Item::Record { .. } | Item::LeftOut(_) => {
             anyhow::bail!("positions are no games: the input must be .pgn or .pgc")

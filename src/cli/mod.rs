@@ -11,6 +11,7 @@ mod output;
 mod pipe;
 mod progress;
 mod query;
+mod read_ahead;
 mod record_output;
 mod source;
 

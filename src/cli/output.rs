@@ -57,6 +57,14 @@ fn stdout() -> Output {
 }
 
 impl Output {
+    /// Writes what is buffered, unless it goes into a file that appears at the end.
+    pub(crate) fn hand_on(&mut self) -> io::Result<()> {
+        match self.sink.get_ref() {
+            Sink::Stdout(_) | Sink::Plain(Target::InPlace(_)) => self.sink.flush(),
+            Sink::Plain(Target::Temporary(_)) | Sink::Gzip(_) | Sink::Zstd(_) => Ok(()),
+        }
+    }
+
     /// Writes what is buffered and puts the file in its place.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let sink = self.sink.into_inner().map_err(io::IntoInnerError::into_error)?;

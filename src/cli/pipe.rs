@@ -32,7 +32,7 @@ impl Pipe {
         &self,
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Outcome> {
-        let mut diagnostics = Diagnostics::new(&self.read)?;
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
             step(record, place, &mut output)
@@ -48,7 +48,7 @@ impl Pipe {
         mut collect: impl FnMut(&mut T, &EpdRecord, sets::Place) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
-        let mut diagnostics = Diagnostics::new(&self.read)?;
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {

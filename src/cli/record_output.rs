@@ -7,6 +7,7 @@ use crate::codec::stream;
 use crate::model::EpdRecord;
 use crate::text::WriteOptions;
 use crate::text::epd::{self, Losses};
+use crate::text::lines::SPEC_LINE_LIMIT;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::file_format::FileFormat;
@@ -48,6 +49,33 @@ impl RecordOutput {
             }
         };
         Ok(RecordOutput { writer, losses: Losses::default() })
+    }
+
+    /// Whether the output is lines of canonical text (NRM-14).
+    pub(crate) fn is_canonical_text(&self) -> bool {
+        match &self.writer {
+            Writer::Text { options, .. } => *options == WriteOptions::default(),
+            Writer::Stream(_) | Writer::Archive(_) => false,
+        }
+    }
+
+    /// Writes a record that is canonical text already; a line begins with the tag and a tab.
+    pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> io::Result<()> {
+        let Writer::Text { output, .. } = &mut self.writer else { return Ok(()) };
+        if let Some(tag) = tag {
+            write!(output, "{tag}\t")?;
+        }
+        self.losses.long_lines += u64::from(text.len() > SPEC_LINE_LIMIT);
+        output.write_all(text)?;
+        output.write_all(b"\n")
+    }
+
+    /// Hands on the lines written so far, where someone may be waiting for them.
+    pub(crate) fn hand_on(&mut self) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Text { output, .. } => output.hand_on(),
+            Writer::Stream(_) | Writer::Archive(_) => Ok(()),
+        }
     }
 
     /// Writes one record.

@@ -86,7 +86,7 @@ pub(crate) fn read_with_games(
     visit: &mut Visit<'_>,
     visit_game: &mut VisitGame<'_>,
 ) -> anyhow::Result<()> {
-    let visit_game = args.games.positions.is_none().then_some(visit_game);
+    let visit_game = args.form.games.positions.is_none().then_some(visit_game);
     read_all(paths, args, diagnostics, visit, visit_game)
 }
 
@@ -97,14 +97,14 @@ fn read_all(
     visit: &mut Visit<'_>,
     mut visit_game: Option<&mut VisitGame<'_>>,
 ) -> anyhow::Result<()> {
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.form.threads {
         // An error only says that an earlier call has done this already.
         rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global().ok();
     }
     let paths = or_stdin(paths);
     let mut progress = Progress::new(total_size(&paths));
     for path in paths {
-        let source = Source::open(path, args.from, &progress)?;
+        let source = Source::open(path, args.form.from, &progress)?;
         let take = match &mut visit_game {
             Some(visit_game) => Take::Games(&mut **visit_game),
             None => Take::Positions,
@@ -213,7 +213,8 @@ impl Source {
         let mut place = Place { file: self.name, line: 0 };
         match self.content {
             Content::Text(input) => {
-                let limit = args.max_line.unwrap_or(lines::default_limit(args.options().profile));
+                let limit =
+                    args.form.max_line.unwrap_or(lines::default_limit(args.form.options().profile));
                 let mut reader = TextSource { lines: LineReader::new(input, limit), limit, place };
                 reader.read(args, diagnostics, progress, visit)
             }
@@ -379,7 +380,7 @@ fn read_batch(
     file: &Arc<str>,
     args: &ReadArgs,
 ) -> Vec<ReadLine> {
-    let options = args.options();
+    let options = args.form.options();
     let read = |line: &BatchLine| {
         let mut warnings = Vec::new();
         let result = read_line(&bytes[line.text.clone()], &options, &mut warnings);
@@ -442,7 +443,7 @@ pub(super) fn hand_on_record(
 pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
     args.wanted.filter.is_none()
         || matches!(
-            read_line(line, &args.options(), &mut Vec::new()),
+            read_line(line, &args.form.options(), &mut Vec::new()),
             Ok(Line::Record(record)) if args.wanted.takes(&record, place)
         )
 }

@@ -5,13 +5,13 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind, EncodeError};
 use super::item::{Cursor, PutItems};
-use super::{ordinal, packed};
+use super::{direct, ordinal, packed};
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
     CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Position, Square,
     StandardOpcode, en_passant_rank,
 };
-use crate::text::san;
+use crate::text::{WriteOptions, epd, san};
 
 /// The longest record in bytes.
 pub const MAX_LEN: usize = 16 << 20;
@@ -573,6 +573,41 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
         operations(&mut cursor, &mut record)?;
     }
     Ok((record, cursor.offset()))
+}
+
+/// Appends the canonical text (NRM-14) of the record at the start of these bytes, without line end
+/// and, where that is possible, without a record in between. That the bytes are a record is not
+/// proved by success.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes are no record; `out` may then have got a part of its text.
+///
+/// ```
+/// use epdb::codec::record;
+/// let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - 3 40";
+/// let (mut bytes, mut text) = (Vec::new(), Vec::new());
+/// record::encode(&epdb::parse_epd(line)?, &mut bytes)?;
+/// record::write_text(&bytes, &mut text)?;
+/// assert_eq!(text, line);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    let marker = marker(&mut cursor)?;
+    if marker & OPERATIONS != 0 {
+        epd::write(&decode(bytes)?.0, &WriteOptions::default(), out);
+        return Ok(());
+    }
+    let board = packed_board(&mut cursor)?;
+    let en_passant = match marker & EN_PASSANT {
+        0 => None,
+        _ => Some(cursor.int_1()? & 7),
+    };
+    let counters = match marker & COUNTERS {
+        0 => None,
+        width => Some(counters(&mut cursor, width)?),
+    };
+    direct::write_plain(board, en_passant, counters, out)
 }
 
 fn position(cursor: &mut Cursor, marker: u8) -> Result<Position, DecodeError> {

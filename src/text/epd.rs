@@ -9,6 +9,7 @@ mod write;
 
 pub(super) use operation::{Raw, split_operands};
 pub(super) use strings::string_end;
+pub(crate) use write::push_number;
 pub use write::{Losses, write};
 
 use super::codes;

@@ -144,6 +144,29 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Next::Line(line)))
     }
 
+    /// Whether the next line is here whole, so that [`LineReader::next_line`] gives it, or the end,
+    /// without reading from the stream.
+    pub fn is_waiting(&self) -> bool {
+        let waiting = &self.buffer[self.start..self.filled];
+        let end = memchr2(b'\r', b'\n', waiting);
+        self.at_end
+            || waiting.len() > self.limit
+            || end.is_some_and(|place| end_of_line(&waiting[place..], false).is_some())
+    }
+
+    /// Reads from the stream once, whether or not a line is waiting.
+    ///
+    /// # Errors
+    /// What the stream reports.
+    pub fn read_more(&mut self) -> io::Result<()> {
+        if self.at_end { Ok(()) } else { self.fill() }
+    }
+
+    /// The stream.
+    pub const fn get_ref(&self) -> &R {
+        &self.input
+    }
+
     /// Copies the whole of the line that was just announced as too long, its end included, and
     /// gives the number of bytes. Without such a line nothing is copied.
     ///

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let files = std::slice::from_ref(&args.input);
         return games::convert(files, &args.read, format, Some(&args.output));
     }
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };
     let mut output = RecordOutput::open(&output, &args.write)?;
     source::read(std::slice::from_ref(&args.input), &args.read, &mut diagnostics, &mut |item| {

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
     source::read_with_games(&args.files, read, &mut diagnostics, &mut any, &mut |_| Ok(None))?;
     println!("{}", diagnostics.tally.records + diagnostics.tally.games);

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         union,
         |union, record, place| Ok(union.add(record, place)?),
         |union, places| {
-            let mut findings = Findings::new(args.pipe.read.all_warnings);
+            let mut findings = Findings::new(args.pipe.read.form.all_warnings);
             let (records, tally) = union.finish(&mut |conflict| {
                 findings.tell(|| shown_conflict(conflict, places));
             })?;

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         MatchArg::Position => Match::Position,
         MatchArg::Record => Match::Record,
     };
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut out = open_output(args.output.as_deref())?;
     let mut diff = Diff::new(by, temporary_directory(), args.memory.memory);
     let mut places = Places::default();

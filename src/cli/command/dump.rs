@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::archive::{Archive, Level};
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
@@ -40,7 +40,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u64,
     #[command(flatten)]
-    read: ReadArgs,
+    read: PositionArgs,
+    /// The format of a file whose content and name do not tell it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    from: Option<FileFormat>,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         position(&mut out, args)?;
     } else {
         let path = PathBuf::from(&args.what);
-        match source::format_of(&path, args.read.from)? {
+        match source::format_of(&path, args.from)? {
             FileFormat::Epb => stream(&mut out, &path, args.limit)?,
             FileFormat::Epdb => store(&mut out, &path, args)?,
             FileFormat::Pgc => games(&mut out, &path, args.limit)?,

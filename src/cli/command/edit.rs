@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let edit = Edit { keep, drop, rename, settings: set, number };
     edit.check().map_err(anyhow::Error::msg)?;
-    let mut findings = Findings::new(args.pipe.read.all_warnings);
+    let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let mut number = args.start;
     let outcome = args.pipe.run(|record, place, output| {
         match edit.apply(&record, number) {

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let is_wanted = |record: &EpdRecord, place: &Place| {
         inverted.as_ref().is_none_or(|wanted| !wanted.takes(record, place))
     };
-    let mut diagnostics = Diagnostics::new(&pipe.read)?;
+    let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = match args.count {
         true => None,
         false => Some(RecordOutput::open(&pipe.output, &pipe.write)?),

@@ -90,17 +90,17 @@ fn import_options(read: &ReadArgs) -> ImportOptions {
     ImportOptions {
         settings: format!(
             "{:?}, deny warnings {}, where {}, {:?}",
-            read.options(),
-            read.deny_warnings,
+            read.form.options(),
+            read.form.deny_warnings,
             read.wanted.filter.as_ref().map_or("", Expression::text),
-            read.games.position_options()
+            read.form.games.position_options()
         ),
         ..ImportOptions::default()
     }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
     let mut store = match args.store.try_exists()? {
         true => Store::open(&args.store, &options)?,
@@ -122,7 +122,7 @@ pub(crate) fn into_new_store(
     read: &ReadArgs,
     memory: &MemoryArgs,
 ) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(read)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut store = Store::create(path, &StoreOptions::new().memory_bytes(memory.memory))?;
     import(&store, source, read, &import_options(read), &mut diagnostics)?;
     finish(&mut store)?;

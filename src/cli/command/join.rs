@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         MeetArg::Position => Meet::Position,
         MeetArg::Id => Meet::Id,
     };
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let mut join = Join::new(meet, args.take.clone(), args.merge.rules(), directory, memory);
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         join.add_other(&record, places.number(place))?;
         Ok(true)
     })?;
-    let mut findings = Findings::new(args.read.all_warnings);
+    let mut findings = Findings::new(args.read.form.all_warnings);
     let (records, tally) = join.finish(args.where_missing, &mut |conflict| {
         findings.tell(|| shown_conflict(conflict, &places));
     })?;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use crate::cli::args::ReadArgs;
+use crate::cli::args::PositionArgs;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    read: ReadArgs,
+    read: PositionArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {

@@ -41,7 +41,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
         match item {

@@ -60,7 +60,7 @@ enum LevelArg {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = PackOptions {
         level: match args.level {
             LevelArg::Fast => Level::Fast,
@@ -96,7 +96,7 @@ fn pack_verbatim<W: std::io::Write>(
     writer: &mut Writer<W>,
 ) -> anyhow::Result<()> {
     let is_text =
-        matches!(source::format_of(file, args.read.from)?, FileFormat::Epd | FileFormat::Fen);
+        matches!(source::format_of(file, args.read.form.from)?, FileFormat::Epd | FileFormat::Fen);
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
     writer.begin_file(&file.to_string_lossy())?;
     source::read(&[file.to_path_buf()], &args.read, diagnostics, &mut |item| {

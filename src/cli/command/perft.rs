@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn of_position(args: &Args, text: &str) -> anyhow::Result<Outcome> {
-    let position = query::parse(text.as_bytes(), &args.read.options())
+    let position = query::parse(text.as_bytes(), &args.read.form.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .ok_or_else(|| anyhow::anyhow!("expected a position, found nothing"))?;
     let playable = Playable::new(&position).ok_or_else(|| anyhow::anyhow!(NOT_PLAYABLE))?;
@@ -82,7 +82,7 @@ const BATCH: usize = 256;
 
 fn of_files(args: &Args, names: &[String]) -> anyhow::Result<Outcome> {
     let files: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut check = Check { args, out: open_output(None)?, tally: Tally::default() };
     let mut batch = Vec::new();
     each(&files, &args.read, &mut diagnostics, |record, place| {

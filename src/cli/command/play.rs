@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let moves = args.what.moves.as_deref().unwrap_or_default();
     let moves: Vec<_> = moves.split_whitespace().collect();
     anyhow::ensure!(args.what.op.is_some() || !moves.is_empty(), "--moves names no move");
-    let mut findings = Findings::new(args.pipe.read.all_warnings);
+    let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let outcome = args.pipe.run(|record, place, output| {
         let Played { records, illegal } = match args.what.op {
             Some((opcode, stops)) => after_operation(&record, opcode, stops, &args.keep),

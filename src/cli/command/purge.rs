@@ -36,9 +36,9 @@ fn parse_opcodes(text: &str) -> Result<Opcodes, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = open_output(args.output.output.as_deref())?;
-    let limit = args.read.max_line.unwrap_or(1 << 20);
+    let limit = args.read.form.max_line.unwrap_or(1 << 20);
     for path in source::or_stdin(&args.files) {
         let mut place = Place { file: path.to_string_lossy().into(), line: 0 };
         let mut lines = LineReader::new(source::open_text(path)?, limit);

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
-    let mut diagnostics = Diagnostics::new(read)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
     each(files, read, &mut diagnostics, |record, place| {

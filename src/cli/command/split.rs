@@ -78,7 +78,7 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     match (&args.way.ratio, args.way.lines) {
         (Some(ratio), _) => by_ratio(args, ratio, &mut diagnostics)?,
         (None, lines) => by_lines(args, lines.unwrap_or(u64::MAX), &mut diagnostics)?,

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
     let (mut encoded, mut record_bytes) = (Vec::new(), 0);
     let mut games = GameCensus::default();

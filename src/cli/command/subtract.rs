@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let mut selection = Selection::new(keep, args.by.into(), directory, memory);

@@ -124,7 +124,7 @@ fn parse_template(text: &str) -> Result<Template, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut out = open_output(args.output.as_deref())?;
     let forms = args.write.options(FileFormat::Epd);
     let form = Shape::of(args);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::archive::Archive;
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
@@ -24,17 +24,17 @@ pub(crate) struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
+    form: FormArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read)?;
+    let mut diagnostics = Diagnostics::new(&args.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
     let mut sound = true;
     for path in &args.files {
-        let format = source::format_of(path, args.read.from)?;
+        let format = source::format_of(path, args.form.from)?;
         let before = diagnostics.tally.rejected;
         let mut findings = 0;
         if format == FileFormat::Epdb {
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             }
         } else {
             let file = std::slice::from_ref(path);
-            let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
+            let read = &ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
+            let mut any = |_: Item<'_>| Ok(true);
             let whole = &mut |_: &_| Ok(None);
             let read = source::read_with_games(file, read, &mut diagnostics, &mut any, whole);
             match read {

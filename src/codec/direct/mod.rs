@@ -13,7 +13,8 @@ mod write;
 use super::error::DecodeError;
 use super::key::{NUMBERS, position_key};
 use super::packed::{BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, code, pack, unpack};
-use crate::model::{Color, Piece, Role, Side, Square, en_passant_rank};
+use crate::model::{Color, Counters, Piece, Role, Side, Square, en_passant_rank};
+use crate::text::epd::push_number;
 use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, fen};
 use placement::Placement;
 
@@ -86,6 +87,30 @@ pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> 
     if !write::usual_fields(board, out) {
         let (position, _) = unpack(board)?;
         fen::write_fields(&position, CastlingForm::XFen, EnPassantForm::Keep, out);
+    }
+    Ok(())
+}
+
+/// Appends the canonical line (NRM-14) of a record without operations: its packed identity board,
+/// the file of an en passant square that is not part of the identity, the counters.
+pub(crate) fn write_plain(
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: Option<Counters>,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    let start = out.len();
+    write_fields(board, out)?;
+    if let Some(file) = en_passant {
+        let is_white = out[start..].windows(3).any(|bytes| bytes == b" w ");
+        out.pop();
+        out.extend_from_slice(&[b'a' + file, if is_white { b'6' } else { b'3' }]);
+    }
+    if let Some(Counters { halfmove_clock, fullmove_number }) = counters {
+        for number in [halfmove_clock, fullmove_number] {
+            out.push(b' ');
+            push_number(number, out);
+        }
     }
     Ok(())
 }

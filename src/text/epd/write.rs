@@ -149,7 +149,8 @@ impl Layout {
     }
 }
 
-fn push_number(value: u32, out: &mut Vec<u8>) {
+/// Appends a number in decimal.
+pub(crate) fn push_number(value: u32, out: &mut Vec<u8>) {
     let mut digits = [0; 10];
     let mut start = digits.len();
     let mut rest = value;
