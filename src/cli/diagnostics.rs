@@ -140,8 +140,9 @@ impl Diagnostics {
             count: 0,
             first: place.clone(),
         });
-        entry.count += 1;
-        if self.all || entry.count <= SHOWN {
+        let is_shown = self.all || entry.count < SHOWN;
+        entry.count += diagnostic.findings;
+        if is_shown {
             writeln!(io::stderr().lock(), "{}:{}:{diagnostic}", place.file, place.line)?;
         }
         Ok(())

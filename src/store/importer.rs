@@ -269,8 +269,8 @@ impl<'s> Importer<'s> {
         Ok(())
     }
 
-    /// Commits the rest and ends the import. `place` is the end of the source, or
-    /// [`Importer::place`] where there is none to speak of.
+    /// Commits the rest and ends the import. `place` is the end of the source; where there is none
+    /// to speak of, [`Importer::finish`] ends the import.
     ///
     /// # Errors
     /// As [`Importer::push_from`].

@@ -94,6 +94,7 @@ codes! {
     W_LEN_INTEGER "W-LEN-INTEGER" "no integer where one belongs; the operation is kept as noop";
     W_LEN_PM "W-LEN-PM" "several moves where one belongs; the first is taken, the text kept as noop";
     W_LEN_SALVAGED "W-LEN-SALVAGED" "an operation that breaks the rules of its opcode; kept as noop";
+    W_LEN_MORE "W-LEN-MORE" "more than a thousand warnings about one line; the rest are only counted";
     E_PGN_TOKEN "E-PGN-TOKEN" "a character or comment that has no place in a game";
     E_PGN_STRING "E-PGN-STRING" "a string is not closed, too long, or has control characters";
     E_PGN_TAG "E-PGN-TAG" "not a tag pair: [Name \"value\"]";

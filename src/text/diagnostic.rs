@@ -29,19 +29,21 @@ pub struct Diagnostic {
     pub message: String,
     /// What a repair changed.
     pub repair: Option<Repair>,
+    /// How many findings this one stands for: one, but for `W-LEN-MORE`.
+    pub findings: u64,
 }
 
 impl Diagnostic {
     /// An error at a column.
     pub fn error(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
         let message = message.into();
-        Diagnostic { severity: Severity::Error, code, column, message, repair: None }
+        Diagnostic { severity: Severity::Error, code, column, message, repair: None, findings: 1 }
     }
 
     /// A warning at a column.
     pub fn warning(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
         let message = message.into();
-        Diagnostic { severity: Severity::Warning, code, column, message, repair: None }
+        Diagnostic { severity: Severity::Warning, code, column, message, repair: None, findings: 1 }
     }
 
     /// The same finding with what the repair changed.

@@ -34,8 +34,9 @@ pub enum Line {
 
 /// Reads one line, without its line end.
 ///
-/// Whatever was repaired or is doubtful is appended to `warnings`, in the order of the columns. A
-/// line that is refused leaves no warnings.
+/// Whatever was repaired or is doubtful is appended to `warnings`, in the order of the columns; of
+/// more than a thousand warnings the last is `W-LEN-MORE`, which counts the others. A line that is
+/// refused leaves no warnings.
 ///
 /// # Errors
 /// Why the profile does not take the line, with the column.
@@ -61,10 +62,32 @@ pub fn read_line(
     let before = warnings.len();
     let result = Reader::new(options, warnings).line(line);
     match &result {
-        Ok(_) => warnings[before..].sort_by_key(|warning| warning.column),
+        Ok(_) => {
+            warnings[before..].sort_by_key(|warning| warning.column);
+            cap(warnings, before);
+        }
         Err(_) => warnings.truncate(before),
     }
     result
+}
+
+/// The most warnings about one line.
+const MOST_WARNINGS: usize = 1000;
+
+/// Leaves [`MOST_WARNINGS`] of the warnings from `before` on; the last then counts the others.
+fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
+    let last = before + MOST_WARNINGS - 1;
+    if warnings.len() - before > MOST_WARNINGS {
+        let more = (warnings.len() - last) as u64;
+        let (column, message) =
+            (warnings[last].column, format!("{more} more warnings about the line"));
+        warnings.truncate(last);
+        let more = Diagnostic {
+            findings: more,
+            ..Diagnostic::warning(codes::W_LEN_MORE, column, message)
+        };
+        warnings.push(more);
+    }
 }
 
 /// Refuses control bytes that are no white space, and a byte order mark (EPD-05, EPD-09).

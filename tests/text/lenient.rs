@@ -1,6 +1,6 @@
 //! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
 
-use epdb::text::epd::Line;
+use epdb::text::epd::{Line, read_line};
 use epdb::text::{Diagnostic, MateTargets, Profile, ReadOptions, ScoreView, codes};
 
 use crate::{normalise, normalise_with, read, read_with};
@@ -473,4 +473,20 @@ fn codes_are_listed_once() {
     names.sort_unstable();
     assert!(names.is_sorted_by(|a, b| a < b));
     assert!(names.iter().all(|name| name.starts_with("E-") || name.starts_with("W-")));
+}
+
+/// A line can be wrong in any number of ways, and is told about in a thousand at the most.
+#[test]
+fn warnings_of_one_line_are_capped_and_counted() {
+    let ids: String = (0..3000).map(|number| format!(" id \"{number}\";")).collect();
+    let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - -{ids}");
+    let mut warnings = vec![Diagnostic::warning("W-POS-ILLEGAL", 1, "of another line")];
+    read_line(line.as_bytes(), &ReadOptions::default(), &mut warnings).unwrap();
+    assert_eq!(warnings.len(), 1001);
+    let more = &warnings[1000];
+    assert_eq!(more.code, "W-LEN-MORE");
+    // One id stays, and the line is longer than 4095 bytes.
+    let findings: u64 = warnings[1..].iter().map(|warning| warning.findings).sum();
+    assert_eq!(findings, 2999 + 1);
+    assert_eq!(more.message, format!("{} more warnings about the line", more.findings));
 }
