@@ -141,7 +141,7 @@ impl Diagnostics {
             first: place.clone(),
         });
         let is_shown = self.all || entry.count < SHOWN;
-        entry.count += diagnostic.findings;
+        entry.count += u64::from(diagnostic.findings);
         if is_shown {
             writeln!(io::stderr().lock(), "{}:{}:{diagnostic}", place.file, place.line)?;
         }

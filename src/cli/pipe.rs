@@ -79,8 +79,8 @@ pub(crate) fn write_all(
     mut records: sets::Ordered,
     output: &mut RecordOutput,
 ) -> anyhow::Result<()> {
-    while let Some(record) = records.next_record()? {
-        output.write(&record)?;
+    while let Some(record) = records.next_encoded()? {
+        output.write_encoded(record)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::archive::{self, PackOptions};
-use crate::codec::stream;
+use crate::codec::{record, stream};
 use crate::model::EpdRecord;
 use crate::text::WriteOptions;
 use crate::text::epd::{self, Losses};
@@ -68,6 +68,20 @@ impl RecordOutput {
         self.losses.long_lines += u64::from(text.len() > SPEC_LINE_LIMIT);
         output.write_all(text)?;
         output.write_all(b"\n")
+    }
+
+    /// Writes one encoded record.
+    pub(crate) fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        match &mut self.writer {
+            Writer::Text { output, options, line } if *options == WriteOptions::default() => {
+                line.clear();
+                record::write_text(bytes, line)?;
+                self.losses.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
+                line.push(b'\n');
+                Ok(output.write_all(line)?)
+            }
+            _ => self.write(&record::decode(bytes)?.0),
+        }
     }
 
     /// Hands on the lines written so far, where someone may be waiting for them.

@@ -145,4 +145,12 @@ impl Ordered {
     pub fn next_record(&mut self) -> io::Result<Option<EpdRecord>> {
         self.0.next_entry()?.map(|(_, payload)| decode(payload)).transpose()
     }
+
+    /// The next record, encoded; `None` after the last.
+    ///
+    /// # Errors
+    /// As [`Ordered::next_record`].
+    pub fn next_encoded(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(self.0.next_entry()?.map(|(_, payload)| payload))
+    }
 }

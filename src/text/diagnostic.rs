@@ -30,7 +30,7 @@ pub struct Diagnostic {
     /// What a repair changed.
     pub repair: Option<Repair>,
     /// How many findings this one stands for: one, but for `W-LEN-MORE`.
-    pub findings: u64,
+    pub findings: u32,
 }
 
 impl Diagnostic {

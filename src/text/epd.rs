@@ -78,7 +78,7 @@ const MOST_WARNINGS: usize = 1000;
 fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
     let last = before + MOST_WARNINGS - 1;
     if warnings.len() - before > MOST_WARNINGS {
-        let more = (warnings.len() - last) as u64;
+        let more = u32::try_from(warnings.len() - last).unwrap_or(u32::MAX);
         let (column, message) =
             (warnings[last].column, format!("{more} more warnings about the line"));
         warnings.truncate(last);

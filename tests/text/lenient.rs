@@ -486,7 +486,7 @@ fn warnings_of_one_line_are_capped_and_counted() {
     let more = &warnings[1000];
     assert_eq!(more.code, "W-LEN-MORE");
     // One id stays, and the line is longer than 4095 bytes.
-    let findings: u64 = warnings[1..].iter().map(|warning| warning.findings).sum();
+    let findings: u32 = warnings[1..].iter().map(|warning| warning.findings).sum();
     assert_eq!(findings, 2999 + 1);
     assert_eq!(more.message, format!("{} more warnings about the line", more.findings));
 }
