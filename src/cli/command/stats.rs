@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let tally = census.finish()?;
     let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
     let mut out = open_output(None)?;
-    let no_positions = tally.records == 0 && args.read.games.positions.is_none();
+    let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     if games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path)) {
         match args.json {
             true => json::line(&mut out, &json::GameStats::new(&games, file_bytes))?,

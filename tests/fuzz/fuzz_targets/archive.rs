@@ -20,8 +20,9 @@ fuzz_target!(|bytes: &[u8]| {
         let mut line = Vec::new();
         epd::write(&record, &WriteOptions::default(), &mut line);
         let _ = archive.find(record.position());
-        let queries = [record.position().into(), record.position().into()];
-        let _ = archive.find_many(&queries, |_, _, _| true);
+        let queries = [record.position(), record.position()];
+        let _ = archive.find_many(queries, |_, _, _| true);
+        let _ = archive.find_text(queries, |_, _, _| true);
     }
     let _ = archive.write_text(0..few, &mut Vec::new());
     if archive.len() <= MANY {
