@@ -1,5 +1,6 @@
 //! A record's position as thirteen numbers, the columns of the archive.
 
+use crate::model::rules::{Move, is_zeroing};
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
     Piece, Position, Role, Side, Square, en_passant_rank,
@@ -75,6 +76,16 @@ enum CounterPlace {
     Fmvn,
 }
 
+impl CounterPlace {
+    const fn has_clock(self) -> bool {
+        !matches!(self, CounterPlace::None | CounterPlace::Fmvn)
+    }
+
+    const fn has_number(self) -> bool {
+        !matches!(self, CounterPlace::None | CounterPlace::Hmvc)
+    }
+}
+
 const PLACES: [CounterPlace; 5] = [
     CounterPlace::None,
     CounterPlace::Fields,
@@ -90,7 +101,39 @@ pub(super) struct Row(pub(super) [u32; COLUMNS]);
 impl Row {
     /// The row of a record, and which operations it does not hold: all but the counters.
     pub(super) fn of(record: &EpdRecord) -> Row {
-        let position = record.position();
+        let mut row = Row::of_position(record.position());
+        let place = row.take_counters(record);
+        let is_shredder = record.dialect() == CastlingDialect::Shredder;
+        let has_operations = operations(record).next().is_some();
+        row.0[FORM] = (place as u32) << COUNTERS_SHIFT
+            | if is_shredder { SHREDDER } else { 0 }
+            | if has_operations { OPERATIONS } else { 0 };
+        row
+    }
+
+    /// The row after a move from the position of this one to `next`: of the same form, its
+    /// counters gone on.
+    pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
+        let mut row = Row::of_position(next);
+        row.0[FORM] = self.0[FORM];
+        let place = self.counter_place().unwrap_or(CounterPlace::None);
+        if place.has_clock() && !is_zeroing(position, mv) {
+            row.0[HALFMOVE] = self.0[HALFMOVE].saturating_add(1);
+        }
+        if place.has_number() {
+            let is_black = position.turn() == Color::Black;
+            row.0[FULLMOVE] = self.0[FULLMOVE].saturating_add(is_black.into());
+        }
+        row
+    }
+
+    /// The squares of the columns of ranks where a code is not 0.
+    pub(super) fn squares(columns: impl Iterator<Item = u32>) -> u64 {
+        let ranks = columns.zip(RANK_ORDER);
+        ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
+    }
+
+    fn of_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
         for color in Color::ALL {
@@ -115,12 +158,6 @@ impl Row {
         }
         row.0[STATE] = state;
         row.0[EN_PASSANT] = position.en_passant().map_or(0, |square| u32::from(square.file()) + 1);
-        let place = row.take_counters(record);
-        let is_shredder = record.dialect() == CastlingDialect::Shredder;
-        let has_operations = operations(record).next().is_some();
-        row.0[FORM] = (place as u32) << COUNTERS_SHIFT
-            | if is_shredder { SHREDDER } else { 0 }
-            | if has_operations { OPERATIONS } else { 0 };
         row
     }
 
@@ -177,11 +214,7 @@ impl Row {
         }
         let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
         let place = self.counter_place()?;
-        let has_number = matches!(
-            place,
-            CounterPlace::Fields | CounterPlace::BothOperations | CounterPlace::Fmvn
-        );
-        if has_number && fullmove_number == 0 {
+        if place.has_number() && fullmove_number == 0 {
             return None;
         }
         if place == CounterPlace::Fields {

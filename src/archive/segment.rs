@@ -41,9 +41,6 @@ impl Coded {
     }
 }
 
-/// Rows that have more columns than this in common with the one before, on average, are told by
-/// the others.
-const ALIKE: f32 = 2.5;
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
 /// Records in a block of text under zstd: many, for it lives on repetition.
@@ -127,14 +124,8 @@ impl Waiting {
     /// Codes all records, in whichever way is shortest.
     pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
         let per_block = block_records as usize;
-        let ground = Ground::of(&self.rows);
-        let mut plan = ground.plan(None);
-        if tree::alike(&self.rows) > ALIKE {
-            let shared = ground.plan(Some(per_block));
-            if shared.bits < plan.bits {
-                plan = shared;
-            }
-        }
+        let ground = Ground::of(&self.rows, per_block);
+        let plan = ground.best_plan();
         let (bytes, model) = ground.grow(&plan, false).write();
         let mut best = self.code_positions(Some(&bytes), &model, block_records)?;
         let mut consider = |other: Coded| {
@@ -476,8 +467,8 @@ mod tests {
             let row = Row::of(&read_line(line).expect("a record"));
             rows.push(if rows.len() % 4 == 0 { row } else { row.as_of_suite() });
         }
-        let ground = Ground::of(&rows);
-        let (bytes, _) = ground.grow(&ground.plan(None), true).write();
+        let ground = Ground::of(&rows, 1);
+        let (bytes, _) = ground.grow(&ground.plan(false), true).write();
         std::fs::write("src/archive/tree/shipped.bin", bytes).expect("written");
     }
 }

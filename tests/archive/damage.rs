@@ -2,13 +2,14 @@
 
 use epdb::archive::{ArchiveError, Restored};
 
+use super::games::{Squares, positions};
 use super::*;
 
 /// A small generator of numbers.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
@@ -28,6 +29,9 @@ fn samples() -> Vec<(Vec<EpdRecord>, Vec<u8>)> {
         writer.push_aside(b"\n").unwrap();
     }
     samples.push((records, writer.finish().unwrap()));
+    let games = positions(5, Squares::AfterDoubleSteps, true);
+    let bytes = pack(&games, &PackOptions::default());
+    samples.push((games, bytes));
     samples
 }
 

@@ -18,6 +18,9 @@ fn archives_of_version_1_are_read() {
             assert!(found.contains(&(number, record.clone())), "{name}");
         }
     }
+    let text = String::from_utf8(golden("games.epd")).unwrap();
+    let games = super::records(&text);
+    assert_holds(&Archive::from_bytes(golden("games.epa")).unwrap(), &games);
     let archive = Archive::from_bytes(golden("verbatim.epa")).unwrap();
     let mut files = Vec::new();
     archive
@@ -46,6 +49,9 @@ fn write_golden_archives() {
     let [default, fast] = both_levels();
     std::fs::write(folder.join("default.epa"), pack(&records, &default)).unwrap();
     std::fs::write(folder.join("fast.epa"), pack(&records, &fast)).unwrap();
+    let games = super::games::positions(7, super::games::Squares::Legal, true);
+    std::fs::write(folder.join("games.epd"), text_of(&games)).unwrap();
+    std::fs::write(folder.join("games.epa"), pack(&games, &default)).unwrap();
     let options = PackOptions { verbatim: true, ..default };
     let mut writer = Writer::new(Vec::new(), options).unwrap();
     writer.begin_file("lines.epd").unwrap();

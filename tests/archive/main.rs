@@ -6,6 +6,7 @@
 mod boards;
 mod damage;
 mod finding;
+mod games;
 mod golden;
 #[path = "../codec/record.rs"]
 mod record;

@@ -7,7 +7,8 @@ use super::grow::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::shares::Shares;
 use super::spelling::Spelling;
-use super::{Column, LAST_RANK, Model, Shared, VACATED};
+use super::ways::Ways;
+use super::{Column, LAST_RANK, Model, VACATED};
 use std::cmp::Reverse;
 
 /// The most nodes of a column that a reader takes.
@@ -58,7 +59,7 @@ impl Model {
             shares,
             mirrors: grown.mirrors,
             spelling: Spelling::new(&grown.spelled),
-            shared: grown.shared.as_ref().map(Shared::new),
+            ways: grown.ways.as_ref().map(Ways::new),
         }
     }
 }
@@ -190,14 +191,14 @@ impl Codec {
             columns.push(GrownColumn { contexts, dictionary, class_lens: Vec::new(), nodes });
         }
         let spelled = grown.spelled.code(coder);
-        let shares = self.flags.code(coder, grown.shared.is_some().into()) != 0;
-        let shared = shares.then(|| {
+        let has_ways = self.flags.code(coder, grown.ways.is_some().into()) != 0;
+        let ways = has_ways.then(|| {
             grown
-                .shared
+                .ways
                 .unwrap_or_default()
                 .map(|count| of_short(self.shared.code(coder, short(count).into()) as u32))
         });
-        Some(Grown { mirrors, columns, spelled, shared })
+        Some(Grown { mirrors, columns, spelled, ways })
     }
 
     fn contexts(

@@ -4,7 +4,8 @@ use super::candidates::CANDIDATES;
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Sight};
 use super::file::ordered;
 use super::spelling::Counts;
-use super::{LAST_RANK, in_common, told};
+use super::ways::{Trail, WAYS, Way};
+use super::{LAST_RANK, told};
 use crate::archive::row::{COLUMNS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;
@@ -21,6 +22,11 @@ const MAX_LIST: usize = 250;
 pub(super) const MAX_DICTIONARY: usize = 8192;
 /// A context that is met more seldom is not looked at.
 const RARE: usize = 4;
+/// Estimated bits of a row that a move tells.
+const MOVE_BITS: f32 = 6.0;
+/// Rows that have more columns than this in common with those before, on average, may be told by
+/// them.
+const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
 const SAMPLE: usize = 1 << 15;
 
@@ -31,8 +37,8 @@ pub(in crate::archive) struct Grown {
     pub(super) columns: Vec<GrownColumn>,
     /// The ranks that no dictionary has.
     pub(super) spelled: Counts,
-    /// How many rows have so many first columns in common with the one before.
-    pub(super) shared: Option<[u32; COLUMNS + 1]>,
+    /// How many rows are told in each way.
+    pub(super) ways: Option<[u32; WAYS]>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,22 +67,21 @@ pub(super) struct GrownNode {
 pub(in crate::archive) struct Plan {
     /// The last rank is told by its difference to the first.
     mirrors: bool,
-    /// The first column of each row that is told, the others being those of the row before.
-    shared: Option<Vec<u8>>,
+    /// Rows are told by those before.
+    has_ways: bool,
     contexts: Vec<&'static [Context]>,
     /// The bits of data and model, by estimate from a sample.
-    pub(in crate::archive) bits: f32,
+    bits: f32,
 }
 
-/// How many first columns each row has in common with the one before in its block.
-fn shared_columns(rows: &[Row], block: usize) -> Vec<u8> {
-    let mut shared = vec![0; rows.len()];
-    for (place, pair) in rows.windows(2).enumerate() {
-        if (place + 1) % block != 0 {
-            shared[place + 1] = in_common(&pair[0], &pair[1]) as u8;
-        }
-    }
-    shared
+/// How each row is told by those before it in its block, by number.
+fn ways(rows: &[Row], block: usize) -> Vec<u8> {
+    let of_block = |rows: &[Row]| {
+        let mut trail = Trail::default();
+        let ways = rows.iter().map(|row| trail.to(row).map_or(0, Way::number) as u8);
+        ways.collect::<Vec<u8>>()
+    };
+    rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
 }
 
 /// The numbers of some rows, evenly spread in runs.
@@ -95,6 +100,9 @@ pub(in crate::archive) struct Ground<'a> {
     columns: Vec<Symbols>,
     /// The last rank, told by its difference to the first.
     mirrored: Symbols,
+    /// How each row is told by those before it. Up to the number of columns this is also the first
+    /// that is coded.
+    ways: Vec<u8>,
 }
 
 /// A column of all rows.
@@ -128,7 +136,8 @@ impl Symbols {
 }
 
 impl<'a> Ground<'a> {
-    pub(in crate::archive) fn of(rows: &'a [Row]) -> Ground<'a> {
+    /// Rows that will be coded in blocks of so many.
+    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> Ground<'a> {
         let mut columns: Vec<Symbols> = (0..=COLUMNS)
             .into_par_iter()
             .map(|column| match column {
@@ -137,32 +146,43 @@ impl<'a> Ground<'a> {
             })
             .collect();
         let mirrored = columns.split_off(COLUMNS).remove(0);
-        Ground { rows, columns, mirrored }
+        Ground { rows, columns, mirrored, ways: ways(rows, block) }
     }
 
-    /// Plans a model. With blocks of so many rows, a row is told from the first column that
-    /// differs from the one before.
-    pub(in crate::archive) fn plan(&self, shared_in_blocks_of: Option<usize>) -> Plan {
-        let shared = shared_in_blocks_of.map(|block| shared_columns(self.rows, block));
+    /// The better plan of a model.
+    pub(in crate::archive) fn best_plan(&self) -> Plan {
+        let plain = self.plan(false);
+        let alike: u64 = self.ways.iter().map(|&way| u64::from(way).min(COLUMNS as u64)).sum();
+        if alike as f32 <= ALIKE * self.rows.len() as f32 {
+            return plain;
+        }
+        let by_others = self.plan(true);
+        if by_others.bits < plain.bits { by_others } else { plain }
+    }
+
+    /// Plans a model; with ways, rows are told by those before.
+    pub(in crate::archive) fn plan(&self, has_ways: bool) -> Plan {
         let sampled = sample(self.rows);
         let best = |mirrors, columns: Range<usize>| -> Vec<(&'static [Context], f32)> {
-            let view = View { ground: self, mirrors, shared: shared.as_deref() };
+            let view = View { ground: self, mirrors, has_ways };
             columns.into_par_iter().map(|column| view.best_contexts(&sampled, column)).collect()
         };
         let bits = |columns: &[(_, f32)]| columns.iter().map(|&(_, bits)| bits).sum::<f32>();
         let of_back_ranks = |mirrors| bits(&best(mirrors, LAST_RANK..LAST_RANK + 2));
         let mirrors = of_back_ranks(true) < of_back_ranks(false);
         let columns = best(mirrors, 0..COLUMNS);
-        let bits = bits(&columns);
+        let moves = sampled.iter().filter(|&&row| usize::from(self.ways[row as usize]) > COLUMNS);
+        let of_moves = if has_ways { MOVE_BITS * moves.count() as f32 } else { 0.0 };
+        let bits = bits(&columns) + of_moves;
         let contexts = columns.into_iter().map(|(contexts, _)| contexts).collect();
-        Plan { mirrors, shared, contexts, bits }
+        Plan { mirrors, has_ways, contexts, bits }
     }
 
     /// Grows a model. When it is open every node can escape, so that rows which are not among
     /// these can be coded too.
     pub(in crate::archive) fn grow(&self, plan: &Plan, open: bool) -> Grown {
-        let Plan { mirrors, ref shared, ref contexts, .. } = *plan;
-        let view = View { ground: self, mirrors, shared: shared.as_deref() };
+        let Plan { mirrors, has_ways, ref contexts, .. } = *plan;
+        let view = View { ground: self, mirrors, has_ways };
         let all: Vec<u32> = (0..self.rows.len() as u32).collect();
         let columns = (0..COLUMNS)
             .into_par_iter()
@@ -173,12 +193,12 @@ impl<'a> Ground<'a> {
                 GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
             })
             .collect();
-        let shared = shared.as_ref().map(|shared| {
-            let mut counts = [0; COLUMNS + 1];
-            shared.iter().for_each(|&count| counts[usize::from(count)] += 1);
+        let ways = has_ways.then(|| {
+            let mut counts = [0; WAYS];
+            self.ways.iter().for_each(|&way| counts[usize::from(way)] += 1);
             counts
         });
-        Grown { mirrors, columns, spelled: view.spelled(open), shared }
+        Grown { mirrors, columns, spelled: view.spelled(open), ways }
     }
 }
 
@@ -186,7 +206,7 @@ impl<'a> Ground<'a> {
 struct View<'a> {
     ground: &'a Ground<'a>,
     mirrors: bool,
-    shared: Option<&'a [u8]>,
+    has_ways: bool,
 }
 
 impl View<'_> {
@@ -209,9 +229,9 @@ impl View<'_> {
         }
     }
 
-    /// Whether a column of a row is told, and not that of the row before.
+    /// Whether a column of a row is told, and not known from the rows before.
     fn is_coded(&self, row: u32, column: usize) -> bool {
-        self.shared.is_none_or(|shared| usize::from(shared[row as usize]) <= column)
+        !self.has_ways || usize::from(self.ground.ways[row as usize]) <= column
     }
 
     fn spelled(&self, open: bool) -> Counts {

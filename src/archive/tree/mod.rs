@@ -9,18 +9,20 @@ mod nodes;
 mod shares;
 mod spelling;
 mod table;
+mod ways;
 
 pub(super) use grow::Ground;
 
 use std::sync::LazyLock;
 
-use super::rans::{Decoder, SCALE, Share, normalise};
+use super::rans::{Decoder, SCALE, Share};
 use super::row::{COLUMNS, RANK_ORDER, RANKS, Row};
 use context::{Context, ESCAPE, Sight};
 use nodes::{NO_NODE, Nodes, Path};
 use shares::Shares;
 use spelling::Spelling;
 use table::Table;
+use ways::{Follower, Trail, Way, Ways};
 
 /// A position model, ready to code with.
 #[derive(Debug)]
@@ -31,35 +33,8 @@ pub(super) struct Model {
     /// Whether the last rank is told by its difference to the first.
     mirrors: bool,
     spelling: Spelling,
-    /// Where rows often begin like the one before: how many columns they have in common with it.
-    shared: Option<Shared>,
-}
-
-/// The distribution of the number of first columns that a row has in common with the one before.
-#[derive(Debug)]
-struct Shared([u16; COLUMNS + 2]);
-
-impl Shared {
-    fn new(counts: &[u32; COLUMNS + 1]) -> Shared {
-        let mut starts = [SCALE as u16; COLUMNS + 2];
-        let mut start = 0;
-        for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
-            *place = start;
-            start += freq;
-        }
-        Shared(starts)
-    }
-
-    fn share(&self, count: usize) -> Share {
-        Share { start: self.0[count], freq: self.0[count + 1] - self.0[count] }
-    }
-
-    fn decode(&self, decoder: &mut Decoder) -> usize {
-        let slot = decoder.slot();
-        let count = self.0[1..=COLUMNS].iter().take_while(|&&start| start <= slot).count();
-        decoder.pass(self.share(count));
-        count
-    }
+    /// How rows are told by those before, where that is worth it.
+    ways: Option<Ways>,
 }
 
 /// The reading of one block.
@@ -68,11 +43,13 @@ struct Lane<'a> {
     /// The rows of the block, and those read so far.
     count: usize,
     rows: Vec<Row>,
+    follower: Follower,
+    /// The last row that no move led to.
     row: Row,
     sight: Sight,
-    /// How many columns are those of the row before, which is what `row` and `symbols` hold until
-    /// they are overwritten.
-    shared: usize,
+    /// How many first columns of the next row are those of `row`, whose symbols `symbols` holds;
+    /// `None` when a move leads to it.
+    shared: Option<usize>,
     symbols: [u16; COLUMNS],
     /// Where the next symbol is looked for.
     path: Path,
@@ -85,19 +62,27 @@ impl<'a> Lane<'a> {
             decoder,
             count,
             rows: Vec::with_capacity(count),
+            follower: Follower::default(),
             row: Row::default(),
             sight: Sight::default(),
-            shared: 0,
+            shared: Some(0),
             symbols: [0; COLUMNS],
             path: Path::at(0),
             chunk: 0,
         }
     }
 
-    fn begin(&mut self, shared: Option<&Shared>) {
-        self.shared = shared.map_or(0, |shared| shared.decode(&mut self.decoder));
-        self.symbols = self.sight.symbols;
+    fn begin(&mut self, ways: Option<&Ways>) {
+        self.shared = match ways {
+            Some(ways) => self.follower.next(ways, &mut self.decoder),
+            None => Some(0),
+        };
         self.sight = Sight::default();
+    }
+
+    /// Whether the next row has a symbol of its own in a column.
+    fn has(&self, place: usize) -> bool {
+        self.shared.is_some_and(|shared| place >= shared)
     }
 
     /// Goes on to the node for the next context.
@@ -111,9 +96,9 @@ impl<'a> Lane<'a> {
         self.chunk = model.shares.chunk(node, self.decoder.slot());
     }
 
-    /// Reads the next symbol where the row before does not have it.
+    /// Reads the next symbol.
     fn read(&mut self, model: &Model, place: usize) {
-        if place >= self.shared {
+        if self.has(place) {
             let node = self.path.longest;
             self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
         }
@@ -122,7 +107,7 @@ impl<'a> Lane<'a> {
     /// Takes in what the symbol means.
     fn see(&mut self, model: &Model, place: usize) {
         let symbol = self.symbols[place];
-        if place >= self.shared {
+        if self.has(place) {
             let told = match model.columns[place].dictionary.get(usize::from(symbol)) {
                 Some(&value) => value,
                 None => model.spelling.decode(place, &mut self.decoder),
@@ -131,11 +116,13 @@ impl<'a> Lane<'a> {
         }
         self.sight.see(place, symbol, self.row.0[place]);
     }
-}
 
-/// How many first columns two rows have in common.
-fn in_common(a: &Row, b: &Row) -> usize {
-    a.0.iter().zip(&b.0).take_while(|(a, b)| a == b).count()
+    fn end(&mut self) {
+        if self.shared.is_some() {
+            self.follower.told(&self.row);
+        }
+        self.rows.push(*self.follower.last());
+    }
 }
 
 #[derive(Debug)]
@@ -184,20 +171,26 @@ impl Model {
         for nth in 0..most {
             let unfinished = lanes.partition_point(|lane| lane.count > nth);
             let lanes = &mut lanes[..unfinished];
-            let shared = self.shared.as_ref().filter(|_| nth > 0);
-            lanes.iter_mut().for_each(|lane| lane.begin(shared));
-            for (place, column) in self.columns.iter().enumerate() {
-                lanes.iter_mut().for_each(|lane| lane.path = Path::at(column.root));
-                for &context in &column.contexts {
-                    lanes.iter_mut().for_each(|lane| lane.step(self, context));
-                }
-                lanes.iter_mut().for_each(|lane| lane.jump(self));
-                lanes.iter_mut().for_each(|lane| lane.read(self, place));
-                lanes.iter_mut().for_each(|lane| lane.see(self, place));
+            let ways = self.ways.as_ref().filter(|_| nth > 0);
+            lanes.iter_mut().for_each(|lane| lane.begin(ways));
+            if lanes.iter().any(|lane| lane.shared.is_some()) {
+                self.decode_columns(lanes);
             }
-            lanes.iter_mut().for_each(|lane| lane.rows.push(lane.row));
+            lanes.iter_mut().for_each(Lane::end);
         }
         lanes.into_iter().map(|lane| (lane.decoder, lane.rows)).collect()
+    }
+
+    fn decode_columns(&self, lanes: &mut [Lane]) {
+        for (place, column) in self.columns.iter().enumerate() {
+            lanes.iter_mut().for_each(|lane| lane.path = Path::at(column.root));
+            for &context in &column.contexts {
+                lanes.iter_mut().for_each(|lane| lane.step(self, context));
+            }
+            lanes.iter_mut().for_each(|lane| lane.jump(self));
+            lanes.iter_mut().for_each(|lane| lane.read(self, place));
+            lanes.iter_mut().for_each(|lane| lane.see(self, place));
+        }
     }
 
     /// The value of a column for what was coded.
@@ -223,12 +216,6 @@ impl Model {
         }
         Encoder { model: self, shares, symbols }
     }
-}
-
-/// How many first columns rows have in common with the one before, on average.
-pub(super) fn alike(rows: &[Row]) -> f32 {
-    let common: usize = rows.windows(2).map(|pair| in_common(&pair[0], &pair[1])).sum();
-    common as f32 / rows.len().max(1) as f32
 }
 
 /// The model that comes with epdb, for archives that are too small to pay for their own.
@@ -299,39 +286,40 @@ impl Encoder<'_> {
     /// The shares of the rows of a block.
     pub(super) fn encode(&self, rows: &[Row]) -> Vec<Share> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
-        let mut before: Option<&Row> = None;
-        for row in rows {
-            let mut first = 0;
-            if let (Some(shared), Some(before)) = (&self.model.shared, before) {
-                first = in_common(before, row);
-                out.push(shared.share(first));
-            }
-            self.put_row(row, first, &mut out, |_, _| {});
-            before = Some(row);
-        }
+        self.put_rows(rows, &mut out, |_, _| {});
         out
     }
 
-    /// Adds the bits that each column of the rows of a block takes; what tells how many columns a
-    /// row shares with the one before is added to the first.
+    /// Adds the bits that each column of the rows of a block takes; what tells a row by those
+    /// before is added to the first.
     pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
-        let price = |shares: &[Share]| -> f64 {
-            let bits = |share: &Share| (f64::from(SCALE) / f64::from(share.freq)).log2();
-            shares.iter().map(bits).sum()
-        };
-        let mut before: Option<&Row> = None;
+        let price = |share: &Share| (f64::from(SCALE) / f64::from(share.freq)).log2();
+        let mut start = 0;
+        self.put_rows(rows, &mut Vec::new(), |column, out| {
+            bits[column] += out[start..].iter().map(price).sum::<f64>();
+            start = out.len();
+        });
+    }
+
+    /// `after` is called after each column.
+    fn put_rows(&self, rows: &[Row], out: &mut Vec<Share>, mut after: impl FnMut(usize, &[Share])) {
+        let mut trail = Trail::default();
         for row in rows {
             let mut first = 0;
-            if let (Some(shared), Some(before)) = (&self.model.shared, before) {
-                first = in_common(before, row);
-                bits[0] += price(&[shared.share(first)]);
+            if let Some(ways) = &self.model.ways
+                && let Some(way) = trail.to(row)
+            {
+                out.push(ways.share(way));
+                match way {
+                    Way::Columns(count) => first = count,
+                    Way::Move(step) => out.push(step.share()),
+                }
+                after(0, out);
+                if matches!(way, Way::Move(_)) {
+                    continue;
+                }
             }
-            let (mut out, mut start) = (Vec::new(), 0);
-            self.put_row(row, first, &mut out, |column, out| {
-                bits[column] += price(&out[start..]);
-                start = out.len();
-            });
-            before = Some(row);
+            self.put_row(row, first, out, &mut after);
         }
     }
 
@@ -341,7 +329,7 @@ impl Encoder<'_> {
         row: &Row,
         first: usize,
         out: &mut Vec<Share>,
-        mut after: impl FnMut(usize, &[Share]),
+        after: &mut impl FnMut(usize, &[Share]),
     ) {
         let mut sight = Sight::default();
         for (place, column) in self.model.columns.iter().enumerate() {
