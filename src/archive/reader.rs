@@ -16,7 +16,7 @@ use super::layout::{
     CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS,
     Header, INDEX_OF_RECORDS, SORTED, Section, Segment, VERBATIM,
 };
-use super::row::{COLUMNS, NAMES};
+use super::row::{COLUMNS, NAMES, Row};
 use super::segment::{Block, Codec};
 use super::side::{self, Restored};
 use super::tree::{self, Model};
@@ -512,35 +512,22 @@ impl Archive {
         let (block, first) = self.block(place, start / segment.block_records.get())?;
         let corrupt = || ArchiveError::corrupt_at("block of record", first);
         let from = (segment.first_record.get() + u64::from(start) - first) as usize;
-        let records = block_len(segment, first) as usize;
-        let mut made: Option<Vec<EpdRecord>> = None;
-        for at in from..(from + index_records as usize).min(records) {
-            let board = match block.rows() {
-                Some(rows) => {
-                    let position = rows.get(at).and_then(super::row::Row::position);
-                    packed::pack(&position.ok_or_else(corrupt)?.identity())
-                }
-                None => {
-                    let records = match &mut made {
-                        Some(records) => records,
-                        None => made.insert(block.records().ok_or_else(corrupt)?),
-                    };
-                    let record = records.get(at).ok_or_else(corrupt)?;
-                    packed::pack(&record.position().identity())
-                }
+        let end = (from + index_records as usize).min(block_len(segment, first) as usize);
+        let rows = block.rows_in(from..end).ok_or_else(corrupt)?;
+        let found = Wanted::new(queries, wanted).among(&rows).ok_or_else(corrupt)?;
+        // Of several records the operations are not read again for each.
+        let all = match found.len() > 1 && block.operation_bytes() > 0 {
+            true => Some(block.records().ok_or_else(corrupt)?),
+            false => None,
+        };
+        for (nth, query) in found {
+            let at = from + nth;
+            let record = match &all {
+                Some(records) => records.get(at).cloned(),
+                None => block.record(at),
             };
-            for &query in wanted {
-                if *queries[query].board() != board {
-                    continue;
-                }
-                let records = match &mut made {
-                    Some(records) => records,
-                    None => made.insert(block.records().ok_or_else(corrupt)?),
-                };
-                let record = records.get(at).cloned().ok_or_else(corrupt)?;
-                if !visit(query, first + at as u64, record) {
-                    return Ok(false);
-                }
+            if !visit(query, first + at as u64, record.ok_or_else(corrupt)?) {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -849,5 +836,38 @@ impl Iterator for Records<'_> {
         let record = self.read();
         self.next = if record.is_ok() { self.next + 1 } else { self.end };
         Some(record)
+    }
+}
+
+/// Queries to look for among rows.
+struct Wanted<'a> {
+    queries: &'a [Query],
+    /// The numbers of the queries, with rows of their men.
+    rows: Vec<(usize, Row)>,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(queries: &'a [Query], wanted: &[usize]) -> Wanted<'a> {
+        let row = |&number: &usize| {
+            // What is no board is not found.
+            let (position, _) = packed::unpack(queries[number].board().as_ref()).ok()?;
+            Some((number, Row::of_position(&position)))
+        };
+        Wanted { queries, rows: wanted.iter().filter_map(row).collect() }
+    }
+
+    /// Which of some rows have the identity of which queries; `None` when a row is none. The men
+    /// of most rows tell that they have not.
+    fn among(&self, rows: &[Row]) -> Option<Vec<(usize, usize)>> {
+        let mut found = Vec::new();
+        for (nth, row) in rows.iter().enumerate() {
+            for (number, _) in self.rows.iter().filter(|(_, wanted)| wanted.has_men_of(row)) {
+                let board = packed::pack(&row.position()?.identity());
+                if board == *self.queries[*number].board() {
+                    found.push((nth, *number));
+                }
+            }
+        }
+        Some(found)
     }
 }

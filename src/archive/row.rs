@@ -133,7 +133,13 @@ impl Row {
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    fn of_position(position: &Position) -> Row {
+    /// Whether the same men stand on the same squares.
+    pub(super) fn has_men_of(&self, other: &Row) -> bool {
+        self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
+    }
+
+    /// The row of a position alone.
+    pub(super) fn of_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
         for color in Color::ALL {

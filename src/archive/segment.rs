@@ -1,6 +1,8 @@
 //! A run of records in one coding: made from rows, and read block by block.
 
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
 
 use super::error::ArchiveError;
 use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
@@ -368,6 +370,17 @@ impl Block {
         match self {
             Block::Rows { rows, .. } => Some(rows),
             Block::Text(_) => None,
+        }
+    }
+
+    /// Rows of some of the records; `None` when they are none.
+    pub(super) fn rows_in(&self, range: Range<usize>) -> Option<Cow<'_, [Row]>> {
+        match self {
+            Block::Rows { rows, .. } => rows.get(range).map(Cow::Borrowed),
+            Block::Text(text) => {
+                let lines = text.split(|&byte| byte == b'\n').skip(range.start).take(range.len());
+                lines.map(|line| read_line(line).as_ref().map(Row::of)).collect()
+            }
         }
     }
 
