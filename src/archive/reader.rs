@@ -515,8 +515,9 @@ impl Archive {
         let end = (from + index_records as usize).min(block_len(segment, first) as usize);
         let rows = block.rows_in(from..end).ok_or_else(corrupt)?;
         let found = Wanted::new(queries, wanted).among(&rows).ok_or_else(corrupt)?;
-        // Of several records the operations are not read again for each.
-        let all = match found.len() > 1 && block.operation_bytes() > 0 {
+        // Of several records neither text nor operations are read again for each.
+        let is_plain = block.rows().is_some() && block.operation_bytes() == 0;
+        let all = match found.len() > 1 && !is_plain {
             true => Some(block.records().ok_or_else(corrupt)?),
             false => None,
         };

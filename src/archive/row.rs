@@ -21,6 +21,11 @@ pub(super) const FULLMOVE: usize = 11;
 /// The halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
+/// Whether a column is one of the eight ranks.
+pub(super) fn is_rank(column: usize) -> bool {
+    (RANKS..EN_PASSANT).contains(&column)
+}
+
 /// What the columns are called.
 pub(super) const NAMES: [&str; COLUMNS] = [
     "form",

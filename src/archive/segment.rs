@@ -74,6 +74,11 @@ impl Waiting {
         self.rows.len()
     }
 
+    /// Whether there are as many operations as a block may have.
+    pub(super) fn is_full(&self) -> bool {
+        self.encoded.len() >= coded_operations::MAX_BLOCK
+    }
+
     /// Bytes of memory held, as far as they grow with the records.
     pub(super) fn memory(&self) -> usize {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16

@@ -156,6 +156,7 @@ impl<W: Write> Writer<W> {
             Level::Fast => self.rows.len() + self.heap.len() > memory.min(64 << 20),
             Level::Default => {
                 self.waiting.len() == SEGMENT_RECORDS
+                    || self.waiting.is_full()
                     || self.waiting.memory() * CODING_FACTOR > memory
             }
         };

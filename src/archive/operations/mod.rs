@@ -39,6 +39,9 @@ pub(super) fn decode(
 /// more do not fit the longest record.
 const MAX_COUNT: usize = crate::codec::record::MAX_LEN;
 
+/// The most operands and bytes of text of all records of a block. A writer ends a segment before.
+pub(super) const MAX_BLOCK: usize = 16 << 20;
+
 /// Kinds of operands. The end of the operands is coded like one.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Kind {
@@ -105,6 +108,8 @@ struct Model {
     /// Of each opcode, once it is met.
     fields: Vec<Option<Field>>,
     lists: Lists,
+    /// Operands and bytes of text so far.
+    size: usize,
     /// Made when the first text needs it.
     text: Option<TextModel>,
 }
@@ -181,6 +186,7 @@ impl Model {
             fields: opcodes.iter().map(|_| None).collect(),
             opcodes,
             lists: Lists::default(),
+            size: 0,
             text: None,
         }
     }
@@ -243,8 +249,12 @@ impl Model {
                 if let (Operand::Move { mv, .. }, None) = (&operand, lists.best) {
                     lists.best = Some(*mv);
                 }
+                self.size += 1 + text_len(&operand);
                 read.push(operand);
-                if read.len() > MAX_COUNT || coder.is_exhausted() {
+                if read.len() > MAX_COUNT
+                    || self.size > MAX_BLOCK + MAX_COUNT
+                    || coder.is_exhausted()
+                {
                     return None;
                 }
             }
@@ -363,6 +373,13 @@ impl Model {
             Form::Numbers => self.lists.numbers(coder, given, lists)?,
             Form::Coordinates | Form::Pairs => return Some(Told::Later(form)),
         }))
+    }
+}
+
+fn text_len(operand: &Operand) -> usize {
+    match operand {
+        Operand::Str(text) | Operand::Token(text) => text.len(),
+        _ => 0,
     }
 }
 

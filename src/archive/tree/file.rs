@@ -1,11 +1,12 @@
 //! Models as bytes.
 
 use super::super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
-use super::super::row::{COLUMNS, EN_PASSANT, RANKS};
+use super::super::row::{COLUMNS, RANKS, is_rank};
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
-use super::grow::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY};
+use super::grown::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY, MAX_LISTED, ordered};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::shares::Shares;
+use super::short::{of_short, short};
 use super::spelling::Spelling;
 use super::ways::Ways;
 use super::{Column, LAST_RANK, Model, VACATED};
@@ -60,56 +61,6 @@ impl Model {
             mirrors: grown.mirrors,
             spelling: Spelling::new(&grown.spelled),
             ways: grown.ways.as_ref().map(Ways::new),
-        }
-    }
-}
-
-impl GrownColumn {
-    /// Drops what codes nothing, and rounds counts as the file does.
-    fn settle(&mut self) {
-        let mut is_used = vec![false; self.nodes.len()];
-        for place in (0..self.nodes.len()).rev() {
-            let node = &mut self.nodes[place];
-            node.list.retain(|&(_, count)| count > 0);
-            node.list.sort_unstable();
-            node.list.iter_mut().for_each(|(_, count)| *count = of_short(short(*count)));
-            node.escapes = of_short(short(node.escapes));
-            if is_used[place] || place == 0 || !node.list.is_empty() {
-                is_used[place] = true;
-                is_used[node.parent as usize] = true;
-            }
-        }
-        let mut new_place = vec![0; self.nodes.len()];
-        let mut nodes: Vec<GrownNode> = Vec::with_capacity(self.nodes.len());
-        for (place, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
-            if is_used[place] {
-                new_place[place] = nodes.len() as u32;
-                node.parent = new_place[node.parent as usize];
-                nodes.push(node);
-            }
-        }
-        self.nodes = nodes;
-    }
-}
-
-/// A count as a small number: exact up to 8, then rounded to three significant bits.
-pub(super) fn short(count: u32) -> u32 {
-    match count {
-        0..8 => count,
-        _ => {
-            let exponent = 29 - count.leading_zeros();
-            let rounded = (u64::from(count) + (1 << (exponent - 1))) >> exponent;
-            4 * exponent + rounded as u32
-        }
-    }
-}
-
-pub(super) fn of_short(short: u32) -> u32 {
-    match short {
-        0..8 => short,
-        _ => {
-            let exponent = (short / 4 - 1).min(28);
-            (4 + short % 4) << exponent
         }
     }
 }
@@ -184,6 +135,7 @@ impl Codec {
                 given: &given.nodes,
                 children: children(&given.nodes),
                 nodes: Vec::new(),
+                listed: 0,
                 hints: vec![Hint::default(); DEPTHS],
             };
             tree.node(coder, 0, 0, 0, 0)?;
@@ -232,7 +184,7 @@ impl Codec {
         for class in (0..CLASSES).rev() {
             let in_class = given.class_lens.get(class as usize).copied().unwrap_or(0);
             let len = self.class_lens.code(coder, in_class.into()) as usize;
-            if values.len() + len > MAX_DICTIONARY || coder.is_exhausted() {
+            if len > MAX_DICTIONARY - values.len() || coder.is_exhausted() {
                 return None;
             }
             let mut before = 0;
@@ -275,18 +227,6 @@ impl Codec {
     }
 }
 
-/// Ranks are sorted with the a-file as the highest digit.
-pub(super) fn ordered(column: usize, value: u32) -> u32 {
-    if !is_rank(column) {
-        return value;
-    }
-    (0..8).fold(0, |turned, file| turned << 4 | value >> (4 * file) & 15)
-}
-
-fn is_rank(column: usize) -> bool {
-    (RANKS..EN_PASSANT).contains(&column)
-}
-
 /// The nodes of one column.
 struct Tree<'a> {
     codec: &'a mut Codec,
@@ -298,6 +238,8 @@ struct Tree<'a> {
     given: &'a [GrownNode],
     children: Vec<Vec<usize>>,
     nodes: Vec<GrownNode>,
+    /// Symbols in the lists of all nodes.
+    listed: usize,
     /// By level of the node that is being coded: what its list and those of its children so far
     /// have in common.
     hints: Vec<Hint>,
@@ -416,9 +358,10 @@ impl Tree<'_> {
     ) -> Option<Vec<(u16, u32)>> {
         let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
         let len = codec.len.code(coder, node.list.len() as u64) as usize;
-        if len > self.symbols {
+        if len > self.symbols || len > MAX_LISTED - self.listed {
             return None;
         }
+        self.listed += len;
         let mut symbols: Vec<u16> = Vec::with_capacity(len);
         let has = |symbol| node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
         let mut asked: Vec<u16> = Vec::new();
@@ -497,25 +440,6 @@ impl Tree<'_> {
             Some(limit) if value > limit => None,
             None if value >> CONTEXT_BITS != 0 => None,
             _ => Some(value),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_counts_ascend_and_stay_what_they_are() {
-        let mut before = 0;
-        for count in (0..5000).chain([1 << 20, 1 << 27, 1 << 30, u32::MAX]) {
-            let short = short(count);
-            assert!(short >= before, "{count}");
-            before = short;
-            if count < 1 << 31 {
-                assert_eq!(super::short(of_short(short)), short, "{count}");
-                assert!(of_short(short).abs_diff(count) <= count / 8);
-            }
         }
     }
 }

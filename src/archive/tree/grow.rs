@@ -2,7 +2,7 @@
 
 use super::candidates::CANDIDATES;
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Sight};
-use super::file::ordered;
+use super::grown::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY, MAX_LISTED, ordered};
 use super::spelling::Counts;
 use super::ways::{Trail, WAYS, Way};
 use super::{LAST_RANK, told};
@@ -18,8 +18,6 @@ const NODE_BITS: f32 = 14.0;
 const SYMBOL_BITS: f32 = 8.0;
 /// The most symbols of a node under the outermost.
 const MAX_LIST: usize = 250;
-/// The most values of a dictionary.
-pub(super) const MAX_DICTIONARY: usize = 8192;
 /// A context that is met more seldom is not looked at.
 const RARE: usize = 4;
 /// Estimated bits of a row that a move tells.
@@ -29,39 +27,6 @@ const MOVE_BITS: f32 = 6.0;
 const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
 const SAMPLE: usize = 1 << 15;
-
-/// What a model consists of, before it is written or used.
-#[derive(Debug, Default)]
-pub(in crate::archive) struct Grown {
-    pub(super) mirrors: bool,
-    pub(super) columns: Vec<GrownColumn>,
-    /// The ranks that no dictionary has.
-    pub(super) spelled: Counts,
-    /// How many rows are told in each way.
-    pub(super) ways: Option<[u32; WAYS]>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct GrownColumn {
-    pub(super) contexts: Vec<Context>,
-    pub(super) dictionary: Vec<u32>,
-    /// How many of its values are in each class of frequency.
-    pub(super) class_lens: Vec<u32>,
-    /// The outermost node first, each node before its children.
-    pub(super) nodes: Vec<GrownNode>,
-}
-
-/// A node: the first two are the dictionary as a whole and what is frequent of it in any context.
-#[derive(Clone, Debug, Default)]
-pub(super) struct GrownNode {
-    pub(super) parent: u32,
-    /// The value of the last of them.
-    pub(super) context: u32,
-    /// Symbols and how often they were coded here.
-    pub(super) list: Vec<(u16, u32)>,
-    /// How often a symbol was left to the parent.
-    pub(super) escapes: u32,
-}
 
 /// How a model is grown.
 pub(in crate::archive) struct Plan {
@@ -301,6 +266,8 @@ struct Grower<'a> {
     /// The node of each level on the current path, and the bits of its escape.
     path: Vec<Option<(u32, f32)>>,
     nodes: Vec<GrownNode>,
+    /// Symbols in the lists of all nodes.
+    listed_symbols: usize,
     counts: Vec<u32>,
     bits: f32,
 }
@@ -364,6 +331,7 @@ impl<'a> Grower<'a> {
             listed: vec![vec![NOWHERE; symbols]; depth + 2],
             path: vec![None; depth + 2],
             nodes: Vec::new(),
+            listed_symbols: 0,
             counts: vec![0; symbols],
             bits: 0.0,
         }
@@ -381,6 +349,7 @@ impl<'a> Grower<'a> {
             self.listed[0][place] = Listed { node: 0, place: place as u16, bits };
         }
         let list = (0..usage.len() as u16 - 1).map(|symbol| (symbol, 0)).collect();
+        self.listed_symbols = usage.len();
         self.nodes.push(GrownNode { list, ..GrownNode::default() });
         self.path[0] = Some((0, 0.0));
     }
@@ -433,9 +402,10 @@ impl<'a> Grower<'a> {
     /// then nodes for the next context below it.
     fn split(&mut self, keys: &[u128], level: usize, context: u32) -> bool {
         let list = self.worthwhile(keys, level);
-        if list.is_empty() {
+        if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
             return false;
         }
+        self.listed_symbols += list.len();
         let node = self.nodes.len() as u32;
         let listed: u32 = list.iter().map(|&(_, count)| count).sum();
         let left = keys.len() as f32 - listed as f32 + self.slack();

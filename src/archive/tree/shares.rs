@@ -2,7 +2,7 @@
 
 use super::super::rans::{SCALE, SCALE_BITS, Share, normalise};
 use super::context::ESCAPE;
-use super::grow::GrownNode;
+use super::grown::GrownNode;
 use super::nodes::Node;
 use std::cmp::Reverse;
 

@@ -2,9 +2,9 @@
 
 use super::super::adaptive::{Coder, Numbers};
 use super::super::rans::{Decoder, SCALE, Share, normalise};
-use super::super::row::{EN_PASSANT, RANKS};
+use super::super::row::{RANKS, is_rank};
 use super::VACATED;
-use super::file::{of_short, short};
+use super::short::{of_short, short};
 
 /// The number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
@@ -112,8 +112,4 @@ fn kind(column: usize) -> usize {
         super::LAST_RANK => 1,
         _ => 2,
     }
-}
-
-fn is_rank(column: usize) -> bool {
-    (RANKS..EN_PASSANT).contains(&column)
 }

@@ -1,0 +1,81 @@
+//! What a model consists of, before it is written or used.
+
+use super::context::Context;
+use super::short::{of_short, short};
+use super::spelling::Counts;
+use super::ways::WAYS;
+use crate::archive::row::is_rank;
+
+/// The most values of a dictionary.
+pub(super) const MAX_DICTIONARY: usize = 8192;
+/// The most symbols in the lists of all nodes of a column.
+pub(super) const MAX_LISTED: usize = 1 << 20;
+
+/// A model.
+#[derive(Debug, Default)]
+pub(in crate::archive) struct Grown {
+    pub(super) mirrors: bool,
+    pub(super) columns: Vec<GrownColumn>,
+    /// The ranks that no dictionary has.
+    pub(super) spelled: Counts,
+    /// How many rows are told in each way.
+    pub(super) ways: Option<[u32; WAYS]>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrownColumn {
+    pub(super) contexts: Vec<Context>,
+    pub(super) dictionary: Vec<u32>,
+    /// How many of its values are in each class of frequency.
+    pub(super) class_lens: Vec<u32>,
+    /// The outermost node first, each node before its children.
+    pub(super) nodes: Vec<GrownNode>,
+}
+
+/// A node: the first two are the dictionary as a whole and what is frequent of it in any context.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrownNode {
+    pub(super) parent: u32,
+    /// The value of the last of them.
+    pub(super) context: u32,
+    /// Symbols and how often they were coded here.
+    pub(super) list: Vec<(u16, u32)>,
+    /// How often a symbol was left to the parent.
+    pub(super) escapes: u32,
+}
+
+impl GrownColumn {
+    /// Drops what codes nothing, and rounds counts as the file does.
+    pub(super) fn settle(&mut self) {
+        let mut is_used = vec![false; self.nodes.len()];
+        for place in (0..self.nodes.len()).rev() {
+            let node = &mut self.nodes[place];
+            node.list.retain(|&(_, count)| count > 0);
+            node.list.sort_unstable();
+            node.list.iter_mut().for_each(|(_, count)| *count = of_short(short(*count)));
+            node.escapes = of_short(short(node.escapes));
+            if is_used[place] || place == 0 || !node.list.is_empty() {
+                is_used[place] = true;
+                is_used[node.parent as usize] = true;
+            }
+        }
+        let mut new_place = vec![0; self.nodes.len()];
+        let mut nodes: Vec<GrownNode> = Vec::with_capacity(self.nodes.len());
+        for (place, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if is_used[place] {
+                new_place[place] = nodes.len() as u32;
+                node.parent = new_place[node.parent as usize];
+                nodes.push(node);
+            }
+        }
+        self.nodes = nodes;
+    }
+}
+
+/// Ranks are sorted with the a-file as the highest digit.
+pub(super) fn ordered(column: usize, value: u32) -> u32 {
+    if !is_rank(column) {
+        return value;
+    }
+    (0..8).fold(0, |turned, file| turned << 4 | value >> (4 * file) & 15)
+}
