@@ -441,11 +441,25 @@ impl Archive {
         if !self.has_index() {
             return self.scan(queries, visit);
         }
+        // The index may count several blocks in what is one of the segment.
+        let mut last: Option<((usize, u32), (Block, u64))> = None;
         for (block, wanted) in self.blocks_of(queries)? {
             let (place, nth) = self.place_of_block(block)?;
-            if !self.visit_block(place, nth, queries, &wanted, &mut visit)? {
+            let segment = &self.segments[place];
+            let start = nth * u32::from(segment.index_records.get());
+            let number = start / segment.block_records.get();
+            let (_, (block, first)) = match last.take() {
+                Some(last) if last.0 == (place, number) => last,
+                _ => ((place, number), self.block(place, number)?),
+            };
+            let from = (segment.first_record.get() + u64::from(start) - first) as usize;
+            let end = from + usize::from(segment.index_records.get());
+            let range = from..end.min(block_len(segment, first) as usize);
+            let wanted = Wanted::new(queries, &wanted);
+            if !visit_records(&block, first, range, &wanted, &mut visit)? {
                 break;
             }
+            last = Some(((place, number), (block, first)));
         }
         Ok(())
     }
@@ -495,43 +509,6 @@ impl Archive {
         let nth = block - segment.first_block.get();
         let blocks = u64::from(segment.records.get()).div_ceil(segment.index_records.get().into());
         if nth < blocks { Ok((place, nth as u32)) } else { Err(corrupt) }
-    }
-
-    /// Looks through a block as the index counts them.
-    fn visit_block(
-        &self,
-        place: usize,
-        nth: u32,
-        queries: &[Query],
-        wanted: &[usize],
-        visit: &mut impl FnMut(usize, u64, EpdRecord) -> bool,
-    ) -> Result<bool, ArchiveError> {
-        let segment = &self.segments[place];
-        let index_records = u32::from(segment.index_records.get());
-        let start = nth * index_records;
-        let (block, first) = self.block(place, start / segment.block_records.get())?;
-        let corrupt = || ArchiveError::corrupt_at("block of record", first);
-        let from = (segment.first_record.get() + u64::from(start) - first) as usize;
-        let end = (from + index_records as usize).min(block_len(segment, first) as usize);
-        let rows = block.rows_in(from..end).ok_or_else(corrupt)?;
-        let found = Wanted::new(queries, wanted).among(&rows).ok_or_else(corrupt)?;
-        // Of several records neither text nor operations are read again for each.
-        let is_plain = block.rows().is_some() && block.operation_bytes() == 0;
-        let all = match found.len() > 1 && !is_plain {
-            true => Some(block.records().ok_or_else(corrupt)?),
-            false => None,
-        };
-        for (nth, query) in found {
-            let at = from + nth;
-            let record = match &all {
-                Some(records) => records.get(at).cloned(),
-                None => block.record(at),
-            };
-            if !visit(query, first + at as u64, record.ok_or_else(corrupt)?) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// As [`Archive::find_many`], with the canonical text of each record, without line end: at
@@ -838,6 +815,32 @@ impl Iterator for Records<'_> {
         self.next = if record.is_ok() { self.next + 1 } else { self.end };
         Some(record)
     }
+}
+
+/// Visits those records of a block in a range that are wanted; `first` is the number of the
+/// block's first record. False when `visit` was.
+fn visit_records(
+    block: &Block,
+    first: u64,
+    range: Range<usize>,
+    wanted: &Wanted,
+    visit: &mut impl FnMut(usize, u64, EpdRecord) -> bool,
+) -> Result<bool, ArchiveError> {
+    let corrupt = || ArchiveError::corrupt_at("block of record", first);
+    let start = range.start;
+    let rows = block.rows_in(range).ok_or_else(corrupt)?;
+    let found = wanted.among(&rows).ok_or_else(corrupt)?;
+    let (Some((from, _)), Some((to, _))) = (found.first(), found.last()) else { return Ok(true) };
+    let (from, to) = (start + from, start + to);
+    let records = block.records_in(from..to + 1).ok_or_else(corrupt)?;
+    for (nth, query) in found {
+        let at = start + nth;
+        let record = records.get(at - from).cloned().ok_or_else(corrupt)?;
+        if !visit(query, first + at as u64, record) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Queries to look for among rows.

@@ -391,18 +391,18 @@ impl Block {
 
     /// All records; `None` when one of them is none.
     pub(super) fn records(&self) -> Option<Vec<EpdRecord>> {
-        self.first_records(usize::MAX)
+        self.records_in(0..usize::MAX)
     }
 
-    /// The first records, at most `count`. What comes behind them is not decoded.
-    fn first_records(&self, count: usize) -> Option<Vec<EpdRecord>> {
+    /// Some of the records. What comes behind them is not decoded.
+    pub(super) fn records_in(&self, range: Range<usize>) -> Option<Vec<EpdRecord>> {
         match self {
             Block::Text(text) => {
-                let body = text.strip_suffix(b"\n")?;
-                body.split(|&byte| byte == b'\n').take(count).map(read_line).collect()
+                let lines = text.strip_suffix(b"\n")?.split(|&byte| byte == b'\n');
+                lines.skip(range.start).take(range.len()).map(read_line).collect()
             }
             Block::Rows { rows, operations } => {
-                let rows = &rows[..rows.len().min(count)];
+                let rows = &rows[..rows.len().min(range.end)];
                 let mut records: Vec<EpdRecord> =
                     rows.iter().map(Row::record).collect::<Option<_>>()?;
                 let with = |(row, _): &(&Row, &mut EpdRecord)| row.has_operations();
@@ -428,6 +428,7 @@ impl Block {
                     scratch.clear();
                     record::encode(record, &mut scratch).ok()?;
                 }
+                records.drain(..range.start.min(records.len()));
                 Some(records)
             }
         }
@@ -437,7 +438,7 @@ impl Block {
     pub(super) fn record(&self, nth: usize) -> Option<EpdRecord> {
         match self {
             Block::Rows { rows, .. } if !rows.get(nth)?.has_operations() => rows[nth].record(),
-            Block::Rows { .. } => self.first_records(nth + 1)?.pop(),
+            Block::Rows { .. } => self.records_in(nth..nth + 1)?.pop(),
             Block::Text(text) => read_line(text.split(|&byte| byte == b'\n').nth(nth)?),
         }
     }
@@ -456,7 +457,7 @@ impl Block {
                 }
             }
             Block::Rows { .. } => {
-                for record in self.first_records(first + count)?.iter().skip(first) {
+                for record in &self.records_in(first..first + count)? {
                     epd::write(record, &WriteOptions::default(), out);
                     out.push(b'\n');
                 }
