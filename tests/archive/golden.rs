@@ -39,6 +39,50 @@ fn archives_of_version_1_are_read() {
     assert_eq!(files, [("lines.epd".to_string(), text.into_bytes())]);
 }
 
+/// The bytes of the dump of a part of the page, each with its place.
+fn dumped(part: &str) -> Vec<(usize, u8)> {
+    let (_, dump) = part.split_once("```dump\n").unwrap();
+    let (dump, _) = dump.split_once("```").unwrap();
+    let line = |line: &str| {
+        let start = usize::from_str_radix(&line[..8], 16).unwrap();
+        let bytes = line[10..line.len().min(58)].split_whitespace();
+        let bytes = bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap());
+        (start..).zip(bytes).collect::<Vec<_>>()
+    };
+    dump.lines().flat_map(line).collect()
+}
+
+/// The page explains every byte of one sample and parts of the other.
+#[test]
+fn dumps_of_the_format_page_are_of_the_samples() {
+    let (_, examples) = include_str!("../../formats/archive.md").split_once("## Examples").unwrap();
+    let (default, fast) = examples.split_once("### Level fast").unwrap();
+    let whole: Vec<(usize, u8)> = golden("default.epa").into_iter().enumerate().collect();
+    assert_eq!(dumped(default), whole);
+    let (dump, file) = (dumped(fast), golden("fast.epa"));
+    assert!(dump.len() > 100 && dump.is_sorted());
+    for (place, byte) in dump {
+        assert_eq!(file[place], byte, "{place:08x}");
+    }
+}
+
+/// The model and the words that are part of the format are those that the page names.
+#[test]
+fn what_comes_with_epdb_is_what_the_format_page_names() {
+    let page = include_str!("../../formats/archive.md");
+    for (name, bytes) in [
+        ("tree/shipped.bin", &include_bytes!("../../src/archive/tree/shipped.bin")[..]),
+        ("operations/words.txt", &include_bytes!("../../src/archive/operations/words.txt")[..]),
+    ] {
+        let (_, rest) = page.split_once(&format!("`src/archive/{name}`")).unwrap();
+        let (told, _) = rest.split_once(')').unwrap();
+        let told: String = told.chars().filter(|&sign| sign != ',').collect();
+        let check = format!("CRC32C {:08X}", crc32c::crc32c(bytes));
+        assert!(told.contains(&check), "{name}: {check}");
+        assert!(told.contains(&format!("({} bytes", bytes.len())), "{name}: {}", bytes.len());
+    }
+}
+
 /// Makes the samples anew; the committed ones stay as they are.
 #[test]
 #[ignore = "writes formats/golden/archive"]
