@@ -25,6 +25,19 @@ pub(super) fn write(lens: &[u32]) -> Vec<u8> {
     out
 }
 
+/// Checks that so many blocks follow each other and take so many bytes together.
+pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), ArchiveError> {
+    let mut end = 0;
+    for block in 0..blocks {
+        let (place, len) = find(directory, block)?;
+        if place != end {
+            return Err(ArchiveError::corrupt_at(PART, block.into()));
+        }
+        end = place.saturating_add(len);
+    }
+    if end == bytes { Ok(()) } else { Err(ArchiveError::corrupt(PART)) }
+}
+
 /// The place and length of a block.
 pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), ArchiveError> {
     let corrupt = ArchiveError::corrupt_at(PART, block.into());

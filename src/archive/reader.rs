@@ -116,6 +116,8 @@ impl Archive {
                 && segment.records.get() > 0
                 && (1..=MAX_BLOCK_RECORDS).contains(&segment.block_records.get())
                 && segment.index_records.get() > 0
+                && (segment.coder == CODER_ROWS
+                    || segment.block_records.get() % u32::from(segment.index_records.get()) == 0)
                 && segment.coder <= CODER_TEXT
                 && segment.flags & !HAS_OPERATIONS == 0;
             if !whole {
@@ -671,8 +673,12 @@ impl Archive {
         for segment in &self.segments {
             let [model, _, blocks] = part_names(segment);
             segment.model.checked(&self.bytes, model)?;
-            segment.directory.checked(&self.bytes, "block directory")?;
-            segment.blocks.checked(&self.bytes, blocks)?;
+            let directory = segment.directory.checked(&self.bytes, "block directory")?;
+            let coded = segment.blocks.checked(&self.bytes, blocks)?;
+            if segment.coder != CODER_ROWS {
+                let count = segment.records.get().div_ceil(segment.block_records.get());
+                directory::check(directory, count, coded.len())?;
+            }
         }
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;

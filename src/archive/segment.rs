@@ -45,7 +45,7 @@ impl Coded {
 
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
-/// Records in a block of text under zstd: many, for it lives on repetition.
+/// Records in a block of text under zstd, or a few less: many, for it lives on repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// The most bytes of text in such a block.
 const MAX_TEXT_BLOCK: usize = 4 << 20;
@@ -144,7 +144,7 @@ impl Waiting {
             consider(self.code_positions(None, shipped, block_records)?);
         }
         let limit = best.len();
-        match self.code_text(limit)? {
+        match self.code_text(limit, per_block)? {
             Some(text) if text.len() < limit => Ok(text),
             _ => Ok(best),
         }
@@ -208,9 +208,11 @@ impl Waiting {
 
     /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
     /// does not say all of the records.
-    fn code_text(&self, limit: usize) -> Result<Option<Coded>, ArchiveError> {
-        let sample = self.text(0, TEXT_BLOCK)?;
-        let share = (limit as u64 * TEXT_BLOCK.min(self.rows.len()) as u64
+    fn code_text(&self, limit: usize, per_block: usize) -> Result<Option<Coded>, ArchiveError> {
+        // Whole blocks as the index counts them.
+        let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
+        let sample = self.text(0, text_block)?;
+        let share = (limit as u64 * text_block.min(self.rows.len()) as u64
             / self.rows.len().max(1) as u64) as usize;
         let promising = sample.as_ref().is_some_and(|text| {
             zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < share * 3 / 2)
@@ -218,10 +220,10 @@ impl Waiting {
         if !promising {
             return Ok(None);
         }
-        let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(TEXT_BLOCK))
+        let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(text_block))
             .into_par_iter()
             .map(|block| -> Result<Option<Vec<u8>>, ArchiveError> {
-                let Some(text) = self.text(block * TEXT_BLOCK, TEXT_BLOCK)? else {
+                let Some(text) = self.text(block * text_block, text_block)? else {
                     return Ok(None);
                 };
                 let mut bytes = zstd::bulk::compress(&text, TEXT_LEVEL)?;
@@ -234,7 +236,7 @@ impl Waiting {
         Ok(Some(Coded {
             coder: CODER_TEXT,
             flags: 0,
-            block_records: TEXT_BLOCK as u32,
+            block_records: text_block as u32,
             model: Vec::new(),
             directory: directory::write(&lens(&blocks)?),
             blocks,

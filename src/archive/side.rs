@@ -16,6 +16,7 @@ use super::layout::Checked;
 use super::sink::Sink;
 
 /// A chunk ends with this many records, or bytes of script or text.
+/// The most records of a chunk.
 const CHUNK_RECORDS: u32 = 4096;
 const CHUNK_BYTES: usize = 1 << 20;
 /// The most bytes of a script that a reader takes.
@@ -242,7 +243,9 @@ pub(super) fn restore<E: From<ArchiveError>>(
             rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
         side = rest;
         let script_len = head.script_len.get() as usize;
-        if !check::holds(crc32c::crc32c(packed), head.packed_check.get()) || script_len > MAX_SCRIPT
+        if !check::holds(crc32c::crc32c(packed), head.packed_check.get())
+            || script_len > MAX_SCRIPT
+            || head.records.get() > CHUNK_RECORDS
         {
             return Err(corrupt().into());
         }

@@ -96,6 +96,34 @@ fn what_repeats_itself_is_left_to_zstd() {
     }
 }
 
+/// Blocks of text hold whole blocks of the index, whatever their size.
+#[test]
+fn records_of_text_blocks_are_found_by_position() {
+    let lines: Vec<String> = (0..33_000u32)
+        .map(|nth| {
+            let place = |shift: u32| nth / 8_u32.pow(shift) % 8;
+            let rank = |file: u32, man: char| match (file, 7 - file) {
+                (0, after) => format!("{man}{after}"),
+                (before, 0) => format!("{before}{man}"),
+                (before, after) => format!("{before}{man}{after}"),
+            };
+            let ranks = [rank(place(0), 'k'), rank(place(1), 'Q'), rank(place(2), 'K')];
+            let (pawns, rook) = (rank(place(3), 'p'), rank(place(4), 'R'));
+            format!("{}/8/{pawns}/8/{rook}/8/{}/{} w - -", ranks[0], ranks[1], ranks[2])
+        })
+        .collect();
+    let records = records(&lines.join("\n"));
+    for block_records in [64, 100, 20_000] {
+        let options = PackOptions { block_records, ..PackOptions::default() };
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        assert_holds(&archive, &records);
+        for number in (16_300..16_500).chain(19_990..20_010).chain(32_700..33_000) {
+            let found = archive.find(records[number].position()).unwrap();
+            assert!(found.iter().any(|(found, _)| *found == number as u64), "{number}");
+        }
+    }
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let rank = |left: usize, man: char| match (left, 7 - left) {
