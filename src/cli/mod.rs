@@ -44,7 +44,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Normalize(normalize::Args),
-    #[command(name = "pfdn")]
+    #[command(name = "pfdn", about = "normalize with counters as operations: pure EPD")]
     Pfdn(normalize::Args),
     Purge(purge::Args),
     Convert(convert::Args),
@@ -63,9 +63,13 @@ enum Command {
     Table(table::Args),
     Join(join::Args),
     Diff(diff::Args),
+    #[command(about = "Write the records of all sources, those of one position merged")]
     Union(dedupe::Args),
+    #[command(about = "Write the records of the first source that are in all others")]
     Intersect(subtract::Args),
+    #[command(about = "Write the records of the first source that are in none of the others")]
     Subtract(subtract::Args),
+    #[command(about = "Write each position once, its records merged")]
     Dedupe(dedupe::Args),
     Sort(sort::Args),
     Shuffle(shuffle::Args),
