@@ -11,6 +11,7 @@ mod golden;
 #[path = "../codec/record.rs"]
 mod record;
 mod round_trip;
+mod seeds;
 mod verbatim;
 
 use std::path::{Path, PathBuf};

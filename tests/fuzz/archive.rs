@@ -1,0 +1,34 @@
+//! What holds of any bytes that are read as an archive, for the fuzz target and for the tests, which
+//! feed it with `seeds`: no panic, no endless loop and no memory beyond what `formats/archive.md`
+//! allows, whichever way it is read. While fuzzing all checks are taken to hold.
+
+use epdb::archive::{Archive, ArchiveError};
+use epdb::text::{WriteOptions, epd};
+
+/// Records that are read one by one.
+const FEW: u64 = 40;
+/// More records than this are not read all.
+const MANY: u64 = 1 << 12;
+
+/// Bytes as an archive.
+pub(crate) fn archive(bytes: &[u8]) {
+    let Ok(archive) = Archive::from_bytes(bytes.to_vec()) else { return };
+    archive.parts();
+    let few = archive.len().min(FEW);
+    for number in (0..few).chain([archive.len().saturating_sub(1), archive.len()]) {
+        let Ok(record) = archive.record(number) else { continue };
+        let mut line = Vec::new();
+        epd::write(&record, &WriteOptions::default(), &mut line);
+        let _ = archive.find(record.position());
+        let queries = [record.position(), record.position()];
+        let _ = archive.find_many(queries, |_, _, _| true);
+        let _ = archive.find_text(queries, |_, _, _| true);
+    }
+    let _ = archive.write_text(0..few, &mut Vec::new());
+    if archive.len() <= MANY {
+        let _ = archive.column_bytes();
+        let _ = archive.restore(|_| Ok::<(), ArchiveError>(()));
+        let _ = archive.verify();
+        archive.iter(0..archive.len()).take_while(Result::is_ok).for_each(drop);
+    }
+}
