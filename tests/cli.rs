@@ -440,3 +440,21 @@ fn get_finds_the_same_in_every_source() {
         assert_eq!(twice.out.lines().count(), lines, "{options:?}");
     }
 }
+
+/// Whichever command meets damage in an archive says which file it is.
+#[test]
+fn damage_of_an_archive_is_told_with_its_file() {
+    let desk = Desk::new();
+    desk.write("a.epd", format!("{START} id \"x\";\n").repeat(30));
+    assert_eq!(desk.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
+    let mut bytes = desk.read("a.epa");
+    for byte in &mut bytes[100..160] {
+        *byte ^= 0x55;
+    }
+    desk.write("a.epa", bytes);
+    for call in [&["unpack", "a.epa"][..], &["get", "a.epa", START], &["dump", "a.epa"]] {
+        let done = desk.run(call);
+        assert_eq!(done.status, 2, "{call:?}");
+        assert!(done.err.starts_with("epdb: error: a.epa: damaged: "), "{call:?}: {}", done.err);
+    }
+}

@@ -101,7 +101,7 @@ fn archive(out: &mut Output, path: &PathBuf) -> anyhow::Result<()> {
         let each = part.len as f64 / records;
         writeln!(out, "{:>14} {:>14} {each:>10.3}  {}{segment}", part.offset, part.len, part.name)?;
     }
-    let columns = archive.column_bytes()?;
+    let columns = archive.column_bytes().with_context(|| path.display().to_string())?;
     if !columns.is_empty() {
         writeln!(out, "blocks by column:")?;
         for (name, bytes) in columns {

@@ -364,7 +364,7 @@ impl Searched {
                 }
             }
             Searched::Archive { archive, name } => {
-                for (number, record) in archive.find(query)? {
+                for (number, record) in archive.find(query).with_context(|| name.to_string())? {
                     if args.read.wanted.takes(&record, &place_of(name, number)) {
                         visit(&record)?;
                     }
@@ -385,24 +385,25 @@ fn search_archive(
     found: &mut Found,
 ) -> anyhow::Result<()> {
     let mut failure = Ok(());
-    match (&args.read.wanted.filter, found.keep) {
+    let done = match (&args.read.wanted.filter, found.keep) {
         (None, Keep::Nothing) => {
-            archive.find_numbers(queries, |place, _| found.put_bytes(place, |_| ()))?;
+            archive.find_numbers(queries, |place, _| found.put_bytes(place, |_| ()))
         }
         (None, Keep::Text) => archive.find_text(queries, |place, _, text| {
             if found.wants(place) {
                 found.put_bytes(place, |out| out.extend_from_slice(text));
             }
             true
-        })?,
+        }),
         _ => archive.find_many(queries, |place, number, record| {
             let takes = || args.read.wanted.takes(&record, &place_of(name, number));
             if found.wants(place) && takes() {
                 failure = found.put(place, &record);
             }
             failure.is_ok()
-        })?,
-    }
+        }),
+    };
+    done.with_context(|| name.to_string())?;
     failure
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::archive::{Archive, Restored};
+use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{CastlingArg, CountersArg, EpArg, OutputArgs, WriteArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
@@ -52,10 +52,11 @@ fn parse_range(text: &str) -> Result<Range<u64>, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let archive =
-        Archive::open(&args.archive).with_context(|| args.archive.display().to_string())?;
+    let name = || args.archive.display().to_string();
+    let archive = Archive::open(&args.archive).with_context(name)?;
     if args.verbatim {
-        restore(&archive, args.output.output.as_deref())?;
+        let names = names(&archive).with_context(name)?;
+        restore(&archive, &names, args.output.output.as_deref())?;
         return Ok(Outcome::Done);
     }
     let range = args.range.clone().unwrap_or(0..archive.len());
@@ -67,14 +68,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         while next < range.end {
             let end = range.end.min(next + STEP);
             text.clear();
-            archive.write_text(next..end, &mut text)?;
+            archive.write_text(next..end, &mut text).with_context(name)?;
             output.write_all(&text)?;
             next = end;
         }
         output.finish()?;
     } else {
         let mut output = RecordOutput::open(&args.output, &args.write)?;
-        archive.iter(range).try_for_each(|record| output.write(&record?))?;
+        archive.iter(range).try_for_each(|record| output.write(&record.with_context(name)?))?;
         output.finish()?;
     }
     Ok(Outcome::Done)
@@ -91,15 +92,20 @@ fn is_canonical_text(args: &Args) -> bool {
         && write.ep == EpArg::Keep
 }
 
-/// Writes the files of a verbatim archive.
-fn restore(archive: &Archive, place: Option<&Path>) -> anyhow::Result<()> {
+/// The names of the files of a verbatim archive, all of which can be restored.
+fn names(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
     let mut names = Vec::new();
     archive.restore(|piece| {
         if let Restored::File(name) = piece {
             names.push(name.to_string());
         }
-        Ok::<(), anyhow::Error>(())
+        Ok::<(), ArchiveError>(())
     })?;
+    Ok(names)
+}
+
+/// Writes the files of a verbatim archive.
+fn restore(archive: &Archive, names: &[String], place: Option<&Path>) -> anyhow::Result<()> {
     let folder = match place {
         Some(place) if names.len() > 1 || place.is_dir() => Some(place),
         _ => None,
