@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::fs;
-use std::path::PathBuf;
+mod desk;
 
-use assert_cmd::Command;
-use tempfile::TempDir;
+use desk::Desk;
 
 const GAMES: &str = "[Event \"b\"]\n[Date \"1992.11.04\"]\n[ECO \"C20\"]\n\n1. e4! {best} e5 (1... c5 2. Nf3) 2. Nf3 1-0\n\n\
 [Event \"a\"]\n[Date \"1992.??.??\"]\n\n1.d4 d5 *\n";
@@ -15,63 +13,18 @@ const FIRST: &str = "[Event \"b\"]\n[Site \"?\"]\n[Date \"1992.11.04\"]\n[Round 
 const SECOND: &str = "[Event \"a\"]\n[Site \"?\"]\n[Date \"1992.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n\
 [Black \"?\"]\n[Result \"*\"]\n\n1. d4 d5 *\n\n";
 
-/// A folder with a file `g.pgn` of two games, and epdb called in it.
-struct Desk {
-    folder: TempDir,
-}
-
-struct Done {
-    status: i32,
-    out: String,
-    err: String,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        Desk::with(GAMES)
-    }
-
-    fn with(games: impl AsRef<[u8]>) -> Desk {
-        let desk = Desk { folder: tempfile::tempdir().unwrap() };
-        fs::write(desk.path("g.pgn"), games).unwrap();
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        String::from_utf8(fs::read(self.path(name)).unwrap()).unwrap()
-    }
-
-    fn run(&self, args: &[&str]) -> Done {
-        self.run_with(args, "")
-    }
-
-    fn run_with(&self, args: &[&str], input: &str) -> Done {
-        let output = Command::cargo_bin("epdb")
-            .unwrap()
-            .args(args)
-            .current_dir(self.folder.path())
-            .write_stdin(input)
-            .output()
-            .unwrap();
-        Done {
-            status: output.status.code().expect("no signal"),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
+/// A desk with a file `g.pgn` of two games.
+fn desk() -> Desk {
+    Desk::with("g.pgn", GAMES)
 }
 
 /// PGC-24, PGC-25.
 #[test]
 fn games_go_to_bytes_and_back() {
-    let desk = Desk::new();
+    let desk = desk();
     let done = desk.run(&["convert", "g.pgn", "out.pgn"]);
     assert_eq!((done.status, done.err.as_str()), (0, ""));
-    assert_eq!(desk.read("out.pgn"), format!("{FIRST}{SECOND}"));
+    assert_eq!(desk.text("out.pgn"), format!("{FIRST}{SECOND}"));
     assert_eq!(desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0);
     let back = desk.run(&["convert", "g.pgc", "-", "--to", "pgn"]);
     assert_eq!((back.status, back.out), (0, format!("{FIRST}{SECOND}")));
@@ -79,7 +32,7 @@ fn games_go_to_bytes_and_back() {
     let refused = desk.run(&["convert", "g.pgn", "r.pgc", "--rejects", "r.pgn"]);
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("g.pgn:1:1: error[E-PGC-COMMENT]"), "{}", refused.err);
-    assert!(GAMES.starts_with(&desk.read("r.pgn")) && desk.read("r.pgn").contains("{best}"));
+    assert!(GAMES.starts_with(&desk.text("r.pgn")) && desk.text("r.pgn").contains("{best}"));
     assert_eq!(desk.run(&["count", "r.pgc"]).out, "1\n");
     let lossy = desk.run(&["convert", "g.pgn", "l.pgc", "--lossy"]);
     assert_eq!((lossy.status, lossy.err.as_str()), (0, "epdb: 1 comment left out\n"));
@@ -94,7 +47,7 @@ fn back_text() -> String {
 /// PGN-49, KIT-03.
 #[test]
 fn tfgg_writes_the_reduced_export_format() {
-    let desk = Desk::new();
+    let desk = desk();
     let done = desk.run(&["tfgg", "g.pgn"]);
     assert!(done.out.contains("[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n"), "{}", done.out);
     assert!(done.err.contains("1 tag left out") && done.err.contains("1 variation left out"));
@@ -104,7 +57,7 @@ fn tfgg_writes_the_reduced_export_format() {
 /// COL-01.
 #[test]
 fn sort_is_in_archival_order() {
-    let desk = Desk::new();
+    let desk = desk();
     assert_eq!(desk.run(&["sort", "g.pgn"]).out, format!("{SECOND}{FIRST}"));
     assert_eq!(desk.run(&["sort", "g.pgn", "-o", "s.pgc", "--ext"]).status, 0);
     let sorted = desk.run(&["convert", "s.pgc", "-", "--to", "pgn"]).out;
@@ -113,7 +66,7 @@ fn sort_is_in_archival_order() {
 
 #[test]
 fn positions_come_out_of_games() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     for source in ["g.pgn", "g.pgc"] {
         let done = desk.run(&["convert", source, "-", "--to", "epd", "--positions", "final"]);
@@ -140,13 +93,13 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
 /// ERR-02, PGN-47.
 #[test]
 fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
-    let desk = Desk::with(format!("1. e4 e5\n2. Ke3 *\n\n{GAMES}"));
+    let desk = Desk::with("g.pgn", format!("1. e4 e5\n2. Ke3 *\n\n{GAMES}"));
     let done = desk.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
     assert_eq!(done.status, 1);
     assert!(done.err.contains("g.pgn:2:4: error[E-MOVE-ILLEGAL]: `Ke3`"), "{}", done.err);
     assert!(done.err.contains("(ply 3)"), "{}", done.err);
-    assert_eq!(desk.read("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
-    assert_eq!(desk.read("out.pgn"), format!("{FIRST}{SECOND}"));
+    assert_eq!(desk.text("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
+    assert_eq!(desk.text("out.pgn"), format!("{FIRST}{SECOND}"));
     assert_eq!(desk.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
     assert!(done.err.ends_with("\n2 games, 1 rejected\n"), "{}", done.err);
     let large = desk.run(&["count", "g.pgn", "--max-game", "10"]);
@@ -160,7 +113,7 @@ fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
 
 #[test]
 fn bytes_are_explained_and_verified() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     let done = desk.run(&["dump", "g.pgc"]);
     for line in [
@@ -177,10 +130,10 @@ fn bytes_are_explained_and_verified() {
     }
     assert_eq!(desk.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
     assert_eq!(desk.run(&["verify", "--profile", "strict", "g.pgn"]).status, 1);
-    let mut bytes = fs::read(desk.path("g.pgc")).unwrap();
+    let mut bytes = desk.read("g.pgc");
     let length = bytes.len();
     bytes[length - 1] = 0xff;
-    fs::write(desk.path("bad.pgc"), &bytes).unwrap();
+    desk.write("bad.pgc", &bytes);
     let done = desk.run(&["verify", "bad.pgc"]);
     assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
@@ -200,7 +153,7 @@ fn dumps_of_the_format_page_are_those_of_the_program() {
     let (games, dumps) = (blocks(page, "pgn"), blocks(page, "dump"));
     assert_eq!((games.len(), dumps.len()), (4, 4));
     for (game, dump) in games.into_iter().zip(dumps) {
-        let desk = Desk::with(game);
+        let desk = Desk::with("g.pgn", game);
         assert_eq!(desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0, "{game}");
         assert_eq!(desk.run(&["dump", "g.pgc"]).out, dump, "{game}");
     }
@@ -208,7 +161,7 @@ fn dumps_of_the_format_page_are_those_of_the_program() {
 
 #[test]
 fn stats_count_games() {
-    let desk = Desk::new();
+    let desk = desk();
     let text = desk.run(&["stats", "g.pgn"]).out;
     for (name, count) in
         [("games", 2), ("  1-0", 1), ("plies", 5), ("variations", 1), ("tag ECO", 1)]
@@ -219,7 +172,7 @@ fn stats_count_games() {
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
     let positions = desk.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
-    fs::write(desk.path("empty.pgn"), "").unwrap();
+    desk.write("empty.pgn", "");
     let json = desk.run(&["stats", "empty.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":0,"), "{json}");
     let json = desk.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
@@ -229,24 +182,24 @@ fn stats_count_games() {
 /// PGN-02, PGC-21, LNG-01.
 #[test]
 fn characters_and_languages_are_chosen() {
-    let desk = Desk::with("[White \"\u{141}\u{f3}d\"]\n\n1. Sf3 *\n");
+    let desk = Desk::with("g.pgn", "[White \"\u{141}\u{f3}d\"]\n\n1. Sf3 *\n");
     let german = ["--language", "german"];
     let args = |rest: &[&'static str]| [&["convert", "g.pgn"], rest, &german].concat();
     let refused = desk.run(&args(&["g.pgc"]));
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("E-PGC-CHARSET"), "{}", refused.err);
     assert_eq!(desk.run(&args(&["g.pgc", "--translit"])).status, 0);
-    assert!(fs::read(desk.path("g.pgc")).unwrap().windows(4).any(|part| part == b"\x03?\xf3d"));
+    assert!(desk.read("g.pgc").windows(4).any(|part| part == b"\x03?\xf3d"));
     desk.run(&args(&["l.pgn", "--to-charset", "latin-1", "--translit", "--to-language", "french"]));
-    let text = fs::read(desk.path("l.pgn")).unwrap();
+    let text = desk.read("l.pgn");
     assert!(text.windows(9).any(|part| part == b"\"?\xf3d\"]\n[B"));
     assert!(text.ends_with(b"1. Cf3 *\n\n"));
 }
 
 #[test]
 fn wrong_usage_is_told() {
-    let desk = Desk::new();
-    fs::write(desk.path("a.epd"), "8/8/8/8/8/8/8/8 w - -\n").unwrap();
+    let desk = desk();
+    desk.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
         &["convert", "a.epd", "a.pgn"][..],
         &["convert", "g.pgn", "a.pgn", "--positions", "all"],

@@ -208,17 +208,27 @@ impl<R: Read> LineReader<R> {
             self.filled -= self.start;
             self.start = 0;
         }
-        if self.buffer.len() < self.filled + CHUNK {
-            self.buffer.resize(self.filled + CHUNK, 0);
-        }
-        loop {
-            match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => self.at_end = true,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            }
-            return Ok(());
+        let count = read_more(&mut self.input, &mut self.buffer, self.filled)?;
+        self.filled += count;
+        self.at_end |= count == 0;
+        Ok(())
+    }
+}
+
+/// Reads once behind the first `filled` bytes of a buffer, in which it makes room for a chunk, and
+/// says how many bytes came; none at the end of the input.
+pub(crate) fn read_more(
+    input: &mut impl Read,
+    buffer: &mut Vec<u8>,
+    filled: usize,
+) -> io::Result<usize> {
+    if buffer.len() < filled + CHUNK {
+        buffer.resize(filled + CHUNK, 0);
+    }
+    loop {
+        match input.read(&mut buffer[filled..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
         }
     }
 }

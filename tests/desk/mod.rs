@@ -43,6 +43,10 @@ impl Desk {
         fs::read(self.path(name)).unwrap()
     }
 
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.read(name)).unwrap()
+    }
+
     pub(crate) fn run(&self, args: &[&str]) -> Done {
         self.run_with(args, "")
     }

@@ -6,6 +6,7 @@ use super::error::{PgcError, PgcErrorKind};
 use super::marker;
 use crate::codec::error::DecodeError;
 use crate::codec::item::Cursor;
+use crate::text::lines::read_more;
 
 /// One record: its marker and items.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +45,6 @@ pub enum Record<'a> {
 
 /// The longest record: a reduced game with all its strings and moves.
 const LONGEST: usize = 1 + 7 * 256 + 2 + 65_535;
-const CHUNK: usize = 256 * 1024;
 
 /// Splits a stream into records. Memory does not grow.
 ///
@@ -142,18 +142,10 @@ impl<R: Read> Records<R> {
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
         self.start = 0;
-        if self.buffer.len() < self.filled + CHUNK {
-            self.buffer.resize(self.filled + CHUNK, 0);
-        }
-        loop {
-            match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => self.at_end = true,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            }
-            return Ok(());
-        }
+        let count = read_more(&mut self.input, &mut self.buffer, self.filled)?;
+        self.filled += count;
+        self.at_end |= count == 0;
+        Ok(())
     }
 }
 

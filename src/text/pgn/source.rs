@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::{memchr2, memchr2_iter, memmem, memrchr2};
 
-const CHUNK: usize = 256 * 1024;
+use crate::text::lines::read_more;
 
 /// No token of a game but a comment or an escape is longer; a symbol that is, is none.
 pub(super) const LONGEST_TOKEN: usize = 512;
@@ -188,18 +188,10 @@ impl<R: Read> Source<R> {
             self.filled -= self.start - 1;
             self.start = 1;
         }
-        if self.buffer.len() < self.filled + CHUNK {
-            self.buffer.resize(self.filled + CHUNK, 0);
-        }
-        loop {
-            match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => self.at_end = true,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            }
-            return Ok(());
-        }
+        let count = read_more(&mut self.input, &mut self.buffer, self.filled)?;
+        self.filled += count;
+        self.at_end |= count == 0;
+        Ok(())
     }
 
     /// Goes on to the next line that begins with an `Event` tag and copies away what lies before
