@@ -1,138 +1,673 @@
-//! Every code a reader can give, with its meaning (SPEC sections 1, 6 and 17).
+//! Every code a reader can give, with its meaning, an example and what to do.
 //!
-//! `E-` codes reject the line, `W-` codes do not. Codes never change their meaning.
+//! `E-` codes reject the line or the game, `W-` codes do not. Codes never change their meaning. The
+//! table stands in `formats/epd_text.md` too, made by [`page`].
 
-/// A code and what it means in one line.
+/// A code, and what there is to know about it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Code {
     /// The code as it is printed, such as `E-FEN-EP`.
     pub code: &'static str,
-    /// What was found, and what is done about it.
+    /// What was found, in one line.
     pub meaning: &'static str,
+    /// What the reader makes of it.
+    pub done: &'static str,
+    /// Input that has it: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or the bytes of a
+    /// game in PGC in hexadecimal (`E-PGC`). `\n` is a line end, `\xNN` a byte, `\\` a backslash,
+    /// and `…` says that an example would be too long.
+    pub example: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
 }
 
+/// What becomes of a line with an `E-` code.
+const REJECTED: &str = "the line is rejected";
+/// What becomes of a game with an `E-` code.
+const REFUSED: &str = "the game is rejected";
+
 macro_rules! codes {
-    ($($name:ident $code:literal $meaning:literal;)*) => {
+    ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes, in the order of the specification.
-        pub static ALL: &[Code] = &[$(Code { code: $code, meaning: $meaning }),*];
+        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC.
+        pub static ALL: &[Code] = &[$(Code {
+            code: $code,
+            meaning: $meaning,
+            done: $done,
+            example: $example,
+            advice: $advice,
+        }),*];
     };
 }
 
+/// The entry of a code, in any letter case.
+///
+/// ```
+/// use epdb::text::codes;
+/// assert_eq!(codes::find("e-fen-ranks").map(|entry| entry.code), Some(codes::E_FEN_RANKS));
+/// assert_eq!(codes::find("E-NONE"), None);
+/// ```
+pub fn find(code: &str) -> Option<&'static Code> {
+    ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code))
+}
+
+/// All entries in Markdown, as they stand in `formats/epd_text.md`.
+pub fn page() -> String {
+    let mut page = String::new();
+    for Code { code, meaning, done, example, advice } in ALL {
+        page.push_str(&format!("**{code}**: {meaning}; {done}.\n"));
+        if *example != "…" {
+            page.push_str(&format!("```\n{example}\n```\n"));
+        }
+        page.push_str(&format!("To do: {advice}.\n\n"));
+    }
+    page
+}
+
 codes! {
-    E_FEN_FIELDS "E-FEN-FIELDS" "a FEN has not exactly six fields";
-    E_EPD_FIELDS "E-EPD-FIELDS" "a record has fewer than four fields, or is no position at all";
-    E_FEN_RANKS "E-FEN-RANKS" "the placement has not eight ranks";
-    E_FEN_RANKSUM "E-FEN-RANKSUM" "a rank does not add up to eight squares";
-    E_FEN_CHAR "E-FEN-CHAR" "the placement has a character that is no piece, digit 1 to 8 or solidus";
-    E_FEN_COLOR "E-FEN-COLOR" "the side to move is not w or b";
-    E_FEN_CASTLE "E-FEN-CASTLE" "the castling field is malformed or names a right twice";
-    E_FEN_EP "E-FEN-EP" "the en passant field is no square, or does not fit the side to move";
-    E_FEN_HMVC "E-FEN-HMVC" "the halfmove clock is no integer from 0 up";
-    E_FEN_FMVN "E-FEN-FMVN" "the fullmove number is no integer from 1 up";
-    E_FEN_NONCANON "E-FEN-NONCANON" "the FEN is not in canonical form (strict only)";
-    E_POS_CASTLE "E-POS-CASTLE" "a castling right has no king and rook";
-    W_POS_ILLEGAL "W-POS-ILLEGAL" "the position cannot arise in a game; it is kept";
-    E_EPD_OPCODE "E-EPD-OPCODE" "an opcode is not a letter and up to 14 letters, digits, underscores";
-    E_EPD_QUOTE "E-EPD-QUOTE" "a string is not closed";
-    E_EPD_STRLEN "E-EPD-STRLEN" "a string is longer than 255 bytes";
-    E_EPD_CTRL "E-EPD-CTRL" "a control byte, or a byte over 126 outside a string";
-    E_EPD_ARITY "E-EPD-ARITY" "an operation has the wrong number of operands";
-    E_EPD_TYPE "E-EPD-TYPE" "an operand is of the wrong type";
-    E_EPD_RANGE "E-EPD-RANGE" "a number is out of range";
-    E_EPD_DUP "E-EPD-DUP" "an opcode stands twice with different operands";
-    E_EPD_LINELEN "E-EPD-LINELEN" "the line is longer than the limit";
-    E_EPD_NONCANON "E-EPD-NONCANON" "the record is not in canonical form (strict only)";
-    E_EPD_LABEL "E-EPD-LABEL" "a training label, which is read with --labels";
-    E_EPD_PERFT "E-EPD-PERFT" "perft counts in another dialect, which are read with --perft";
-    W_EPD_DUP "W-EPD-DUP" "an operation stands twice; one is kept";
-    W_EPD_UNQUOTED "W-EPD-UNQUOTED" "a bare word where a string belongs; quoted";
-    W_EPD_FENFIELDS "W-EPD-FENFIELDS" "counters after field 4; read as hmvc and fmvn";
-    W_EPD_PTPDUP "W-EPD-PTPDUP" "a tag stands twice in ptp; kept";
-    W_EPD_SHORTOPCODE "W-EPD-SHORTOPCODE" "an opcode of one character; kept";
-    W_SAN_CAPTURE "W-SAN-CAPTURE" "a capture mark on a move that captures nothing; dropped";
-    W_CONS_AMBM "W-CONS-AMBM" "a move is both to be played (bm) and to be avoided (am)";
-    W_CONS_PMPV "W-CONS-PMPV" "pm is not the first move of pv";
-    W_CONS_SMSV "W-CONS-SMSV" "sm is not the first move of sv";
-    W_CONS_OFFERSM "W-CONS-OFFERSM" "draw_offer without sm";
-    W_CONS_CLAIMSM "W-CONS-CLAIMSM" "draw_claim without sm";
-    W_CONS_ACCREJ "W-CONS-ACCREJ" "draw_accept beside draw_reject";
-    W_CONS_CLAIMOFFER "W-CONS-CLAIMOFFER" "draw_claim beside draw_offer";
-    W_CONS_RESIGN "W-CONS-RESIGN" "resign beside draw_accept, draw_claim, draw_offer or draw_reject";
-    W_CONS_DMCE "W-CONS-DMCE" "dm and ce tell of mates of different length";
-    W_CONS_MATED "W-CONS-MATED" "ce -32767 says checkmate, but the position is none";
-    E_MOVE_SYNTAX "E-MOVE-SYNTAX" "not the text of a move";
-    E_MOVE_ILLEGAL "E-MOVE-ILLEGAL" "no legal move fits";
-    E_MOVE_AMBIG "E-MOVE-AMBIG" "more than one legal move fits";
-    E_MOVE_PROMO "E-MOVE-PROMO" "the promotion piece is missing";
-    E_MOVE_NONCANON "E-MOVE-NONCANON" "a legal move that is not written canonically (strict only)";
-    W_LEN_COMMENT "W-LEN-COMMENT" "a line beginning with #; skipped";
-    W_LEN_CTRLEND "W-LEN-CTRLEND" "control bytes at the end of the line; dropped";
-    W_LEN_CTRL "W-LEN-CTRL" "a control byte in the line; read as a blank";
-    W_LEN_LATIN1 "W-LEN-LATIN1" "a string in Latin-1; written in UTF-8";
-    W_LEN_LINELEN "W-LEN-LINELEN" "the line is longer than 4095 bytes; kept";
-    W_LEN_COUNTERS "W-LEN-COUNTERS" "FEN counters out of range; kept as noop";
-    W_LEN_HMVC "W-LEN-HMVC" "a fifth field without a sixth; read as hmvc";
-    W_LEN_DASHES "W-LEN-DASHES" "dashes after field 4; dropped";
-    W_LEN_CASTLE "W-LEN-CASTLE" "a castling right without its king and rook; dropped";
-    W_LEN_EP "W-LEN-EP" "an en passant square that no double step can have left; dropped";
-    W_LEN_DUP "W-LEN-DUP" "an opcode twice with different operands; the first stays, the other is kept as noop";
-    W_LEN_COLON "W-LEN-COLON" "a colon after an opcode; dropped";
-    W_LEN_OPCODE "W-LEN-OPCODE" "no opcode; the operation is kept as noop";
-    W_LEN_UNQUOTED "W-LEN-UNQUOTED" "a string without quotes; quoted";
-    W_LEN_ESCAPE "W-LEN-ESCAPE" "an escaped quote in a string; written as an apostrophe";
-    W_LEN_QUOTE "W-LEN-QUOTE" "a string left open; closed at the end of the line";
-    W_LEN_STRLEN "W-LEN-STRLEN" "a string longer than 255 bytes; kept";
-    W_LEN_MARKS "W-LEN-MARKS" "an annotation mark after a move; dropped";
-    W_LEN_DETACHED "W-LEN-DETACHED" "a mark apart from its move; joined";
-    W_LEN_COMMA "W-LEN-COMMA" "commas between moves; split";
-    W_LEN_SEMICOLON "W-LEN-SEMICOLON" "a semicolon missing between operations; split";
-    W_LEN_MOVE "W-LEN-MOVE" "a move that is not legal here, ambiguous or unreadable; kept as text";
-    W_LEN_MATE "W-LEN-MATE" "a mate distance in ce; written as a ce value";
-    W_LEN_DM "W-LEN-DM" "dm of zero or less; kept";
-    W_LEN_INTEGER "W-LEN-INTEGER" "no integer where one belongs; the operation is kept as noop";
-    W_LEN_PM "W-LEN-PM" "several moves where one belongs; the first is taken, the text kept as noop";
-    W_LEN_SALVAGED "W-LEN-SALVAGED" "an operation that breaks the rules of its opcode; kept as noop";
-    W_LEN_MORE "W-LEN-MORE" "more than a thousand warnings about one line; the rest are only counted";
-    E_PGN_TOKEN "E-PGN-TOKEN" "a character or comment that has no place in a game";
-    E_PGN_STRING "E-PGN-STRING" "a string is not closed, too long, or has control characters";
-    E_PGN_TAG "E-PGN-TAG" "not a tag pair: [Name \"value\"]";
-    E_PGN_TAGDUP "E-PGN-TAGDUP" "a tag stands twice (strict only)";
-    E_PGN_RESULT "E-PGN-RESULT" "Result tag and termination marker disagree, or are none of the four";
-    E_PGN_SETUP "E-PGN-SETUP" "SetUp and FEN tags disagree, or no game can begin there";
-    E_PGN_RAV "E-PGN-RAV" "a variation that is empty, before any move, not opened or not closed";
-    E_PGN_NAG "E-PGN-NAG" "a NAG that is not 0 to 255, or stands before any move";
-    E_PGN_MOVENUM "E-PGN-MOVENUM" "a wrong move number (strict only)";
-    E_PGN_NONCANON "E-PGN-NONCANON" "the game does not stand in export format (strict only)";
-    E_PGN_SIZE "E-PGN-SIZE" "the game is larger than the limit";
-    W_PGN_LINELEN "W-PGN-LINELEN" "a line longer than 255 characters; read";
-    W_PGN_TOKEN "W-PGN-TOKEN" "a character that has no place here; dropped";
-    W_PGN_STRING "W-PGN-STRING" "a string that is too long, not closed or not escaped; kept";
-    W_PGN_TAG "W-PGN-TAG" "an unusual tag pair; kept";
-    W_PGN_TAGDUP "W-PGN-TAGDUP" "a tag stands twice; the first counts";
-    W_PGN_RESULT "W-PGN-RESULT" "Result tag or termination marker missing, unusual or different; settled";
-    W_PGN_SETUP "W-PGN-SETUP" "a FEN tag that is no canonical FEN; read";
-    W_PGN_RAV "W-PGN-RAV" "a bracket of a variation too many or too few, or an empty variation; settled";
-    W_PGN_NAG "W-PGN-NAG" "an unusual NAG; kept";
-    W_PGN_MOVENUM "W-PGN-MOVENUM" "a wrong move number; the right one is written";
-    E_PGC_TRUNC "E-PGC-TRUNC" "the data end inside a record";
-    E_PGC_MARKER "E-PGC-MARKER" "an unknown marker";
-    E_PGC_ORDINAL "E-PGC-ORDINAL" "a move ordinal not below the number of legal moves";
-    E_PGC_ORDINAL255 "E-PGC-ORDINAL255" "a move whose ordinal is over 255";
-    E_PGC_NEST "E-PGC-NEST" "a game begins inside a game";
-    E_PGC_OUTSIDE "E-PGC-OUTSIDE" "a record that belongs into a game stands outside";
-    E_PGC_NOEND "E-PGC-NOEND" "the data end inside a game";
-    E_PGC_RAVEND "E-PGC-RAVEND" "the end of a variation that never began";
-    E_PGC_RAVOPEN "E-PGC-RAVOPEN" "the game ends inside a variation";
-    E_PGC_RAVPLACE "E-PGC-RAVPLACE" "a variation before any move of its line, or too deep";
-    E_PGC_RAVEMPTY "E-PGC-RAVEMPTY" "a variation without a move";
-    E_PGC_NAGPLACE "E-PGC-NAGPLACE" "a NAG before any move of its line";
-    E_PGC_TAGORDER "E-PGC-TAGORDER" "a tag behind the first move, NAG or variation";
-    E_PGC_TAGDUP "E-PGC-TAGDUP" "a tag stands twice";
-    E_PGC_SETUP "E-PGC-SETUP" "SetUp and FEN tags disagree, or no game can begin there";
-    E_PGC_STRLEN "E-PGC-STRLEN" "a string is longer than its length can say";
-    E_PGC_CHARSET "E-PGC-CHARSET" "a character that Latin-1 does not have, or a control character";
-    E_PGC_COMMENT "E-PGC-COMMENT" "a comment, which PGC cannot carry without --ext or --lossy";
-    E_PGC_SIZE "E-PGC-SIZE" "the game is larger than the limit";
+    E_FEN_FIELDS "E-FEN-FIELDS"
+        "a FEN has not exactly six fields",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0",
+        "write placement, side to move, castling, en passant and both counters; the lenient profile and EPD take fewer";
+    E_EPD_FIELDS "E-EPD-FIELDS"
+        "a record has fewer than four fields, or is no position at all",
+        REJECTED,
+        "8/8/8/4k3/8/1K6/8/8 w -",
+        "write placement, side to move, castling and en passant, `-` where there is nothing";
+    E_FEN_RANKS "E-FEN-RANKS"
+        "the placement has not eight ranks",
+        REJECTED,
+        "8/8/8/4k3/8/1K6/8 w - -",
+        "separate eight ranks by seven `/`; an empty rank is `8`";
+    E_FEN_RANKSUM "E-FEN-RANKSUM"
+        "a rank does not add up to eight squares",
+        REJECTED,
+        "8/8/8/4k3/8/1K5/8/8 w - -",
+        "count the pieces and the empty squares of the rank that the message names";
+    E_FEN_CHAR "E-FEN-CHAR"
+        "the placement has a character that is no piece, digit 1 to 8 or solidus",
+        REJECTED,
+        "8/8/8/4k3/9/1K6/8/8 w - -",
+        "use PNBRQK, pnbrqk and 1 to 8; pieces of other languages are not read";
+    E_FEN_COLOR "E-FEN-COLOR"
+        "the side to move is not w or b",
+        REJECTED,
+        "8/8/8/4k3/8/1K6/8/8 x - -",
+        "write `w` or `b`; often a field is missing";
+    E_FEN_CASTLE "E-FEN-CASTLE"
+        "the castling field is malformed or names a right twice",
+        REJECTED,
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
+        "write the rights that there are, White's in capitals: `KQkq`, or the files of the rooks: `HAha`";
+    E_FEN_EP "E-FEN-EP"
+        "the en passant field is no square, or does not fit the side to move",
+        REJECTED,
+        "8/8/8/4k3/8/1K6/8/8 w - bm",
+        "write `-`, or the square that the pawn has passed over: rank 6 when White is to move, rank 3 when Black is";
+    E_FEN_HMVC "E-FEN-HMVC"
+        "the halfmove clock is no integer from 0 up",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - -1 39",
+        "write how many plies ago the last capture or pawn move was; the lenient profile keeps what it cannot read as noop";
+    E_FEN_FMVN "E-FEN-FMVN"
+        "the fullmove number is no integer from 1 up",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 0",
+        "write the number of the move, from 1; the lenient profile reads 0 as 1";
+    E_FEN_NONCANON "E-FEN-NONCANON"
+        "a FEN is not in canonical form (strict only)",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 01",
+        "write what the message expects, or read in another profile, which changes it";
+    E_POS_CASTLE "E-POS-CASTLE"
+        "a castling right has no king and rook",
+        REJECTED,
+        "4k3/8/8/8/8/8/8/4K3 w KQ -",
+        "take the right out; the lenient profile does";
+    W_POS_ILLEGAL "W-POS-ILLEGAL"
+        "the position cannot arise in a game",
+        "kept",
+        "8/8/8/8/8/8/8/8 w - -",
+        "look whether it is meant so, as in a composed position; where no moves can be generated, moves are kept as text";
+    E_EPD_OPCODE "E-EPD-OPCODE"
+        "an opcode is not a letter and up to 14 letters, digits, underscores",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - v=3;",
+        "give the operation another name, or read in the lenient profile, which keeps it as noop";
+    E_EPD_QUOTE "E-EPD-QUOTE"
+        "a string is not closed",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"open;",
+        "put the missing quote where the string ends";
+    E_EPD_STRLEN "E-EPD-STRLEN"
+        "a string is longer than 255 bytes",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"…\";",
+        "shorten it, or read in the lenient profile, which keeps it";
+    E_EPD_CTRL "E-EPD-CTRL"
+        "a control byte, or a byte over 126 outside a string",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id\\x00x;",
+        "take the byte out, or put text that is not ASCII into quotes";
+    E_EPD_ARITY "E-EPD-ARITY"
+        "an operation has the wrong number of operands",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\" \"b\";",
+        "give the operation what the table of opcodes says; often a semicolon is missing";
+    E_EPD_TYPE "E-EPD-TYPE"
+        "an operand is of the wrong type",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - acn many;",
+        "write the operand as the table of opcodes says";
+    E_EPD_RANGE "E-EPD-RANGE"
+        "a number is out of range",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
+        "write a number that the opcode can say; ce takes -32768 to 32766";
+    E_EPD_DUP "E-EPD-DUP"
+        "an opcode stands twice with different operands",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; id \"b\";",
+        "keep one of the two";
+    E_EPD_LINELEN "E-EPD-LINELEN"
+        "the line is longer than the limit",
+        REJECTED,
+        "…",
+        "raise the limit of the reader, or shorten the line";
+    E_EPD_NONCANON "E-EPD-NONCANON"
+        "the record is not in canonical form (strict only)",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; acn 5;",
+        "write what the message expects, or read in another profile, which changes it";
+    E_EPD_LABEL "E-EPD-LABEL"
+        "a label of a training set, which is taken only when that is asked for",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.5]",
+        "ask for labels (ReadOptions::labels), and where there are scores say whose they are (score_view)";
+    E_EPD_PERFT "E-EPD-PERFT"
+        "perft counts in another dialect than `;D1 20`, which are taken only when that is asked for",
+        REJECTED,
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
+        "ask for perft counts (ReadOptions::perft); a single count must be that of depth 1";
+    W_EPD_DUP "W-EPD-DUP"
+        "an operation stands twice",
+        "one is kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - acn 5; acn 5;",
+        "nothing";
+    W_EPD_UNQUOTED "W-EPD-UNQUOTED"
+        "a bare word where a string belongs",
+        "quoted",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id x;",
+        "nothing";
+    W_EPD_FENFIELDS "W-EPD-FENFIELDS"
+        "counters after field 4",
+        "read as hmvc and fmvn",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+        "nothing";
+    W_EPD_PTPDUP "W-EPD-PTPDUP"
+        "a tag stands twice in ptp",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ptp White \"a\" White \"b\";",
+        "take one of the two out";
+    W_EPD_SHORTOPCODE "W-EPD-SHORTOPCODE"
+        "an opcode of one character",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - a 1;",
+        "give private opcodes names of two characters or more";
+    W_SAN_CAPTURE "W-SAN-CAPTURE"
+        "a capture mark on a move that captures nothing",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm Kxd2;",
+        "look whether the position is the right one";
+    W_CONS_AMBM "W-CONS-AMBM"
+        "a move is both to be played (bm) and to be avoided (am)",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - am e4; bm e4;",
+        "take it out of one of the two";
+    W_CONS_PMPV "W-CONS-PMPV"
+        "pm is not the first move of pv",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - pm e3; pv e4;",
+        "correct one of the two";
+    W_CONS_SMSV "W-CONS-SMSV"
+        "sm is not the first move of sv",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - sm e3; sv e4;",
+        "correct one of the two";
+    W_CONS_OFFERSM "W-CONS-OFFERSM"
+        "draw_offer without sm",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - draw_offer;",
+        "say with sm which move is played with the offer";
+    W_CONS_CLAIMSM "W-CONS-CLAIMSM"
+        "draw_claim without sm",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - draw_claim;",
+        "say with sm which move is played with the claim";
+    W_CONS_ACCREJ "W-CONS-ACCREJ"
+        "draw_accept beside draw_reject",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; draw_reject;",
+        "take one of the two out";
+    W_CONS_CLAIMOFFER "W-CONS-CLAIMOFFER"
+        "draw_claim beside draw_offer",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - draw_claim; draw_offer; sm e4;",
+        "take one of the two out";
+    W_CONS_RESIGN "W-CONS-RESIGN"
+        "resign beside draw_accept, draw_claim, draw_offer or draw_reject",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; resign;",
+        "take one of the two out";
+    W_CONS_DMCE "W-CONS-DMCE"
+        "dm and ce say mates of different length",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ce 32758; dm 4;",
+        "correct one of the two: a mate in N is ce 32768 − 2N";
+    W_CONS_MATED "W-CONS-MATED"
+        "ce -32767 says checkmate, but the position is none",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;",
+        "where the text is of 1994 the value means an illegal position (ReadOptions::revision_1994)";
+    E_MOVE_SYNTAX "E-MOVE-SYNTAX"
+        "not the text of a move",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ge2;",
+        "write standard algebraic notation with English letters: `Nf3`, `exd8=Q+`, `O-O`";
+    E_MOVE_ILLEGAL "E-MOVE-ILLEGAL"
+        "no legal move fits",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke5;",
+        "look whether the position is the right one; the lenient profile keeps the text";
+    E_MOVE_AMBIG "E-MOVE-AMBIG"
+        "more than one legal move fits",
+        REJECTED,
+        "4k3/8/8/8/8/2N5/8/4K1N1 w - - bm Ne2;",
+        "add the file or the rank that the piece comes from: `Nce2`";
+    E_MOVE_PROMO "E-MOVE-PROMO"
+        "the promotion piece is missing",
+        REJECTED,
+        "8/4P1k1/8/8/8/8/8/4K3 w - - bm e8;",
+        "add it: `e8=Q`";
+    E_MOVE_NONCANON "E-MOVE-NONCANON"
+        "a legal move that is not written canonically (strict only)",
+        REJECTED,
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke1d2;",
+        "write the shortest form with its check or mate mark, or read in another profile";
+    W_LEN_COMMENT "W-LEN-COMMENT"
+        "a line beginning with #",
+        "skipped",
+        "# endgames",
+        "nothing; no comment is written back";
+    W_LEN_UTF16 "W-LEN-UTF16"
+        "a file in UTF-16",
+        "read, and written in UTF-8",
+        "\\xff\\xfe8\\x00/\\x008\\x00…",
+        "save the file in UTF-8";
+    W_LEN_CTRLEND "W-LEN-CTRLEND"
+        "control bytes at the end of the line",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - -\\x00",
+        "nothing";
+    W_LEN_CTRL "W-LEN-CTRL"
+        "a control byte in the line",
+        "read as a blank",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id\\x00x;",
+        "nothing";
+    W_LEN_LATIN1 "W-LEN-LATIN1"
+        "a string in Latin-1",
+        "written in UTF-8",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"M\\xfcller\";",
+        "nothing; if the text is in neither, correct it by hand";
+    W_LEN_LINELEN "W-LEN-LINELEN"
+        "the line is longer than 4095 bytes",
+        "kept",
+        "…",
+        "other readers may refuse it";
+    W_LEN_COUNTERS "W-LEN-COUNTERS"
+        "FEN counters out of range",
+        "what is valid stays, a fullmove number of 0 is read as 1, another value is kept as noop",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - -1 39",
+        "look at the value; written as FEN the clock is 0 and the number 1 where there is none";
+    W_LEN_GLUED "W-LEN-GLUED"
+        "counters glued to the en passant field or to each other",
+        "taken apart",
+        "4k3/8/8/8/8/8/4P3/4K3 w - -1 12",
+        "nothing";
+    W_LEN_HMVC "W-LEN-HMVC"
+        "a fifth field without a sixth",
+        "read as hmvc",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 4",
+        "nothing";
+    W_LEN_DASHES "W-LEN-DASHES"
+        "dashes after field 4",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - - -",
+        "nothing";
+    W_LEN_MOVES "W-LEN-MOVES"
+        "moves behind a position",
+        "played: the record is that of the position after them; or kept as pv, where that is asked for",
+        "startpos moves e2e4",
+        "ask for the first position (ReadOptions::keep_moves) if it is the one that is meant";
+    W_LEN_CASTLE "W-LEN-CASTLE"
+        "a castling right without its king and rook",
+        "dropped",
+        "4k3/8/8/8/8/8/8/4K2R w KQ -",
+        "nothing";
+    W_LEN_CHESS960 "W-LEN-CHESS960"
+        "a castling right that only Chess960 has, beside one without its king and rook",
+        "kept",
+        "4k3/8/8/8/8/8/8/R5K1 w KQ -",
+        "take the right out if the king has castled";
+    W_LEN_EP "W-LEN-EP"
+        "an en passant square that no double step can have left",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - d6",
+        "nothing";
+    W_LEN_DUP "W-LEN-DUP"
+        "an opcode twice with different operands",
+        "the first stays, the other is kept as noop",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; id \"b\";",
+        "choose one of the two";
+    W_LEN_COLON "W-LEN-COLON"
+        "a colon after an opcode",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - PV: e4;",
+        "nothing";
+    W_LEN_OPCODE "W-LEN-OPCODE"
+        "no opcode",
+        "the operation is kept as noop",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - v=-407;",
+        "give it a name that is an opcode";
+    W_LEN_UNQUOTED "W-LEN-UNQUOTED"
+        "a string without quotes",
+        "quoted",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id BK.01;",
+        "nothing";
+    W_LEN_ESCAPE "W-LEN-ESCAPE"
+        "an escaped quote in a string",
+        "written as an apostrophe",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"a\\\\\"b\";",
+        "nothing; EPD strings have no escapes";
+    W_LEN_QUOTE "W-LEN-QUOTE"
+        "a string left open",
+        "closed at the end of the line",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - id \"open;",
+        "look whether operations have become text";
+    W_LEN_STRLEN "W-LEN-STRLEN"
+        "a string longer than 255 bytes",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"…\";",
+        "other readers may refuse it";
+    W_LEN_MARKS "W-LEN-MARKS"
+        "an annotation mark after a move",
+        "dropped",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4!;",
+        "nothing";
+    W_LEN_DETACHED "W-LEN-DETACHED"
+        "a mark apart from its move",
+        "joined",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 !;",
+        "nothing";
+    W_LEN_COMMA "W-LEN-COMMA"
+        "commas between moves",
+        "split",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4, e3;",
+        "nothing";
+    W_LEN_SEMICOLON "W-LEN-SEMICOLON"
+        "a semicolon missing between operations",
+        "split",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 dm 26;",
+        "nothing";
+    W_LEN_JOINED "W-LEN-JOINED"
+        "a move with semicolons around it, behind am, bm or pv",
+        "joined to the operation before",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
+        "nothing";
+    W_LEN_SPELLING "W-LEN-SPELLING"
+        "a move that is misspelt but cannot be mistaken, as `OO` and `Bcx3`",
+        "read",
+        "4k3/8/8/8/8/8/8/4K2R w K - bm OO;",
+        "nothing";
+    W_LEN_MOVE "W-LEN-MOVE"
+        "a move that is not legal here, ambiguous or unreadable",
+        "kept as text",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5;",
+        "correct the move or the position; a record with such a move is no problem that can be solved";
+    W_LEN_TARGET "W-LEN-TARGET"
+        "a mate distance among moves",
+        "written as a mate target",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm M15;",
+        "nothing";
+    W_LEN_MATE "W-LEN-MATE"
+        "a mate distance in ce",
+        "written as a ce value",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ce +M8;",
+        "nothing";
+    W_LEN_DM "W-LEN-DM"
+        "dm of zero or less",
+        "kept",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - dm 0;",
+        "say with ce that the mover is mated";
+    W_LEN_INTEGER "W-LEN-INTEGER"
+        "no integer where one belongs",
+        "the operation is kept as noop",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - acn 1,2;",
+        "correct the number";
+    W_LEN_PM "W-LEN-PM"
+        "several moves where one belongs",
+        "the text is kept as noop; the one that begins pv (sv beside sm), if any, stays",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - pm e4 e3; pv e3;",
+        "say which of the moves is meant";
+    W_LEN_SALVAGED "W-LEN-SALVAGED"
+        "an operation that breaks the rules of its opcode",
+        "kept as noop",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
+        "correct it";
+    W_LEN_MORE "W-LEN-MORE"
+        "more than a thousand warnings about one line",
+        "the rest are only counted",
+        "…",
+        "look at the line: it is hardly a record";
+    E_PGN_TOKEN "E-PGN-TOKEN"
+        "a character or comment that has no place in a game",
+        REFUSED,
+        "1. e4 < *",
+        "take it out";
+    E_PGN_STRING "E-PGN-STRING"
+        "a string is not closed, too long, or has control characters",
+        REFUSED,
+        "[Event \"\"a\"\"] *",
+        "write `\\\"` for a quote and `\\` for a backslash inside strings";
+    E_PGN_TAG "E-PGN-TAG"
+        "not a tag pair",
+        REFUSED,
+        "[\"a\"]\\n\\n1. e4 *",
+        "write a name and a string: `[Event \"Linares\"]`";
+    E_PGN_TAGDUP "E-PGN-TAGDUP"
+        "a tag stands twice (strict only)",
+        REFUSED,
+        "[Event \"a\"] [Event \"b\"] *",
+        "keep one of the two";
+    E_PGN_RESULT "E-PGN-RESULT"
+        "Result tag and termination marker disagree, or are none of the four",
+        REFUSED,
+        "[Result \"1-0\"]\\n\\n1. e4 0-1",
+        "write `1-0`, `0-1`, `1/2-1/2` or `*` in both places";
+    E_PGN_SETUP "E-PGN-SETUP"
+        "SetUp and FEN tags disagree, or no game can begin there",
+        REFUSED,
+        "[SetUp \"1\"]\\n\\n1. e4 *",
+        "write `[SetUp \"1\"]` and a FEN tag with a position that has legal moves, or none of the two";
+    E_PGN_RAV "E-PGN-RAV"
+        "a variation that is empty, before any move, not opened or not closed",
+        REFUSED,
+        "1. e4 () *",
+        "put the brackets right";
+    E_PGN_NAG "E-PGN-NAG"
+        "a NAG that is not 0 to 255, or stands before any move",
+        REFUSED,
+        "1. e4 $256 *",
+        "write `$0` to `$255` behind a move";
+    E_PGN_MOVENUM "E-PGN-MOVENUM"
+        "a wrong move number (strict only)",
+        REFUSED,
+        "1. e4 3. e5 *",
+        "number the moves from that of the first position";
+    E_PGN_NONCANON "E-PGN-NONCANON"
+        "the game does not stand in export format (strict only)",
+        REFUSED,
+        "1. e4 *",
+        "read in another profile, and write it";
+    E_PGN_SIZE "E-PGN-SIZE"
+        "the game is larger than the limit",
+        REFUSED,
+        "…",
+        "raise the limit of the reader; often the end of a comment is missing";
+    W_PGN_LINELEN "W-PGN-LINELEN"
+        "a line longer than 255 characters",
+        "read",
+        "…",
+        "nothing; games are written in lines of fewer than 80";
+    W_PGN_TOKEN "W-PGN-TOKEN"
+        "a character that has no place here",
+        "dropped",
+        "1. e4 e5 } *",
+        "nothing";
+    W_PGN_STRING "W-PGN-STRING"
+        "a string that is too long, not closed or not escaped",
+        "kept",
+        "[Event \"\"a\"\"] *",
+        "nothing";
+    W_PGN_TAG "W-PGN-TAG"
+        "an unusual tag pair",
+        "kept",
+        "[Event: \"a\"] *",
+        "nothing";
+    W_PGN_TAGDUP "W-PGN-TAGDUP"
+        "a tag stands twice",
+        "the first counts",
+        "[Event \"a\"] [Event \"b\"] *",
+        "choose one of the two";
+    W_PGN_RESULT "W-PGN-RESULT"
+        "Result tag or termination marker missing, unusual or different",
+        "settled",
+        "1. e4 1/2",
+        "look whether the result is right";
+    W_PGN_SETUP "W-PGN-SETUP"
+        "a FEN tag that is no canonical FEN",
+        "read",
+        "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - -\"]\\n\\n1. e4 *",
+        "nothing";
+    W_PGN_RAV "W-PGN-RAV"
+        "a bracket of a variation too many or too few, or an empty variation",
+        "settled",
+        "1. e4 (1. d4 *",
+        "look whether the moves are where they belong";
+    W_PGN_NAG "W-PGN-NAG"
+        "an unusual NAG",
+        "kept",
+        "1. e4!!! *",
+        "nothing";
+    W_PGN_MOVENUM "W-PGN-MOVENUM"
+        "a wrong move number",
+        "the right one is written",
+        "1. e4 3. e5 *",
+        "look whether moves are missing";
+    E_PGC_TRUNC "E-PGC-TRUNC"
+        "the data end inside a record",
+        REFUSED,
+        "01 01 3f",
+        "get the whole file";
+    E_PGC_MARKER "E-PGC-MARKER"
+        "an unknown marker",
+        "the reader stops: records have no length",
+        "0b",
+        "look whether the file is PGC";
+    E_PGC_ORDINAL "E-PGC-ORDINAL"
+        "a move ordinal not below the number of legal moves",
+        REFUSED,
+        "05 03 01 c8 06",
+        "the file is damaged, or its writer orders moves otherwise";
+    E_PGC_ORDINAL255 "E-PGC-ORDINAL255"
+        "a move whose ordinal is over 255",
+        REFUSED,
+        "…",
+        "write the game as PGN, which can say it";
+    E_PGC_NEST "E-PGC-NEST"
+        "a game begins inside a game",
+        REFUSED,
+        "05 05 06",
+        "the file is damaged: the end of a game is missing";
+    E_PGC_OUTSIDE "E-PGC-OUTSIDE"
+        "a record that belongs into a game stands outside",
+        REFUSED,
+        "06",
+        "the file is damaged: the begin of a game is missing";
+    E_PGC_NOEND "E-PGC-NOEND"
+        "the data end inside a game",
+        REFUSED,
+        "05 03 01 0d",
+        "get the whole file";
+    E_PGC_RAVEND "E-PGC-RAVEND"
+        "the end of a variation that never began",
+        REFUSED,
+        "05 03 01 0d 09 06",
+        "the file is damaged";
+    E_PGC_RAVOPEN "E-PGC-RAVOPEN"
+        "the game ends inside a variation",
+        REFUSED,
+        "05 03 01 0d 08 03 01 0b 06",
+        "the file is damaged";
+    E_PGC_RAVPLACE "E-PGC-RAVPLACE"
+        "a variation before any move of its line, or too deep",
+        REFUSED,
+        "05 08 03 01 0b 09 06",
+        "the file is damaged";
+    E_PGC_RAVEMPTY "E-PGC-RAVEMPTY"
+        "a variation without a move",
+        REFUSED,
+        "05 03 01 0d 08 09 06",
+        "the file is damaged";
+    E_PGC_NAGPLACE "E-PGC-NAGPLACE"
+        "a NAG before any move of its line",
+        REFUSED,
+        "05 07 01 06",
+        "the file is damaged";
+    E_PGC_TAGORDER "E-PGC-TAGORDER"
+        "a tag behind the first move, NAG or variation",
+        REFUSED,
+        "05 03 01 0d 02 03 45 43 4f 03 43 32 30 06",
+        "the file is damaged";
+    E_PGC_TAGDUP "E-PGC-TAGDUP"
+        "a tag stands twice",
+        REFUSED,
+        "05 02 03 45 43 4f 00 02 03 45 43 4f 00 06",
+        "the file is damaged";
+    E_PGC_SETUP "E-PGC-SETUP"
+        "SetUp and FEN tags disagree, or no game can begin there",
+        REFUSED,
+        "05 02 05 53 65 74 55 70 01 31 06",
+        "the file is damaged";
+    E_PGC_STRLEN "E-PGC-STRLEN"
+        "a string is longer than its length can say",
+        REFUSED,
+        "…",
+        "shorten the tag, or write the game as PGN";
+    E_PGC_CHARSET "E-PGC-CHARSET"
+        "a character that Latin-1 does not have, or a control character",
+        REFUSED,
+        "…",
+        "write `?` in its place (PgcWriteOptions::translit), or write the game as PGN in UTF-8";
+    E_PGC_COMMENT "E-PGC-COMMENT"
+        "a comment, which PGC has no record for",
+        REFUSED,
+        "1. e4 {good} *",
+        "leave comments out or let escape records carry them (PgcWriteOptions::comments)";
+    E_PGC_SIZE "E-PGC-SIZE"
+        "the game is larger than the limit",
+        REFUSED,
+        "…",
+        "raise the limit of the reader";
 }
