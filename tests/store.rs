@@ -13,5 +13,7 @@ mod golden;
 mod growth;
 #[path = "store/resume.rs"]
 mod resume;
+#[path = "golden/mod.rs"]
+mod samples;
 #[path = "store/sharing.rs"]
 mod sharing;

@@ -8,9 +8,11 @@ mod damage;
 mod finding;
 mod games;
 mod golden;
-#[path = "../codec/record.rs"]
-mod record;
+#[path = "../codec/records.rs"]
+mod records;
 mod round_trip;
+#[path = "../golden/mod.rs"]
+mod samples;
 mod seeds;
 mod verbatim;
 

@@ -175,7 +175,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_records_come_back(records in prop::collection::vec(record::records(), 1..30)) {
+    fn any_records_come_back(records in prop::collection::vec(records::records(), 1..30)) {
         for options in both_levels() {
             for block_records in [3, 64] {
                 let options = PackOptions { block_records, ..options.clone() };

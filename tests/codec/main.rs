@@ -9,4 +9,7 @@ mod items;
 mod ordinals;
 mod packed;
 mod record;
+mod records;
+#[path = "../golden/mod.rs"]
+mod samples;
 mod stream;

@@ -9,7 +9,7 @@ use epdb::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use proptest::prelude::*;
 
 use crate::boards::fen;
-use crate::record::records;
+use crate::records::records;
 
 fn written(records: &[EpdRecord]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());

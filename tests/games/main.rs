@@ -5,6 +5,8 @@ mod files;
 mod hostile;
 mod pgc;
 mod pgn;
+#[path = "../golden/mod.rs"]
+mod samples;
 mod seeds;
 
 use epdb::model::Game;

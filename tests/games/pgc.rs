@@ -5,6 +5,7 @@ use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
 use epdb::text::pgn::Charset;
 
 use super::{export, read_game, unescape};
+use crate::samples::samples;
 
 const LIMIT: usize = 1 << 24;
 const EXT: PgcWriteOptions =
@@ -295,39 +296,22 @@ fn truncation_shows_at_every_length() {
     }
 }
 
-/// The cases of a sample file: a line `= what`, then hexadecimal bytes; `#` begins a comment.
-fn samples(text: &str) -> Vec<(String, Vec<u8>)> {
-    let mut cases: Vec<(String, Vec<u8>)> = Vec::new();
-    for line in text.lines() {
-        let line = line.split('#').next().unwrap().trim();
-        if let Some(what) = line.strip_prefix("= ") {
-            cases.push((what.to_owned(), Vec::new()));
-        } else if let Some((_, bytes)) = cases.last_mut() {
-            bytes.extend(unhex(line));
-        }
-    }
-    cases
-}
-
 /// The samples of `formats/pgc.md`: games and their canonical bytes.
 #[test]
 fn valid_samples() {
-    let cases = samples(include_str!("../../formats/golden/valid/pgc.txt"));
-    assert!(cases.len() >= 6);
-    for (text, bytes) in cases {
-        let game = read_game(text.replace("|", "\n").as_bytes());
-        assert_eq!(encode(&game, &EXT_AND_ESCAPES), bytes, "{text}");
-        assert_eq!(decode(&bytes), [Ok(game)], "{text}");
+    for case in samples("pgc").valid {
+        let game = read_game(case.lines().as_bytes());
+        assert_eq!(encode(&game, &EXT_AND_ESCAPES), case.bytes(), "{}", case.name);
+        assert_eq!(decode(&case.bytes()), [Ok(game)], "{}", case.name);
     }
 }
 
 /// The samples of `formats/pgc.md`: what is refused, and where.
 #[test]
 fn invalid_samples() {
-    let cases = samples(include_str!("../../formats/golden/invalid/pgc.txt"));
-    assert!(cases.len() >= 17);
-    for (error, bytes) in cases {
-        let first = errors(&bytes).into_iter().find(|result| result != "OK");
-        assert_eq!(first, Some(error));
+    for case in samples("pgc").invalid {
+        let first = errors(&case.bytes()).into_iter().find(|result| result != "OK");
+        let [code] = &case.refused[..] else { panic!("{}", case.name) };
+        assert_eq!(first, Some(format!("{code}@{}", case.at.unwrap())), "{}", case.name);
     }
 }

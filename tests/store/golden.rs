@@ -1,8 +1,5 @@
-//! The samples of `formats/store.md`, held against the code both ways.
-//!
-//! A case is `= record` lines in the order of their import, or `! message`, and then rows: `@ table
-//! key` and the bytes of the value in hexadecimal. `78*9000` is a byte repeated; ` #` begins a
-//! comment. Keys of the table of crowded positions are hexadecimal too.
+//! The samples of `formats/store.md`, held against the code both ways. Keys of the table of crowded
+//! positions are hexadecimal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,6 +8,7 @@ use std::path::Path;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::common::*;
+use crate::samples::{Case, Row, hex, samples, unhex};
 use epdb::store::{ImportOptions, Store, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
@@ -21,53 +19,9 @@ const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 /// By table and key.
 type Rows = BTreeMap<(String, String), Vec<u8>>;
 
-struct Case {
-    /// Behind `=` or `!`.
-    text: Vec<String>,
-    rows: Rows,
-}
-
-fn bytes_of(line: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for word in line.split_whitespace() {
-        let (byte, times) = word.split_once('*').unwrap_or((word, "1"));
-        for _ in 0..times.parse().unwrap() {
-            let digits = (0..byte.len()).step_by(2);
-            bytes.extend(digits.map(|at| u8::from_str_radix(&byte[at..at + 2], 16).unwrap()));
-        }
-    }
-    bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn cases(name: &str) -> Vec<Case> {
-    let path = format!("{}/formats/golden/{name}/store.txt", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(path).unwrap();
-    let mut cases = Vec::new();
-    for block in text.split("\n\n") {
-        let mut case = Case { text: Vec::new(), rows: Rows::new() };
-        let mut row = None;
-        for line in block.lines() {
-            let line = if line.starts_with('#') { "" } else { line };
-            let line = line.find(" #").map_or(line, |at| &line[..at]).trim_end();
-            if let Some(text) = line.strip_prefix("= ").or(line.strip_prefix("! ")) {
-                case.text.push(text.replace("x*9000", &"x".repeat(9000)));
-            } else if let Some(key) = line.strip_prefix("@ ") {
-                let (table, key) = key.split_once(' ').unwrap();
-                row = Some((table.to_string(), key.to_string()));
-                case.rows.insert((table.into(), key.into()), Vec::new());
-            } else if let Some(row) = &row {
-                case.rows.get_mut(row).unwrap().extend(bytes_of(line));
-            }
-        }
-        if !case.rows.is_empty() {
-            cases.push(case);
-        }
-    }
-    cases
+fn rows_in(case: &Case) -> Rows {
+    let row = |row: &Row| ((row.table.clone(), row.key.clone()), row.bytes());
+    case.rows.iter().map(row).collect()
 }
 
 fn rows_of(path: &Path) -> Rows {
@@ -108,7 +62,7 @@ fn write_rows(path: &Path, rows: &Rows) {
                 "epdb" => drop(meta.insert(key.as_str(), value).unwrap()),
                 "blocks" => drop(blocks.insert(key.parse::<u64>().unwrap(), value).unwrap()),
                 "imports" => drop(imports.insert(key.parse::<u64>().unwrap(), value).unwrap()),
-                "crowded" => drop(crowded.insert(bytes_of(key).as_slice(), value).unwrap()),
+                "crowded" => drop(crowded.insert(unhex(key).as_slice(), value).unwrap()),
                 other => panic!("no table {other}"),
             }
         }
@@ -119,7 +73,8 @@ fn write_rows(path: &Path, rows: &Rows) {
 #[test]
 fn samples_are_what_is_written() {
     let scratch = Scratch::new();
-    for case in cases("valid") {
+    for case in samples("store").valid {
+        let rows = rows_in(&case);
         let path = scratch.path("written.epdb");
         fs::remove_file(&path).ok();
         let store = Store::create(&path, &small()).unwrap();
@@ -129,9 +84,9 @@ fn samples_are_what_is_written() {
         }
         store.close().unwrap();
         let written = rows_of(&path);
-        assert_eq!(written.keys().collect::<Vec<_>>(), case.rows.keys().collect::<Vec<_>>());
+        assert_eq!(written.keys().collect::<Vec<_>>(), rows.keys().collect::<Vec<_>>());
         for (key, value) in written {
-            assert_eq!(hex(&value), hex(&case.rows[&key]), "{key:?}");
+            assert_eq!(hex(&value), hex(&rows[&key]), "{key:?}");
         }
     }
 }
@@ -139,9 +94,10 @@ fn samples_are_what_is_written() {
 #[test]
 fn samples_are_read() {
     let scratch = Scratch::new();
-    for case in cases("valid") {
+    for case in samples("store").valid {
+        let rows = rows_in(&case);
         let path = scratch.path("read.epdb");
-        write_rows(&path, &case.rows);
+        write_rows(&path, &rows);
         assert_eq!(verify(&path, &small()).unwrap(), []);
         let store = Store::open_read_only(&path, &small()).unwrap();
         let reader = store.reader().unwrap();
@@ -159,16 +115,15 @@ fn samples_are_read() {
 #[test]
 fn bad_samples_are_refused() {
     let scratch = Scratch::new();
-    let cases = cases("invalid");
-    assert!(cases.len() > 10);
-    for case in cases {
+    for case in samples("store").invalid {
+        let rows = rows_in(&case);
         let path = scratch.path("refused.epdb");
-        write_rows(&path, &case.rows);
+        write_rows(&path, &rows);
         let said = match verify(&path, &small()) {
             Ok(findings) => findings.iter().map(|finding| finding.to_string()).collect(),
             Err(error) => vec![error.to_string().replace(&format!("{}: ", path.display()), "")],
         };
-        assert_eq!(said, case.text);
+        assert_eq!(said, case.refused, "{}", case.name);
     }
 }
 
@@ -180,7 +135,7 @@ fn the_page_shows_the_sample() {
     let (_, dump) = page.split_once("@ blocks 0\n").unwrap();
     let (dump, _) = dump.split_once("```").unwrap();
     let bytes: Vec<u8> =
-        dump.lines().flat_map(|line| bytes_of(line.split(" #").next().unwrap())).collect();
-    let sample = &cases("valid")[1].rows[&("blocks".to_string(), "0".to_string())];
+        dump.lines().flat_map(|line| unhex(line.split(" #").next().unwrap())).collect();
+    let sample = &rows_in(&samples("store").valid[1])[&("blocks".to_string(), "0".to_string())];
     assert_eq!(hex(&bytes), hex(sample));
 }

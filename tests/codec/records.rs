@@ -1,0 +1,109 @@
+//! Records to test with.
+
+use epdb::codec::ordinal;
+use epdb::model::rules::Playable;
+use epdb::model::{
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, STANDARD,
+};
+use epdb::text::san;
+use proptest::prelude::*;
+
+use crate::boards::{anything, playouts};
+
+/// A move operand by ordinal, where there is one.
+pub(crate) fn move_operand(playable: &Playable, nth: u16) -> Option<Operand> {
+    let mv = ordinal::move_at(playable, nth.checked_rem(ordinal::count(playable))?)?;
+    Some(Operand::Move { mv, san: san::write(playable, mv) })
+}
+
+#[derive(Clone, Debug)]
+enum Draft {
+    Integer(i128),
+    Str(Vec<u8>),
+    Token(Vec<u8>),
+    Moves(Vec<u16>),
+}
+
+fn drafts() -> impl Strategy<Value = Vec<Draft>> {
+    let byte = prop_oneof![b' '..=b'!', b'#'..=b'~', 0x80u8..];
+    let token_byte = prop_oneof![Just(b'!'), b'#'..=b':', b'<'..=b'~', 0x80u8..];
+    let integer = prop_oneof![
+        (-300i64..300).prop_map(i128::from),
+        any::<i64>().prop_map(i128::from),
+        any::<u64>().prop_map(i128::from),
+        (any::<u64>(), 0..64).prop_map(|(value, shift)| i128::from(value >> shift)),
+        (any::<i64>(), 0..63).prop_map(|(value, shift)| i128::from(value >> shift)),
+    ];
+    let draft = prop_oneof![
+        2 => integer.prop_map(Draft::Integer),
+        3 => prop::collection::vec(byte, 0..12).prop_map(Draft::Str),
+        1 => Just(Draft::Str(vec![b'-'; 300])),
+        3 => prop::collection::vec(token_byte, 1..12).prop_map(Draft::Token),
+        6 => prop::collection::vec(any::<u16>(), 1..6).prop_map(Draft::Moves),
+    ];
+    prop::collection::vec(draft, 0..4)
+}
+
+fn opcodes() -> impl Strategy<Value = Opcode> {
+    prop_oneof![
+        3 => (0..STANDARD.len()).prop_map(|place| STANDARD[place].opcode),
+        2 => prop::sample::select(vec!["am", "bm", "pv", "sv", "pm", "sm", "ce", "id", "noop"])
+            .prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
+        2 => "[A-Za-z][A-Za-z0-9_]{0,14}".prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
+    ]
+}
+
+fn operands(opcode: Opcode, root: Option<&Playable>, drafts: Vec<Draft>) -> Vec<Operand> {
+    let form = opcode.standard().map(|entry| entry.operands);
+    let mut now = root.copied();
+    let mut operands = Vec::new();
+    for draft in drafts {
+        match draft {
+            Draft::Integer(value) => operands.push(Operand::Integer(value)),
+            Draft::Str(bytes) => operands.push(Operand::string(bytes)),
+            Draft::Token(bytes) => operands.push(Operand::token(bytes)),
+            Draft::Moves(choices) => {
+                for choice in choices {
+                    let Some(playable) = now else { break };
+                    let Some(operand) = move_operand(&playable, choice) else { break };
+                    if let (Some(Operands::MoveLine), Operand::Move { mv, .. }) = (form, &operand) {
+                        now = Some(playable.after(*mv));
+                    }
+                    operands.push(operand);
+                }
+            }
+        }
+    }
+    operands
+}
+
+/// Records with operands of all kinds.
+pub(crate) fn records() -> impl Strategy<Value = EpdRecord> {
+    let position = prop_oneof![
+        3 => (playouts(), any::<prop::sample::Index>())
+            .prop_map(|(positions, place)| positions[place.index(positions.len())]),
+        1 => anything(),
+    ];
+    let counters = prop::option::of((any::<u32>(), 0u32..32, 1u32.., 0u32..32));
+    let operations = prop_oneof![
+        1 => Just(Vec::new()),
+        4 => prop::collection::vec((opcodes(), drafts()), 0..8),
+    ];
+    (position, any::<bool>(), counters, operations).prop_map(
+        |(position, shredder, counters, operations)| {
+            let mut record = EpdRecord::new(position);
+            if shredder {
+                record.set_dialect(CastlingDialect::Shredder);
+            }
+            record.set_fen_counters(counters.map(|(clock, a, number, b): (u32, u32, u32, u32)| {
+                Counters { halfmove_clock: clock >> a, fullmove_number: (number >> b).max(1) }
+            }));
+            let root = Playable::new(&position);
+            for (opcode, drafts) in operations {
+                let operands = operands(opcode, root.as_ref(), drafts);
+                record.set(Operation { opcode, operands });
+            }
+            record
+        },
+    )
+}
