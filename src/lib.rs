@@ -10,6 +10,8 @@
 //!   in PGC;
 //! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records, games and the rules of chess.
+//!
+//! Below all of them, and without chess: [`new_file`], files that appear complete or not at all.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]
@@ -22,6 +24,7 @@ pub mod cli;
 pub mod codec;
 pub mod library;
 pub mod model;
+pub mod new_file;
 pub mod store;
 pub mod text;
 

@@ -13,8 +13,10 @@ mod progress;
 mod query;
 mod read_ahead;
 mod record_output;
+mod signals;
 mod source;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -95,7 +97,11 @@ enum Command {
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let Cli { command } = Cli::parse();
-    exit_code(match command {
+    exit_code(signals::install().map_err(Into::into).and_then(|()| run_command(command)))
+}
+
+fn run_command(command: Command) -> anyhow::Result<Outcome> {
+    match command {
         Command::Normalize(args) => normalize::run(&args),
         Command::Pfdn(args) => normalize::run(&args.with_counters_as_operations()),
         Command::Purge(args) => purge::run(&args),
@@ -130,10 +136,14 @@ pub fn run() -> ExitCode {
         Command::Perft(args) => perft::run(&args),
         Command::Where => where_page::run(),
         Command::Completions { shell } => completions(shell),
-    })
+    }
 }
 
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<Outcome> {
-    clap_complete::generate(shell, &mut Cli::command(), "epdb", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "epdb", &mut script);
+    let mut output = output::open_output(None)?;
+    output.write_all(&script)?;
+    output.finish()?;
     Ok(Outcome::Done)
 }

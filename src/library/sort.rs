@@ -4,12 +4,13 @@
 //! sorted and appended to one unnamed temporary file as a run, and the runs are merged when they
 //! are read.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
 use rayon::slice::ParallelSliceMut;
+
+use crate::new_file::ScratchFile;
 
 /// Takes records in any order and gives them back in the byte order of their keys; records of
 /// equal keys stay in the order in which they came.
@@ -262,21 +263,21 @@ impl Records {
 /// A temporary file of sorted runs, oldest first.
 #[derive(Debug)]
 struct Runs {
-    file: File,
+    file: ScratchFile,
     ranges: Vec<Range<u64>>,
 }
 
 impl Runs {
     fn new(directory: &PathBuf) -> io::Result<Runs> {
-        Ok(Runs { file: tempfile::tempfile_in(directory)?, ranges: Vec::new() })
+        Ok(Runs { file: ScratchFile::create(directory)?, ranges: Vec::new() })
     }
 
     /// Adds one run, which `write` writes.
     fn append(
         &mut self,
-        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+        write: impl FnOnce(&mut BufWriter<&mut ScratchFile>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut out = BufWriter::with_capacity(BLOCK, &self.file);
+        let mut out = BufWriter::with_capacity(BLOCK, &mut self.file);
         write(&mut out)?;
         out.flush()?;
         drop(out);
@@ -309,7 +310,7 @@ impl Runs {
 /// Several runs read as one.
 #[derive(Debug)]
 struct Merge {
-    file: File,
+    file: ScratchFile,
     runs: Vec<Run>,
     /// Indices of the runs that are not at their end, as a heap with the least record on top.
     heap: Vec<usize>,
@@ -317,7 +318,7 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(file: File, ranges: &[Range<u64>], memory: usize) -> io::Result<Merge> {
+    fn new(file: ScratchFile, ranges: &[Range<u64>], memory: usize) -> io::Result<Merge> {
         let block = (memory / ranges.len().max(1)).clamp(BLOCK, LARGEST_BLOCK);
         let runs: Vec<_> = ranges.iter().map(|range| Run::new(range.clone(), block)).collect();
         let mut merge = Merge { file, runs, heap: Vec::new(), started: false };
@@ -402,7 +403,7 @@ impl Run {
     }
 
     /// Goes on to the next record; false at the end of the run.
-    fn advance(&mut self, file: &mut File) -> io::Result<bool> {
+    fn advance(&mut self, file: &mut ScratchFile) -> io::Result<bool> {
         self.filled.start += self.record_len;
         self.record_len = 0;
         if self.filled.is_empty() && self.rest.is_empty() {
@@ -418,7 +419,7 @@ impl Run {
     }
 
     /// Sees to it that at least `wanted` bytes are filled.
-    fn fill(&mut self, wanted: usize, file: &mut File) -> io::Result<()> {
+    fn fill(&mut self, wanted: usize, file: &mut ScratchFile) -> io::Result<()> {
         if self.filled.len() >= wanted {
             return Ok(());
         }

@@ -1,0 +1,77 @@
+//! What happens when the process is told to end: unfinished files are removed first.
+
+use crate::new_file::abandon_all;
+
+/// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
+/// process as they would have without this. What the process was started to ignore (`nohup`) it
+/// goes on ignoring.
+///
+/// # Errors
+/// The system grants no thread or no handler.
+#[cfg(unix)]
+pub(crate) fn install() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    let (tell, told) = std::sync::mpsc::channel();
+    // The handlers are set by the thread that serves them: without it none must be.
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+        let mut signals = match Signals::new(wanted) {
+            Ok(signals) => signals,
+            Err(error) => return tell.send(Err(error)).unwrap_or(()),
+        };
+        tell.send(Ok(())).unwrap_or(());
+        for signal in signals.forever() {
+            let _held_until_the_end = abandon_all();
+            signal_hook::low_level::emulate_default_handler(signal).ok();
+        }
+    })?;
+    told.recv().unwrap_or(Ok(()))?;
+    ignore_file_size_limit()
+}
+
+/// Writing beyond `ulimit -f` becomes an error of writing; by default it ends the process.
+#[cfg(unix)]
+fn ignore_file_size_limit() -> std::io::Result<()> {
+    let seen = std::sync::Arc::default();
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen).map(drop)
+}
+
+/// Whether the process was started with this signal ignored.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn is_ignored(signal: i32) -> bool {
+    let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action, `sigaction` only writes the one in force to the third pointer,
+    // which is valid for that, and zeros are a value of the struct.
+    let found = unsafe {
+        libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr());
+        found.assume_init()
+    };
+    found.sa_sigaction == libc::SIG_IGN
+}
+
+/// Sees to it that Ctrl-C and closing the console remove what is unfinished.
+///
+/// # Errors
+/// The system grants no handler.
+#[cfg(windows)]
+pub(crate) fn install() -> std::io::Result<()> {
+    /// As shells count an interrupt.
+    const INTERRUPTED: i32 = 130;
+    ctrlc::set_handler(|| {
+        let _held_until_the_end = abandon_all();
+        std::process::exit(INTERRUPTED)
+    })
+    .map_err(std::io::Error::other)
+}
+
+/// There are no signals to speak of.
+///
+/// # Errors
+/// None.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn install() -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,508 @@
+//! Files that appear complete or not at all, and scratch files that vanish with the process.
+//!
+//! A [`NewFile`] is written beside its place under a name of its own, `.epdb-NAME-XXXXXX.part`,
+//! and takes its place by [`NewFile::finish`]. One that is dropped before is removed. A process
+//! that handles signals calls [`abandon_all`] before it ends, which removes all of them. What a
+//! process leaves that could do neither (it was killed, or the machine stopped) is removed by the
+//! next one that makes a `NewFile` in that folder: a file under construction is locked as long as
+//! its owner lives, and one that nobody holds has no owner.
+//!
+//! Errors name the place, never the temporary file.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const PREFIX: &str = ".epdb-";
+const SUFFIX: &str = ".part";
+/// Random letters and digits in the name of a temporary file.
+const RANDOM: usize = 6;
+/// How much of the name of the place is repeated in that of the temporary file.
+const LONGEST_NAME: usize = 64;
+/// As many symbolic links are followed as the system itself would.
+const MOST_LINKS: usize = 40;
+
+/// The files under construction of this process.
+static UNFINISHED: Mutex<Unfinished> =
+    Mutex::new(Unfinished { paths: BTreeSet::new(), swept: BTreeSet::new() });
+
+struct Unfinished {
+    /// The temporary files, by absolute paths.
+    paths: BTreeSet<PathBuf>,
+    /// Folders that were looked through for what others left.
+    swept: BTreeSet<PathBuf>,
+}
+
+fn unfinished() -> MutexGuard<'static, Unfinished> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file under construction. It appears at its place by [`NewFile::finish`], and not at all when
+/// it is dropped before.
+///
+/// ```
+/// use std::io::Write;
+/// use epdb::new_file::NewFile;
+/// # let folder = tempfile::tempdir()?;
+/// # let place = folder.path().join("book.epd");
+/// let mut file = NewFile::create(&place)?;
+/// file.write_all(b"4k3/8/8/8/8/8/8/4K3 w - -\n")?;
+/// assert!(!place.exists());
+/// file.finish()?;
+/// assert!(place.exists());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    temporary: PathBuf,
+    /// The place as it was given, for messages.
+    named: PathBuf,
+    /// The place with symbolic links followed.
+    place: PathBuf,
+}
+
+impl NewFile {
+    /// Begins a file that will stand at `place`. If that is a symbolic link, what it points to
+    /// will be replaced, and the link stays.
+    ///
+    /// # Errors
+    /// The folder is not there or cannot be written, or `place` is a folder.
+    pub fn create(place: impl AsRef<Path>) -> io::Result<NewFile> {
+        let named = place.as_ref();
+        NewFile::create_unnamed(named).map_err(|error| cannot_write(named, error))
+    }
+
+    fn create_unnamed(named: &Path) -> io::Result<NewFile> {
+        let place = destination(named)?;
+        let replaced = fs::metadata(&place).ok();
+        if replaced.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        };
+        let mut unfinished = unfinished();
+        if unfinished.swept.insert(folder.to_path_buf()) {
+            sweep(folder);
+        }
+        let (file, temporary) = create_temporary(folder, name, replaced.is_some())?;
+        unfinished.paths.insert(temporary.clone());
+        Ok(NewFile { file, temporary, named: named.to_path_buf(), place })
+    }
+
+    /// Where the file will stand, with symbolic links followed.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// The file as it is now. Whoever locks it through a handle of its own, as databases do, takes
+    /// a clone of this one ([`File::try_clone`]), which shares the lock.
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Brings all that was written to the disk, so that [`NewFile::finish`] has only to rename.
+    /// Several files that belong together are prepared before the first of them is finished.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn prepare(&self) -> io::Result<()> {
+        keep_attributes(&self.file, &self.place)
+            .and_then(|()| self.file.sync_all())
+            .map_err(|error| cannot_write(&self.named, error))
+    }
+
+    /// Puts the file in its place. A file that stands there is replaced; the new one has its mode
+    /// bits and, where this process may give them, its owner and group.
+    ///
+    /// # Errors
+    /// What the system says. If only the last step failed, which makes the new name survive a loss
+    /// of power, the file is in its place all the same.
+    pub fn finish(self) -> io::Result<()> {
+        self.prepare()?;
+        self.publish(|temporary, place| fs::rename(temporary, place))
+    }
+
+    /// Puts the file in its place, unless something stands there by now.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`], and as [`NewFile::finish`].
+    pub fn finish_new(self) -> io::Result<()> {
+        self.prepare()?;
+        self.publish(|temporary, place| match fs::hard_link(temporary, place) {
+            Ok(()) => fs::remove_file(temporary),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // A file system without links: the check is then not one with the renaming.
+            Err(_) if fs::symlink_metadata(place).is_ok() => {
+                Err(io::ErrorKind::AlreadyExists.into())
+            }
+            Err(_) => fs::rename(temporary, place),
+        })
+    }
+
+    fn publish(self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+        let renamed = {
+            let mut unfinished = unfinished();
+            let renamed = rename(&self.temporary, &self.place);
+            if renamed.is_ok() {
+                unfinished.paths.remove(&self.temporary);
+            }
+            renamed
+        };
+        renamed
+            .and_then(|()| sync_folder(&self.place))
+            .map_err(|error| cannot_write(&self.named, error))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        let mut unfinished = unfinished();
+        if unfinished.paths.remove(&self.temporary) {
+            fs::remove_file(&self.temporary).ok();
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| cannot_write(&self.named, error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| cannot_write(&self.named, error))
+    }
+}
+
+/// Keeps files from being made or finished as long as it lives; see [`abandon_all`].
+#[derive(Debug)]
+#[must_use]
+pub struct Abandoned {
+    _unfinished: MutexGuard<'static, Unfinished>,
+}
+
+impl std::fmt::Debug for Unfinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unfinished").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}
+
+/// Removes all files under construction of this process. Threads that would make or finish one
+/// wait until the result is dropped; a process that is about to end keeps it.
+pub fn abandon_all() -> Abandoned {
+    let mut unfinished = unfinished();
+    for path in std::mem::take(&mut unfinished.paths) {
+        fs::remove_file(path).ok();
+    }
+    Abandoned { _unfinished: unfinished }
+}
+
+/// The path that a file written to `place` has in the end: absolute, and symbolic links at its end
+/// followed, also where nothing stands yet.
+///
+/// # Errors
+/// The links lead in a circle, or there is no current folder.
+pub fn destination(place: &Path) -> io::Result<PathBuf> {
+    let mut place = std::path::absolute(place)?;
+    for _ in 0..MOST_LINKS {
+        match (fs::read_link(&place), place.parent()) {
+            (Ok(target), Some(folder)) => place = folder.join(target),
+            _ => return Ok(place),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
+/// Makes a temporary file and locks it.
+fn create_temporary(folder: &Path, name: &OsStr, replaces: bool) -> io::Result<(File, PathBuf)> {
+    let prefix = OsString::from(format!("{PREFIX}{}-", plain(name)));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+    loop {
+        let made = builder.make_in(folder, |path| new_options(replaces).open(path))?;
+        let (file, path) = made.keep().map_err(|error| error.error)?;
+        // Another process that swept the folder just now may have taken it for one left behind.
+        let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+            && fs::symlink_metadata(&path).is_ok();
+        if is_ours {
+            return Ok((file, path));
+        }
+    }
+}
+
+/// What is known of a name, in letters that every file system takes.
+fn plain(name: &OsStr) -> String {
+    let letters = name.to_string_lossy();
+    let plain = |letter: char| match letter {
+        '.' | '_' | '-' => letter,
+        _ if letter.is_ascii_alphanumeric() => letter,
+        _ => '_',
+    };
+    letters.chars().take(LONGEST_NAME).map(plain).collect()
+}
+
+fn new_options(replaces: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A file that replaces another gets that one's mode bits in the end, which may be fewer.
+        options.mode(if replaces { 0o600 } else { 0o666 });
+    }
+    #[cfg(not(unix))]
+    let _ = replaces;
+    options
+}
+
+/// Removes temporary files whose owner is gone. What cannot be looked at stays.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if is_temporary(&entry.file_name()) {
+            remove_orphan(&entry.path());
+        }
+    }
+}
+
+fn is_temporary(name: &OsStr) -> bool {
+    let between = || name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX);
+    between().and_then(|name| name.rsplit_once('-')).is_some_and(|(_, random)| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+fn remove_orphan(path: &Path) {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let Some(file) = is_file.then(|| OpenOptions::new().write(true).open(path).ok()).flatten()
+    else {
+        return;
+    };
+    if file.try_lock().is_ok() {
+        fs::remove_file(path).ok();
+    }
+}
+
+/// Gives a file the mode bits and, if that may be, owner and group of the one that it replaces.
+#[cfg(unix)]
+fn keep_attributes(file: &File, place: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let Some(replaced) = fs::metadata(place).ok().filter(Metadata::is_file) else { return Ok(()) };
+    let own = file.metadata()?;
+    let has_owner = own.uid() == replaced.uid() || fchown(file, Some(replaced.uid()), None).is_ok();
+    let has_group = own.gid() == replaced.gid() || fchown(file, None, Some(replaced.gid())).is_ok();
+    // Bits that run a program in somebody's name belong to that name.
+    let bits = if has_owner && has_group { 0o7777 } else { 0o777 };
+    file.set_permissions(fs::Permissions::from_mode(replaced.mode() & bits))
+}
+
+#[cfg(not(unix))]
+fn keep_attributes(_file: &File, _place: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a new name in a folder survive a loss of power, where the system can.
+#[cfg(unix)]
+fn sync_folder(place: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_place: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// An error of writing that names what was to be written. Its kind stays.
+pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
+    let advice = match error.kind() {
+        io::ErrorKind::NotFound => "; its folder must be there".to_string(),
+        kind => advice(kind, "choose another place for the output"),
+    };
+    let message = format!("cannot write {}: {error}{advice}", place.display());
+    io::Error::new(error.kind(), message)
+}
+
+fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("; make room there or {elsewhere}")
+        }
+        io::ErrorKind::NotFound
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem => format!("; {elsewhere}"),
+        _ => String::new(),
+    }
+}
+
+/// A file without a name, for work that does not fit into memory. It vanishes with the process
+/// however that ends.
+///
+/// Errors name the folder.
+#[derive(Debug)]
+pub struct ScratchFile {
+    file: File,
+    folder: PathBuf,
+}
+
+impl ScratchFile {
+    /// Makes an empty file in `folder`.
+    ///
+    /// # Errors
+    /// The folder is not there or cannot be written.
+    pub fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
+        let folder = folder.as_ref();
+        match tempfile::tempfile_in(folder) {
+            Ok(file) => Ok(ScratchFile { file, folder: folder.to_path_buf() }),
+            Err(error) => Err(scratch_error(folder, error)),
+        }
+    }
+
+    fn named(&self) -> impl FnOnce(io::Error) -> io::Error {
+        let folder = self.folder.clone();
+        move |error| scratch_error(&folder, error)
+    }
+}
+
+fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
+    let advice = advice(error.kind(), "name another folder with TMPDIR");
+    let message = format!("temporary file in {}: {error}{advice}", folder.display());
+    io::Error::new(error.kind(), message)
+}
+
+impl Read for ScratchFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer).map_err(self.named())
+    }
+}
+
+impl Write for ScratchFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(self.named())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(self.named())
+    }
+}
+
+impl Seek for ScratchFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to).map_err(self.named())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> =
+            entries.map(|entry| name(entry).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("a file\n.epd");
+        let mut file = NewFile::create(&place).unwrap();
+        file.write_all(b"new").unwrap();
+        let [name] = names(folder.path()).try_into().unwrap();
+        assert!(name.starts_with(".epdb-a_file_.epd-") && name.ends_with(".part"), "{name}");
+        assert!(is_temporary(OsStr::new(&name)));
+        file.finish().unwrap();
+        assert_eq!(names(folder.path()), ["a file\n.epd"]);
+        assert_eq!(fs::read(&place).unwrap(), b"new");
+        drop(NewFile::create(&place).unwrap());
+        assert_eq!(fs::read(&place).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a file\n.epd"]);
+    }
+
+    #[test]
+    fn what_stands_there_is_not_replaced_by_finish_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("a");
+        NewFile::create(&place).unwrap().finish_new().unwrap();
+        let mut second = NewFile::create(&place).unwrap();
+        second.write_all(b"second").unwrap();
+        assert_eq!(second.finish_new().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&place).unwrap(), b"");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    /// A lock of another open file stands for a process that lives.
+    #[test]
+    fn only_files_without_an_owner_are_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let owned = File::create(at(".epdb-a-000000.part")).unwrap();
+        owned.lock().unwrap();
+        let kept = [".epdb-a-000000.part", ".epdb-a-00000.part", ".epdb-notes.part", ".epdb-x"];
+        kept[1..].iter().for_each(|name| fs::write(at(name), "").unwrap());
+        fs::write(at(".epdb-a-0000zZ.part"), "left behind").unwrap();
+        NewFile::create(at("b")).unwrap().finish().unwrap();
+        let mut expected: Vec<&str> = kept.to_vec();
+        expected.push("b");
+        expected.sort_unstable();
+        assert_eq!(names(folder.path()), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_mode_bits_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("deep")).unwrap();
+        symlink("deep/file", at("link")).unwrap();
+        symlink("link", at("second")).unwrap();
+        NewFile::create(at("second")).unwrap().finish().unwrap();
+        assert_eq!(names(&at("deep")), ["file"]);
+        for mode in [0o600, 0o664, 0o444] {
+            fs::set_permissions(at("deep/file"), fs::Permissions::from_mode(mode)).unwrap();
+            let mut file = NewFile::create(at("second")).unwrap();
+            assert_eq!(file.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            write!(file, "{mode}").unwrap();
+            file.finish().unwrap();
+            assert_eq!(fs::read_to_string(at("deep/file")).unwrap(), mode.to_string());
+            assert_eq!(fs::metadata(at("link")).unwrap().permissions().mode() & 0o7777, mode);
+            assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        }
+        symlink("b", at("a")).unwrap();
+        symlink("a", at("b")).unwrap();
+        let error = NewFile::create(at("a")).unwrap_err().to_string();
+        assert!(error.ends_with("/a: too many symbolic links"), "{error}");
+    }
+
+    #[test]
+    fn errors_name_the_place_and_say_what_to_do() {
+        let error = NewFile::create("no such folder/a.epd").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let error = error.to_string();
+        assert!(error.starts_with("cannot write no such folder/a.epd: "), "{error}");
+        assert!(error.ends_with("; its folder must be there"), "{error}");
+        let error = cannot_write(Path::new("a"), io::ErrorKind::StorageFull.into()).to_string();
+        assert!(error.ends_with("; make room there or choose another place for the output"));
+        let error = ScratchFile::create("no such folder").unwrap_err().to_string();
+        assert!(error.starts_with("temporary file in no such folder: "), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let error = NewFile::create(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+}
