@@ -374,6 +374,53 @@ impl ScratchFile {
     }
 }
 
+/// A temporary copy of what has no path, for readers that need one, such as a store that comes
+/// through a pipe. It is removed when it is dropped, and by [`abandon_all`].
+#[derive(Debug)]
+pub struct SpooledFile {
+    /// Held for its lock.
+    _file: File,
+    path: PathBuf,
+}
+
+impl SpooledFile {
+    /// Copies all of an input into a file in `folder` that only its owner may read.
+    ///
+    /// # Errors
+    /// The input, or the file.
+    pub fn copy(folder: impl AsRef<Path>, input: &mut impl Read) -> io::Result<SpooledFile> {
+        let folder = std::path::absolute(folder)?;
+        let (mut file, path) = {
+            let mut unfinished = unfinished();
+            if unfinished.swept.insert(folder.clone()) {
+                sweep(&folder);
+            }
+            let made = create_temporary(&folder, OsStr::new("copy"), true)?;
+            unfinished.paths.insert(made.1.clone());
+            made
+        };
+        let copied = io::copy(input, &mut file);
+        // Readers lock it as well; a shared lock lets them, and says that it has an owner.
+        let shared = copied.and_then(|_| file.unlock()).and_then(|()| file.lock_shared());
+        let spooled = SpooledFile { _file: file, path };
+        shared.map(|()| spooled)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SpooledFile {
+    fn drop(&mut self) {
+        let mut unfinished = unfinished();
+        if unfinished.paths.remove(&self.path) {
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
 fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
     let advice = advice(error.kind(), "name another folder with TMPDIR");
     let message = format!("temporary file in {}: {error}{advice}", folder.display());

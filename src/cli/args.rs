@@ -323,7 +323,7 @@ impl WriteArgs {
 #[command(next_help_heading = "Writing")]
 pub(crate) struct OutputArgs {
     /// Write to this file instead of standard output; it appears only when it is complete
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = None::<&str>)]
     pub(crate) output: Option<PathBuf>,
     /// The format of standard output, or of a file whose name does not tell it
     #[arg(long, value_enum, value_name = "FORMAT")]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::text::{Diagnostic, Severity};
 
 use super::args::FormArgs;
+use super::message::is_quiet;
 use super::outcome::Outcome;
 use super::output::{Output, create_file};
 
@@ -22,6 +23,21 @@ pub(crate) struct Place {
     pub(crate) file: Arc<str>,
     /// The line, or in a binary source the record, counted from 1.
     pub(crate) line: u64,
+}
+
+impl Place {
+    /// Where reading stopped, for an error; `unit` is what `line` counts.
+    pub(crate) fn behind(&self, unit: &str) -> String {
+        match self.line {
+            0 => format!("{}: cannot read on", self.file),
+            line => format!("{}: cannot read on behind {unit} {line}", self.file),
+        }
+    }
+
+    /// The place of a record in a binary source, for an error.
+    pub(crate) fn of_record(&self) -> String {
+        format!("{}: record {}", self.file, self.line)
+    }
 }
 
 /// What became of the lines of a run.
@@ -140,7 +156,8 @@ impl Diagnostics {
             count: 0,
             first: place.clone(),
         });
-        let is_shown = self.all || entry.count < SHOWN;
+        let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
+        let is_shown = is_wanted && (self.all || entry.count < SHOWN);
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
             writeln!(io::stderr().lock(), "{}:{}:{diagnostic}", place.file, place.line)?;
@@ -152,7 +169,7 @@ impl Diagnostics {
     pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
-        if !self.codes.is_empty() {
+        if !self.codes.is_empty() && !is_quiet() {
             let mut err = io::stderr().lock();
             writeln!(err, "{:<18} {:<8} {:>10}  first at", "code", "", "count")?;
             for (code, CodeCount { severity, count, first }) in &self.codes {

@@ -3,6 +3,8 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 use crate::codec::pgc::{self, PgcErrorKind, PgcReader, PgcWriteOptions};
 use crate::library::sort::Sorter;
 use crate::model::Game;
@@ -12,9 +14,11 @@ use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, p
 use super::args::{GameWriteArgs, ReadArgs};
 use super::diagnostics::{Diagnostics, Place};
 use super::file_format::FileFormat;
+use super::message::note;
 use super::outcome::Outcome;
 use super::output::{Output, open_output};
 use super::progress::Progress;
+use super::record_output::refuse_terminal;
 use super::source::{self, Item, LongLine, Visit, hand_on_record};
 
 /// Takes games in order; a game that it cannot use is refused with a reason.
@@ -42,7 +46,7 @@ pub(super) fn read_pgn(
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
     let mut reader = GameReader::new(input, args.form.pgn_options());
-    while let Some(read) = reader.next_game()? {
+    while let Some(read) = reader.next_game().with_context(|| place.behind("line"))? {
         progress.record();
         let mut may_stand = true;
         for warning in read.warnings {
@@ -99,7 +103,7 @@ pub(super) fn read_pgc(
     mut take: Take<'_, '_>,
 ) -> anyhow::Result<bool> {
     let mut reader = PgcReader::new(input, args.form.games.max_game);
-    while let Some(read) = reader.next_game()? {
+    while let Some(read) = reader.next_game().with_context(|| place.behind("game"))? {
         progress.record();
         place.line = read.number;
         let game = match read.game {
@@ -204,6 +208,13 @@ impl GameFormat {
         }
     }
 
+    fn file_format(&self) -> FileFormat {
+        match self {
+            GameFormat::Pgn(_) => FileFormat::Pgn,
+            GameFormat::Pgc(_) => FileFormat::Pgc,
+        }
+    }
+
     /// Appends a game; what cannot be said is the reason of a refusal.
     fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
         match self {
@@ -257,6 +268,7 @@ pub(crate) fn convert(
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
+    refuse_terminal(format.file_format(), output)?;
     let mut output = GameOutput::new(open_output(output)?, format);
     each(files, read, &mut diagnostics, &mut |game| Ok(output.write(game)?))?;
     output.finish()?;
@@ -272,6 +284,7 @@ pub(crate) fn sort(
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
+    refuse_terminal(format.file_format(), output)?;
     let mut output = open_output(output)?;
     let mut sorter = Sorter::new(std::env::temp_dir(), memory);
     let (mut losses, mut bytes) = (GameLosses::default(), Vec::new());
@@ -306,7 +319,7 @@ fn each(
         Item::Record { .. } | Item::LeftOut(_) => {
             anyhow::bail!("positions are no games: the input must be .pgn or .pgc")
         }
-        Item::Rejected(_) | Item::Skipped(_) => Ok(true),
+        Item::Rejected(_) | Item::Skipped(_) | Item::Waiting => Ok(true),
     };
     source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }
@@ -323,8 +336,8 @@ fn tell_losses(losses: &GameLosses) {
     ] {
         match count {
             0 => {}
-            1 => eprintln!("epdb: 1 {what} left out"),
-            _ => eprintln!("epdb: {count} {what}s left out"),
+            1 => note!("epdb: 1 {what} left out"),
+            _ => note!("epdb: {count} {what}s left out"),
         }
     }
 }

@@ -5,7 +5,11 @@ mod command;
 mod diagnostics;
 mod file_format;
 mod games;
+mod help;
+mod input;
 mod json;
+mod man;
+mod message;
 mod outcome;
 mod output;
 mod pipe;
@@ -17,9 +21,10 @@ mod signals;
 mod source;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
 use outcome::{Outcome, exit_code};
@@ -32,15 +37,13 @@ use crate::library::sets::Keep;
 /// Data goes to standard output, everything else to standard error. Exit status: 0 done (repairs
 /// included), 1 something was rejected, not found or different, 2 it could not be done.
 #[derive(Parser, Debug)]
-#[command(name = "epdb", version, arg_required_else_help = true)]
-#[command(
-    after_help = "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for \
-games, and .gz or .zst behind the text ones.\n`-` is standard input or output. `epdb help COMMAND` shows an example \
-of each command."
-)]
+#[command(name = "epdb", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print errors only: no warnings, no summaries
+    #[arg(short, long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Subcommand, Debug)]
@@ -83,24 +86,47 @@ enum Command {
     Play(play::Args),
     Flip(flip::Args),
     Perft(perft::Args),
-    /// The language of --where (a page to read)
-    #[command(long_about = where_page::page())]
-    Where,
     /// Print the completion script of a shell
     #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages of all commands into a folder
+    #[command(after_help = "Example: epdb man /usr/local/share/man/man1")]
+    Man {
+        /// The folder; it must be there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Show the page of a command, or one of the other pages
+    #[command(after_help = "Example: epdb help options")]
+    Help {
+        /// A command, or one of the pages that `epdb help` lists
+        #[arg(value_name = "COMMAND|PAGE")]
+        page: Option<String>,
+    },
 }
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let Cli { command } = Cli::parse();
-    exit_code(signals::install().map_err(Into::into).and_then(|()| run_command(command)))
+    let mut cli = help::shortened(Cli::command());
+    let mut matches = cli.get_matches_mut();
+    let name = matches.subcommand_name().unwrap_or_default().to_string();
+    match Cli::from_arg_matches_mut(&mut matches) {
+        Ok(Cli { command, quiet }) => {
+            if quiet {
+                message::be_quiet();
+            }
+            let ready = signals::install().map_err(Into::into);
+            exit_code(ready.and_then(|()| call(command, cli)), &name)
+        }
+        Err(error) => error.format(&mut cli).exit(),
+    }
 }
 
-fn run_command(command: Command) -> anyhow::Result<Outcome> {
+/// Runs a command; `cli` is the command line that it came from.
+fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Normalize(args) => normalize::run(&args),
         Command::Pfdn(args) => normalize::run(&args.with_counters_as_operations()),
@@ -134,8 +160,9 @@ fn run_command(command: Command) -> anyhow::Result<Outcome> {
         Command::Play(args) => play::run(&args),
         Command::Flip(args) => flip::run(&args),
         Command::Perft(args) => perft::run(&args),
-        Command::Where => where_page::run(),
         Command::Completions { shell } => completions(shell),
+        Command::Man { folder } => man::run(Cli::command(), &folder),
+        Command::Help { page } => help::run(cli, page.as_deref()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a run ended, and the exit status that says so.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// What a command that did its work has to say about it.
@@ -10,6 +10,8 @@ pub(crate) enum Outcome {
     Done,
     /// Something was rejected, not found or different: exit status 1.
     Different,
+    /// Something could not be done, which was said already: exit status 2.
+    Failed,
 }
 
 impl Outcome {
@@ -19,15 +21,44 @@ impl Outcome {
     }
 }
 
+/// A command line that asks for what cannot be done, found after it was parsed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// An error with its causes, each said once: some messages contain that of their cause.
+pub(crate) fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text += ": ";
+            text += &cause;
+        }
+    }
+    text
+}
+
+/// Prints an error. Nobody is left to be told when that fails.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    writeln!(io::stderr().lock(), "epdb: error: {}", message(error)).ok();
+}
+
 /// The one place where results become exit statuses: 0 done, 1 different, 2 not done. A reader
-/// that closed our pipe has had what it wanted: that is success.
-pub(crate) fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
+/// that closed our pipe has had what it wanted: that is success. `command` is what was called.
+pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Different) => ExitCode::from(1),
+        Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("epdb: error: {error:#}");
+            print_error(&error);
+            if error.is::<Usage>() {
+                let hint = format!("`epdb help {command}` shows the options and an example");
+                writeln!(io::stderr().lock(), "{hint}").ok();
+            }
             ExitCode::from(2)
         }
     }

@@ -8,6 +8,7 @@ use crate::model::EpdRecord;
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::diagnostics::{Diagnostics, Place};
+use super::message::note;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
 use super::source::{self, Item};
@@ -34,8 +35,10 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        each(&self.files, &self.read, &mut diagnostics, |record, place| {
-            step(record, place, &mut output)
+        source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
+            Item::Record { record, place, .. } => step(record, place, &mut output),
+            Item::Waiting => output.hand_on().map(|()| true).map_err(Into::into),
+            _ => Ok(true),
         })?;
         output.finish()?;
         diagnostics.finish()
@@ -70,7 +73,7 @@ pub(crate) fn each(
 ) -> anyhow::Result<()> {
     source::read(files, read, diagnostics, &mut |item| match item {
         Item::Record { record, place, .. } => visit(record, place),
-        Item::LeftOut(_) | Item::Rejected(_) | Item::Skipped(_) => Ok(true),
+        _ => Ok(true),
     })
 }
 
@@ -127,14 +130,14 @@ impl Findings {
     pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
         self.count += 1;
         if self.count <= self.most {
-            eprintln!("epdb: {}", text());
+            note!("epdb: {}", text());
         }
     }
 
     /// Says how many were not shown, and gives back whether there were any.
     pub(crate) fn finish(self) -> bool {
         if self.count > self.most {
-            eprintln!("epdb: … and {} more (--all-warnings shows them)", self.count - self.most);
+            note!("epdb: … and {} more (--all-warnings shows them)", self.count - self.most);
         }
         self.count > 0
     }

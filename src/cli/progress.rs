@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::message::is_quiet;
+
 /// How often at most the clock is asked and the bar drawn.
 const STEP: u64 = 4096;
 
@@ -41,7 +43,7 @@ impl Progress {
             return;
         }
         let due = self.started.elapsed() > Duration::from_secs(1);
-        if due && self.bar.is_hidden() && io::stderr().is_terminal() {
+        if due && self.bar.is_hidden() && io::stderr().is_terminal() && !is_quiet() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         if !self.bar.is_hidden() {

@@ -1,10 +1,19 @@
 //! Positions that the user asks for.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use crate::codec::direct;
 use crate::codec::query::Query;
 use crate::model::Position;
 use crate::text::epd::{Line, read_line};
 use crate::text::{Diagnostic, Profile, ReadOptions};
+
+/// Whether an argument is a position: it has a blank in it, and no file has its name.
+pub(crate) fn is_position(argument: &OsStr) -> bool {
+    let has_blank = argument.to_string_lossy().contains([' ', '\t']);
+    has_blank && !Path::new(argument).exists()
+}
 
 /// Reads a position from FEN or EPD text; operations do not matter. `None` for a blank line or a
 /// comment.

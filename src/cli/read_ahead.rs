@@ -29,9 +29,19 @@ impl ReadAhead {
         ReadAhead { chunks, waiting, chunk: io::Cursor::default() }
     }
 
+    /// What says whether reading gives something at once.
+    pub(crate) fn ready(&self) -> Ready {
+        Ready(Arc::clone(&self.waiting))
+    }
+}
+
+/// Says of an input that is read ahead whether there is more.
+pub(crate) struct Ready(Arc<AtomicUsize>);
+
+impl Ready {
     /// Whether reading gives something, or the end, at once.
     pub(crate) fn is_ready(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) > 0
+        self.0.load(Ordering::Acquire) > 0
     }
 }
 

@@ -1,6 +1,7 @@
 //! Records on their way out: as text, as a binary stream or as an archive.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use crate::archive::{self, PackOptions};
 use crate::codec::{record, stream};
@@ -11,6 +12,8 @@ use crate::text::lines::SPEC_LINE_LIMIT;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::file_format::FileFormat;
+use super::message::note;
+use super::outcome::Usage;
 use super::output::{Output, open_output};
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
@@ -25,11 +28,24 @@ enum Writer {
     Archive(Box<archive::Writer<Output>>),
 }
 
+/// Refuses to write bytes that nobody can read to a terminal.
+pub(crate) fn refuse_terminal(format: FileFormat, output: Option<&Path>) -> anyhow::Result<()> {
+    let is_text = matches!(format, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
+    let is_stdout = output.is_none_or(|path| path == Path::new("-"));
+    if !is_text && is_stdout && io::stdout().is_terminal() {
+        let text = "the output is no text, and standard output is a terminal: name a file \
+                    (-o FILE), or pipe the output on";
+        return Err(Usage(text.into()).into());
+    }
+    Ok(())
+}
+
 impl RecordOutput {
     /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
         let named = output.output.as_deref().and_then(FileFormat::of_name);
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
+        refuse_terminal(format, output.output.as_deref())?;
         let file = || open_output(output.output.as_deref());
         let writer = match format {
             FileFormat::Epd | FileFormat::Fen => {
@@ -142,7 +158,7 @@ impl RecordOutput {
             (long_lines, "lines longer than the 4095 bytes that every reader takes"),
         ] {
             if count > 0 {
-                eprintln!("epdb: {count} {what}");
+                note!("epdb: {count} {what}");
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Where records come from: text, compressed text, binary streams, stores and archives, mixed as the user
 //! likes. Lines are read by several threads and handed on in the order of the input.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,19 +9,20 @@ use std::sync::Arc;
 use anyhow::Context;
 use rayon::prelude::*;
 
-use crate::archive::Archive;
 use crate::codec::{record, stream};
 use crate::model::EpdRecord;
-use crate::store::{Store, StoreOptions};
-use crate::text::Diagnostic;
 use crate::text::epd::{Line, read_line};
 use crate::text::lines::{self, LineReader, Next};
+use crate::text::{Diagnostic, Profile, ReadOptions};
 
 use super::args::ReadArgs;
 use super::diagnostics::{Diagnostics, Place};
-use super::file_format::{Compression, FileFormat};
+use super::file_format::FileFormat;
 use super::games::{self, Take, VisitGame};
+use super::input::{self, Local};
 use super::progress::Progress;
+use super::query;
+use super::read_ahead::Ready;
 
 /// What reading a store may take beside the work that is done with its records.
 const STORE_MEMORY: usize = 64 << 20;
@@ -44,6 +44,9 @@ pub(crate) enum Item<'a> {
     Rejected(&'a [u8]),
     /// A blank line or a comment, line end included.
     Skipped(&'a [u8]),
+    /// Nothing of the source: what comes next has to be waited for, so somebody may be waiting for
+    /// what was made of the items before.
+    Waiting,
 }
 
 impl Item<'_> {
@@ -54,6 +57,7 @@ impl Item<'_> {
             | Item::LeftOut(raw)
             | Item::Rejected(raw)
             | Item::Skipped(raw) => raw,
+            Item::Waiting => &[],
         }
     }
 }
@@ -129,20 +133,13 @@ pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result
     if path == Path::new("-") {
         return Ok(from.unwrap_or(FileFormat::Epd));
     }
-    Ok(match Source::open(path, from, &Progress::new(None))?.content {
-        Content::Text(_) => FileFormat::Epd,
-        Content::Stream(_) => FileFormat::Epb,
-        Content::Store(_) => FileFormat::Epdb,
-        Content::Pgn(_) => FileFormat::Pgn,
-        Content::Pgc(_) => FileFormat::Pgc,
-        Content::Archive(_) => FileFormat::Epa,
-    })
+    Ok(Source::open(path, from, &Progress::new(None))?.format())
 }
 
 /// Opens a source that must be text.
-pub(crate) fn open_text(path: &Path) -> anyhow::Result<Box<dyn Read + Send>> {
+pub(crate) fn open_text(path: &Path) -> anyhow::Result<Text> {
     match Source::open(path, None, &Progress::new(None))?.content {
-        Content::Text(input) => Ok(input),
+        Content::Text(text) => Ok(text),
         _ => anyhow::bail!("{} is not text: export or convert it first", path.display()),
     }
 }
@@ -155,54 +152,109 @@ fn total_size(paths: &[&Path]) -> Option<u64> {
 }
 
 /// An opened source, its format known.
-struct Source {
-    name: Arc<str>,
-    content: Content,
+pub(crate) struct Source {
+    /// As the user named it.
+    pub(crate) name: Arc<str>,
+    pub(crate) content: Content,
+    /// Whether it can be opened again.
+    pub(crate) is_file: bool,
 }
 
-enum Content {
-    Text(Box<dyn Read + Send>),
+/// What a source is.
+pub(crate) enum Content {
+    Text(Text),
     Stream(Box<dyn Read + Send>),
-    Store(PathBuf),
+    Store(Local),
     Pgn(Box<dyn Read + Send>),
     Pgc(Box<dyn Read + Send>),
-    Archive(PathBuf),
+    Archive(Local),
+}
+
+/// Lines of text.
+pub(crate) struct Text {
+    pub(crate) input: Box<dyn Read + Send>,
+    /// Whether there is more, where that may have to be waited for.
+    pub(crate) ready: Option<Ready>,
+}
+
+impl Text {
+    /// Reads on as long as that needs no waiting, until a line is there; says whether one, or the
+    /// end, is.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub(crate) fn has_line(
+        lines: &mut LineReader<Box<dyn Read + Send>>,
+        ready: Option<&Ready>,
+    ) -> io::Result<bool> {
+        let Some(ready) = ready else { return Ok(true) };
+        while !lines.is_waiting() && ready.is_ready() {
+            lines.read_more()?;
+        }
+        Ok(lines.is_waiting())
+    }
 }
 
 impl Source {
-    fn open(path: &Path, from: Option<FileFormat>, progress: &Progress) -> anyhow::Result<Source> {
+    /// Opens a file, standard input for `-`, or a position in the place of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, with its name.
+    pub(crate) fn open(
+        path: &Path,
+        from: Option<FileFormat>,
+        progress: &Progress,
+    ) -> anyhow::Result<Source> {
+        if query::is_position(path.as_os_str()) {
+            return Source::position(&path.to_string_lossy());
+        }
         let name: Arc<str> = path.to_string_lossy().into();
-        let failed = || format!("cannot read {}", path.display());
-        let input: Box<dyn Read + Send> = if path == Path::new("-") {
-            Box::new(io::stdin())
-        } else {
-            let file = File::open(path).with_context(failed)?;
-            anyhow::ensure!(!file.metadata()?.is_dir(), "{} is a folder", path.display());
-            Box::new(progress.count(file))
-        };
-        let (start, input) = peek(input).with_context(failed)?;
-        let (start, input) = match Compression::of_bytes(&start) {
-            Compression::None => (start, input),
-            Compression::Gzip => peek(Box::new(flate2::read::MultiGzDecoder::new(input)))?,
-            Compression::Zstd => peek(Box::new(zstd::Decoder::new(input)?))?,
-        };
-        let format = match FileFormat::of_bytes(&start) {
+        let input = input::open(path, progress)?;
+        let is_file = input.is_file;
+        let format = match FileFormat::of_bytes(&input.start) {
             FileFormat::Epd => FileFormat::of_name(path).or(from).unwrap_or(FileFormat::Epd),
             found => found,
         };
         let content = match format {
-            FileFormat::Epd | FileFormat::Fen => Content::Text(input),
-            FileFormat::Epb => Content::Stream(input),
-            FileFormat::Epdb => Content::Store(path.to_path_buf()),
-            FileFormat::Pgn => Content::Pgn(input),
-            FileFormat::Pgc => Content::Pgc(input),
-            FileFormat::Epa => Content::Archive(path.to_path_buf()),
+            FileFormat::Epd | FileFormat::Fen => {
+                Content::Text(Text { input: input.bytes, ready: input.ready })
+            }
+            FileFormat::Epb => Content::Stream(input.bytes),
+            FileFormat::Epdb => Content::Store(Local::of(path, input)?),
+            FileFormat::Pgn => Content::Pgn(input.bytes),
+            FileFormat::Pgc => Content::Pgc(input.bytes),
+            FileFormat::Epa => Content::Archive(Local::of(path, input)?),
         };
-        Ok(Source { name, content })
+        Ok(Source { name, content, is_file })
+    }
+
+    /// A position that stands where a file could stand.
+    fn position(text: &str) -> anyhow::Result<Source> {
+        if let Err(error) = query::parse(text.as_bytes(), &ReadOptions::new(Profile::Lenient)) {
+            anyhow::bail!(
+                "cannot read {text}: there is no such file, and it is no position ({})",
+                error.message
+            );
+        }
+        let input = Box::new(io::Cursor::new(text.as_bytes().to_vec()));
+        let content = Content::Text(Text { input, ready: None });
+        Ok(Source { name: "FEN".into(), content, is_file: true })
+    }
+
+    /// The format of the source.
+    pub(crate) fn format(&self) -> FileFormat {
+        match self.content {
+            Content::Text(_) => FileFormat::Epd,
+            Content::Stream(_) => FileFormat::Epb,
+            Content::Store(_) => FileFormat::Epdb,
+            Content::Pgn(_) => FileFormat::Pgn,
+            Content::Pgc(_) => FileFormat::Pgc,
+            Content::Archive(_) => FileFormat::Epa,
+        }
     }
 
     /// Hands all items of the source to `visit`; false when it wants no more.
-    fn read(
+    pub(crate) fn read(
         self,
         args: &ReadArgs,
         diagnostics: &mut Diagnostics,
@@ -212,10 +264,11 @@ impl Source {
     ) -> anyhow::Result<bool> {
         let mut place = Place { file: self.name, line: 0 };
         match self.content {
-            Content::Text(input) => {
+            Content::Text(Text { input, ready }) => {
                 let limit =
                     args.form.max_line.unwrap_or(lines::default_limit(args.form.options().profile));
-                let mut reader = TextSource { lines: LineReader::new(input, limit), limit, place };
+                let lines = LineReader::new(input, limit);
+                let mut reader = TextSource { lines, ready, limit, place };
                 reader.read(args, diagnostics, progress, visit)
             }
             Content::Pgn(input) => {
@@ -231,7 +284,7 @@ impl Source {
                 {
                     place.line += 1;
                     progress.record();
-                    let (record, _) = record::decode(raw)?;
+                    let (record, _) = record::decode(raw).with_context(|| place.of_record())?;
                     let taken = args.wanted.takes(&record, &place);
                     if !hand_on_record(record, taken, raw, &place, diagnostics, visit)? {
                         return Ok(false);
@@ -239,15 +292,15 @@ impl Source {
                 }
                 Ok(true)
             }
-            Content::Archive(path) => {
-                let failed = || path.display().to_string();
-                let archive = Archive::open(&path).with_context(failed)?;
+            Content::Archive(local) => {
+                let failed = || local.name().to_string();
+                let archive = local.archive()?;
                 let mut raw = Vec::new();
                 for record in archive.iter(0..archive.len()) {
                     let record = record.with_context(failed)?;
-                    raw.clear();
-                    record::encode(&record, &mut raw)?;
                     place.line += 1;
+                    raw.clear();
+                    record::encode(&record, &mut raw).with_context(|| place.of_record())?;
                     progress.record();
                     let taken = args.wanted.takes(&record, &place);
                     if !hand_on_record(record, taken, &raw, &place, diagnostics, visit)? {
@@ -256,16 +309,15 @@ impl Source {
                 }
                 Ok(true)
             }
-            Content::Store(path) => {
-                let options = StoreOptions::new().memory_bytes(STORE_MEMORY);
-                let store = Store::open_read_only(&path, &options)?;
-                let reader = store.reader()?;
+            Content::Store(local) => {
+                let store = local.store(STORE_MEMORY)?;
+                let reader = store.reader().map_err(|error| local.failed(error))?;
                 let mut records = reader.by_import();
                 while let Some(stored) = records.next_encoded() {
-                    let raw = stored?.bytes;
+                    let raw = stored.map_err(|error| local.failed(error))?.bytes;
                     place.line += 1;
                     progress.record();
-                    let (record, _) = record::decode(raw)?;
+                    let (record, _) = record::decode(raw).with_context(|| place.of_record())?;
                     let taken = args.wanted.takes(&record, &place);
                     if !hand_on_record(record, taken, raw, &place, diagnostics, visit)? {
                         return Ok(false);
@@ -284,6 +336,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Lines on their way from a text to records.
 struct TextSource {
     lines: LineReader<Box<dyn Read + Send>>,
+    ready: Option<Ready>,
     limit: usize,
     place: Place,
 }
@@ -313,7 +366,7 @@ impl TextSource {
     ) -> anyhow::Result<bool> {
         let (mut bytes, mut batch) = (Vec::new(), Vec::new());
         loop {
-            let stop = self.fill(&mut bytes, &mut batch)?;
+            let stop = self.fill(&mut bytes, &mut batch);
             let results = read_batch(&bytes, &batch, &self.place.file, args);
             for (line, result) in batch.iter().zip(results) {
                 self.place.line = line.number;
@@ -323,19 +376,29 @@ impl TextSource {
                     return Ok(false);
                 }
             }
-            match stop {
+            let Place { file, line } = &self.place;
+            match stop.with_context(|| format!("{file}:{}: cannot read on", line + 1))? {
                 Stop::Full => {}
                 Stop::End => return Ok(true),
+                Stop::Waiting => {
+                    if !visit(Item::Waiting)? {
+                        return Ok(false);
+                    }
+                }
                 Stop::LongLine(number) => self.reject_long_line(number, diagnostics, visit)?,
             }
         }
     }
 
-    /// Takes the next lines, until there are enough, the input ends or a line is too long.
+    /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
+    /// would have to be waited for.
     fn fill(&mut self, bytes: &mut Vec<u8>, batch: &mut Vec<BatchLine>) -> io::Result<Stop> {
         bytes.clear();
         batch.clear();
         while batch.len() < BATCH_LINES && bytes.len() < BATCH_BYTES {
+            if !batch.is_empty() && !Text::has_line(&mut self.lines, self.ready.as_ref())? {
+                return Ok(Stop::Waiting);
+            }
             match self.lines.next_line()? {
                 None => return Ok(Stop::End),
                 Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
@@ -370,6 +433,7 @@ impl TextSource {
 enum Stop {
     Full,
     End,
+    Waiting,
     LongLine(u64),
 }
 
@@ -484,11 +548,4 @@ impl Write for LongLine<'_, '_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The first bytes of an input, and the whole input all the same.
-fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
-    let mut start = Vec::new();
-    input.by_ref().take(16).read_to_end(&mut start)?;
-    Ok((start.clone(), Box::new(io::Cursor::new(start).chain(input))))
 }

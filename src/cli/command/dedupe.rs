@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, MergeArgs};
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe, shown_conflict, temporary_directory};
 use crate::library::sets::{By, OnConflict, Union};
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, what)| format!(", {count} {what}"))
                 .collect();
-            eprintln!("epdb: {} records read{counts}", tally.read);
+            note!("epdb: {} records read{counts}", tally.read);
             Ok(records)
         },
     )

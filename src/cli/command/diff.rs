@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
 use crate::cli::pipe::{Places, each, temporary_directory};
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     out.finish()?;
     let (equal, changed) = (tally.equal, tally.changed);
     let (added, removed) = (tally.added, tally.removed);
-    eprintln!("epdb: {equal} equal, {removed} removed, {added} added, {changed} changed");
+    note!("epdb: {equal} equal, {removed} removed, {added} added, {changed} changed");
     let outcome = diagnostics.finish()?;
     Ok(if changed + added + removed > 0 { Outcome::Different } else { outcome })
 }

@@ -1,23 +1,25 @@
 //! `epdb dump`: the bytes of binary files, explained.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
 
 use anyhow::Context;
 
-use crate::archive::{Archive, Level};
+use crate::archive::Level;
 use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::file_format::FileFormat;
+use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
-use crate::cli::{query, source};
+use crate::cli::progress::Progress;
+use crate::cli::query;
+use crate::cli::source::{Content, Source};
 use crate::codec::pgc::{Explainer, Records};
 use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
 use crate::model::EpdRecord;
-use crate::store::{Store, StoreOptions};
 use crate::text::WriteOptions;
 use crate::text::epd;
 
@@ -35,7 +37,7 @@ use crate::text::epd;
 pub(crate) struct Args {
     /// A stream (.epb), a store (.epdb), an archive (.epa), games (.pgc), or a position in quotes
     #[arg(value_name = "FILE|FEN")]
-    what: String,
+    what: OsString,
     /// How many records are explained
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u64,
@@ -50,16 +52,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
-    if args.what.contains(' ') {
+    if query::is_position(&args.what) {
         position(&mut out, args)?;
     } else {
-        let path = PathBuf::from(&args.what);
-        match source::format_of(&path, args.from)? {
-            FileFormat::Epb => stream(&mut out, &path, args.limit)?,
-            FileFormat::Epdb => store(&mut out, &path, args)?,
-            FileFormat::Pgc => games(&mut out, &path, args.limit)?,
-            FileFormat::Epa => archive(&mut out, &path)?,
-            _ => anyhow::bail!("{} is text: its bytes say what they are", path.display()),
+        let path = Path::new(&args.what);
+        let source = Source::open(path, args.from, &Progress::new(None))?;
+        let name = &*source.name;
+        match source.content {
+            Content::Stream(input) => stream(&mut out, name, input, args.limit)?,
+            Content::Store(local) => store(&mut out, &local, args)?,
+            Content::Pgc(input) => games(&mut out, name, input, args.limit)?,
+            Content::Archive(local) => archive(&mut out, &local)?,
+            _ => anyhow::bail!("{name} is text: its bytes say what they are"),
         }
     }
     out.finish()?;
@@ -67,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
-    let position = query::parse(args.what.as_bytes(), &args.read.options())
+    let position = query::parse(args.what.to_string_lossy().as_bytes(), &args.read.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .context("expected a position, found nothing")?;
     let identity = position.identity();
@@ -81,8 +85,8 @@ fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn archive(out: &mut Output, path: &PathBuf) -> anyhow::Result<()> {
-    let archive = Archive::open(path).with_context(|| path.display().to_string())?;
+fn archive(out: &mut Output, local: &Local) -> anyhow::Result<()> {
+    let archive = local.archive()?;
     let records = archive.len().max(1) as f64;
     let level = match archive.level() {
         Level::Fast => "fast",
@@ -101,7 +105,7 @@ fn archive(out: &mut Output, path: &PathBuf) -> anyhow::Result<()> {
         let each = part.len as f64 / records;
         writeln!(out, "{:>14} {:>14} {each:>10.3}  {}{segment}", part.offset, part.len, part.name)?;
     }
-    let columns = archive.column_bytes().with_context(|| path.display().to_string())?;
+    let columns = archive.column_bytes().with_context(|| local.name().to_string())?;
     if !columns.is_empty() {
         writeln!(out, "blocks by column:")?;
         for (name, bytes) in columns {
@@ -111,24 +115,23 @@ fn archive(out: &mut Output, path: &PathBuf) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn stream(out: &mut Output, path: &PathBuf, limit: u64) -> anyhow::Result<()> {
-    let mut reader = stream::Reader::new(BufReader::new(File::open(path)?));
+fn stream(out: &mut Output, name: &str, input: impl Read, limit: u64) -> anyhow::Result<()> {
+    let mut reader = stream::Reader::new(BufReader::new(input));
     let mut number = 0;
-    while let Some(bytes) = reader.next_encoded().with_context(|| path.display().to_string())? {
+    while let Some(bytes) = reader.next_encoded().with_context(|| name.to_string())? {
         number += 1;
         if number > limit {
             writeln!(out, "... (--limit shows more)")?;
             break;
         }
         write!(out, "record {number}: ")?;
-        explain(out, bytes)?;
+        explain(out, bytes).with_context(|| format!("{name}: record {number}"))?;
     }
     Ok(())
 }
 
-fn store(out: &mut Output, path: &PathBuf, args: &Args) -> anyhow::Result<()> {
-    let options = StoreOptions::new().memory_bytes(args.memory.memory);
-    let store = Store::open_read_only(path, &options)?;
+fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
+    let store = local.store(args.memory.memory)?;
     let reader = store.reader()?;
     let stats = reader.stats()?;
     writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;
@@ -140,7 +143,7 @@ fn store(out: &mut Output, path: &PathBuf, args: &Args) -> anyhow::Result<()> {
     let mut records = reader.by_key();
     let mut shown = 0;
     while let Some(record) = records.next_encoded() {
-        let record = record?;
+        let record = record.map_err(|error| local.failed(error))?;
         shown += 1;
         if shown > args.limit {
             writeln!(out, "... (--limit shows more)")?;
@@ -153,11 +156,11 @@ fn store(out: &mut Output, path: &PathBuf, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Prints the records of games.
-fn games(out: &mut Output, path: &Path, limit: u64) -> anyhow::Result<()> {
-    let mut records = Records::new(File::open(path)?);
+fn games(out: &mut Output, name: &str, input: impl Read, limit: u64) -> anyhow::Result<()> {
+    let mut records = Records::new(input);
     let mut explainer = Explainer::new();
     let mut shown = 0;
-    while let Some(located) = records.next_record().with_context(|| path.display().to_string())? {
+    while let Some(located) = records.next_record().with_context(|| name.to_string())? {
         shown += 1;
         if shown > limit {
             writeln!(out, "... (--limit shows more)")?;

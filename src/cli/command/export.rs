@@ -7,9 +7,10 @@ use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, Wanted, WriteArgs};
 use crate::cli::diagnostics::Place;
+use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
-use crate::store::{Store, StoreError, StoreOptions, StoredRecord};
+use crate::store::{StoreError, StoredRecord};
 
 /// Write all records of a store
 ///
@@ -18,7 +19,7 @@ use crate::store::{Store, StoreError, StoreOptions, StoredRecord};
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb export book.epdb -o book.epd")]
 pub(crate) struct Args {
-    /// The store
+    /// The store; `-` is standard input
     store: PathBuf,
     /// The order of the records
     #[arg(long, value_enum, default_value_t = Order::Import)]
@@ -42,13 +43,13 @@ enum Order {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let store =
-        Store::open_read_only(&args.store, &StoreOptions::new().memory_bytes(args.memory.memory))?;
-    let reader = store.reader()?;
+    let local = Local::open(&args.store)?;
+    let store = local.store(args.memory.memory)?;
+    let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let file: Arc<str> = args.store.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
-        let StoredRecord { import_number, record } = stored?;
+        let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
         let place = Place { file: file.clone(), line: import_number + 1 };
         if args.wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };

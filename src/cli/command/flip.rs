@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::library::flip::{Mirror, flip};
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         ),
     ] {
         if count > 0 {
-            eprintln!("epdb: {count} {what}");
+            note!("epdb: {count} {what}");
         }
     }
     Ok(outcome)

@@ -1,9 +1,11 @@
 //! `epdb get`: all records of the positions asked for.
 
-use std::collections::{BTreeSet, HashMap};
-use std::io;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Read};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -12,35 +14,44 @@ use crate::archive::Archive;
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
-use crate::cli::outcome::Outcome;
+use crate::cli::games::Take;
+use crate::cli::input::Local;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::progress::Progress;
 use crate::cli::query;
-use crate::cli::read_ahead::ReadAhead;
+use crate::cli::read_ahead::Ready;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Item};
+use crate::cli::source::{self, Content, Item, Source, Text};
 use crate::codec::packed::{PackedBoard, pack};
 use crate::codec::query::Query;
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::store::{EncodedRecord, Reader, Store, StoreOptions};
+use crate::store::{EncodedRecord, Reader, Store};
 use crate::text::WriteOptions;
 use crate::text::epd;
 use crate::text::lines::{self, LineReader, Next};
 
-/// Find all records of positions, given as arguments or one a line on standard input
+/// Find all records of positions, given as arguments, in files (-f), or one a line on standard input
 ///
-/// An argument with a blank in it is a position, any other a source. Counters, the dialect of
-/// castling letters and superfluous en passant squares do not matter; operations are ignored.
-/// Output is in the order of the questions, for each question in the order of the sources. Exit
-/// status 1 when some position has no record.
+/// An argument that names a file is a source to search, any other with a blank in it a position to
+/// find. Counters, the dialect of castling letters and superfluous en passant squares do not
+/// matter; operations are ignored. Output is in the order of the questions, for each question in
+/// the order of the sources. Exit status 1 when some position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
+  epdb get book.epdb -f positions.fen --missing
   epdb get book.epdb --tag < positions.fen")]
 pub(crate) struct Args {
     /// Sources to search, and positions to find (each in quotes)
     #[arg(value_name = "SOURCE|FEN", required = true)]
-    sources_and_positions: Vec<String>,
-    /// Put the number of the question, counted from 1, and a tab before each line
+    sources_and_positions: Vec<OsString>,
+    /// Find the positions of this file, one a line; may be said several times, `-` is standard
+    /// input
+    #[arg(short = 'f', long = "find", value_name = "FILE")]
+    queries: Vec<PathBuf>,
+    /// Put the number of the question and a tab before each line: its place among the arguments, or
+    /// the number of its line, from 1; files count on
     #[arg(long)]
     tag: bool,
     /// Only the first record of each position
@@ -65,21 +76,31 @@ const QUESTION_MEMORY: usize = 512;
 const MAX_QUESTION: usize = 1 << 20;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let (positions, sources): (Vec<&String>, Vec<&String>) =
-        args.sources_and_positions.iter().partition(|argument| argument.contains(' '));
-    anyhow::ensure!(!sources.is_empty(), "name a source to search");
-    anyhow::ensure!(
-        !positions.is_empty() || sources.iter().all(|source| *source != "-"),
-        "standard input is the source, so give the positions as arguments"
-    );
+    let (positions, sources): (Vec<&OsStr>, Vec<&OsStr>) = args
+        .sources_and_positions
+        .iter()
+        .map(OsString::as_os_str)
+        .partition(|argument| query::is_position(argument));
+    if sources.is_empty() {
+        return Err(Usage("name a source to search".into()).into());
+    }
+    let asks_stdin = positions.is_empty() && args.queries.is_empty();
+    if asks_stdin && sources.contains(&OsStr::new("-")) {
+        let text = "standard input is the source, so give the positions as arguments or with -f";
+        return Err(Usage(text.into()).into());
+    }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let sources = sources
         .into_iter()
-        .map(|name| Searched::open(name, args))
+        .map(|name| Searched::open(Path::new(name), args))
         .collect::<anyhow::Result<Vec<Searched>>>()?;
-    let mut questions = Questions::new(positions);
-    let is_scanned = sources.iter().any(|source| matches!(source, Searched::Scan(_)));
+    let mistaken = mistaken_for_source(&sources).filter(|_| asks_stdin);
+    if let Some(usage) = mistaken.as_ref().filter(|_| io::stdin().is_terminal()) {
+        return Err(usage.clone().into());
+    }
+    let mut questions = Questions::new(positions, &args.queries);
+    let is_scanned = sources.iter().any(|source| matches!(source, Searched::Scan { .. }));
     let batch = match is_scanned {
         true => Batch { memory: usize::MAX, waits: true },
         false => Batch { memory: args.memory.memory / 2, waits: false },
@@ -88,13 +109,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut found_all = true;
     while questions.next_batch(&batch, &mut asked, args, &mut diagnostics)? {
         found_all &= answer(&asked, &sources, args, &mut diagnostics, &mut output)?;
-        if !questions.is_waiting() {
+        if !questions.is_waiting()? {
             output.hand_on()?;
         }
+    }
+    if let Some(usage) = mistaken.filter(|_| questions.lines_read == 0) {
+        return Err(usage.into());
     }
     output.finish()?;
     let outcome = diagnostics.finish()?;
     Ok(if found_all { outcome } else { Outcome::Different })
+}
+
+/// What to say when nothing is asked and a source after the first is text: it looks like the
+/// questions.
+fn mistaken_for_source(sources: &[Searched]) -> Option<Usage> {
+    let text = sources.iter().skip(1).find_map(|source| match source {
+        Searched::Scan { path, is_text: true, .. } => Some(path.display()),
+        _ => None,
+    })?;
+    Some(Usage(format!(
+        "{text} is a source to search here, and nothing is asked; to find its positions in the \
+         other sources say -f {text}"
+    )))
 }
 
 /// Answers questions in their order; says whether each had a record.
@@ -191,27 +228,51 @@ struct Batch {
     waits: bool,
 }
 
-/// Where questions come from.
-enum Questions<'a> {
-    Arguments(std::iter::Enumerate<std::vec::IntoIter<&'a String>>),
-    Lines(LineReader<ReadAhead>),
+/// Where questions come from: arguments, then the lines of files.
+struct Questions<'a> {
+    arguments: std::iter::Enumerate<std::vec::IntoIter<&'a OsStr>>,
+    files: VecDeque<&'a Path>,
+    open: Option<OpenFile>,
+    /// Lines of the files before the open one.
+    lines_before: u64,
+    /// Lines of all files that were read.
+    lines_read: u64,
+}
+
+/// A file of questions.
+struct OpenFile {
+    name: Arc<str>,
+    lines: LineReader<Box<dyn Read + Send>>,
+    ready: Option<Ready>,
+}
+
+impl OpenFile {
+    fn open(path: &Path) -> anyhow::Result<OpenFile> {
+        let Text { input, ready } = source::open_text(path)?;
+        let lines = LineReader::new(input, MAX_QUESTION);
+        Ok(OpenFile { name: path.to_string_lossy().into(), lines, ready })
+    }
+
+    fn has_line(&mut self) -> anyhow::Result<bool> {
+        let OpenFile { name, lines, ready } = self;
+        Text::has_line(lines, ready.as_ref()).with_context(|| format!("{name}: cannot read on"))
+    }
 }
 
 impl<'a> Questions<'a> {
-    fn new(arguments: Vec<&'a String>) -> Questions<'a> {
-        if arguments.is_empty() {
-            Questions::Lines(LineReader::new(ReadAhead::new(io::stdin()), MAX_QUESTION))
-        } else {
-            Questions::Arguments(arguments.into_iter().enumerate())
+    /// Arguments and files; standard input when there are none of either.
+    fn new(arguments: Vec<&'a OsStr>, files: &'a [PathBuf]) -> Questions<'a> {
+        let mut files: VecDeque<&Path> = files.iter().map(PathBuf::as_path).collect();
+        if arguments.is_empty() && files.is_empty() {
+            files.push_back(Path::new("-"));
         }
+        let arguments = arguments.into_iter().enumerate();
+        Questions { arguments, files, open: None, lines_before: 0, lines_read: 0 }
     }
 
     /// Whether another question, or the end, is there without waiting for it.
-    fn is_waiting(&self) -> bool {
-        match self {
-            Questions::Arguments(_) => true,
-            Questions::Lines(lines) => lines.is_waiting() || lines.get_ref().is_ready(),
-        }
+    fn is_waiting(&mut self) -> anyhow::Result<bool> {
+        self.open.as_mut().map_or(Ok(true), OpenFile::has_line)
     }
 
     /// Takes the next questions, at least one unless the end has come; false at the end. What is
@@ -223,46 +284,83 @@ impl<'a> Questions<'a> {
         args: &Args,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<bool> {
-        let options = args.read.form.options();
         asked.clear();
         while asked.queries.is_empty() || asked.memory() < batch.memory {
-            let (file, number, text, raw) = match self {
-                Questions::Arguments(arguments) => match arguments.next() {
-                    None => break,
-                    Some((place, text)) => {
-                        ("FEN", place as u64 + 1, text.as_bytes(), text.as_bytes())
-                    }
-                },
-                Questions::Lines(lines) => {
-                    while !lines.is_waiting() && lines.get_ref().is_ready() {
-                        lines.read_more()?;
-                    }
-                    if !lines.is_waiting() && !asked.queries.is_empty() && !batch.waits {
-                        break;
-                    }
-                    match lines.next_line()? {
-                        None => break,
-                        Some(Next::Line(line)) => ("-", line.number, line.text, line.raw),
-                        Some(Next::TooLong { number, .. }) => {
-                            let place = Place { file: "-".into(), line: number };
-                            diagnostics.error(&place, &lines::too_long(MAX_QUESTION))?;
-                            diagnostics.tally.rejected += 1;
-                            lines.copy_long_line(&mut diagnostics.reject_sink())?;
-                            continue;
-                        }
-                    }
+            if let Some((place, argument)) = self.arguments.next() {
+                let text = argument.to_string_lossy();
+                let mut question = Question { asked, args, diagnostics };
+                question.read("FEN", place as u64 + 1, 0, text.as_bytes(), text.as_bytes())?;
+            } else if self.open.is_some() {
+                let may_wait = asked.queries.is_empty() || batch.waits;
+                if !may_wait && !self.is_waiting()? {
+                    break;
                 }
-            };
-            match query::parse_query(text, &options) {
-                Ok(Some(query)) => asked.push(number, text, query),
-                Ok(None) => {}
-                Err(error) => {
-                    diagnostics.error(&Place { file: file.into(), line: number }, &error)?;
-                    diagnostics.rejected(raw)?;
-                }
+                self.next_line(Question { asked, args, diagnostics })?;
+            } else if let Some(path) = self.files.pop_front() {
+                self.open = Some(OpenFile::open(path)?);
+                self.lines_before = self.lines_read;
+            } else {
+                break;
             }
         }
         Ok(!asked.queries.is_empty())
+    }
+
+    /// Takes the next line of the open file; at its end it is open no more.
+    fn next_line(&mut self, mut question: Question<'_>) -> anyhow::Result<()> {
+        let Some(OpenFile { name, lines, .. }) = &mut self.open else { return Ok(()) };
+        let name = Arc::clone(name);
+        let next = lines.next_line().with_context(|| format!("{name}: cannot read on"))?;
+        let is_long = match next {
+            None => {
+                self.open = None;
+                return Ok(());
+            }
+            Some(Next::Line(line)) => {
+                self.lines_read += 1;
+                question.read(&name, line.number, self.lines_before, line.text, line.raw)?;
+                None
+            }
+            Some(Next::TooLong { number, .. }) => Some(number),
+        };
+        if let Some(number) = is_long {
+            self.lines_read += 1;
+            let diagnostics = question.diagnostics;
+            let place = Place { file: name, line: number };
+            diagnostics.error(&place, &lines::too_long(MAX_QUESTION))?;
+            diagnostics.tally.rejected += 1;
+            lines.copy_long_line(&mut diagnostics.reject_sink())?;
+        }
+        Ok(())
+    }
+}
+
+/// What takes a question.
+struct Question<'q> {
+    asked: &'q mut Asked,
+    args: &'q Args,
+    diagnostics: &'q mut Diagnostics,
+}
+
+impl Question<'_> {
+    /// Reads a line of a file, before which there were `before` lines in other files.
+    fn read(
+        &mut self,
+        file: &str,
+        line: u64,
+        before: u64,
+        text: &[u8],
+        raw: &[u8],
+    ) -> anyhow::Result<()> {
+        match query::parse_query(text, &self.args.read.form.options()) {
+            Ok(Some(query)) => self.asked.push(before + line, text, query),
+            Ok(None) => {}
+            Err(error) => {
+                self.diagnostics.error(&Place { file: file.into(), line }, &error)?;
+                self.diagnostics.rejected(raw)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -272,30 +370,41 @@ enum Searched {
     Store {
         reader: Box<Reader>,
         name: Arc<str>,
-        /// Open as long as the reader is used.
+        /// Open, and there, as long as the reader is used.
         _store: Store,
+        local: Local,
     },
     /// So does an archive.
-    Archive { archive: Archive, name: Arc<str> },
+    Archive { archive: Archive, name: Arc<str>, _local: Local },
     /// Anything else is read once, when all questions are known.
-    Scan(PathBuf),
+    Scan {
+        path: PathBuf,
+        /// The source, if it cannot be opened once more.
+        opened: RefCell<Option<Source>>,
+        is_text: bool,
+    },
 }
 
 impl Searched {
-    fn open(name: &str, args: &Args) -> anyhow::Result<Searched> {
-        let path = PathBuf::from(name);
-        match source::format_of(&path, args.read.form.from)? {
-            FileFormat::Epdb => {}
-            FileFormat::Epa => {
-                let archive = Archive::open(&path).with_context(|| path.display().to_string())?;
-                return Ok(Searched::Archive { archive, name: name.into() });
+    fn open(path: &Path, args: &Args) -> anyhow::Result<Searched> {
+        let source = Source::open(path, args.read.form.from, &Progress::new(None))?;
+        let is_text = source.format() == FileFormat::Epd;
+        let name = source.name.clone();
+        match source {
+            Source { content: Content::Archive(local), .. } => {
+                Ok(Searched::Archive { archive: local.archive()?, name, _local: local })
             }
-            _ => return Ok(Searched::Scan(path)),
+            Source { content: Content::Store(local), .. } => {
+                let store = local.store(args.memory.memory)?;
+                let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
+                Ok(Searched::Store { reader, name, _store: store, local })
+            }
+            source => {
+                let path = path.to_path_buf();
+                let opened = RefCell::new((!source.is_file).then_some(source));
+                Ok(Searched::Scan { path, opened, is_text })
+            }
         }
-        let options = StoreOptions::new().memory_bytes(args.memory.memory);
-        let store = Store::open_read_only(&path, &options)?;
-        let reader = Box::new(store.reader()?);
-        Ok(Searched::Store { reader, name: name.into(), _store: store })
     }
 
     /// The records of each question, as far as they are kept.
@@ -307,13 +416,13 @@ impl Searched {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Found> {
         let budget = match self {
-            Searched::Scan(_) => usize::MAX,
+            Searched::Scan { .. } => usize::MAX,
             _ => args.memory.memory / 4,
         };
         let mut found = Found::new(asked.queries.len(), keep, args.first, budget);
         match self {
-            Searched::Store { reader, name, .. } => {
-                reader.get_batch(&asked.queries, |place, mut matches| {
+            Searched::Store { reader, name, local, .. } => {
+                let searched = reader.get_batch(&asked.queries, |place, mut matches| {
                     while found.wants(place) {
                         let Some(next) = matches.next_encoded().transpose()? else { break };
                         if is_taken(next, name, args)? {
@@ -321,17 +430,18 @@ impl Searched {
                         }
                     }
                     Ok::<(), anyhow::Error>(())
-                })?;
+                });
+                searched.map_err(|error| local.failed(error))?;
             }
-            Searched::Archive { archive, name } => {
+            Searched::Archive { archive, name, .. } => {
                 search_archive(archive, name, &asked.queries, args, &mut found)?;
             }
-            Searched::Scan(path) => {
+            Searched::Scan { path, opened, .. } => {
                 let mut by_board: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
                 for (place, query) in asked.queries.iter().enumerate() {
                     by_board.entry(*query.board()).or_default().push(place);
                 }
-                source::read(std::slice::from_ref(path), &args.read, diagnostics, &mut |item| {
+                let mut visit = |item: Item<'_>| {
                     let Item::Record { record, .. } = item else { return Ok(true) };
                     let places = by_board.get(&pack(&record.position().identity()));
                     for &place in places.into_iter().flatten() {
@@ -340,7 +450,17 @@ impl Searched {
                         }
                     }
                     Ok(true)
-                })?;
+                };
+                let (read, mut progress) = (&args.read, Progress::new(None));
+                match opened.take() {
+                    Some(source) => {
+                        let take = Take::Positions;
+                        source.read(read, diagnostics, &mut progress, &mut visit, take)?;
+                    }
+                    None => {
+                        source::read(std::slice::from_ref(path), read, diagnostics, &mut visit)?;
+                    }
+                }
             }
         }
         found.sort();
@@ -355,22 +475,23 @@ impl Searched {
         visit: &mut dyn FnMut(&EpdRecord) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         match self {
-            Searched::Store { reader, name, .. } => {
+            Searched::Store { reader, name, local, .. } => {
                 let mut matches = reader.get(query);
-                while let Some(next) = matches.next_encoded().transpose()? {
+                while let Some(next) = matches.next_encoded() {
+                    let next = next.map_err(|error| local.failed(error))?;
                     if is_taken(next, name, args)? {
                         visit(&record::decode(next.bytes)?.0)?;
                     }
                 }
             }
-            Searched::Archive { archive, name } => {
+            Searched::Archive { archive, name, .. } => {
                 for (number, record) in archive.find(query).with_context(|| name.to_string())? {
                     if args.read.wanted.takes(&record, &place_of(name, number)) {
                         visit(&record)?;
                     }
                 }
             }
-            Searched::Scan(_) => {}
+            Searched::Scan { .. } => {}
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::source::{self, Item};
 use crate::library::expression::Expression;
@@ -182,9 +183,10 @@ fn tell(args: &Args, file: &Path, report: &ImportReport) -> anyhow::Result<()> {
         return Ok(());
     }
     for conflict in &report.conflicts {
-        eprintln!(
+        note!(
             "{store}: record {} contradicts record {} of its position; both are kept",
-            conflict.import_number, conflict.earlier
+            conflict.import_number,
+            conflict.earlier
         );
     }
     let others = [
@@ -198,9 +200,6 @@ fn tell(args: &Args, file: &Path, report: &ImportReport) -> anyhow::Result<()> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    eprintln!(
-        "{store}: {} records read from {file}, {} stored{others}",
-        counts.read, counts.stored
-    );
+    note!("{store}: {} records read from {file}, {} stored{others}", counts.read, counts.stored);
     Ok(())
 }

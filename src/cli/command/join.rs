@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Places, each, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
@@ -91,6 +92,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    eprintln!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
+    note!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
     diagnostics.finish()
 }

@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         match item {
             Item::Record { record, .. } => output.write(&record)?,
             Item::Rejected(raw) if args.keep_bad => output.write_verbatim(raw)?,
+            Item::Waiting => output.hand_on()?,
             Item::Rejected(_) | Item::Skipped(_) | Item::LeftOut(_) => {}
         }
         Ok(true)

@@ -10,6 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
+use crate::cli::record_output::refuse_terminal;
 use crate::cli::source::{self, Item};
 
 /// Pack files into an archive: a tenth of the space, every record still one step away
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         verbatim: args.verbatim,
         memory: args.memory.memory,
     };
+    refuse_terminal(FileFormat::Epa, Some(&args.output))?;
     let mut writer = Writer::new(open_output(Some(&args.output))?, options)?;
     if args.verbatim {
         for file in source::or_stdin(&args.files) {
@@ -105,6 +107,7 @@ fn pack_verbatim<W: std::io::Write>(
             Item::LeftOut(raw) | Item::Rejected(raw) | Item::Skipped(raw) => {
                 writer.push_aside(raw)?;
             }
+            Item::Waiting => {}
         }
         Ok(true)
     })

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::json;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
 use crate::cli::pipe::each;
@@ -43,8 +44,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match args.what.as_slice() {
-        [position] if position.contains(' ') => of_position(args, position),
-        what if what.iter().any(|name| name.contains(' ')) => {
+        [position] if query::is_position(position.as_ref()) => of_position(args, position),
+        what if what.iter().any(|name| query::is_position(name.as_ref())) => {
             anyhow::bail!("give one position, or files")
         }
         what => of_files(args, what),
@@ -95,9 +96,9 @@ fn of_files(args: &Args, names: &[String]) -> anyhow::Result<Outcome> {
     check.batch(&mut batch)?;
     check.out.finish()?;
     let Tally { records, checked, mismatches, not_playable } = check.tally;
-    eprintln!("epdb: {records} records, {checked} counts checked, {mismatches} do not agree");
+    note!("epdb: {records} records, {checked} counts checked, {mismatches} do not agree");
     if not_playable > 0 {
-        eprintln!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
+        note!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
     }
     let outcome = diagnostics.finish()?;
     Ok(if mismatches + not_playable > 0 { Outcome::Different } else { outcome })

@@ -7,6 +7,7 @@ use anyhow::Context;
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::each;
 use crate::cli::record_output::RecordOutput;
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// The names of the parts, with %d (or %03d) for their numbers from 1
-    #[arg(short, long, value_parser = Numbering::parse, value_name = "PATTERN", help_heading = "Writing")]
+    #[arg(short, long, value_parser = Numbering::parse, value_name = "PATTERN")]
     output: Numbering,
     /// The format of files whose name does not tell it
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Writing")]
@@ -142,7 +143,7 @@ impl Part {
 
     fn finish(self) -> anyhow::Result<()> {
         self.output.finish()?;
-        eprintln!("epdb: {} records to {}", self.count, self.name);
+        note!("epdb: {} records to {}", self.count, self.name);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use anyhow::Context;
 use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{CastlingArg, CountersArg, EpArg, OutputArgs, WriteArgs};
 use crate::cli::file_format::FileFormat;
+use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, create_file, open_output};
 use crate::cli::record_output::RecordOutput;
@@ -23,7 +24,7 @@ use crate::cli::record_output::RecordOutput;
   epdb unpack book.epa --range 1000..1010
   epdb unpack suites.epa --verbatim -o folder")]
 pub(crate) struct Args {
-    /// The archive
+    /// The archive; `-` is standard input
     archive: PathBuf,
     /// Only the records with these numbers, the first being 0 and the last not included; either
     /// end may be left out
@@ -53,7 +54,8 @@ fn parse_range(text: &str) -> Result<Range<u64>, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let name = || args.archive.display().to_string();
-    let archive = Archive::open(&args.archive).with_context(name)?;
+    let local = Local::open(&args.archive)?;
+    let archive = local.archive()?;
     if args.verbatim {
         let names = names(&archive).with_context(name)?;
         restore(&archive, &names, args.output.output.as_deref())?;

@@ -1,20 +1,26 @@
 //! `epdb verify`: every checksum and every invariant.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use crate::archive::Archive;
+use anyhow::Context;
+
+use crate::archive::ArchiveError;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
-use crate::cli::outcome::Outcome;
-use crate::cli::source::{self, Item};
-use crate::store::{self, StoreOptions};
+use crate::cli::games::Take;
+use crate::cli::outcome::{Outcome, message, print_error};
+use crate::cli::output::{Output, open_output};
+use crate::cli::progress::Progress;
+use crate::cli::source::{Content, Item, Source};
+use crate::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant of streams, stores and archives, every line of text,
 /// every record and move of games
 ///
-/// Text is read in the given profile and nothing is written. Exit status 1 when something is
-/// wrong.
+/// Text is read in the given profile and nothing is written. Each file gets a verdict: sound, not
+/// sound (exit status 1), or not checked because it cannot be read (exit status 2); the others are
+/// checked all the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
@@ -31,40 +37,111 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.form)?;
-    let options = StoreOptions::new().memory_bytes(args.memory.memory);
-    let mut sound = true;
+    let mut out = open_output(None)?;
+    let mut outcome = Outcome::Done;
     for path in &args.files {
-        let format = source::format_of(path, args.form.from)?;
+        let mut findings = Findings { name: path.display().to_string(), out: &mut out, count: 0 };
         let before = diagnostics.tally.rejected;
-        let mut findings = 0;
-        if format == FileFormat::Epdb {
-            for finding in store::verify(path, &options)? {
-                findings += 1;
-                println!("{}: {finding}", path.display());
+        let checked = check(path, args, &mut diagnostics, &mut findings);
+        let is_sound = findings.count == 0 && diagnostics.tally.rejected == before;
+        let verdict = match checked {
+            Ok(()) if is_sound => "sound",
+            Ok(()) => "not sound",
+            Err(error) => {
+                print_error(&error);
+                outcome = Outcome::Failed;
+                "not checked"
             }
-        } else if format == FileFormat::Epa {
-            if let Err(error) = Archive::open(path).and_then(|archive| archive.verify()) {
-                findings += 1;
-                println!("{}: {error}", path.display());
+        };
+        if !is_sound && outcome == Outcome::Done {
+            outcome = Outcome::Different;
+        }
+        writeln!(out, "{}: {verdict}", path.display())?;
+        out.hand_on()?;
+    }
+    out.finish()?;
+    let rejects = diagnostics.finish()?;
+    Ok(if outcome == Outcome::Done { rejects } else { outcome })
+}
+
+/// What is wrong with a file, on its way out.
+struct Findings<'a> {
+    name: String,
+    out: &'a mut Output,
+    count: u64,
+}
+
+impl Findings<'_> {
+    fn put(&mut self, finding: impl std::fmt::Display) -> anyhow::Result<()> {
+        self.count += 1;
+        Ok(writeln!(self.out, "{}: {finding}", self.name)?)
+    }
+
+    /// Takes damage as a finding; what else kept the file from being read is an error.
+    fn put_damage(&mut self, error: anyhow::Error, is_open: bool) -> anyhow::Result<()> {
+        if !is_damage(&error, is_open) {
+            return Err(error);
+        }
+        let text = message(&error);
+        let name = format!("{}: ", self.name);
+        self.put(text.strip_prefix(&name).unwrap_or(&text))
+    }
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// When it cannot be read. Damage is no error here.
+fn check(
+    path: &Path,
+    args: &Args,
+    diagnostics: &mut Diagnostics,
+    findings: &mut Findings<'_>,
+) -> anyhow::Result<()> {
+    let mut progress = Progress::new(None);
+    let source = match Source::open(path, args.form.from, &progress) {
+        Ok(source) => source,
+        Err(error) => return findings.put_damage(error, false),
+    };
+    let checked = match source.content {
+        Content::Store(local) => {
+            let options = StoreOptions::new().memory_bytes(args.memory.memory);
+            match store::verify(local.path(), &options) {
+                Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
+                Err(error) => Err(local.failed(error)),
             }
-        } else {
-            let file = std::slice::from_ref(path);
+        }
+        Content::Archive(local) => local
+            .archive()
+            .and_then(|archive| archive.verify().with_context(|| local.name().to_string())),
+        _ => {
             let read = &ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
             let mut any = |_: Item<'_>| Ok(true);
             let whole = &mut |_: &_| Ok(None);
-            let read = source::read_with_games(file, read, &mut diagnostics, &mut any, whole);
-            match read {
-                Err(error) if format == FileFormat::Epb => {
-                    findings += 1;
-                    println!("{error:#}");
-                }
-                read => read?,
-            }
+            let take = match args.form.games.positions {
+                None => Take::Games(whole),
+                Some(_) => Take::Positions,
+            };
+            source.read(read, diagnostics, &mut progress, &mut any, take).map(drop)
         }
-        let is_sound = findings == 0 && diagnostics.tally.rejected == before;
-        sound &= is_sound;
-        println!("{}: {}", path.display(), if is_sound { "sound" } else { "not sound" });
+    };
+    checked.or_else(|error| findings.put_damage(error, true))
+}
+
+/// Whether a file could not be read because of what is in it; `is_open` says that its first bytes
+/// were read already.
+fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<StoreError>() {
+            return matches!(error, StoreError::Damaged { .. } | StoreError::NotAStore { .. });
+        }
+        if let Some(ArchiveError::UnsupportedVersion { .. }) = cause.downcast_ref() {
+            return false;
+        }
+        if let Some(error) = cause.downcast_ref::<io::Error>() {
+            // What has no number of the system's comes from a decoder.
+            return error.raw_os_error().is_none();
+        }
     }
-    let outcome = diagnostics.finish()?;
-    Ok(if sound { outcome } else { Outcome::Different })
+    is_open
 }

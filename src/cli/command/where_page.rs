@@ -1,6 +1,5 @@
 //! `epdb help where`: the page about the language of `--where`.
 
-use crate::cli::outcome::Outcome;
 use crate::library::field::NAMED;
 
 /// Ten worked examples: an expression, and which records it takes.
@@ -56,11 +55,6 @@ pub(crate) fn page() -> String {
         page.push_str(&format!("  {expression:<50}{meaning}\n"));
     }
     page
-}
-
-pub(crate) fn run() -> anyhow::Result<Outcome> {
-    print!("{}", page());
-    Ok(Outcome::Done)
 }
 
 #[cfg(test)]

@@ -1,0 +1,176 @@
+//! `epdb help`: the pages of commands, which show only the options of their own, and pages about
+//! what commands share.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::{Arg, Args, Command};
+
+use super::args::{GameWriteArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use super::command::where_page;
+use super::outcome::{Outcome, Usage};
+use super::output::open_output;
+
+/// A page that is no command's.
+pub(crate) struct Page {
+    /// The word behind `epdb help`.
+    pub(crate) name: &'static str,
+    /// What it is about, for the list of pages.
+    pub(crate) about: &'static str,
+    /// The text.
+    pub(crate) text: fn() -> String,
+}
+
+/// All pages that are no command's.
+pub(crate) const PAGES: &[Page] = &[
+    Page {
+        name: "options",
+        about: "options that many commands share: reading, writing, games, merging",
+        text: shared_options,
+    },
+    Page { name: "where", about: "the language of --where", text: where_page::page },
+];
+
+/// A page by its name, beyond those of [`PAGES`] and of the commands.
+fn found_page(_name: &str) -> Option<String> {
+    None
+}
+
+/// The headings of options that many commands share. On the page of a command these options are
+/// only named.
+const SHARED: [&str; 5] = ["Reading", "Games", "Writing", "Writing games", "Merging"];
+
+/// All shared options.
+#[derive(Args)]
+struct Shared {
+    #[command(flatten)]
+    _read: ReadArgs,
+    #[command(flatten)]
+    _games: GameWriteArgs,
+    #[command(flatten)]
+    _write: WriteArgs,
+    #[command(flatten)]
+    _output: OutputArgs,
+    #[command(flatten)]
+    _merge: MergeArgs,
+}
+
+/// The heading of an option that many commands share.
+fn shared_heading(arg: &Arg) -> Option<&'static str> {
+    let heading = arg.get_help_heading()?;
+    SHARED.into_iter().find(|shared| *shared == heading)
+}
+
+/// The command line with short pages: each command names its shared options in a list at the end.
+pub(crate) fn shortened(cli: Command) -> Command {
+    let cli = cli.after_help(pages()).max_term_width(100);
+    cli.mut_subcommands(|command| {
+        let Some(list) = shared_list(&command) else { return command };
+        let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+        let hidden = |arg: Arg| {
+            let is_shared = shared_heading(&arg).is_some();
+            arg.hide(is_shared)
+        };
+        command.after_help(end + &list).mut_args(hidden)
+    })
+}
+
+/// The names of the shared options of a command by heading; `None` when it has none.
+fn shared_list(command: &Command) -> Option<String> {
+    let mut list = String::from("Shared options (`epdb help options` has them all):\n");
+    let before = list.len();
+    for heading in SHARED {
+        let mut names = command
+            .get_arguments()
+            .filter(|arg| shared_heading(arg) == Some(heading))
+            .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
+            .peekable();
+        if names.peek().is_none() {
+            continue;
+        }
+        let mut line = format!("  {:<15}", format!("{heading}:"));
+        let mut width = line.len();
+        for name in names {
+            if width + 1 + name.len() > 98 {
+                line += &format!("\n{:<17}", "");
+                width = 17;
+            }
+            line += " ";
+            line += &name;
+            width += 1 + name.len();
+        }
+        list += &line;
+        list.push('\n');
+    }
+    (list.len() > before).then(|| list.trim_end().to_string())
+}
+
+/// The end of the first page: formats and the pages that are no command's.
+pub(crate) fn pages() -> String {
+    let mut text = String::from(
+        "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
+         .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
+         is that file; any other with a blank in it is a position.\n\n\
+         `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
+    );
+    for Page { name, about, .. } in PAGES {
+        text += &format!("  {name:<12}{about}\n");
+    }
+    text.trim_end().to_string()
+}
+
+/// The page about the shared options.
+fn shared_options() -> String {
+    let mut page = String::from(
+        "Options that many commands share. The page of a command names those that it takes.\n\n",
+    );
+    let options = Shared::augment_args(Command::new("epdb"))
+        .disable_help_flag(true)
+        .max_term_width(100)
+        .help_template("{all-args}")
+        .render_help();
+    page += options.to_string().trim_end();
+    page += "\n\nEvery command takes -q, --quiet: only errors are printed, no warnings and no summaries.\n";
+    page
+}
+
+/// Prints a page: of a command, of the list of pages, or the first one.
+pub(crate) fn run(mut cli: Command, name: Option<&str>) -> anyhow::Result<Outcome> {
+    cli.build();
+    let page = match name {
+        None => command_page(&mut cli),
+        Some(name) => page(&mut cli, name).ok_or_else(|| unknown(&cli, name))?,
+    };
+    let mut out = open_output(None)?;
+    out.write_all(page.as_bytes())?;
+    if !page.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn page(cli: &mut Command, name: &str) -> Option<String> {
+    if let Some(command) = cli.find_subcommand_mut(name) {
+        return Some(command_page(command));
+    }
+    let page = PAGES.iter().find(|page| page.name == name);
+    page.map(|page| (page.text)()).or_else(|| found_page(name))
+}
+
+fn command_page(command: &mut Command) -> String {
+    let page = command.render_long_help();
+    if io::stdout().is_terminal() { page.ansi().to_string() } else { page.to_string() }
+}
+
+fn unknown(cli: &Command, name: &str) -> anyhow::Error {
+    let commands = cli.get_subcommands().map(Command::get_name);
+    let names = commands.chain(PAGES.iter().map(|page| page.name));
+    let near = names
+        .map(|known| (strsim::jaro(known, name), known))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .map(|(_, known)| format!("; is it `{known}`?"))
+        .unwrap_or_default();
+    let text = format!("there is no page about `{name}`{near} `epdb help` lists what there is");
+    Usage(text).into()
+}
