@@ -135,11 +135,8 @@ impl Local {
         }
         let folder = std::env::temp_dir();
         let failed = || format!("cannot copy {name} into {}", folder.display());
-        let mut copy =
-            tempfile::Builder::new().prefix(".epdb-").tempfile_in(&folder).with_context(failed)?;
-        io::copy(&mut input.bytes, &mut copy).with_context(failed)?;
-        let copy = copy.into_temp_path();
-        Ok(Local { path: copy.to_path_buf(), copy: Some(copy), name })
+        let copy = SpooledFile::copy(&folder, &mut input.bytes).with_context(failed)?;
+        Ok(Local { path: copy.path().to_path_buf(), copy: Some(copy), name })
     }
 
     /// The store or archive that a path leads to; it is not looked at. One that is not there is
