@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::codec::pgc::{Comments, PgcReader, PgcWriteOptions, encode};
+use epdb::codec::pgc::{PgcReader, PgcWriteOptions, encode};
 use epdb::model::{Game, GameBuilder, Replay};
 use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
@@ -21,8 +21,7 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 const GAMES: usize = 2_000;
 const PLIES: usize = 80;
 const ROUNDS: u32 = 9;
-const EXT: PgcWriteOptions =
-    PgcWriteOptions { comments: Comments::Carry, escapes: false, translit: true };
+const EXT: PgcWriteOptions = PgcWriteOptions::EXTENDED;
 
 fn main() {
     let file = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));

@@ -101,6 +101,15 @@ fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
     assert_eq!(desk.text("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
     assert_eq!(desk.text("out.pgn"), format!("{FIRST}{SECOND}"));
     assert_eq!(desk.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
+    // C-D19: its legal part, on request.
+    let args = ["convert", "g.pgn", "cut.pgn", "--truncate-games", "--repairs", "r.tsv"];
+    let cut = desk.run(&args);
+    assert_eq!(cut.status, 0, "{}", cut.err);
+    assert!(desk.text("cut.pgn").contains("\n\n1. e4 e5 {2. Ke3} *\n\n"));
+    let told = "g.pgn\t2\tW-PGN-TRUNCATED\t2. Ke3\t{2. Ke3}\n";
+    assert!(desk.text("r.tsv").contains(told), "{}", desk.text("r.tsv"));
+    let positions = desk.run(&["count", "g.pgn", "--positions", "all", "--truncate-games"]);
+    assert_eq!(positions.out, "10\n", "{}", positions.err);
     assert!(done.err.ends_with("\n2 games, 1 rejected\n"), "{}", done.err);
     let large = desk.run(&["count", "g.pgn", "--max-game", "10"]);
     assert_eq!(large.status, 1);
@@ -117,7 +126,7 @@ fn bytes_are_explained_and_verified() {
     desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     let done = desk.run(&["dump", "g.pgc"]);
     for line in [
-        "00000000  05                                                game 1 begins",
+        "00000024  05                                                game 1 begins",
         "tag Event \"b\"",
         "03 01 0d                                          1 move: 1. e4",
         "07 01                                             NAG $1",
@@ -129,6 +138,11 @@ fn bytes_are_explained_and_verified() {
         assert!(done.out.contains(line), "{line}: {}", done.out);
     }
     assert_eq!(desk.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
+    // A-D9, D-W2b: what no checksum means.
+    desk.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
+    let done = desk.run(&["verify", "plain.pgc"]);
+    let told = "plain.pgc: sound\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";
+    assert!(done.status == 0 && done.out.starts_with(told), "{}", done.out);
     assert_eq!(desk.run(&["verify", "--profile", "strict", "g.pgn"]).status, 1);
     let mut bytes = desk.read("g.pgc");
     let length = bytes.len();
@@ -138,6 +152,12 @@ fn bytes_are_explained_and_verified() {
     assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
     assert!(done.err.contains(&place), "{}", done.err);
+    // A move that is legal too: only the checksum tells.
+    bytes[length - 1] = 0x0b;
+    desk.write("bad.pgc", &bytes);
+    let done = desk.run(&["verify", "bad.pgc"]);
+    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
+    assert!(done.err.contains("error[E-PGC-CHECKSUM]"), "{}", done.err);
 }
 
 /// The fenced blocks of a page that are marked with a word.
@@ -152,9 +172,11 @@ fn dumps_of_the_format_page_are_those_of_the_program() {
     let page = include_str!("../formats/pgc.md");
     let (games, dumps) = (blocks(page, "pgn"), blocks(page, "dump"));
     assert_eq!((games.len(), dumps.len()), (4, 4));
-    for (game, dump) in games.into_iter().zip(dumps) {
+    for (number, (game, dump)) in games.into_iter().zip(dumps).enumerate() {
         let desk = Desk::with("g.pgn", game);
-        assert_eq!(desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0, "{game}");
+        let args = ["convert", "g.pgn", "g.pgc", "--ext"];
+        let args = if number == 0 { &args[..3] } else { &args };
+        assert_eq!(desk.run(args).status, 0, "{game}");
         assert_eq!(desk.run(&["dump", "g.pgc"]).out, dump, "{game}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::codec::pgc::{Comments, PgcWriteOptions};
+use crate::codec::pgc::PgcWriteOptions;
 use crate::library::expression::Expression;
 use crate::library::field::{Subject, parse_opcode};
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
@@ -139,6 +139,10 @@ pub(crate) struct GameReadArgs {
     /// The largest game that is read; larger ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
+    /// Of a game with a move that cannot be made, take the moves before it, and the rest as a
+    /// comment; else the game is rejected whole
+    #[arg(long)]
+    pub(crate) truncate_games: bool,
 }
 
 impl GameReadArgs {
@@ -164,7 +168,8 @@ pub(crate) struct GameWriteArgs {
     /// PGC: leave out comments, which it has no record for
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
-    /// PGC: carry comments in escape records
+    /// PGC: carry comments, text beyond Latin-1 and long tags in escape records, and a checksum of
+    /// each game
     #[arg(long)]
     ext: bool,
 }
@@ -205,12 +210,12 @@ impl GameWriteArgs {
     }
 
     pub(crate) fn pgc(&self) -> PgcWriteOptions {
-        let comments = match (self.ext, self.lossy) {
-            (true, _) => Comments::Carry,
-            (_, true) => Comments::Drop,
-            _ => Comments::Refuse,
-        };
-        PgcWriteOptions { comments, escapes: self.text.escapes, translit: self.text.translit }
+        PgcWriteOptions {
+            extended: self.ext,
+            drop_comments: self.lossy,
+            escapes: self.text.escapes,
+            translit: self.text.translit,
+        }
     }
 }
 
@@ -246,6 +251,7 @@ impl FormArgs {
             language: self.games.language,
             charset: self.games.charset.map(Charset::from),
             limit: self.games.max_game,
+            truncate: self.games.truncate_games,
         }
     }
 

@@ -53,11 +53,13 @@ pub(crate) struct Tally {
     pub(crate) skipped: u64,
     /// Lines and damaged records that were not read.
     pub(crate) rejected: u64,
+    /// Games in PGC without a checksum.
+    pub(crate) unchecked_games: u64,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { records, games, left_out, skipped, rejected } = *self;
+        let Tally { records, games, left_out, skipped, rejected, .. } = *self;
         if games > 0 {
             write!(f, "{games} games, ")?;
         }

@@ -107,7 +107,10 @@ pub(super) fn read_pgc(
         progress.record();
         place.line = read.number;
         let game = match read.game {
-            Ok(game) => Some(game),
+            Ok(game) => {
+                diagnostics.tally.unchecked_games += u64::from(!read.has_checksum);
+                Some(game)
+            }
             Err(error) => {
                 let advice = match error.kind {
                     PgcErrorKind::TooLong(_) => RAISE_LIMIT,

@@ -42,7 +42,7 @@ pub struct GameCensus {
     pub other_tags: u64,
     /// Bytes in export format.
     pub pgn_bytes: u64,
-    /// Bytes in PGC, comments carried, of the games that it can say.
+    /// Bytes in PGC, with what escape records carry, of the games that it can say.
     pub pgc_bytes: u64,
     /// Moves of the games that PGC can say, variations included.
     pub pgc_moves: u64,
@@ -100,8 +100,7 @@ impl GameCensus {
         pgn::write(game, &PgnWriteOptions::default(), &mut self.buffer).ok();
         self.pgn_bytes += self.buffer.len() as u64;
         self.buffer.clear();
-        let ext = PgcWriteOptions { comments: pgc::Comments::Carry, ..PgcWriteOptions::default() };
-        match pgc::encode(game, &ext, &mut self.buffer) {
+        match pgc::encode(game, &PgcWriteOptions::EXTENDED, &mut self.buffer) {
             Ok(_) => {
                 self.pgc_bytes += self.buffer.len() as u64;
                 self.pgc_moves += moves;

@@ -488,7 +488,7 @@ codes! {
     E_PGN_TAGDUP "E-PGN-TAGDUP"
         "a tag stands twice (strict only)",
         REFUSED,
-        "[Event \"a\"] [Event \"b\"] *",
+        "[ECO \"a\"] [ECO \"b\"] *",
         "keep one of the two";
     E_PGN_RESULT "E-PGN-RESULT"
         "Result tag and termination marker disagree, or are none of the four",
@@ -525,8 +525,13 @@ codes! {
         REFUSED,
         "…",
         "raise the limit of the reader; often the end of a comment is missing";
+    E_PGN_VARIANT "E-PGN-VARIANT"
+        "a Variant tag that is neither standard chess nor Chess960",
+        REFUSED,
+        "[Variant \"Atomic\"]\n\n1. e4 *",
+        "read it with a program for that variant; if the moves are those of chess, take the tag out";
     W_PGN_LINELEN "W-PGN-LINELEN"
-        "a line longer than 255 characters",
+        "a line longer than 255 characters (not in the lenient profile)",
         "read",
         "…",
         "nothing; games are written in lines of fewer than 80";
@@ -548,7 +553,7 @@ codes! {
     W_PGN_TAGDUP "W-PGN-TAGDUP"
         "a tag stands twice",
         "the first counts",
-        "[Event \"a\"] [Event \"b\"] *",
+        "[ECO \"a\"] [ECO \"b\"] *",
         "choose one of the two";
     W_PGN_RESULT "W-PGN-RESULT"
         "Result tag or termination marker missing, unusual or different",
@@ -575,6 +580,21 @@ codes! {
         "the right one is written",
         "1. e4 3. e5 *",
         "look whether moves are missing";
+    W_PGN_GLUED "W-PGN-GLUED"
+        "a termination marker glued to a move",
+        "split",
+        "1. e4 e51-0",
+        "nothing";
+    W_PGN_VARIATION "W-PGN-VARIATION"
+        "a move in a variation that cannot be made",
+        "the variation from there on is kept as a comment",
+        "1. e4 e5 (1... c5 2. Nf3 -- 3. d4) 2. Nf3 *",
+        "nothing, or correct the move";
+    W_PGN_TRUNCATED "W-PGN-TRUNCATED"
+        "a move that cannot be made (only when games are to be truncated)",
+        "the rest of the game is kept as a comment",
+        "…",
+        "nothing, or correct the move";
     E_PGC_TRUNC "E-PGC-TRUNC"
         "the data end inside a record",
         REFUSED,
@@ -660,6 +680,16 @@ codes! {
         REFUSED,
         "…",
         "write `?` in its place (PgcWriteOptions::translit), or write the game as PGN in UTF-8";
+    E_PGC_CHECKSUM "E-PGC-CHECKSUM"
+        "a game that is not what its checksum was made of, or a checksum that does not stand twice",
+        REFUSED,
+        "0a0f00706763783a6b3a3030303030303030 0a0f00706763783a6b3a3030303030303030 05 06",
+        "take the game from another copy";
+    E_PGC_EXT "E-PGC-EXT"
+        "a carried text that is not UTF-8, or is not the value that the tag pair begins",
+        REFUSED,
+        "05 0a0800706763783a753aff 06",
+        "take the game from another copy";
     E_PGC_COMMENT "E-PGC-COMMENT"
         "a comment, which PGC has no record for",
         REFUSED,

@@ -3,12 +3,12 @@
 
 use std::io;
 
-use epdb::codec::pgc::{Comments, PgcReader, PgcWriteOptions, encode};
+use epdb::codec::pgc::{PgcReader, PgcWriteOptions, encode};
 use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
 
 fn main() -> io::Result<()> {
     let mut reader = GameReader::new(io::stdin().lock(), PgnReadOptions::default());
-    let options = PgcWriteOptions { comments: Comments::Carry, ..PgcWriteOptions::default() };
+    let options = PgcWriteOptions::EXTENDED;
     let (mut pgc, mut pgn) = (Vec::new(), Vec::new());
     while let Some(read) = reader.next_game()? {
         let game = match read.game {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod files;
+mod found;
 mod hostile;
 mod pgc;
 mod pgn;

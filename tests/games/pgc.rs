@@ -1,6 +1,6 @@
 //! Games in PGC (SPEC section 13).
 
-use epdb::codec::pgc::{self, Comments, PgcReader, PgcWriteOptions};
+use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
 use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
 use epdb::text::pgn::Charset;
 
@@ -8,8 +8,7 @@ use super::{export, read_game, unescape};
 use crate::samples::samples;
 
 const LIMIT: usize = 1 << 24;
-const EXT: PgcWriteOptions =
-    PgcWriteOptions { comments: Comments::Carry, escapes: false, translit: false };
+const EXT: PgcWriteOptions = PgcWriteOptions::EXTENDED;
 const EXT_AND_ESCAPES: PgcWriteOptions = PgcWriteOptions { escapes: true, ..EXT };
 
 /// The games of PGC bytes; of those that are refused, `CODE@OFFSET`.
@@ -70,7 +69,7 @@ fn malformed_vectors() {
         ("PGE-v02", "E-PGC-TRUNC@0"),
         ("PGE-v03", "E-PGC-MARKER@0"),
         ("PGE-v04", "E-PGC-ORDINAL@31"),
-        ("PGE-v05", "E-PGC-NEST@1"),
+        ("PGE-v05", "E-PGC-NEST@1 OK E-PGC-OUTSIDE@33"),
         ("PGE-v06", "E-PGC-OUTSIDE@0"),
         ("PGE-v07", "E-PGC-RAVEND@4"),
         ("PGE-v08", "E-PGC-RAVPLACE@1"),
@@ -215,7 +214,7 @@ fn comments_are_refused_dropped_or_carried() {
     let refused = pgc::encode(&game, &PgcWriteOptions::default(), &mut bytes).unwrap_err();
     assert_eq!((refused.code(), bytes.len()), ("E-PGC-COMMENT", 0));
 
-    let lossy = PgcWriteOptions { comments: Comments::Drop, ..PgcWriteOptions::default() };
+    let lossy = PgcWriteOptions { drop_comments: true, ..PgcWriteOptions::default() };
     let losses = pgc::encode(&game, &lossy, &mut bytes).unwrap();
     assert_eq!(losses.comments, 6);
     let bare = read_game(b"1. e4 $1 (1. d4 d5) (1. c4) 1... e5 *");
@@ -265,6 +264,9 @@ fn escapes_are_kept_on_request() {
     let escapes: Vec<_> =
         game.elements().filter(|element| matches!(element, Element::Escape(_))).collect();
     assert_eq!(escapes.len(), 3);
+    // In their order with comments, also before the first move.
+    let game = read_game(b"{a}\n%x\n{b} 1. e4 *");
+    assert_eq!(decode(&encode(&game, &EXT_AND_ESCAPES)), [Ok(game)]);
 }
 
 /// PGC-21.
@@ -301,7 +303,9 @@ fn truncation_shows_at_every_length() {
 fn valid_samples() {
     for case in samples("pgc").valid {
         let game = read_game(case.lines().as_bytes());
-        assert_eq!(encode(&game, &EXT_AND_ESCAPES), case.bytes(), "{}", case.name);
+        let is_extended = case.bytes().starts_with(b"\n\x0f\0pgcx:k:");
+        let options = if is_extended { EXT_AND_ESCAPES } else { PgcWriteOptions::default() };
+        assert_eq!(encode(&game, &options), case.bytes(), "{}", case.name);
         assert_eq!(decode(&case.bytes()), [Ok(game)], "{}", case.name);
     }
 }
@@ -313,5 +317,215 @@ fn invalid_samples() {
         let first = errors(&case.bytes()).into_iter().find(|result| result != "OK");
         let [code] = &case.refused[..] else { panic!("{}", case.name) };
         assert_eq!(first, Some(format!("{code}@{}", case.at.unwrap())), "{}", case.name);
+    }
+}
+
+/// The checksum of some bytes as its records have it.
+fn checksum_records(bytes: &[u8]) -> Vec<u8> {
+    let record = format!("\n\x0f\0pgcx:k:{:08X}", crc32c::crc32c(bytes));
+    record.repeat(2).into_bytes()
+}
+
+/// PGC with `--ext` carries whatever a game can say (issue: 197 games in 11 files were refused).
+/// Other readers see what the tag record can say.
+#[test]
+fn text_beyond_latin1_and_long_text_are_carried() {
+    let long = "\u{e9}".repeat(256);
+    let text = format!(
+        "[White \"\u{141}\u{f3}d\u{17a}\"]\n[Black \"{long}\"]\n[ECO \"{}\"]\n[Annotator \"{}\"]\n\n\
+%\u{17c}\n{{\u{141}}} 1. e4 {{\u{e9}}} (1. d4 {{\u{2654}}}) e5\n%{}\n*",
+        "x".repeat(255),
+        "\u{17a}".repeat(70_000),
+        "y".repeat(70_000),
+    );
+    let game = read_game(text.as_bytes());
+    let bytes = encode(&game, &EXT_AND_ESCAPES);
+    assert_eq!(decode(&bytes), [Ok(game.clone())]);
+    let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+    assert!(holds(b"\x02\x05White\x04?\xf3d?\n\x0e\0pgcx:t:\xc5\x81\xc3\xb3d\xc5\xba\x02"));
+    assert!(holds(
+        &[b"\x02\x05Black\xff", &[0xe9; 255][..], b"\n\x07\x02pgcx:t:\xc3\xa9"].concat()
+    ));
+    assert!(holds(&[b"\x02\x03ECO\xff", &[b'x'; 255][..], b"\x02\x05"].concat()[..260]));
+    assert!(holds(b"\n\x09\0pgcx:e:\xc5\xbc") && holds(b"\n\x09\0pgcx:u:\xc5\x81"));
+    assert!(holds(b"\n\x08\0pgcx:c:\xe9") && holds(b"\n\x0a\0pgcx:u:\xe2\x99\x94"));
+    assert_eq!(bytes.windows(7).filter(|window| window == b"pgcx:+:").count(), 3);
+    // Without it nothing changes: the standard's records, or a refusal.
+    let mut plain = Vec::new();
+    let refused = pgc::encode(&game, &PgcWriteOptions::default(), &mut plain).unwrap_err();
+    assert_eq!((refused.code(), plain.len()), ("E-PGC-CHARSET", 0));
+}
+
+/// A-D9, D-W2b: each game has a checksum, and the reader says so; without `--ext` there is none.
+#[test]
+fn checksums_are_written_and_read() {
+    let game = read_game(b"1. f3 e5 2. g4 Qh4# 0-1");
+    let plain = encode(&game, &PgcWriteOptions::default());
+    let checked = encode(&game, &EXT);
+    assert_eq!(checked, [checksum_records(&plain), plain.clone()].concat());
+    for (bytes, wanted) in [(&plain, false), (&checked, true)] {
+        let mut reader = PgcReader::new(&bytes[..], LIMIT);
+        let read = reader.next_game().unwrap().unwrap();
+        assert_eq!((read.has_checksum, read.game.unwrap()), (wanted, &game));
+        assert_eq!(read.raw, &bytes[..]);
+    }
+    // 0x00 does not count, wherever it stands.
+    let noops = [&[0][..], &checked[..18], &[0, 0], &checked[18..36], &[0], &plain, &[0]].concat();
+    assert_eq!(decode(&noops), [Ok(game.clone())]);
+    // Streams go together, and what stood behind the last game of one is not checked.
+    let joined = [&plain[..], b"\n\x01\0x", &checked, &plain].concat();
+    let with_escape = read_game(b"%x\n1. f3 e5 2. g4 Qh4# 0-1");
+    assert_eq!(decode(&joined), [Ok(game.clone()), Ok(with_escape), Ok(game)]);
+}
+
+/// A-D9, D-W2b: whatever byte is damaged, an error is given; the games before are read.
+#[test]
+fn damage_of_any_byte_of_checked_games_is_noticed() {
+    let texts = [
+        "1. f3 e5 2. g4 Qh4# 0-1",
+        "%kept\n[White \"\u{141}\"]\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 5 39\"]\n\n\
+         {x} 39... Kd7 $1 {\u{2654}} (39... Ke7 {y}) 40. e4 1/2-1/2",
+        "1. d4 *",
+    ];
+    let mut bytes = Vec::new();
+    let mut games = Vec::new();
+    for text in texts {
+        let game = read_game(text.as_bytes());
+        pgc::encode(&game, &EXT_AND_ESCAPES, &mut bytes).unwrap();
+        games.push(game);
+    }
+    assert_eq!(decode(&bytes).len(), 3);
+    for place in 0..bytes.len() {
+        for change in (0..8).map(|bit| 1 << bit).chain([0xff, 0x20 ^ bytes[place]]) {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= change;
+            let results = decode(&damaged);
+            let is_noticed = change == 0 || results.iter().any(Result::is_err);
+            assert!(is_noticed, "byte {place} ^ {change:#04x}: {results:?}");
+        }
+    }
+    for length in 1..bytes.len() {
+        let whole = decode(&bytes[..length]);
+        let is_complete = whole.iter().all(Result::is_ok);
+        assert!(
+            !is_complete || games.starts_with(&whole.into_iter().flatten().collect::<Vec<_>>())
+        );
+    }
+}
+
+/// What the extension's own records must be, and what is read behind them.
+#[test]
+fn damaged_extensions_are_refused() {
+    let game = "05 03010d 06";
+    let good = checksum_records(&unhex(game));
+    let once = &good[..18];
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let escape = |text: &[u8]| hex(&[&[10, text.len() as u8, 0], text].concat());
+    let lower = hex(&good.to_ascii_lowercase());
+    assert_ne!(lower, hex(&good), "a checksum with a letter");
+    let other = hex(&checksum_records(b"other"));
+    let cases = [
+        (format!("{} {game}", hex(once)), "E-PGC-CHECKSUM@18"),
+        (format!("{} {} {game}", hex(&good), hex(once)), "E-PGC-CHECKSUM@54"),
+        (format!("{} {} {game}", hex(once), escape(b"pgcx:k:00000000")), "E-PGC-CHECKSUM@36"),
+        (format!("{} {} {} {game}", hex(once), escape(b"x"), hex(once)), "E-PGC-CHECKSUM@40"),
+        (format!("{other} {game}"), "E-PGC-CHECKSUM@36"),
+        (format!("{lower} {game}"), "E-PGC-CHECKSUM@36"),
+        (format!("{0}{0} {game}", escape(b"pgcx:k:")), "E-PGC-CHECKSUM@20"),
+        (format!("05 {} 06", escape(b"pgcx:u:\xff")), "E-PGC-EXT@12"),
+        (format!("05 {} 06", escape(b"pgcx:e:\xff")), "E-PGC-EXT@12"),
+        (format!("05 {} 06", escape(b"pgcx:e:\n")), "E-PGC-CHARSET@12"),
+        (format!("05 02014101 62 {} 06", escape(b"pgcx:t:cd")), "E-PGC-EXT@18"),
+        (format!("05 02014101 62 {} 06", escape(b"pgcx:t:\xff")), "E-PGC-EXT@17"),
+        (format!("05 02014101 62 {} 06", escape(b"pgcx:t:b\x07")), "E-PGC-EXT@18"),
+    ];
+    for (bytes, error) in cases {
+        let seen = errors(&unhex(&format!("{bytes} {game}")));
+        assert_eq!(seen, [error, "OK"], "{bytes}");
+    }
+    assert_eq!(errors(&good), ["E-PGC-NOEND@36"]);
+    // The checksum of the next game ends a game that has lost its end; that next game is read.
+    let lost = format!("05 03010d {} {game}", hex(&good));
+    assert_eq!(errors(&unhex(&lost)), ["E-PGC-NEST@4", "OK"]);
+    // The value of a tag is carried directly behind it, else it is an escape like any other.
+    let apart = format!("05 0201410162 {} {} 06", escape(b"x"), escape(b"pgcx:t:b"));
+    let game = read_game(b"[A \"b\"]\n\n%x\n%pgcx:t:b\n*");
+    assert_eq!(decode(&unhex(&apart)), [Ok(game)]);
+}
+
+/// D-D8: a whole game inside a game that has no end is read.
+#[test]
+fn a_whole_game_inside_a_game_is_read() {
+    let whole = "01 013f 013f 0a3f3f3f3f2e3f3f2e3f3f 013f 013f 013f 012a 0000";
+    let seen = errors(&unhex(&format!("05 {whole} 05 06")));
+    assert_eq!(seen, ["E-PGC-NEST@1", "OK", "OK"]);
+    // Also after another error.
+    let seen = errors(&unhex(&format!("05 0701 {whole}")));
+    assert_eq!(seen, ["E-PGC-NAGPLACE@1", "OK"]);
+}
+
+/// D-D7: control characters in carried comments are white space; in other escapes they are refused.
+#[test]
+fn control_characters_in_carried_comments_are_blanks() {
+    let game = read_game(b"{a b} 1. e4 *");
+    let bytes = b"\x05\x0a\x0c\x00pgcx:s:\x00a\n\rb\x03\x01\x0d\x06";
+    assert_eq!(decode(bytes), [Ok(game)]);
+    assert_eq!(errors(b"\x05\x0a\x03\x00a\nb\x06"), ["E-PGC-CHARSET@1"]);
+}
+
+mod any_text {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Text without control characters, of every length of characters.
+    fn text() -> impl Strategy<Value = String> {
+        let any = prop_oneof![
+            proptest::char::range(' ', '~'),
+            proptest::char::range('\u{a0}', '\u{ff}'),
+            proptest::char::range('\u{100}', '\u{ffff}'),
+            proptest::char::range('\u{1f600}', '\u{1f64f}'),
+        ];
+        let long = ("[a-z\u{e9}\u{141}]", 200..70_000usize).prop_map(|(c, n)| c.repeat(n));
+        prop_oneof![
+            8 => prop::collection::vec(any, 0..30).prop_map(String::from_iter),
+            1 => prop::sample::select(vec!["pgcx:", "pgcx:c:x", "pgcx:k:00000000", "pgcx:pgcx:", ""])
+                .prop_map(str::to_owned),
+            1 => long,
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        /// Whatever a game says, its extended form says the same, and has one spelling.
+        #[test]
+        fn goes_through_the_extended_form(
+            tags in prop::collection::vec(("(White|Site|[A-Z][a-z]{0,5})", text()), 0..4),
+            texts in prop::collection::vec((any::<bool>(), text()), 0..6),
+        ) {
+            let mut builder = GameBuilder::new();
+            for (name, value) in &tags {
+                builder.set_tag(name, value).unwrap();
+            }
+            for (place, (is_comment, text)) in texts.iter().enumerate() {
+                if place == 1 {
+                    let square = |name: &[u8]| Square::from_ascii(name).unwrap();
+                    let mv = Move { from: square(b"e2"), to: square(b"e4"), promotion: None };
+                    builder.play(mv).unwrap();
+                }
+                if *is_comment {
+                    builder.add_comment(text).unwrap();
+                } else {
+                    builder.add_escape(text).unwrap();
+                }
+            }
+            let game = builder.finish().unwrap();
+            prop_assume!(!game.has_tag("FEN") && !game.has_tag("Variant") && !game.has_tag("Result"));
+            let bytes = encode(&game, &EXT_AND_ESCAPES);
+            let read = decode(&bytes);
+            prop_assert!(read == [Ok(game)]);
+            prop_assert!(encode(read[0].as_ref().unwrap(), &EXT_AND_ESCAPES) == bytes);
+        }
     }
 }

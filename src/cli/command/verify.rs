@@ -35,6 +35,10 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
+/// What the absence of a checksum means, and what to do.
+const UNCHECKED: &str = "PGC has none of its own, so damage shows only where it breaks the rules \
+                         (`epdb convert IN.pgc OUT.pgc --ext` adds checksums)";
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.form)?;
     let mut out = open_output(None)?;
@@ -42,6 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     for path in &args.files {
         let mut findings = Findings { name: path.display().to_string(), out: &mut out, count: 0 };
         let before = diagnostics.tally.rejected;
+        let unchecked = diagnostics.tally.unchecked_games;
         let checked = check(path, args, &mut diagnostics, &mut findings);
         let is_sound = findings.count == 0 && diagnostics.tally.rejected == before;
         let verdict = match checked {
@@ -57,6 +62,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             outcome = Outcome::Different;
         }
         writeln!(out, "{}: {verdict}", path.display())?;
+        let unchecked = diagnostics.tally.unchecked_games - unchecked;
+        if unchecked > 0 {
+            writeln!(out, "{}: {unchecked} games without a checksum; {UNCHECKED}", path.display())?;
+        }
         out.hand_on()?;
     }
     out.finish()?;

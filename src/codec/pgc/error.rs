@@ -14,7 +14,7 @@ pub struct PgcError {
     pub kind: PgcErrorKind,
 }
 
-/// What is wrong with bytes that should be PGC (PGC-11 to PGC-19).
+/// What is wrong with bytes that should be PGC.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PgcErrorKind {
@@ -56,13 +56,30 @@ pub enum PgcErrorKind {
     /// The game has more bytes than the limit.
     #[error("the game has more than {0} bytes")]
     TooLong(usize),
+    /// The bytes of the game are not those that its checksum was made of.
+    #[error("the checksum is {expected:08X}, that of the game {found:08X}")]
+    Checksum {
+        /// As the game says.
+        expected: u32,
+        /// As its bytes are.
+        found: u32,
+    },
+    /// A checksum that is none, or does not stand twice and the same.
+    #[error("a damaged checksum: it must stand twice before its game, eight hexadecimal digits")]
+    ChecksumForm,
+    /// A carried text that is not UTF-8.
+    #[error("a carried text that is not UTF-8")]
+    NotUtf8,
+    /// A carried tag value that does not begin as the tag record says.
+    #[error("the carried value of a tag is not the one that the tag record begins")]
+    TagMismatch,
     /// A piece stands where none can stand.
     #[error(transparent)]
     Build(BuildError),
 }
 
 impl PgcErrorKind {
-    /// The stable code (SPEC section 1).
+    /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             PgcErrorKind::Truncated => codes::E_PGC_TRUNC,
@@ -74,7 +91,10 @@ impl PgcErrorKind {
             PgcErrorKind::TagOrder => codes::E_PGC_TAGORDER,
             PgcErrorKind::TagDuplicate => codes::E_PGC_TAGDUP,
             PgcErrorKind::Result => codes::E_PGN_RESULT,
+            PgcErrorKind::SetUp(SetUpError::Variant(_)) => codes::E_PGN_VARIANT,
             PgcErrorKind::SetUp(_) => codes::E_PGC_SETUP,
+            PgcErrorKind::Checksum { .. } | PgcErrorKind::ChecksumForm => codes::E_PGC_CHECKSUM,
+            PgcErrorKind::NotUtf8 | PgcErrorKind::TagMismatch => codes::E_PGC_EXT,
             PgcErrorKind::TooLong(_) => codes::E_PGC_SIZE,
             PgcErrorKind::Build(error) => build_code(error),
         }
@@ -128,7 +148,7 @@ pub enum PgcWriteError {
 }
 
 impl PgcWriteError {
-    /// The stable code (SPEC section 1).
+    /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             PgcWriteError::Comment => codes::E_PGC_COMMENT,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::extension;
 use super::record::Record;
 use crate::codec::ordinal;
 use crate::model::{Color, GameBuilder, ROSTER};
@@ -68,7 +69,10 @@ impl Explainer {
                 self.builder.end_variation().ok();
                 "variation ends".into()
             }
-            Record::Escape(text) => format!("escape {:?}", from_latin1(text)),
+            Record::Escape(text) => match is_utf8(text) {
+                true => format!("escape {:?}", String::from_utf8_lossy(text)),
+                false => format!("escape {:?}", from_latin1(text)),
+            },
         }
     }
 
@@ -107,4 +111,11 @@ impl Explainer {
         }
         text
     }
+}
+
+/// Whether an escape carries text in UTF-8.
+fn is_utf8(escape: &[u8]) -> bool {
+    [extension::COMMENT_UTF8, extension::TAG, extension::ESCAPE]
+        .into_iter()
+        .any(|prefix| escape.starts_with(prefix))
 }

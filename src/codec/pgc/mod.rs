@@ -1,4 +1,4 @@
-//! PGC, the binary form of games (SPEC section 13). The format is `formats/pgc.md`.
+//! PGC, the binary form of games. The format is `formats/pgc.md`.
 //!
 //! A file is a sequence of records; a game is one record of the reduced form, or all records from
 //! a begin to an end.
@@ -13,7 +13,7 @@ pub use error::{PgcError, PgcErrorKind, PgcWriteError};
 pub use explain::Explainer;
 pub use read::{PgcRead, PgcReader};
 pub use record::{Located, Record, RecordError, Records};
-pub use write::{Comments, PgcWriteOptions, encode};
+pub use write::{PgcWriteOptions, encode};
 
 /// The first bytes of every record.
 mod marker {
@@ -30,13 +30,29 @@ mod marker {
     pub(super) const ESCAPE: u8 = 0x0a;
 }
 
-/// What escape records begin with that carry comments (PGC-24), and real escapes that begin so.
+/// What escape records begin with that carry what PGC has no record for, and real escapes that
+/// begin so.
 mod extension {
     pub(super) const PREFIX: &[u8] = b"pgcx:";
-    /// A comment on the last move.
+    /// The checksum of the game that follows. It stands twice, so that no damage of one byte can
+    /// take it away unnoticed.
+    pub(super) const CHECKSUM: &[u8] = b"pgcx:k:";
+    /// A comment on the last move, in Latin-1.
     pub(super) const COMMENT: &[u8] = b"pgcx:c:";
-    /// A comment before the first move of a line.
+    /// A comment before the first move of a line, in Latin-1.
     pub(super) const COMMENT_BEFORE: &[u8] = b"pgcx:s:";
-    /// More of the comment in the record before.
+    /// A comment in UTF-8.
+    pub(super) const COMMENT_UTF8: &[u8] = b"pgcx:u:";
+    /// The value of the tag in the record before, in UTF-8.
+    pub(super) const TAG: &[u8] = b"pgcx:t:";
+    /// A real escape, in UTF-8.
+    pub(super) const ESCAPE: &[u8] = b"pgcx:e:";
+    /// More of the text in the record before.
     pub(super) const MORE: &[u8] = b"pgcx:+:";
+
+    /// What a tag record says of a value that does not fit: `?` for each character that Latin-1
+    /// does not have, and no more than 255 characters.
+    pub(super) fn latin1_of(value: &str) -> Vec<u8> {
+        value.chars().take(255).map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
+    }
 }

@@ -19,6 +19,9 @@ pub struct PgcRead<'a> {
     /// The game, or the first thing that is wrong with it. The next one can be read all the same,
     /// unless the error [ends the stream](PgcErrorKind::ends_the_stream).
     pub game: Result<&'a Game, PgcError>,
+    /// The game has a checksum, and is what it was made of. Damage of a game without one shows only
+    /// where it breaks the rules of the format or of chess.
+    pub has_checksum: bool,
     /// Its records as they stand in the stream, escapes before it included, 0x00 left out; of a
     /// game over the limit as many as the limit allows.
     pub raw: &'a [u8],
@@ -42,8 +45,75 @@ pub struct PgcReader<R> {
     number: u64,
     /// A general game has begun and not ended.
     is_open: bool,
+    checksum: Checksum,
+    /// A checksum has been met and its game has not begun.
+    is_announced: bool,
+    /// The name of the tag in the record before.
+    tag_name: Vec<u8>,
     /// The reader does not know where the next record begins.
     is_lost: bool,
+}
+
+/// What the records before a game say of its checksum.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Checksum {
+    /// There is none.
+    Absent,
+    /// It has come once.
+    Once(u32),
+    /// It has come twice; the bytes that it was made of begin here.
+    Twice { expected: u32, from: usize },
+    /// Something else has come.
+    Damaged,
+}
+
+impl Checksum {
+    /// Takes the record of a checksum that ends at a place.
+    fn take(&mut self, text: &[u8], end: usize) {
+        let value = checksum_value(text);
+        *self = match (*self, value) {
+            (Checksum::Absent, Some(value)) => Checksum::Once(value),
+            (Checksum::Once(first), Some(value)) if first == value => {
+                Checksum::Twice { expected: value, from: end }
+            }
+            _ => Checksum::Damaged,
+        };
+    }
+
+    /// Takes note of a record that is none of a checksum.
+    fn pass(&mut self) {
+        if matches!(self, Checksum::Once(_)) {
+            *self = Checksum::Damaged;
+        }
+    }
+
+    /// Compares with the bytes of the game.
+    fn check(self, raw: &[u8]) -> Result<(), PgcErrorKind> {
+        match self {
+            Checksum::Absent => Ok(()),
+            Checksum::Once(_) | Checksum::Damaged => Err(PgcErrorKind::ChecksumForm),
+            Checksum::Twice { expected, from } => match crc32c::crc32c(&raw[from..]) {
+                found if found == expected => Ok(()),
+                found => Err(PgcErrorKind::Checksum { expected, found }),
+            },
+        }
+    }
+}
+
+/// The value of eight upper-case hexadecimal digits.
+fn checksum_value(text: &[u8]) -> Option<u32> {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(byte);
+    let text = std::str::from_utf8(text).ok()?;
+    let is_value = text.len() == 8 && text.as_bytes().iter().all(is_digit);
+    u32::from_str_radix(text, 16).ok().filter(|_| is_value)
+}
+
+/// The text of a checksum record.
+fn checksum_text<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
+    match record {
+        Record::Escape(text) => text.strip_prefix(extension::CHECKSUM),
+        _ => None,
+    }
 }
 
 /// Why the reading of a game stops.
@@ -65,9 +135,34 @@ impl From<RecordError> for Stop {
 struct Assembly<'b> {
     builder: &'b mut GameBuilder,
     in_movetext: bool,
-    /// A comment that more may follow of.
-    comment: Vec<u8>,
+    /// The name of the tag in the record before; empty when that was none.
+    tag_name: &'b mut Vec<u8>,
+    /// What the record before carried; more of it may follow.
+    carried: Option<Carried>,
+    text: Vec<u8>,
 }
+
+/// What an escape record can carry.
+#[derive(Copy, Clone, Debug)]
+enum Carried {
+    /// A comment in Latin-1.
+    Comment,
+    /// A comment in UTF-8.
+    CommentUtf8,
+    /// The value of the tag before.
+    Tag,
+    /// A real escape in UTF-8.
+    Escape,
+}
+
+/// What follows these is carried; the value of a tag only behind a tag.
+const CARRIED: [(&[u8], Carried); 5] = [
+    (extension::COMMENT, Carried::Comment),
+    (extension::COMMENT_BEFORE, Carried::Comment),
+    (extension::COMMENT_UTF8, Carried::CommentUtf8),
+    (extension::TAG, Carried::Tag),
+    (extension::ESCAPE, Carried::Escape),
+];
 
 impl<R: Read> PgcReader<R> {
     /// Reads games of at most `limit` bytes.
@@ -79,6 +174,9 @@ impl<R: Read> PgcReader<R> {
             raw: Vec::new(),
             number: 0,
             is_open: false,
+            checksum: Checksum::Absent,
+            is_announced: false,
+            tag_name: Vec::new(),
             is_lost: false,
         }
     }
@@ -93,6 +191,8 @@ impl<R: Read> PgcReader<R> {
         }
         self.builder.reset();
         self.raw.clear();
+        self.checksum = Checksum::Absent;
+        self.is_announced = false;
         let mut offset = self.records.offset();
         let game = match self.read_game(&mut offset) {
             Ok(false) => return Ok(None),
@@ -104,53 +204,71 @@ impl<R: Read> PgcReader<R> {
             }
         };
         self.number += 1;
+        let has_checksum = game.is_ok() && self.checksum != Checksum::Absent;
         let game = game.map(|()| self.builder.game());
-        Ok(Some(PgcRead { number: self.number, offset, game, raw: &self.raw }))
+        Ok(Some(PgcRead { number: self.number, offset, game, has_checksum, raw: &self.raw }))
     }
 
     /// Reads a game into the builder; false when there is none any more. `offset` becomes that of
     /// its first record.
     fn read_game(&mut self, offset: &mut u64) -> Result<bool, Stop> {
-        let mut game =
-            Assembly { builder: &mut self.builder, in_movetext: false, comment: Vec::new() };
+        self.tag_name.clear();
+        let mut game = Assembly {
+            builder: &mut self.builder,
+            in_movetext: false,
+            tag_name: &mut self.tag_name,
+            carried: None,
+            text: Vec::new(),
+        };
         loop {
             let end = self.records.offset();
             let Some(Located { offset: at, record, bytes }) = self.records.next_record()? else {
-                return if self.is_open {
+                return if self.is_open || self.is_announced {
                     Err(refused(end, PgcErrorKind::NoEnd))
                 } else {
                     Ok(false)
                 };
             };
             let fail = |kind| refused(at, kind);
+            if record == Record::Noop {
+                continue;
+            }
+            let checksum = checksum_text(&record);
             let is_game = matches!(record, Record::GameBegin | Record::ReducedGame { .. });
-            if !(self.is_open && is_game) && record != Record::Noop {
-                self.raw.extend_from_slice(bytes);
+            if self.is_open && (is_game || checksum.is_some()) {
+                return Err(fail(PgcErrorKind::Nested));
             }
-            if !matches!(record, Record::Escape(_) | Record::Noop) {
-                game.end_comment().map_err(fail)?;
-            }
+            self.raw.extend_from_slice(bytes);
             if self.raw.len() > self.limit {
                 return Err(fail(PgcErrorKind::TooLong(self.limit)));
             }
-            if !self.is_open && !matches!(record, Record::Noop | Record::Escape(_)) {
+            if let Some(text) = checksum {
+                self.checksum.take(text, self.raw.len());
+                self.is_announced = true;
+                continue;
+            }
+            self.checksum.pass();
+            if is_game {
+                self.is_announced = false;
+            }
+            if !matches!(record, Record::Escape(_)) {
+                game.end_carried().map_err(fail)?;
+            }
+            if !self.is_open && !matches!(record, Record::Escape(_)) {
                 *offset = at;
             }
             match (self.is_open, record) {
-                (_, Record::Noop) => {}
                 (_, Record::Escape(text)) => game.escape(text).map_err(fail)?,
                 (false, Record::GameBegin) => self.is_open = true,
                 (false, Record::ReducedGame { roster, moves }) => {
                     game.roster(roster).map_err(fail)?;
                     game.moves(moves, at + (bytes.len() - moves.len()) as u64)?;
+                    self.checksum.check(&self.raw).map_err(fail)?;
                     return Ok(true);
                 }
                 (false, _) => {
                     let marker = bytes.first().copied().unwrap_or_default();
                     return Err(fail(PgcErrorKind::Outside(marker)));
-                }
-                (true, Record::GameBegin | Record::ReducedGame { .. }) => {
-                    return Err(fail(PgcErrorKind::Nested));
                 }
                 (true, Record::Moves(moves)) => {
                     game.begin_movetext().map_err(fail)?;
@@ -159,6 +277,7 @@ impl<R: Read> PgcReader<R> {
                 (true, Record::GameEnd) => {
                     self.is_open = false;
                     game.end().map_err(fail)?;
+                    self.checksum.check(&self.raw).map_err(|kind| refused(*offset, kind))?;
                     return Ok(true);
                 }
                 (true, record) => game.piece(&record).map_err(fail)?,
@@ -171,27 +290,30 @@ impl<R: Read> PgcReader<R> {
     fn skip_game(&mut self, error: &PgcError) -> io::Result<()> {
         self.is_lost = error.kind.ends_the_stream();
         let outside = matches!(error.kind, PgcErrorKind::Outside(_));
+        let mut announced = self.is_announced && !outside;
         if error.kind == PgcErrorKind::Nested {
             // A game that begins here is read next.
             self.records.put_back();
         }
-        while (self.is_open || outside) && !self.is_lost {
+        while (self.is_open || outside || announced) && !self.is_lost {
             let Located { record, bytes, .. } = match self.records.next_record() {
                 Ok(Some(located)) => located,
                 Ok(None) | Err(RecordError::Pgc(_)) => break,
                 Err(RecordError::Io(error)) => return Err(error),
             };
-            let begins = matches!(record, Record::GameBegin)
-                || outside && matches!(record, Record::ReducedGame { .. });
-            if begins {
+            let is_game = matches!(record, Record::GameBegin | Record::ReducedGame { .. });
+            if is_game && !announced || checksum_text(&record).is_some() {
                 self.records.put_back();
                 break;
             }
             if self.raw.len() <= self.limit {
                 self.raw.extend_from_slice(bytes);
             }
-            if matches!(record, Record::GameEnd) && self.is_open {
-                break;
+            match record {
+                Record::GameBegin => (self.is_open, announced) = (true, false),
+                Record::ReducedGame { .. } => break,
+                Record::GameEnd if self.is_open => break,
+                _ => {}
             }
         }
         self.is_open = false;
@@ -226,7 +348,10 @@ impl Assembly<'_> {
         if self.in_movetext {
             return Err(PgcErrorKind::TagOrder);
         }
-        self.set_tag(&from_latin1(name), value)
+        self.set_tag(&from_latin1(name), value)?;
+        self.tag_name.clear();
+        self.tag_name.extend_from_slice(name);
+        Ok(())
     }
 
     /// Sets the game up once all tags are known.
@@ -280,21 +405,24 @@ impl Assembly<'_> {
         }
     }
 
-    /// An escape, or one that carries a comment or a part of it (PGC-24).
+    /// An escape, or one that carries something or a part of it.
     fn escape(&mut self, text: &[u8]) -> Result<(), PgcErrorKind> {
-        if let Some(more) = text.strip_prefix(extension::MORE).filter(|_| !self.comment.is_empty())
-        {
-            self.comment.extend_from_slice(more);
+        if let (Some(more), Some(_)) = (text.strip_prefix(extension::MORE), self.carried) {
+            self.text.extend_from_slice(more);
             return Ok(());
         }
-        self.end_comment()?;
-        let comment = text
-            .strip_prefix(extension::COMMENT)
-            .or_else(|| text.strip_prefix(extension::COMMENT_BEFORE));
-        if let Some(comment) = comment {
-            self.comment.extend_from_slice(comment);
+        let after_tag = self.carried.is_none() && !self.tag_name.is_empty();
+        self.end_text()?;
+        let carried = CARRIED.into_iter().find_map(|(prefix, carried)| {
+            let may_stand = after_tag || !matches!(carried, Carried::Tag);
+            text.strip_prefix(prefix).filter(|_| may_stand).map(|text| (text, carried))
+        });
+        if let Some((text, carried)) = carried {
+            self.text.extend_from_slice(text);
+            self.carried = Some(carried);
             return Ok(());
         }
+        self.tag_name.clear();
         let text = match text.strip_prefix(extension::PREFIX) {
             Some(inner) if inner.starts_with(extension::PREFIX) => inner,
             _ => text,
@@ -302,12 +430,33 @@ impl Assembly<'_> {
         self.builder.add_escape(&from_latin1(text)).map_err(PgcErrorKind::Build)
     }
 
-    fn end_comment(&mut self) -> Result<(), PgcErrorKind> {
-        if self.comment.is_empty() {
-            return Ok(());
+    /// Sees to what was carried before a record that carries nothing.
+    fn end_carried(&mut self) -> Result<(), PgcErrorKind> {
+        self.end_text()?;
+        self.tag_name.clear();
+        Ok(())
+    }
+
+    /// Takes the text that was carried, now that it is whole.
+    fn end_text(&mut self) -> Result<(), PgcErrorKind> {
+        let Some(carried) = self.carried.take() else { return Ok(()) };
+        let bytes = std::mem::take(&mut self.text);
+        let text = match carried {
+            Carried::Comment => from_latin1(&bytes),
+            _ => String::from_utf8(bytes).map_err(|_| PgcErrorKind::NotUtf8)?,
+        };
+        match carried {
+            Carried::Comment | Carried::CommentUtf8 => self.builder.add_comment(&text),
+            Carried::Escape => self.builder.add_escape(&text),
+            Carried::Tag => {
+                let name = from_latin1(self.tag_name);
+                let short = from_latin1(&extension::latin1_of(&text));
+                if self.builder.game().tag(&name) != Some(short.as_str()) {
+                    return Err(PgcErrorKind::TagMismatch);
+                }
+                self.builder.set_tag(&name, &text)
+            }
         }
-        let comment = from_latin1(&self.comment);
-        self.comment.clear();
-        self.builder.add_comment(&comment).map_err(PgcErrorKind::Build)
+        .map_err(PgcErrorKind::Build)
     }
 }

@@ -1,4 +1,6 @@
-//! Writing games in canonical form (PGC-20).
+//! Writing games in canonical form.
+
+use std::borrow::Cow;
 
 use super::error::PgcWriteError;
 use super::{extension, marker};
@@ -7,28 +9,31 @@ use crate::codec::ordinal;
 use crate::model::{Element, Game, ROSTER, Replay, Start};
 use crate::text::pgn::{GameLosses, put_latin1};
 
-/// What becomes of comments, which PGC has no record for (PGC-24).
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Comments {
-    /// A game with comments is refused.
-    #[default]
-    Refuse,
-    /// They are left out, and counted.
-    Drop,
-    /// Escape records carry them. Readers that do not know of this pass them over.
-    Carry,
-}
-
-/// How games are written.
+/// How games are written. The default is the standard's form, and games that it cannot say are
+/// refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PgcWriteOptions {
-    /// What becomes of comments.
-    pub comments: Comments,
-    /// Keep `%` lines, which archives drop (PGC-22).
+    /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
+    /// tags and escapes, and a checksum of each game. Readers that do not know of this pass them
+    /// over, and see `?` for characters beyond Latin-1 and the first 255 characters of a tag.
+    pub extended: bool,
+    /// Leave comments out that nothing carries, instead of refusing the game.
+    pub drop_comments: bool,
+    /// Keep `%` lines, which archives drop.
     pub escapes: bool,
-    /// Write `?` for characters that Latin-1 does not have, instead of refusing.
+    /// Write `?` for characters that Latin-1 does not have and nothing carries, instead of refusing
+    /// the game.
     pub translit: bool,
 }
+
+impl PgcWriteOptions {
+    /// Whatever a game in PGN can say, `%` lines apart, and a checksum of each game.
+    pub const EXTENDED: PgcWriteOptions =
+        PgcWriteOptions { extended: true, drop_comments: false, escapes: false, translit: false };
+}
+
+/// The bytes of the two checksum records.
+const CHECKSUMS: usize = 2 * (3 + extension::CHECKSUM.len() + 8);
 
 /// Appends a game in canonical form and tells what was left out of it.
 ///
@@ -74,11 +79,35 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&mut self) -> Result<(), PgcWriteError> {
+        let start = self.out.len();
+        if self.options.extended {
+            self.write_checksums(0)?;
+        }
         self.write_leading_escapes()?;
-        if self.is_reduced() { self.write_reduced() } else { self.write_general() }
+        if self.is_reduced() {
+            self.write_reduced()?
+        } else {
+            self.write_general()?
+        }
+        if self.options.extended {
+            let checked = start + CHECKSUMS;
+            let checksum = crc32c::crc32c(&self.out[checked..]);
+            let end = self.out.len();
+            self.write_checksums(checksum)?;
+            self.out.copy_within(end.., start);
+            self.out.truncate(end);
+        }
+        Ok(())
     }
 
-    /// Whether one record says the game (PGN-49).
+    fn write_checksums(&mut self, checksum: u32) -> Result<(), PgcWriteError> {
+        let text = format!("{checksum:08X}");
+        let record = [extension::CHECKSUM, text.as_bytes()].concat();
+        self.write_escape_record(&record)?;
+        self.write_escape_record(&record)
+    }
+
+    /// Whether one record says the game.
     fn is_reduced(&self) -> bool {
         let mut leading = true;
         let mut plies = 0usize;
@@ -88,7 +117,7 @@ impl Writer<'_> {
                 plies += 1;
                 true
             }
-            Element::Comment(_) => self.options.comments != Comments::Carry,
+            Element::Comment(_) => !self.options.extended,
             Element::Escape(_) => leading || !self.options.escapes,
             Element::Nag(_) | Element::VariationBegin | Element::VariationEnd => false,
         });
@@ -96,14 +125,16 @@ impl Writer<'_> {
             && plies <= usize::from(u16::MAX)
             && *self.game.start() == Start::ARRAY
             && self.game.tags().count() == ROSTER.len()
+            && !(self.options.extended && self.game.tags().any(|(_, value)| !fits(value)))
     }
 
-    /// Escapes before the first move stand before the game, so that it may be a reduced one.
+    /// Escapes before the first move and carried comment stand before the game, so that it may be a
+    /// reduced one.
     fn write_leading_escapes(&mut self) -> Result<(), PgcWriteError> {
         for element in self.game.elements() {
             match element {
                 Element::Escape(text) => self.write_escape(text)?,
-                Element::Comment(_) => {}
+                Element::Comment(_) if !self.options.extended => {}
                 _ => break,
             }
         }
@@ -125,7 +156,11 @@ impl Writer<'_> {
         for (name, value) in self.game.tags() {
             self.out.push(marker::TAG);
             self.write_string(name, name)?;
-            self.write_string(name, value)?;
+            if self.options.extended && !fits(value) {
+                self.write_long_value(name, value)?;
+            } else {
+                self.write_string(name, value)?;
+            }
         }
         self.write_elements()?;
         self.flush_moves();
@@ -153,7 +188,10 @@ impl Writer<'_> {
                     self.flush_moves();
                     self.out.extend_from_slice(&[marker::NAG, nag]);
                 }
-                Element::Comment(text) => self.write_comment(text, before_move)?,
+                Element::Comment(text) => {
+                    leading &= !self.options.extended;
+                    self.write_comment(text, before_move)?;
+                }
                 Element::Escape(_) if leading => {}
                 Element::Escape(text) => self.write_escape(text)?,
                 Element::VariationBegin => {
@@ -172,7 +210,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes records of the moves that wait (PGC-20).
+    /// Makes records of the moves that wait.
     fn flush_moves(&mut self) {
         for moves in self.moves.chunks(u16::MAX.into()) {
             match u8::try_from(moves.len()) {
@@ -192,18 +230,30 @@ impl Writer<'_> {
         self.out.put_sized_1(&bytes).map_err(|_| PgcWriteError::StringLength(name.to_owned()))
     }
 
+    /// The value of a tag as far as the tag record can say it, and whole behind that.
+    fn write_long_value(&mut self, name: &str, value: &str) -> Result<(), PgcWriteError> {
+        let short = extension::latin1_of(value);
+        self.out.put_sized_1(&short).map_err(|_| PgcWriteError::StringLength(name.to_owned()))?;
+        self.write_carried(extension::TAG, value.as_bytes())
+    }
+
     fn write_comment(&mut self, text: &str, before_move: bool) -> Result<(), PgcWriteError> {
-        match self.options.comments {
-            Comments::Refuse => return Err(PgcWriteError::Comment),
-            Comments::Drop => {
-                self.losses.comments += 1;
-                return Ok(());
-            }
-            Comments::Carry => self.flush_moves(),
+        if !self.options.extended {
+            self.losses.comments += 1;
+            return if self.options.drop_comments { Ok(()) } else { Err(PgcWriteError::Comment) };
         }
-        let bytes = self.latin1(text)?;
-        let mut prefix = if before_move { extension::COMMENT_BEFORE } else { extension::COMMENT };
-        for part in bytes.chunks(usize::from(u16::MAX) - prefix.len()) {
+        self.flush_moves();
+        match latin1(text) {
+            None => self.write_carried(extension::COMMENT_UTF8, text.as_bytes()),
+            Some(bytes) if before_move => self.write_carried(extension::COMMENT_BEFORE, &bytes),
+            Some(bytes) => self.write_carried(extension::COMMENT, &bytes),
+        }
+    }
+
+    /// Writes text in as many escape records as it needs, all full but the last.
+    fn write_carried(&mut self, prefix: &[u8], text: &[u8]) -> Result<(), PgcWriteError> {
+        let mut prefix = prefix;
+        for part in text.chunks(usize::from(u16::MAX) - prefix.len()) {
             self.write_escape_record(&[prefix, part].concat())?;
             prefix = extension::MORE;
         }
@@ -216,11 +266,21 @@ impl Writer<'_> {
             return Ok(());
         }
         self.flush_moves();
-        let mut bytes = self.latin1(text)?;
-        if bytes.starts_with(extension::PREFIX) {
-            bytes.splice(0..0, extension::PREFIX.iter().copied());
+        let bytes = match latin1(text) {
+            None if self.options.extended => None,
+            None => Some(Cow::Owned(self.latin1(text)?)),
+            bytes => bytes,
+        };
+        let plain = bytes.map(|bytes| match bytes.starts_with(extension::PREFIX) {
+            true => [extension::PREFIX, &bytes].concat(),
+            false => bytes.into_owned(),
+        });
+        match plain {
+            Some(plain) if plain.len() <= usize::from(u16::MAX) || !self.options.extended => {
+                self.write_escape_record(&plain)
+            }
+            _ => self.write_carried(extension::ESCAPE, text.as_bytes()),
         }
-        self.write_escape_record(&bytes)
     }
 
     fn write_escape_record(&mut self, bytes: &[u8]) -> Result<(), PgcWriteError> {
@@ -232,5 +292,21 @@ impl Writer<'_> {
         let mut bytes = Vec::with_capacity(text.len());
         put_latin1(text, self.options.translit, &mut bytes)?;
         Ok(bytes)
+    }
+}
+
+/// Text as Latin-1, when that can say it.
+fn latin1(text: &str) -> Option<Cow<'_, [u8]>> {
+    if text.is_ascii() {
+        return Some(Cow::Borrowed(text.as_bytes()));
+    }
+    text.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>().map(Cow::Owned)
+}
+
+/// Whether a tag record says all of a value.
+fn fits(value: &str) -> bool {
+    match value.is_ascii() {
+        true => value.len() <= 255,
+        false => value.chars().count() <= 255 && value.chars().all(|c| u8::try_from(c).is_ok()),
     }
 }

@@ -1,4 +1,7 @@
-//! Reading games (PGN-01 to PGN-48).
+//! Reading games.
+
+mod comments;
+mod repair;
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -10,7 +13,8 @@ use super::setup::{SetUp, SetUpError, set_up};
 use super::source::{Broken, LONGEST_TOKEN, Source};
 use super::write::{self, PgnWriteOptions};
 use crate::model::{
-    BuildError, Element, Game, GameBuilder, GameResult, Replay, is_tag_name, is_tag_name_byte,
+    BuildError, Element, Game, GameBuilder, GameResult, ROSTER, Replay, is_tag_name,
+    is_tag_name_byte,
 };
 use crate::text::diagnostic::shown;
 use crate::text::{Diagnostic, Profile, codes, san};
@@ -24,6 +28,7 @@ const MOST_WARNINGS: usize = 1 << 16;
 
 /// The error of the stricter profiles, and the warning of the lenient one.
 type Codes = (&'static str, &'static str);
+const COMMA: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_COMMA);
 const DETACHED: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_DETACHED);
 const STRING: Codes = (codes::E_PGN_STRING, codes::W_PGN_STRING);
 const TAG: Codes = (codes::E_PGN_TAG, codes::W_PGN_TAG);
@@ -45,6 +50,9 @@ pub struct PgnReadOptions {
     /// The most bytes that one game may have; more are not kept in memory. What a game needs in
     /// memory is seldom more than ten times its bytes.
     pub limit: usize,
+    /// Of a game whose main line has a move that cannot be made, the moves before it are taken and
+    /// the rest becomes a comment. Else such a game is refused.
+    pub truncate: bool,
 }
 
 impl Default for PgnReadOptions {
@@ -54,6 +62,7 @@ impl Default for PgnReadOptions {
             language: Language::ENGLISH,
             charset: None,
             limit: 16 << 20,
+            truncate: false,
         }
     }
 }
@@ -124,8 +133,14 @@ pub struct GameReader<R> {
     number: u64,
     /// The first token behind the tags has been met.
     in_movetext: bool,
-    /// Just behind the last tag.
+    /// Just behind the last tag, and the last comment behind it.
     tags_end: usize,
+    /// A blank line has been met behind the last tag.
+    after_blank_line: bool,
+    /// The number that was read last.
+    number_at: usize,
+    /// The rest of the main line has become a comment.
+    is_truncated: bool,
     /// A game over the limit is waiting to be copied away.
     in_long_game: bool,
 }
@@ -160,6 +175,9 @@ impl<R: Read> GameReader<R> {
             number: 0,
             in_movetext: false,
             tags_end: 0,
+            after_blank_line: false,
+            number_at: 0,
+            is_truncated: false,
             in_long_game: false,
         }
     }
@@ -177,6 +195,9 @@ impl<R: Read> GameReader<R> {
         self.warnings.clear();
         self.in_movetext = false;
         self.tags_end = 0;
+        self.after_blank_line = false;
+        self.number_at = 0;
+        self.is_truncated = false;
 
         let (line, _) = self.source.place(0);
         let game = match self.read_or_skip() {
@@ -252,6 +273,9 @@ impl<R: Read> GameReader<R> {
     /// Sees to what can be seen only when the whole game has been read.
     fn complete(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
         let finished = self.finish(marker);
+        if marker.is_some() {
+            self.trailing_comments(finished.is_ok())?;
+        }
         self.skip_blank_lines()?;
         finished?;
         if self.options.profile == Profile::Strict {
@@ -290,6 +314,7 @@ impl<R: Read> GameReader<R> {
                 if periods == 0 || number(&rest[..digits]) != Some(replay.fullmove_number()) {
                     return Ok(());
                 }
+                self.number_at = self.source.at + blanks;
                 self.source.at += blanks + digits + periods;
                 continue;
             }
@@ -356,23 +381,10 @@ impl<R: Read> GameReader<R> {
         line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
     }
 
-    fn escape(&mut self, keep: bool) -> Result<(), Stop> {
-        let from = self.source.at + 1;
-        let end = self.source.end_of_line(from)?;
-        self.source.at = end;
-        if keep {
-            let text = decode(self.source.slice(from..end), self.options.charset);
-            let added = self.builder.add_escape(&text.replace('\0', " "));
-            self.built(from, added)?;
-        }
-        Ok(())
-    }
-
     fn step(&mut self, byte: u8) -> Result<Step, Stop> {
         let at = self.source.at;
         match byte {
-            b'{' => self.brace_comment()?,
-            b';' => self.line_comments()?,
+            b'{' | b';' => self.comment(byte)?,
             b'[' if self.begins_next_game()? => return Ok(Step::End(None)),
             b'[' if !self.in_movetext => self.tag()?,
             _ => return self.movetext(byte, at),
@@ -385,7 +397,7 @@ impl<R: Read> GameReader<R> {
         match byte {
             b'-' | b'0' | b'@' | b'Z' | b'n' | b'p' if is_null_move(self.source.rest()) => {
                 let message = "a null move, which no game of the standard has";
-                return Err(self.refused_move(codes::E_MOVE_SYNTAX, at, message));
+                self.give_up_line(codes::E_MOVE_SYNTAX, at, message.to_owned())?;
             }
             b'.' => self.source.at += 1,
             b'(' if self.source.rest().starts_with(b"(e.p.)") => self.en_passant_note(at)?,
@@ -399,31 +411,64 @@ impl<R: Read> GameReader<R> {
             }
             b'0'..=b'9' if self.move_number(at)? => {}
             _ if is_symbol(byte) => return self.symbol(at),
+            b',' => {
+                self.source.at += 1;
+                self.repair(COMMA, at..at + 1, "", "a comma between moves; dropped")?;
+            }
+            b'}' => {
+                self.source.at += 1;
+                let message = "`}` has no meaning here; dropped";
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
+                self.repair(codes, at..at + 1, "", message)?;
+            }
             _ => {
                 let message = format!("{} has no meaning here", shown(&[byte]));
-                if byte != b'}' {
-                    return Err(self.refused(codes::E_PGN_TOKEN, at, message));
-                }
-                self.source.at += 1;
-                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
-                self.repair(codes, at..at + 1, "", message + "; dropped")?;
+                self.give_up_line(codes::E_PGN_TOKEN, at, message)?;
             }
         }
         Ok(Step::GoOn)
     }
 
-    /// Whether the `[` here belongs to the next game: movetext came before it, or this is an
-    /// `Event` tag behind a blank line and the game has one.
+    /// Whether the `[` here belongs to the next game: movetext came before it, or the tags of this
+    /// one ended at a blank line or have this tag already.
     fn begins_next_game(&mut self) -> Result<bool, Stop> {
-        let at = self.source.at;
-        if self.in_movetext {
-            return Ok(self.is_first_in_line(at) && is_tag_like(self.source.rest()));
+        let may_begin = if self.in_movetext {
+            self.is_first_in_line(self.source.at)
+        } else {
+            self.look_for_blank_line();
+            self.after_blank_line && !self.has_event_alone() || self.repeats_roster_tag()
+        };
+        Ok(may_begin && is_tag_like(self.source.rest()))
+    }
+
+    /// Looks between the last tag and here.
+    fn look_for_blank_line(&mut self) {
+        if !self.in_movetext && self.tags_end > 0 {
+            let gap = self.source.slice(self.tags_end..self.source.at);
+            self.after_blank_line |= has_blank_line(gap);
         }
-        let is_event = self.source.rest().starts_with(b"[Event ");
-        let gap = self.source.slice(self.tags_end..at);
-        Ok(is_event
-            && self.builder.game().has_tag("Event")
-            && gap.split(|byte| *byte == b'\n').nth(2).is_some())
+    }
+
+    /// Whether the tag here is one of the seven and the game has it.
+    fn repeats_roster_tag(&self) -> bool {
+        let text = self.source.rest()[1..].trim_ascii_start();
+        let name = &text[..text.iter().take_while(|byte| is_tag_name_byte(**byte)).count()];
+        let roster = ROSTER.into_iter().find(|other| other.as_bytes() == name);
+        roster.is_some_and(|name| self.builder.game().has_tag(name))
+    }
+
+    /// Whether `Event` is the only tag so far: ChessBase leaves a line blank behind it.
+    fn has_event_alone(&self) -> bool {
+        let game = self.builder.game();
+        game.tags()
+            .filter(|(name, _)| game.has_tag(name))
+            .eq([("Event", game.tag("Event").unwrap_or_default())])
+    }
+
+    /// Remembers where a tag ended.
+    fn end_tag(&mut self) {
+        self.tags_end = self.source.at;
+        self.after_blank_line = false;
     }
 
     /// Sets the game up once all tags are known.
@@ -439,6 +484,9 @@ impl<R: Read> GameReader<R> {
                 self.keep((codes::E_PGN_SETUP, codes::W_PGN_SETUP), at, message)
             }
             Err(SetUpError::Build(error)) => self.built(at, Err(error)),
+            Err(error @ SetUpError::Variant(_)) => {
+                Err(self.refused(codes::E_PGN_VARIANT, at, error.to_string()))
+            }
             Err(error) => Err(self.refused(codes::E_PGN_SETUP, at, error.to_string())),
         }
     }
@@ -523,9 +571,7 @@ impl<R: Read> GameReader<R> {
         let place = at..self.source.at;
         let text = self.source.slice(place.clone());
         self.repair(NAG, place.clone(), [b"{", text, b"}"].concat(), message)?;
-        let text = decode(self.source.slice(place), self.options.charset);
-        let added = self.builder.add_comment(&text);
-        self.built(at, added)
+        self.add_comment(place)
     }
 
     /// A termination marker; within a variation it is dropped.
@@ -571,10 +617,14 @@ impl<R: Read> GameReader<R> {
         }
         let number = number(&rest[..digits]);
         let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
+        self.number_at = at;
         self.source.at += digits + periods;
         let expected = self.builder.replay().map(Replay::fullmove_number);
         if let Some(expected) = expected.filter(|expected| number != Some(*expected)) {
             let message = format!("the number of this move is {expected}");
+            if self.options.profile == Profile::Strict {
+                return Err(self.refused(codes::E_PGN_MOVENUM, at, message));
+            }
             self.change(codes::W_PGN_MOVENUM, at..at + digits, expected.to_string(), message)?;
         }
         Ok(true)
@@ -614,6 +664,13 @@ impl<R: Read> GameReader<R> {
         }
     }
 
+    /// Whether exactly one legal move fits a text.
+    fn is_move(&self, text: &[u8]) -> bool {
+        let Some(replay) = self.builder.replay() else { return false };
+        let text = self.options.language.to_english(text);
+        san::find(&replay.playable(), &text, Profile::Lenient).is_ok()
+    }
+
     /// What is no move may be a mark that stands apart from its move.
     fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
@@ -635,110 +692,30 @@ impl<R: Read> GameReader<R> {
             }
             None => {
                 let message = format!("{}: {}", shown(text), error.message);
-                Err(self.refused_move(error.code, at, message))
-            }
-        }
-    }
-
-    /// `{ … }` (PGN-08); `%` lines in it are escapes (DIS-17).
-    fn brace_comment(&mut self) -> Result<(), Stop> {
-        if self.short_comment()? {
-            return Ok(());
-        }
-        let open = self.source.at;
-        let close = self.end_of_comment(open)?;
-        self.source.at = close + 1;
-        let text = self.source.slice(open + 1..close);
-        if !text.windows(2).any(is_start_of_escape) {
-            let text = decode(text, self.options.charset);
-            let added = self.builder.add_comment(&text);
-            return self.built(open, added);
-        }
-        let mut kept = Vec::with_capacity(text.len());
-        for (number, line) in text.split(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
-            match line.strip_prefix(b"%").filter(|_| number > 0) {
-                None => {
-                    kept.extend_from_slice(line);
-                    kept.push(b'\n');
-                }
-                Some(escape) => {
-                    let escape = decode(escape, self.options.charset);
-                    let added = self.builder.add_escape(&escape.replace('\0', " "));
-                    if added.is_err() {
-                        return self.built(open, added);
-                    }
+                let is_lenient = self.options.profile == Profile::Lenient;
+                let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
+                match head.filter(|_| is_lenient) {
+                    Some(length) => self.split_marker(place, length),
+                    None => self.give_up_line(error.code, at, message),
                 }
             }
         }
-        let added = self.builder.add_comment(&decode(&kept, self.options.charset));
-        self.built(open, added)
     }
 
-    /// Takes a comment that stands in one line, as most do; false when this is none.
-    fn short_comment(&mut self) -> Result<bool, Stop> {
-        let open = self.source.at;
-        let rest = self.source.rest();
-        let end = memchr::memchr3(b'}', b'\n', b'\r', rest).filter(|end| rest[*end] == b'}');
-        let Some(end) = end else { return Ok(false) };
-        let added = self.builder.add_comment(&decode(&rest[1..end], self.options.charset));
-        self.source.at += end + 1;
-        self.built(open, added)?;
-        Ok(true)
-    }
-
-    /// The place of the brace that closes the comment. A comment that another game follows before
-    /// it is closed has been left open.
-    fn end_of_comment(&mut self, open: usize) -> Result<usize, Stop> {
-        let close = self.source.find(open + 1, b'}', b'}')?;
-        let next_game = self.source.find_first_tag(open, close);
-        let closed = self.source.slice(close..close + 1) == b"}";
-        if next_game.is_none() && closed {
-            return Ok(close);
-        }
-        self.source.at = next_game.unwrap_or(close);
-        Err(self.refused(codes::E_PGN_TOKEN, open, "the comment is not closed"))
-    }
-
-    /// `; …` to the end of the line. One that the next line goes on with is one comment, so that
-    /// what the writer had to split is whole again.
-    fn line_comments(&mut self) -> Result<(), Stop> {
-        let open = self.source.at;
-        let mut text = Vec::new();
-        loop {
-            let from = self.source.at + 1;
-            let end = self.source.end_of_line(from)?;
-            text.extend_from_slice(self.source.slice(from..end));
-            text.push(b' ');
-            self.source.at = end;
-            self.source.want_token()?;
-            let rest = self.source.rest();
-            let ends = match rest {
-                [b'\r', b'\n', ..] => 2,
-                [] => 0,
-                _ => 1,
-            };
-            let blanks =
-                rest[ends..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-            if rest.get(ends + blanks) != Some(&b';') {
-                break;
-            }
-            self.source.at += ends + blanks;
-        }
-        let added = self.builder.add_comment(&decode(&text, self.options.charset));
-        self.built(open, added)
-    }
-
-    /// `[Name "value"]` (PGN-20 to PGN-22).
+    /// `[Name "value"]`.
     fn tag(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
         if let Some((name, value)) = plain_tag(self.source.rest()) {
             let length = name.len() + value.len() + 5;
+            let value_at = open + name.len() + 3..open + length - 2;
             let name = std::str::from_utf8(name).unwrap_or_default();
             let value = decode(value, self.options.charset);
+            let recoded = self.is_recoded(&value);
             let added = self.builder.add_tag(name, &value);
             self.source.at += length;
-            self.tags_end = self.source.at;
-            return self.tag_added(open, added);
+            self.end_tag();
+            self.tag_added(open, added)?;
+            return if recoded { self.note_latin1(value_at) } else { Ok(()) };
         }
         self.source.at += 1;
         self.next_byte(true)?;
@@ -754,7 +731,7 @@ impl<R: Read> GameReader<R> {
             let closed = [self.source.slice(open..end), b"]"].concat();
             self.repair(TAG, open..end, closed, "the tag is not closed with `]`")?;
         }
-        self.tags_end = self.source.at;
+        self.end_tag();
         let added = self.builder.add_tag(&name, &value);
         self.tag_added(open, added)
     }
@@ -762,6 +739,9 @@ impl<R: Read> GameReader<R> {
     fn tag_added(&mut self, open: usize, added: Result<bool, BuildError>) -> Result<(), Stop> {
         if added == Ok(false) {
             let message = "a second tag of this name; the first counts";
+            if self.options.profile == Profile::Strict {
+                return Err(self.refused(codes::E_PGN_TAGDUP, open, message));
+            }
             self.change(codes::W_PGN_TAGDUP, open..self.source.at, "", message)?;
         }
         self.built(open, added.map(drop))
@@ -782,7 +762,7 @@ impl<R: Read> GameReader<R> {
         Ok(name)
     }
 
-    /// A string (PGN-07), which ends in its line.
+    /// A string, which ends in its line.
     fn tag_value(&mut self) -> Result<String, Stop> {
         let open = self.source.at;
         let end_of_line = self.source.end_of_line(open)?;
@@ -803,9 +783,16 @@ impl<R: Read> GameReader<R> {
                 (value, without.len(), Some("the string is not closed; closed here"))
             }
         };
-        let value = decode(&unescape(text), self.options.charset).into_owned();
+        let length = text.len();
+        let value = unescape(text);
+        let value = decode(&value, self.options.charset);
+        let recoded = self.is_recoded(&value);
+        let value = value.into_owned();
         self.source.at = open + 1 + end;
         let place = open..self.source.at;
+        if recoded {
+            self.note_latin1(open + 1..open + 1 + length)?;
+        }
         if let Some(message) = repaired {
             self.repair(STRING, place.clone(), write::quoted(&value), message)?;
         }
@@ -845,56 +832,6 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    fn settle_result(&mut self, at: usize, marker: Option<GameResult>) -> Result<(), Stop> {
-        let game = self.builder.game();
-        let value = game.tag("Result").filter(|_| game.has_tag("Result")).map(str::to_owned);
-        let given = value.as_deref().map(|value| termination_marker(value.as_bytes()));
-        let marked = marker.unwrap_or_default();
-        let result = match given {
-            None => marked,
-            Some(Some((given, true))) if marker.is_none() || given == marked => return Ok(()),
-            Some(Some((given, canonical))) => {
-                if canonical && given == GameResult::Unknown {
-                    let message = format!("the Result tag is `*`, the marker {marked}; it counts");
-                    self.settled(at, "*", marked, message)?;
-                    marked
-                } else if marker.is_none() || given == marked || marked == GameResult::Unknown {
-                    let value = value.unwrap_or_default();
-                    let message =
-                        format!("the Result tag is {value}, the marker {marked}; {given} counts");
-                    self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
-                    self.settled(at, &value, given, message)?;
-                    given
-                } else {
-                    let message = format!("the Result tag is {given}, the marker {marked}");
-                    return Err(self.refused(codes::E_PGN_RESULT, at, message));
-                }
-            }
-            Some(None) => {
-                let value = value.unwrap_or_default();
-                let text = shown(value.as_bytes());
-                let message = format!("the Result tag is {text}; the marker {marked} counts");
-                self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
-                self.settled(at, &value, marked, message)?;
-                marked
-            }
-        };
-        let set = self.builder.set_result(result);
-        self.built(at, set)
-    }
-
-    /// Tells of a Result tag that became another one.
-    fn settled(
-        &mut self,
-        at: usize,
-        before: &str,
-        after: GameResult,
-        message: String,
-    ) -> Result<(), Stop> {
-        let warning = Diagnostic::warning(codes::W_PGN_RESULT, 0, message);
-        self.note(warning.with_repair(before, after.as_str()), at)
-    }
-
     /// Takes the white space behind the game.
     fn skip_blank_lines(&mut self) -> Result<(), Stop> {
         loop {
@@ -911,7 +848,11 @@ impl<R: Read> GameReader<R> {
 
     /// Goes on to the end of a game that was refused.
     fn skip_game(&mut self) -> Result<(), Broken> {
-        match self.skip_tokens().and_then(|()| self.skip_blank_lines()) {
+        let skipped = self
+            .skip_tokens()
+            .and_then(|()| self.trailing_comments(false))
+            .and_then(|()| self.skip_blank_lines());
+        match skipped {
             Err(Stop::Broken(broken)) => Err(broken),
             Ok(()) | Err(Stop::Refused(_)) => Ok(()),
         }
@@ -921,21 +862,19 @@ impl<R: Read> GameReader<R> {
         if !self.in_movetext {
             // The tag that was refused.
             self.source.at = self.source.end_of_line(self.source.at)?;
+            self.end_tag();
         }
         while let Some(byte) = self.next_byte(false)? {
-            let at = self.source.at;
             match byte {
-                b'{' => self.source.at = self.end_of_comment(at)? + 1,
-                b';' => self.source.at = self.source.end_of_line(at)?,
+                b'{' | b';' => self.skip_comment(byte)?,
                 b'[' if self.begins_next_game()? => return Ok(()),
-                b'[' => {
-                    self.source.at = self.source.end_of_line(at)?;
-                    self.tags_end = self.source.at;
-                }
+                b'[' => self.skip_tag()?,
                 _ => {
                     self.in_movetext = true;
                     let text = symbol(self.source.rest());
-                    let is_marker = byte == b'*' || termination_marker(text).is_some();
+                    let is_marker = byte == b'*'
+                        || termination_marker(text).is_some()
+                        || glued_marker(text).is_some();
                     self.source.at += text.len().max(1);
                     if is_marker && self.next_byte(false)? != Some(b')') {
                         return Ok(());
@@ -943,6 +882,18 @@ impl<R: Read> GameReader<R> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Passes a tag of a game that was refused; that the game has it counts.
+    fn skip_tag(&mut self) -> Result<(), Stop> {
+        if let Some((name, _)) = plain_tag(self.source.rest()) {
+            let name = std::str::from_utf8(name).unwrap_or_default();
+            // The game is refused already: what is wrong with a further tag is not told.
+            self.builder.add_tag(name, "").ok();
+        }
+        self.source.at = self.source.end_of_line(self.source.at)?;
+        self.end_tag();
         Ok(())
     }
 
@@ -968,8 +919,12 @@ impl<R: Read> GameReader<R> {
         Err(self.refused(codes::E_PGN_NONCANON, same, message))
     }
 
-    /// Tells of the first line that is longer than the standard allows (PGN-04).
+    /// Tells of the first line that is longer than the standard allows. The lenient profile takes
+    /// lines of any length, as most programs write them.
     fn check_lines(&mut self) -> Result<(), Stop> {
+        if self.options.profile == Profile::Lenient {
+            return Ok(());
+        }
         match self.source.long_line(SPEC_LENGTH) {
             None => Ok(()),
             Some(line) => {
@@ -1038,9 +993,22 @@ impl<R: Read> GameReader<R> {
         after: impl Into<Vec<u8>>,
         message: impl Into<String>,
     ) -> Result<(), Stop> {
+        self.repair_at(codes, place.start, place, after, message)
+    }
+
+    /// The same with a place of its own for the message.
+    fn repair_at(
+        &mut self,
+        codes: Codes,
+        at: usize,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
         let message = message.into();
-        self.lenient_only(codes.0, place.start, &message)?;
-        self.change(codes.1, place, after, message)
+        self.lenient_only(codes.0, at, &message)?;
+        let before = self.source.slice(place);
+        self.note(Diagnostic::warning(codes.1, 0, message).with_repair(before, after), at)
     }
 
     /// A doubt that changes nothing in the lenient profile, elsewhere an error.
@@ -1082,11 +1050,24 @@ fn number(digits: &[u8]) -> Option<u32> {
     })
 }
 
-fn is_start_of_escape(pair: &[u8]) -> bool {
-    matches!(pair, [b'\n' | b'\r', b'%'])
+/// Whether two lines end with nothing but blanks between them.
+fn has_blank_line(text: &[u8]) -> bool {
+    let mut ends = 0;
+    for (place, byte) in text.iter().enumerate() {
+        match byte {
+            b'\n' if place > 0 && text[place - 1] == b'\r' => {}
+            b'\n' | b'\r' => ends += 1,
+            byte if is_white_space(*byte) => {}
+            _ => ends = 0,
+        }
+        if ends == 2 {
+            return true;
+        }
+    }
+    false
 }
 
-/// The characters of symbols (PGN-06), with those of results, of `e8/Q`, and all beyond ASCII.
+/// The characters of symbols, with those of results, of `e8/Q`, and all beyond ASCII.
 const fn is_symbol(byte: u8) -> bool {
     SYMBOLS[byte as usize]
 }
@@ -1109,7 +1090,7 @@ const fn symbols() -> [bool; 256] {
 /// Termination markers with blanks in them.
 const SPACED_MARKERS: [&[u8]; 3] = [b"1/2 - 1/2", b"1 - 0", b"0 - 1"];
 
-/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it (SAN-25, SAN-29).
+/// The symbol that text begins with; `(Q)` and `e.p.` behind one belong to it.
 fn symbol(text: &[u8]) -> &[u8] {
     if let Some(b'0' | b'1') = text.first() {
         let spaced = SPACED_MARKERS.into_iter().find(|marker| text.starts_with(marker));
@@ -1125,26 +1106,46 @@ fn symbol(text: &[u8]) -> &[u8] {
     }
 }
 
+/// The termination markers, each with what it says and whether it is one of the four. Where one
+/// ends with another, the longer one comes first.
+const MARKERS: [(&[u8], GameResult, bool); 16] = [
+    (b"1/2-1/2", GameResult::Draw, true),
+    (b"1-0", GameResult::WhiteWins, true),
+    (b"0-1", GameResult::BlackWins, true),
+    (b"*", GameResult::Unknown, true),
+    (b"1 - 0", GameResult::WhiteWins, false),
+    (b"0 - 1", GameResult::BlackWins, false),
+    (b"1/2 - 1/2", GameResult::Draw, false),
+    (b"1\xe2\x80\x930", GameResult::WhiteWins, false),
+    (b"0\xe2\x80\x931", GameResult::BlackWins, false),
+    (b"1/2\xe2\x80\x931/2", GameResult::Draw, false),
+    (b"1/2", GameResult::Draw, false),
+    (b"\xc2\xbd\xe2\x80\x93\xc2\xbd", GameResult::Draw, false),
+    (b"\xc2\xbd-\xc2\xbd", GameResult::Draw, false),
+    (b"\xc2\xbd", GameResult::Draw, false),
+    (b"\xbd-\xbd", GameResult::Draw, false),
+    (b"\xbd", GameResult::Draw, false),
+];
+
 /// What a termination marker says, and whether it is one of the four.
 fn termination_marker(text: &[u8]) -> Option<(GameResult, bool)> {
     if !matches!(text.first(), Some(b'0' | b'1' | b'*' | 0x80..)) {
         return None;
     }
-    if let Some(result) = GameResult::from_text(text) {
-        return Some((result, true));
-    }
-    let result = match text {
-        b"1 - 0" => GameResult::WhiteWins,
-        b"0 - 1" => GameResult::BlackWins,
-        b"1/2 - 1/2" | b"1/2" | b"\xbd" | b"\xbd-\xbd" | b"\xc2\xbd" | b"\xc2\xbd-\xc2\xbd" => {
-            GameResult::Draw
-        }
-        b"1\xe2\x80\x930" => GameResult::WhiteWins,
-        b"0\xe2\x80\x931" => GameResult::BlackWins,
-        b"1/2\xe2\x80\x931/2" | b"\xc2\xbd\xe2\x80\x93\xc2\xbd" => GameResult::Draw,
-        _ => return None,
+    let (_, result, canonical) = MARKERS.into_iter().find(|(marker, ..)| *marker == text)?;
+    Some((result, canonical))
+}
+
+/// The length of what stands before a termination marker in a symbol that ends with one, when it
+/// may be a move.
+fn glued_marker(text: &[u8]) -> Option<usize> {
+    let (marker, ..) = MARKERS.into_iter().find(|(marker, ..)| text.ends_with(marker))?;
+    let head = &text[..text.len() - marker.len()];
+    let may_end_a_move = |byte: &u8| {
+        matches!(byte, b'1'..=b'8' | b'+' | b'#' | b'O' | b'o' | b'0' | b')' | b'.')
+            || byte.is_ascii_alphabetic()
     };
-    Some((result, false))
+    (head.len() > 1 && head.last().is_some_and(may_end_a_move)).then_some(head.len())
 }
 
 /// What stands for a null move in files of other programs.

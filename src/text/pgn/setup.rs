@@ -1,9 +1,10 @@
-//! Games that begin from a position other than the start array (PGN-26, C960-13).
+//! What the tags of a game say about how it is played: the position that it begins from, and the
+//! rules.
 
 use crate::model::{BuildError, Counters, EpdRecord, GameBuilder, Start};
 use crate::text::{Diagnostic, Profile, fen};
 
-/// Why a game cannot be set up (E-PGN-SETUP).
+/// Why a game cannot be set up.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetUpError {
@@ -16,6 +17,9 @@ pub enum SetUpError {
     /// The `FEN` is none.
     #[error("the FEN tag: {0}")]
     Fen(Diagnostic),
+    /// The `Variant` is neither standard chess nor Chess960.
+    #[error("the Variant tag says `{0}`; games of standard chess and Chess960 are read")]
+    Variant(String),
     /// See [`BuildError`].
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -37,6 +41,9 @@ pub(crate) enum SetUp {
 /// [`SetUpError`].
 pub(crate) fn set_up(builder: &mut GameBuilder) -> Result<SetUp, SetUpError> {
     let game = builder.game();
+    if let Some(variant) = game.tag("Variant").filter(|variant| !is_known_variant(variant)) {
+        return Err(SetUpError::Variant(variant.chars().take(40).collect()));
+    }
     let Some(fen) = game.tag("FEN") else {
         return if game.tag("SetUp") == Some("1") {
             Err(SetUpError::NoFen)
@@ -63,6 +70,48 @@ pub(crate) fn set_up(builder: &mut GameBuilder) -> Result<SetUp, SetUpError> {
     }
     builder.set_start(start);
     Ok(met)
+}
+
+/// The names of standard chess and of Chess960 in files of many programs, without what is no
+/// letter or digit.
+const KNOWN_VARIANTS: [&str; 30] = [
+    "",
+    "chess",
+    "standard",
+    "standardchess",
+    "normal",
+    "normalchess",
+    "regular",
+    "regularchess",
+    "orthodox",
+    "orthodoxchess",
+    "orthochess",
+    "classical",
+    "classicalchess",
+    "classicchess",
+    "fromposition",
+    "960",
+    "chess960",
+    "frc",
+    "dfrc",
+    "fischerandom",
+    "fischerandomchess",
+    "fischerrandom",
+    "fischerrandomchess",
+    "fischerrandom960",
+    "doublefischerrandom",
+    "doublefischerrandomchess",
+    "freestyle",
+    "freestylechess",
+    "chess9lx",
+    "wildfr",
+];
+
+/// Whether the rules of a variant are those of standard chess or of Chess960.
+fn is_known_variant(name: &str) -> bool {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    let name: String = letters.take(40).flat_map(char::to_lowercase).collect();
+    KNOWN_VARIANTS.contains(&name.as_str())
 }
 
 /// The counters of a record that was read from a FEN; where one of them is out of range, as the

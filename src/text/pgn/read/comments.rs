@@ -1,0 +1,227 @@
+//! Comments and `%` lines of games, and what was repaired in their text.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::ops::Range;
+
+use super::{GameReader, Stop, is_white_space};
+use crate::text::pgn::charset::{Charset, decode};
+use crate::text::{Profile, codes};
+
+impl<R: Read> GameReader<R> {
+    /// A comment, which begins with the given byte.
+    pub(super) fn comment(&mut self, byte: u8) -> Result<(), Stop> {
+        self.look_for_blank_line();
+        match byte {
+            b'{' => self.brace_comment()?,
+            _ => self.line_comments()?,
+        }
+        self.end_comment_of_tags();
+        Ok(())
+    }
+
+    /// Passes a comment.
+    pub(super) fn skip_comment(&mut self, byte: u8) -> Result<(), Stop> {
+        self.look_for_blank_line();
+        let at = self.source.at;
+        self.source.at = match byte {
+            b'{' => self.end_of_comment(at)? + 1,
+            _ => self.source.end_of_line(at)?,
+        };
+        self.end_comment_of_tags();
+        Ok(())
+    }
+
+    /// A blank line in a comment between tags is none between tags.
+    fn end_comment_of_tags(&mut self) {
+        if self.tags_end > 0 {
+            self.tags_end = self.source.at;
+        }
+    }
+
+    /// Takes the comments that stand behind the termination marker: they are the last of this game,
+    /// and no game of their own. One that is not closed is left for the next reading to refuse.
+    pub(super) fn trailing_comments(&mut self, keep: bool) -> Result<(), Stop> {
+        loop {
+            let before = self.source.at;
+            let begin = self.next_byte(false)?.filter(|byte| matches!(byte, b'{' | b';'));
+            let at = self.source.at;
+            let is_closed = match begin {
+                Some(b'{') => match self.end_of_comment(at) {
+                    Ok(_) => true,
+                    Err(Stop::Refused(_)) => false,
+                    Err(broken) => return Err(broken),
+                },
+                _ => true,
+            };
+            self.source.at = before;
+            let Some(byte) = begin.filter(|_| is_closed) else { return Ok(()) };
+            self.next_byte(keep)?;
+            match byte {
+                _ if !keep => self.skip_comment(byte)?,
+                b'{' => self.brace_comment()?,
+                _ => self.line_comments()?,
+            }
+        }
+    }
+
+    /// `{ … }`; `%` lines in it are escapes.
+    pub(super) fn brace_comment(&mut self) -> Result<(), Stop> {
+        if self.short_comment()? {
+            return Ok(());
+        }
+        let open = self.source.at;
+        let close = self.end_of_comment(open)?;
+        self.source.at = close + 1;
+        let text = self.source.slice(open + 1..close);
+        if !text.windows(2).any(|pair| matches!(pair, [b'\n' | b'\r', b'%'])) {
+            return self.add_comment(open + 1..close);
+        }
+        let mut kept = Vec::with_capacity(text.len());
+        let mut escapes = Vec::new();
+        for (number, line) in text.split(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
+            match line.strip_prefix(b"%").filter(|_| number > 0) {
+                None => {
+                    kept.extend_from_slice(line);
+                    kept.push(b'\n');
+                }
+                Some(escape) => escapes.push(escape.to_vec()),
+            }
+        }
+        for escape in escapes {
+            self.add_escape(&escape, open)?;
+        }
+        self.add_comment_text(&kept, open + 1..close)
+    }
+
+    /// Takes a comment that stands in one line, as most do; false when this is none.
+    pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
+        let open = self.source.at;
+        let rest = self.source.rest();
+        let end = memchr::memchr3(b'}', b'\n', b'\r', rest).filter(|end| rest[*end] == b'}');
+        let Some(end) = end else { return Ok(false) };
+        self.source.at += end + 1;
+        self.add_comment(open + 1..open + end)?;
+        Ok(true)
+    }
+
+    /// The place of the brace that closes the comment. A comment that another game follows before
+    /// it is closed has been left open.
+    pub(super) fn end_of_comment(&mut self, open: usize) -> Result<usize, Stop> {
+        let close = self.source.find(open + 1, b'}', b'}')?;
+        let next_game = self.source.find_first_tag(open, close);
+        let closed = self.source.slice(close..close + 1) == b"}";
+        if next_game.is_none() && closed {
+            return Ok(close);
+        }
+        self.source.at = next_game.unwrap_or(close);
+        Err(self.refused(codes::E_PGN_TOKEN, open, "the comment is not closed"))
+    }
+
+    /// `; …` to the end of the line. One that the next line goes on with is one comment, so that
+    /// what the writer had to split is whole again.
+    pub(super) fn line_comments(&mut self) -> Result<(), Stop> {
+        let open = self.source.at;
+        let mut text = Vec::new();
+        loop {
+            let from = self.source.at + 1;
+            let end = self.source.end_of_line(from)?;
+            text.extend_from_slice(self.source.slice(from..end));
+            text.push(b' ');
+            self.source.at = end;
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let ends = match rest {
+                [b'\r', b'\n', ..] => 2,
+                [] => 0,
+                _ => 1,
+            };
+            let blanks =
+                rest[ends..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            if rest.get(ends + blanks) != Some(&b';') {
+                break;
+            }
+            self.source.at += ends + blanks;
+        }
+        self.add_comment_text(&text, open + 1..self.source.at)
+    }
+
+    /// Adds the text of a place as a comment.
+    pub(super) fn add_comment(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let raw = self.source.slice(place.clone());
+        let text = decode(raw, self.options.charset);
+        if !is_repaired(&text, raw) {
+            let added = self.builder.add_comment(&text);
+            return self.built(place.start, added);
+        }
+        let raw = raw.to_vec();
+        self.add_comment_text(&raw, place)
+    }
+
+    /// Adds a comment that was put together of the text of a place.
+    fn add_comment_text(&mut self, raw: &[u8], place: Range<usize>) -> Result<(), Stop> {
+        let text = decode(raw, self.options.charset);
+        let added = self.builder.add_comment(&text);
+        self.built(place.start, added)?;
+        if self.is_recoded(&text) {
+            self.note_latin1(place.clone())?;
+        }
+        if raw.iter().any(is_control) {
+            let whole = self.source.slice(place.clone());
+            let first = whole.iter().position(is_control).unwrap_or_default();
+            let after: Vec<u8> =
+                whole.iter().map(|byte| if is_control(byte) { b' ' } else { *byte }).collect();
+            let message = format!("control byte 0x{:02X} read as a blank", whole[first]);
+            // The message is about the first of them, the repair about the whole comment.
+            let codes = (codes::E_PGN_TOKEN, codes::W_LEN_CTRL);
+            self.repair_at(codes, place.start + first, place, after, message)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the `%` line here, without its end.
+    pub(super) fn escape(&mut self, keep: bool) -> Result<(), Stop> {
+        let from = self.source.at + 1;
+        let end = self.source.end_of_line(from)?;
+        self.source.at = end;
+        if keep {
+            let text = self.source.slice(from..end).to_vec();
+            self.add_escape(&text, from)?;
+        }
+        Ok(())
+    }
+
+    fn add_escape(&mut self, raw: &[u8], at: usize) -> Result<(), Stop> {
+        let text = decode(raw, self.options.charset);
+        let added = self.builder.add_escape(&text.replace('\0', " "));
+        self.built(at, added)?;
+        if self.is_recoded(&text) { self.note_latin1(at..at + raw.len()) } else { Ok(()) }
+    }
+
+    /// Whether text was read as Latin-1 because it is not UTF-8. The standard's own profiles take
+    /// that for granted.
+    pub(super) fn is_recoded(&self, text: &Cow<'_, str>) -> bool {
+        matches!(text, Cow::Owned(_))
+            && self.options.profile == Profile::Lenient
+            && self.options.charset != Some(Charset::Latin1)
+    }
+
+    /// Tells of text in Latin-1.
+    pub(super) fn note_latin1(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let after = decode(self.source.slice(place.clone()), Some(Charset::Latin1)).into_owned();
+        let message = "not UTF-8; read as Latin-1, and written in UTF-8";
+        self.change(codes::W_LEN_LATIN1, place, after, message)
+    }
+}
+
+/// Whether a comment may need a repair: it is not what its bytes say in UTF-8, or has control
+/// characters that are no white space.
+fn is_repaired(text: &Cow<'_, str>, raw: &[u8]) -> bool {
+    // Without an early end, so that it takes many bytes at once.
+    let control = raw.iter().fold(false, |any, byte| any | (*byte < b' ') | (*byte == 0x7f));
+    matches!(text, Cow::Owned(_)) || control && raw.iter().any(is_control)
+}
+
+fn is_control(byte: &u8) -> bool {
+    byte.is_ascii_control() && !is_white_space(*byte)
+}

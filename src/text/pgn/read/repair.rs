@@ -1,0 +1,225 @@
+//! What makes games out of what is nearly one: lines that cannot be played to their end, markers
+//! glued to moves, results that disagree.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::{GameReader, Stop, glued_marker, symbol, termination_marker};
+use crate::model::GameResult;
+use crate::text::diagnostic::shown;
+use crate::text::{Diagnostic, Profile, codes};
+
+impl<R: Read> GameReader<R> {
+    /// Sees to a place from which on the line cannot be played: what is left of a variation becomes
+    /// comments, and so does, on request, what is left of the game. Else the game is refused.
+    pub(super) fn give_up_line(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: String,
+    ) -> Result<(), Stop> {
+        let is_lenient = self.options.profile == Profile::Lenient;
+        match self.builder.depth() {
+            0 if self.options.truncate => {
+                self.is_truncated = true;
+                let message = message + "; the rest of the game is kept as a comment";
+                self.keep_rest(codes::W_PGN_TRUNCATED, at, message)
+            }
+            1.. if is_lenient || self.options.truncate => {
+                let message = message + "; the rest of the variation is kept as a comment";
+                self.keep_rest(codes::W_PGN_VARIATION, at, message)
+            }
+            _ => {
+                // A marker that is glued to it still ends the game.
+                self.source.at = at;
+                Err(self.refused_move(code, at, message))
+            }
+        }
+    }
+
+    /// Makes comments of what is left of a line. The comments in it stay comments, and `%` lines
+    /// escapes.
+    fn keep_rest(&mut self, code: &'static str, at: usize, message: String) -> Result<(), Stop> {
+        let ply = self.builder.replay().map(|replay| replay.ply() + 1);
+        let from = self.start_of_number(at);
+        let mut kept = Vec::new();
+        self.source.at = at;
+        let mut piece = from;
+        let mut depth = 0;
+        while let Some(byte) = self.next_of_rest(&mut depth)? {
+            let here = self.source.at;
+            self.keep_piece(piece..here, &mut kept)?;
+            match byte {
+                b'%' => self.escape(true)?,
+                b'{' => self.brace_comment()?,
+                _ => self.line_comments()?,
+            }
+            piece = self.source.at;
+            if byte != b'%' {
+                put_word(&mut kept, self.source.slice(here..piece).trim_ascii_end());
+            }
+        }
+        self.keep_piece(piece..self.source.at, &mut kept)?;
+        let rest = self.source.slice(from..self.source.at).trim_ascii_end().len();
+        self.change(code, from..from + rest, kept, message)?;
+        if let Some(warning) = self.warnings.last_mut() {
+            warning.ply = ply;
+        }
+        self.end_empty_variation()
+    }
+
+    /// Goes on to the next comment or escape in what is left of a line, and tells what it begins
+    /// with; `None` at the end of the line. `depth` counts the brackets.
+    fn next_of_rest(&mut self, depth: &mut u32) -> Result<Option<u8>, Stop> {
+        let in_variation = self.builder.depth() > 0;
+        loop {
+            self.source.want_token()?;
+            let at = self.source.at;
+            let Some(&byte) = self.source.rest().first() else { return Ok(None) };
+            match byte {
+                b'%' if self.is_line_start(at) => return Ok(Some(byte)),
+                b'{' | b';' => return Ok(Some(byte)),
+                b'[' if self.begins_next_game()? => return Ok(None),
+                b')' if in_variation && *depth == 0 => return Ok(None),
+                b'(' => *depth += 1,
+                b')' => *depth = depth.saturating_sub(1),
+                _ => {
+                    let text = symbol(self.source.rest());
+                    let length = text.len().max(1);
+                    let head = glued_marker(text).unwrap_or_default();
+                    let is_marker = byte == b'*' || termination_marker(&text[head..]).is_some();
+                    self.source.at += length;
+                    if is_marker && self.ends_the_game(in_variation || *depth > 0)? {
+                        self.source.at = at + head;
+                        return Ok(None);
+                    }
+                    self.source.at = at + length - 1;
+                }
+            }
+            self.source.at += 1;
+        }
+    }
+
+    /// Whether a termination marker that ends here ends the game: in a variation only when the
+    /// variation does not end behind it.
+    fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
+        Ok(!in_variation || self.next_byte(false)? != Some(b')'))
+    }
+
+    fn keep_piece(&mut self, place: Range<usize>, kept: &mut Vec<u8>) -> Result<(), Stop> {
+        let text = self.source.slice(place.clone()).trim_ascii();
+        if text.is_empty() {
+            return Ok(());
+        }
+        put_word(kept, &[b"{", text, b"}"].concat());
+        self.add_comment(place)
+    }
+
+    /// The place of the number that stands before a move, or of the move.
+    fn start_of_number(&self, at: usize) -> usize {
+        let between = self.source.slice(self.number_at..at.max(self.number_at));
+        let is_number = between.first().is_some_and(u8::is_ascii_digit)
+            && between
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || *byte == b'.' || byte.is_ascii_whitespace());
+        if is_number { self.number_at } else { at }
+    }
+
+    /// A variation of which nothing could be played is dissolved: its comments are those of the
+    /// move that it was given for.
+    fn end_empty_variation(&mut self) -> Result<(), Stop> {
+        if self.builder.depth() == 0 || self.builder.has_move() {
+            return Ok(());
+        }
+        let at = self.source.at;
+        let dissolved = self.builder.dissolve_variation();
+        self.built(at, dissolved)?;
+        if self.source.rest().first() == Some(&b')') {
+            self.source.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Splits a symbol into a move of so many bytes and a termination marker, which is read next.
+    pub(super) fn split_marker(&mut self, place: Range<usize>, length: usize) -> Result<(), Stop> {
+        let (head, marker) = self.source.slice(place.clone()).split_at(length);
+        let message = format!("the termination marker {} is glued to a move; split", shown(marker));
+        let after = [head, b" ", marker].concat();
+        let at = place.start;
+        self.change(codes::W_PGN_GLUED, place, after, message)?;
+        self.play(at..at + length)
+    }
+
+    /// Makes one result of the Result tag and the marker. Where they disagree, what the final
+    /// position proves counts, else the one that says something, else the marker.
+    pub(super) fn settle_result(
+        &mut self,
+        at: usize,
+        marker: Option<GameResult>,
+    ) -> Result<(), Stop> {
+        let game = self.builder.game();
+        let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
+            let set = self.builder.set_result(marker.unwrap_or_default());
+            return self.built(at, set);
+        };
+        let value = value.to_owned();
+        let given = termination_marker(value.as_bytes());
+        let marked = marker.unwrap_or_default();
+        let result = match given {
+            Some((given, true)) if marker.is_none() || given == marked => return Ok(()),
+            Some((given, _)) if marker.is_none() || given == marked => given,
+            None => marked,
+            Some((given, _)) => self.proven_result().unwrap_or(match (given, marked) {
+                (given, GameResult::Unknown) => given,
+                (_, marked) => marked,
+            }),
+        };
+        let text = shown(value.as_bytes());
+        let message = format!("the Result tag is {text}, the marker `{marked}`; `{result}` counts");
+        if given != Some((GameResult::Unknown, true)) {
+            self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
+        }
+        if value != result.as_str() {
+            self.note_result(at, &value, result, message.clone())?;
+        }
+        if marker.is_some_and(|marker| marker != result) {
+            self.note_result(at, marked.as_str(), result, message)?;
+        }
+        let set = self.builder.set_result(result);
+        self.built(at, set)
+    }
+
+    /// Tells of a result that became another one.
+    fn note_result(
+        &mut self,
+        at: usize,
+        before: &str,
+        after: GameResult,
+        message: String,
+    ) -> Result<(), Stop> {
+        let warning = Diagnostic::warning(codes::W_PGN_RESULT, 0, message);
+        self.note(warning.with_repair(before, after.as_str()), at)
+    }
+
+    /// The result that the final position leaves no doubt about: checkmate or stalemate.
+    fn proven_result(&self) -> Option<GameResult> {
+        let replay = self.builder.replay().filter(|_| !self.is_truncated)?;
+        let playable = replay.playable();
+        if playable.has_move() {
+            return None;
+        }
+        Some(match playable.position().turn() {
+            _ if playable.checkers() == 0 => GameResult::Draw,
+            crate::model::Color::White => GameResult::BlackWins,
+            crate::model::Color::Black => GameResult::WhiteWins,
+        })
+    }
+}
+
+/// Appends a word with a blank before it.
+fn put_word(text: &mut Vec<u8>, word: &[u8]) {
+    if !text.is_empty() {
+        text.push(b' ');
+    }
+    text.extend_from_slice(word);
+}
