@@ -31,6 +31,7 @@ fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
 }
 
 /// Every line is written, skipped, or in the file of rejects, byte for byte.
+// README: Nothing is lost silently
 #[test]
 fn rejected_lines_can_be_had_verbatim() {
     let desk = Desk::new();
@@ -59,6 +60,7 @@ fn a_line_over_the_limit_is_rejected_whole() {
     assert_eq!(desk.read("bad.epd"), long.as_bytes());
 }
 
+// README: Nothing is lost silently
 #[test]
 fn repairs_are_listed_with_before_and_after() {
     let desk = Desk::with("a.epd", format!("{START} id BK.01;\n"));
@@ -133,6 +135,7 @@ fn purge_leaves_the_rest_byte_for_byte() {
 }
 
 /// The thread on which everything hangs: text, store, stream and back.
+// README: Text comes back
 #[test]
 fn import_export_and_streams_give_what_normalize_gives() {
     let desk = Desk::new();
@@ -172,6 +175,7 @@ fn compressed_text_and_pipes_are_read_and_written() {
     assert_eq!(desk.run_with(&["normalize", "-"], desk.read("a.epb")).out, normal);
 }
 
+// README: A position is what can be played from it
 #[test]
 fn get_finds_all_records_of_a_position_in_any_source() {
     let desk = Desk::new();

@@ -97,7 +97,7 @@ fn quiet_runs_print_errors_only() {
         &["import", "s.epdb", "b.epd"][..],
         &["diff", "b.epd", "b.epd"],
         &["split", "b.epd", "--lines", "1", "-o", "part-%d.epd"],
-        &["join", "b.epd", "b.epd"],
+        &["join", "b.epd", "b.epd", "--take", "id"],
     ] {
         let quiet = desk.run(&[call, &["-q"]].concat());
         assert_eq!(quiet.err, "", "{call:?}");
@@ -191,6 +191,8 @@ fn an_argument_that_names_a_file_is_a_file() {
         let done = desk.run(&["get", source, START]);
         assert_eq!((done.out, done.status), (line.clone(), 0), "{source}: {}", done.err);
     }
+    let missing = desk.run(&["get", "no such file.epdb", START]);
+    assert!(missing.err.contains("no file no such file.epdb"), "{}", missing.err);
     assert!(desk.run(&["dump", "with space.epb"]).out.starts_with("record 1: "));
     assert!(desk.run(&["perft", "--depth", "1", "with space.epd"]).out.contains("\t1\t20"));
     let played = desk.run(&["play", "--moves", "e4", "with space.epd"]);

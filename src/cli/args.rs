@@ -396,6 +396,7 @@ enum BestMovesArg {
 pub(crate) struct MemoryArgs {
     /// How much memory the work may use: bytes, or with K, M, G
     #[arg(long, default_value = "256M", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(help_heading = "Memory")]
     pub(crate) memory: usize,
 }
 

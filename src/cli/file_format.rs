@@ -59,6 +59,14 @@ impl FileFormat {
     }
 }
 
+impl FileFormat {
+    /// What a file is that nothing else tells the format of: games in PGC begin with the marker of
+    /// a game, which is no text.
+    pub(crate) fn of_first_byte(start: &[u8]) -> FileFormat {
+        if matches!(start, [0x01 | 0x05, ..]) { FileFormat::Pgc } else { FileFormat::Epd }
+    }
+}
+
 /// How a text file is compressed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Compression {

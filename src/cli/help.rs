@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, Args, Command};
 
-use super::args::{GameWriteArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::command::where_page;
 use super::outcome::{Outcome, Usage};
 use super::output::open_output;
@@ -37,7 +37,7 @@ fn found_page(_name: &str) -> Option<String> {
 
 /// The headings of options that many commands share. On the page of a command these options are
 /// only named.
-const SHARED: [&str; 5] = ["Reading", "Games", "Writing", "Writing games", "Merging"];
+const SHARED: [&str; 6] = ["Reading", "Games", "Writing", "Writing games", "Merging", "Memory"];
 
 /// All shared options.
 #[derive(Args)]
@@ -52,6 +52,8 @@ struct Shared {
     _output: OutputArgs,
     #[command(flatten)]
     _merge: MergeArgs,
+    #[command(flatten)]
+    _memory: MemoryArgs,
 }
 
 /// The heading of an option that many commands share.

@@ -212,7 +212,9 @@ impl Source {
         let input = input::open(path, progress)?;
         let is_file = input.is_file;
         let format = match FileFormat::of_bytes(&input.start) {
-            FileFormat::Epd => FileFormat::of_name(path).or(from).unwrap_or(FileFormat::Epd),
+            FileFormat::Epd => FileFormat::of_name(path)
+                .or(from)
+                .unwrap_or_else(|| FileFormat::of_first_byte(&input.start)),
             found => found,
         };
         let content = match format {

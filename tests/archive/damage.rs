@@ -75,6 +75,7 @@ fn assert_right_or_error(bytes: Vec<u8>, records: &[EpdRecord]) -> bool {
     failed | archive.verify().is_err()
 }
 
+// README: Damage is noticed
 #[test]
 fn changed_bytes_give_right_records_or_errors() {
     let mut random = Random(7);

@@ -72,6 +72,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
 }
 
 /// STO-07: 1000 changes of one byte, and one of each byte of the header.
+// README: Damage is noticed
 #[test]
 fn no_change_of_a_byte_gives_a_wrong_record() {
     let (sound, records) = sound_store();

@@ -81,8 +81,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .iter()
         .map(OsString::as_os_str)
         .partition(|argument| query::is_position(argument));
+    let options = args.read.form.options();
+    let is_no_position =
+        |argument: &&&OsStr| query::parse(argument.to_string_lossy().as_bytes(), &options).is_err();
     if sources.is_empty() {
-        return Err(Usage("name a source to search".into()).into());
+        let missing = positions.iter().find(is_no_position);
+        let missing = missing.map(|name| format!("there is no file {}; ", name.display()));
+        let text = missing.unwrap_or_default() + "name a source to search";
+        return Err(Usage(text).into());
     }
     let asks_stdin = positions.is_empty() && args.queries.is_empty();
     if asks_stdin && sources.contains(&OsStr::new("-")) {

@@ -1,0 +1,166 @@
+//! The README: its example is what the program prints, its commands run, its promises have tests.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod desk;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use desk::Desk;
+
+const README: &str = include_str!("../README.md");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The code blocks of a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let fence = format!("```{language}\n");
+    README.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Runs a line of a shell that has `epdb` at hand.
+fn shell(desk: &Desk, line: &str) -> Output {
+    let epdb = assert_cmd::cargo::cargo_bin("epdb");
+    let path = format!("{}:{}", epdb.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(desk.path("")).env("PATH", path);
+    command.output().unwrap()
+}
+
+#[test]
+fn the_example_is_what_the_program_prints() {
+    let desk = Desk::new();
+    let example = blocks("text").into_iter().find(|block| block.starts_with("$ ")).unwrap();
+    let mut calls = 0;
+    for call in example.split("$ ").filter(|call| !call.is_empty()) {
+        let (line, shown) = call.split_once('\n').unwrap();
+        match line.strip_prefix("cat ") {
+            Some(name) => desk.write(name, shown),
+            None => {
+                let done = shell(&desk, line);
+                let printed = [done.stdout, done.stderr].concat();
+                assert_eq!(String::from_utf8(printed).unwrap(), shown, "{line}");
+                calls += 1;
+            }
+        }
+    }
+    assert!(calls > 0);
+}
+
+/// The files that the commands name.
+fn with_files() -> Desk {
+    let desk = Desk::new();
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+    let suite = format!(
+        "{start} w KQkq - bm e4; ce 20; id \"S.1\"; c9 \"1-0\";\n\
+         8/2b2k1K/1pPp1p2/1P1P1P2/5B2/8/8/8 w - - bm Be3; ce 15; id \"S.2\"; c9 \"1/2-1/2\";\n"
+    );
+    let moves = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O \
+                 9. h3 Nb8 10. d4 Nbd7 11. Nbd2 Bb7 12. Bc2 Re8 13. Nf1 Bf8";
+    let game = |number: u32| {
+        let moves: Vec<String> =
+            moves.split(' ').collect::<Vec<_>>().chunks(18).map(|line| line.join(" ")).collect();
+        format!(
+            "[Event \"Test\"]\n[Site \"?\"]\n[Date \"1991.??.??\"]\n[Round \"{number}\"]\n\
+             [White \"A\"]\n[Black \"B\"]\n[Result \"1-0\"]\n[ECO \"C95\"]\n\n{} 1-0\n\n",
+            moves.join("\n")
+        )
+    };
+    let games: String = (1..=60).map(game).collect();
+    for name in
+        ["book.epd", "a.epd", "suite.epd", "sts.epd", "played.epd", "data.epd", "wac-old.epd"]
+    {
+        desk.write(name, &suite);
+    }
+    desk.write("wac-new.epd", suite.replace("bm e4;", "bm e2e4 ;"));
+    desk.write("positions.fen", format!("{start} w KQkq - 0 1\n"));
+    for name in ["games.pgn", "1991.pgn", "1992.pgn"] {
+        desk.write(name, &games);
+    }
+    desk.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
+    fs::create_dir(desk.path("suites")).unwrap();
+    desk.write("suites/one.epd", &suite);
+    desk.write("suites/two.epd", suite.replace("S.", "T."));
+    fs::create_dir_all(desk.path("tests/samples")).unwrap();
+    fs::copy(
+        Path::new(ROOT).join("tests/samples/openings.epd"),
+        desk.path("tests/samples/openings.epd"),
+    )
+    .unwrap();
+    for name in ["suite.epd", "1992.pgn"] {
+        assert!(shell(&desk, &format!("gzip {name}")).status.success(), "gzip {name}");
+    }
+    desk
+}
+
+#[test]
+fn its_commands_run() {
+    let desk = with_files();
+    let mut count = 0;
+    let lines = blocks("sh").into_iter().flat_map(str::lines);
+    for line in lines.filter(|line| !line.trim().is_empty() && *line != "cargo test") {
+        let line = line.replace("cargo run --release --", "epdb");
+        let done = shell(&desk, &line);
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{line}\n{}\n{err}", done.status);
+        assert!(!err.contains("error"), "{line}\n{err}");
+        count += 1;
+    }
+    assert!(count > 12, "{count} commands");
+}
+
+/// All sources of tests.
+fn sources(folder: PathBuf, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(path, text);
+        } else if path.extension().is_some_and(|suffix| suffix == "rs") {
+            *text += &fs::read_to_string(path).unwrap();
+        }
+    }
+}
+
+/// A test of a promise says so: `// README: Damage is noticed`.
+#[test]
+fn each_promise_has_a_test_that_names_it() {
+    let section = README.split("## What it guarantees").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let promises: Vec<&str> = section
+        .split("\n- **")
+        .skip(1)
+        .map(|promise| promise.split("**").next().unwrap().trim_end_matches('.'))
+        .collect();
+    assert!(promises.len() >= 6, "{promises:?}");
+    let mut tests = String::new();
+    sources(Path::new(ROOT).join("tests"), &mut tests);
+    for promise in promises {
+        let marks = tests.matches(&format!("// README: {promise}\n")).count();
+        assert!(marks > 0, "no test names the promise `{promise}`");
+    }
+}
+
+// README: Memory is bounded
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_within_the_option() {
+    let desk = Desk::new();
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let (one, other) = ("x".repeat(250), "y".repeat(250));
+    let line = |number: u64| {
+        let id = number * 7_919 % 40_009;
+        format!("{start} c0 \"{one}\"; c1 \"{other}\"; id \"{id:07}\";\n")
+    };
+    desk.write("big.epd", (0..40_009).map(line).collect::<String>());
+    // 23 MB of records, and 30 MB for all that the process has of its own.
+    let sort = |memory: &str| {
+        let sort = format!("epdb sort --by id big.epd --memory {memory} --threads 2 -o out.epd");
+        shell(&desk, &format!("ulimit -d 30000; {sort}")).status
+    };
+    assert!(sort("4M").success());
+    let sorted = desk.text("out.epd");
+    assert!(sorted.lines().count() == 40_009 && sorted.lines().is_sorted());
+    assert!(!sort("1G").success(), "the limit is one");
+}
