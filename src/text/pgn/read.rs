@@ -3,6 +3,7 @@
 mod comments;
 mod repair;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -710,7 +711,7 @@ impl<R: Read> GameReader<R> {
             let value_at = open + name.len() + 3..open + length - 2;
             let name = std::str::from_utf8(name).unwrap_or_default();
             let value = decode(value, self.options.charset);
-            let recoded = self.is_recoded(&value);
+            let recoded = matches!(value, Cow::Owned(_));
             let added = self.builder.add_tag(name, &value);
             self.source.at += length;
             self.end_tag();
@@ -786,7 +787,7 @@ impl<R: Read> GameReader<R> {
         let length = text.len();
         let value = unescape(text);
         let value = decode(&value, self.options.charset);
-        let recoded = self.is_recoded(&value);
+        let recoded = matches!(value, Cow::Owned(_));
         let value = value.into_owned();
         self.source.at = open + 1 + end;
         let place = open..self.source.at;

@@ -150,7 +150,8 @@ impl<R: Read> GameReader<R> {
     pub(super) fn add_comment(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let raw = self.source.slice(place.clone());
         let text = decode(raw, self.options.charset);
-        if !is_repaired(&text, raw) {
+        let is_recoded = matches!(text, Cow::Owned(_));
+        if !is_recoded && !has_control(raw) {
             let added = self.builder.add_comment(&text);
             return self.built(place.start, added);
         }
@@ -163,7 +164,7 @@ impl<R: Read> GameReader<R> {
         let text = decode(raw, self.options.charset);
         let added = self.builder.add_comment(&text);
         self.built(place.start, added)?;
-        if self.is_recoded(&text) {
+        if matches!(text, Cow::Owned(_)) {
             self.note_latin1(place.clone())?;
         }
         if raw.iter().any(is_control) {
@@ -195,31 +196,30 @@ impl<R: Read> GameReader<R> {
         let text = decode(raw, self.options.charset);
         let added = self.builder.add_escape(&text.replace('\0', " "));
         self.built(at, added)?;
-        if self.is_recoded(&text) { self.note_latin1(at..at + raw.len()) } else { Ok(()) }
+        match text {
+            Cow::Owned(_) => self.note_latin1(at..at + raw.len()),
+            Cow::Borrowed(_) => Ok(()),
+        }
     }
 
-    /// Whether text was read as Latin-1 because it is not UTF-8. The standard's own profiles take
-    /// that for granted.
-    pub(super) fn is_recoded(&self, text: &Cow<'_, str>) -> bool {
-        matches!(text, Cow::Owned(_))
-            && self.options.profile == Profile::Lenient
-            && self.options.charset != Some(Charset::Latin1)
-    }
-
-    /// Tells of text in Latin-1.
+    /// Tells of text that was read as Latin-1 because it is not UTF-8. The standard's own profiles
+    /// take that for granted, and so does who declares it.
     pub(super) fn note_latin1(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let is_declared = self.options.charset == Some(Charset::Latin1);
+        if is_declared || self.options.profile != Profile::Lenient {
+            return Ok(());
+        }
         let after = decode(self.source.slice(place.clone()), Some(Charset::Latin1)).into_owned();
         let message = "not UTF-8; read as Latin-1, and written in UTF-8";
         self.change(codes::W_LEN_LATIN1, place, after, message)
     }
 }
 
-/// Whether a comment may need a repair: it is not what its bytes say in UTF-8, or has control
-/// characters that are no white space.
-fn is_repaired(text: &Cow<'_, str>, raw: &[u8]) -> bool {
+/// Whether text has control characters that are no white space.
+fn has_control(raw: &[u8]) -> bool {
     // Without an early end, so that it takes many bytes at once.
     let control = raw.iter().fold(false, |any, byte| any | (*byte < b' ') | (*byte == 0x7f));
-    matches!(text, Cow::Owned(_)) || control && raw.iter().any(is_control)
+    control && raw.iter().any(is_control)
 }
 
 fn is_control(byte: &u8) -> bool {
