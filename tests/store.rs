@@ -5,6 +5,8 @@
 mod common;
 #[path = "store/damage.rs"]
 mod damage;
+#[path = "store/directed.rs"]
+mod directed;
 #[path = "store/duplicates.rs"]
 mod duplicates;
 #[path = "store/golden.rs"]

@@ -106,6 +106,8 @@ pub(crate) struct Import {
     pub(crate) merged: u64,
     /// Records stored beside others of their position that they contradict.
     pub(crate) conflicts: u64,
+    /// The name under which the file was imported before, if there is nothing to do.
+    pub(crate) already_imported_as: Option<String>,
 }
 
 /// What is inside games (`stats --json`).

@@ -6,17 +6,18 @@
 //! checksum over all it holds; so a lookup touches a directory line and one bucket, and a checksum
 //! costs a third of a byte an entry.
 
-use super::schema::spread;
+use super::schema::{Digest, spread};
 
 /// How many entries share a bucket on average.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
 
-const HEADER: usize = 16;
+const HEADER: usize = 24;
 const ENTRY_COUNT: usize = 0;
 const BUCKET_COUNT: usize = 4;
 const WIDTH: usize = 8;
 const ZEROS: usize = 9;
 const HEADER_CRC: usize = 12;
+const COMMIT: usize = 16;
 /// Bytes of a checksum, and of an offset in the directory.
 const WORD: usize = 4;
 
@@ -63,7 +64,14 @@ pub(super) struct Stub<'a> {
     pub(super) records: u64,
     /// Sum of the lengths of the encoded records.
     pub(super) bytes: u64,
+    /// The checksum that the first chunk carries.
+    pub(super) first_crc: u32,
+    /// Sum of the digests of the chunks.
+    pub(super) digest: Digest,
 }
+
+/// What follows the board of a stub.
+const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
 /// One entry of a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -79,7 +87,7 @@ impl Payload<'_> {
     pub(super) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
-            Payload::Stub(stub) => 1 + stub.board.len() + 16,
+            Payload::Stub(stub) => 1 + stub.board.len() + STUB_TAIL,
         };
         2 + usize::from(width) + own
     }
@@ -95,6 +103,7 @@ pub(super) fn width_of(next: u64) -> u8 {
 pub(super) struct Shape {
     pub(super) buckets: u32,
     pub(super) width: u8,
+    pub(super) commit: u64,
 }
 
 impl Shape {
@@ -102,13 +111,14 @@ impl Shape {
     pub(super) fn of(bytes: &[u8]) -> Result<Shape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
+        let commit = read_number(&header[COMMIT..]);
         if buckets == 0 {
             return Err(Damage("the block counts no buckets"));
         }
         if !(1..=8).contains(&width) {
             return Err(Damage("the block has an unknown width of import numbers"));
         }
-        let shape = Shape { buckets, width };
+        let shape = Shape { buckets, width, commit };
         if bytes.len() < shape.data_start() {
             return Err(Damage("the block is shorter than its directory"));
         }
@@ -144,6 +154,11 @@ impl<'a> Block<'a> {
         self.bytes
     }
 
+    /// What the header says that a lookup needs.
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// How many entries the block should hold.
     pub(super) fn entry_count(&self) -> u32 {
         word(self.bytes, ENTRY_COUNT)
@@ -158,14 +173,22 @@ impl<'a> Block<'a> {
         self.shape.data_start()
     }
 
-    /// Checks header and directory, which lookups do without.
-    pub(super) fn check(&self) -> Result<()> {
+    /// The checksum over header and directory.
+    pub(super) fn header_crc(&self) -> u32 {
+        word(self.bytes, HEADER_CRC)
+    }
+
+    /// Checks header and directory; `announced` is what the store keeps of the header's checksum.
+    pub(super) fn check(&self, announced: u32) -> Result<()> {
         let data_start = self.data_start();
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
             return Err(Damage("reserved bytes of the header are not 0"));
         }
         if word(self.bytes, HEADER_CRC) != header_crc(self.number, &self.bytes[..data_start]) {
             return Err(Damage("the checksum of the header does not match"));
+        }
+        if self.header_crc() != announced {
+            return Err(Damage("the store knows another block of this number"));
         }
         match self.bytes[HEADER..data_start].last_chunk() {
             Some(last) if u32::from_le_bytes(*last) as usize == self.bytes.len() - data_start => {
@@ -185,12 +208,17 @@ impl<'a> Block<'a> {
             .get(self.data_start()..)
             .and_then(|data| data.get(start..end))
             .ok_or(Damage("the directory leads out of the block"))?;
-        Bucket::new(self.number, bucket, self.shape.width, bytes)
+        let (owner, Shape { width, commit, .. }) = (self.number, self.shape);
+        Bucket::new(Place { owner, bucket, width, commit }, bytes)
     }
 
     /// All entries in order of their keys, with their buckets, every checksum checked.
-    pub(super) fn each_entry(&self, mut visit: impl FnMut(u32, Entry<'a>)) -> Result<()> {
-        self.check()?;
+    pub(super) fn each_entry(
+        &self,
+        announced: u32,
+        mut visit: impl FnMut(u32, Entry<'a>),
+    ) -> Result<()> {
+        self.check(announced)?;
         let mut found = 0;
         for number in 0..self.buckets() {
             let bucket = self.bucket(number)?;
@@ -216,20 +244,12 @@ pub(super) struct Bucket<'a> {
     fingerprints: &'a [u8],
     lengths: &'a [u8],
     entries: &'a [u8],
-    place: [u8; 16],
-    width: u8,
+    place: Place,
 }
 
 impl<'a> Bucket<'a> {
-    /// Takes the bytes of a bucket; `owner` and `number` say where it belongs, so that bytes from
-    /// elsewhere do not pass its checksum.
-    pub(super) fn new(owner: u64, number: u32, width: u8, bytes: &'a [u8]) -> Result<Bucket<'a>> {
-        let place = place(owner, number, width);
-        if bytes.is_empty() {
-            let (crc, none) = (bucket_crc(&place, bytes), bytes);
-            let (fingerprints, lengths, entries) = (none, none, none);
-            return Ok(Bucket { crc, body: none, fingerprints, lengths, entries, place, width });
-        }
+    /// Takes the bytes of a bucket that belongs to this place.
+    pub(super) fn new(place: Place, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
             bytes.split_first_chunk().ok_or(Damage("a bucket is shorter than its checksum"))?;
         let crc = u32::from_le_bytes(*crc);
@@ -239,21 +259,27 @@ impl<'a> Bucket<'a> {
         };
         let (fingerprints, rest) = cut(arrays)?;
         let (lengths, entries) = cut(rest)?;
-        Ok(Bucket { crc, body, fingerprints, lengths, entries, place, width })
+        Ok(Bucket { crc, body, fingerprints, lengths, entries, place })
+    }
+
+    /// The checksum that it carries.
+    pub(super) fn crc(&self) -> u32 {
+        self.crc
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
     }
 
     /// Checks the checksum over all that the bucket holds.
     pub(super) fn check(&self) -> Result<()> {
-        if bucket_crc(&self.place, self.body) == self.crc {
-            Ok(())
-        } else {
-            Err(Damage("the checksum of a bucket does not match"))
+        if bucket_crc(self.place, self.body) != self.crc {
+            return Err(Damage("the checksum of a bucket does not match"));
         }
-    }
-
-    /// Whether some entry has this fingerprint.
-    pub(super) fn has(&self, fingerprint: u8) -> bool {
-        self.fingerprints.contains(&fingerprint)
+        if self.is_empty() && !self.entries.is_empty() {
+            return Err(Damage("bytes follow the last entry of a bucket"));
+        }
+        Ok(())
     }
 
     /// The entries in order; after an error there are no more.
@@ -293,7 +319,7 @@ impl<'a> Entries<'a> {
                 _ if wanted => return self.next(),
                 _ => {
                     self.next += 1;
-                    self.offset += usize::from(self.bucket.width) + usize::from(length);
+                    self.offset += usize::from(self.bucket.place.width) + usize::from(length);
                 }
             }
         }
@@ -311,13 +337,16 @@ impl<'a> Entries<'a> {
     }
 
     fn read(&mut self, fingerprint: u8, length: u8) -> Result<Entry<'a>> {
-        let import_number = read_number(self.take(self.bucket.width.into())?);
+        let import_number = read_number(self.take(self.bucket.place.width.into())?);
         let payload = match length {
             STUB => {
                 let board_len = self.take(1)?[0];
                 let board = self.take(board_len.into())?;
                 let (records, bytes) = (read_number(self.take(8)?), read_number(self.take(8)?));
-                Payload::Stub(Stub { board, records, bytes })
+                let first_crc = read_number(self.take(WORD)?) as u32;
+                let (low, high) = (read_number(self.take(8)?), read_number(self.take(8)?));
+                let digest = Digest(u128::from(high) << 64 | u128::from(low));
+                Payload::Stub(Stub { board, records, bytes, first_crc, digest })
             }
             LONG => {
                 let len = read_number(self.take(WORD)?) as usize;
@@ -390,22 +419,21 @@ impl BucketWriter {
                 self.entries.extend_from_slice(stub.board);
                 self.entries.extend_from_slice(&stub.records.to_le_bytes());
                 self.entries.extend_from_slice(&stub.bytes.to_le_bytes());
+                self.entries.extend_from_slice(&stub.first_crc.to_le_bytes());
+                self.entries.extend_from_slice(&stub.digest.0.to_le_bytes());
             }
         }
     }
 
-    /// Appends the bucket to `out` and begins a new one. An empty bucket takes no byte.
-    pub(super) fn finish(&mut self, owner: u64, number: u32, width: u8, out: &mut Vec<u8>) {
-        if self.is_empty() {
-            return;
-        }
+    /// Appends the bucket to `out` and begins a new one.
+    pub(super) fn finish(&mut self, place: Place, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; WORD]);
         write_count(self.lengths.len() as u32, out);
         for part in [&mut self.fingerprints, &mut self.lengths, &mut self.entries] {
             out.append(part);
         }
-        let crc = bucket_crc(&place(owner, number, width), &out[start + WORD..]);
+        let crc = bucket_crc(place, &out[start + WORD..]);
         out[start..start + WORD].copy_from_slice(&crc.to_le_bytes());
     }
 }
@@ -413,6 +441,7 @@ impl BucketWriter {
 /// Writes a block: entries in order of their keys.
 pub(super) struct BlockWriter {
     number: u64,
+    commit: u64,
     width: u8,
     buckets: u32,
     entries: u32,
@@ -423,13 +452,13 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Begins the block with this number, for about `entries` entries with import numbers of
-    /// `width` bytes.
-    pub(super) fn new(number: u64, width: u8, entries: usize) -> BlockWriter {
+    /// Begins the block with this number, written by this commit, for about `entries` entries with
+    /// import numbers of `width` bytes.
+    pub(super) fn new(number: u64, commit: u64, width: u8, entries: usize) -> BlockWriter {
         let buckets = (entries / ENTRIES_PER_BUCKET).clamp(1, u32::MAX as usize) as u32;
         let bytes = vec![0; HEADER + buckets as usize * WORD];
         let open = BucketWriter::default();
-        BlockWriter { number, width, buckets, entries: 0, bucket: 0, open, bytes }
+        BlockWriter { number, commit, width, buckets, entries: 0, bucket: 0, open, bytes }
     }
 
     /// Appends the entry of a key, given as its fraction of the block.
@@ -444,15 +473,16 @@ impl BlockWriter {
     }
 
     fn close_bucket(&mut self) {
-        self.open.finish(self.number, self.bucket, self.width, &mut self.bytes);
+        let BlockWriter { number: owner, commit, width, bucket, .. } = *self;
+        self.open.finish(Place { owner, bucket, width, commit }, &mut self.bytes);
         let data_start = HEADER + self.buckets as usize * WORD;
         let end = (self.bytes.len() - data_start) as u32;
         put_word(&mut self.bytes, HEADER + self.bucket as usize * WORD, end);
         self.bucket += 1;
     }
 
-    /// The bytes of the block.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    /// The bytes of the block, and the checksum of its header.
+    pub(super) fn finish(mut self) -> (Vec<u8>, u32) {
         while self.bucket < self.buckets {
             self.close_bucket();
         }
@@ -460,16 +490,17 @@ impl BlockWriter {
         put_word(&mut self.bytes, ENTRY_COUNT, self.entries);
         put_word(&mut self.bytes, BUCKET_COUNT, self.buckets);
         self.bytes[WIDTH] = self.width;
+        self.bytes[COMMIT..HEADER].copy_from_slice(&self.commit.to_le_bytes());
         let crc = header_crc(self.number, &self.bytes[..data_start]);
         put_word(&mut self.bytes, HEADER_CRC, crc);
-        self.bytes
+        (self.bytes, crc)
     }
 }
 
 /// Chunks of the records of one crowded position: the width of import numbers, then a bucket that
 /// belongs to the position's key and fills fingerprints with zeros.
 pub(super) mod chunk {
-    use super::{Bucket, BucketWriter, Damage, Entry, Payload, Result};
+    use super::{Bucket, BucketWriter, Damage, Entry, Payload, Place, Result};
 
     const NUMBER: u32 = u32::MAX;
 
@@ -490,7 +521,16 @@ pub(super) mod chunk {
         if !(1..=8).contains(&width) {
             return Err(Damage("a chunk has an unknown width of import numbers"));
         }
-        Bucket::new(key, NUMBER, width, bucket)
+        let bucket = Bucket::new(place(key, width), bucket)?;
+        if bucket.is_empty() {
+            return Err(Damage("a chunk holds no record"));
+        }
+        Ok(bucket)
+    }
+
+    /// Chunks are told apart by their keys and the digest that their stub keeps, not by a commit.
+    fn place(key: u64, width: u8) -> Place {
+        Place { owner: key, bucket: NUMBER, width, commit: 0 }
     }
 
     /// Appends a record to the bucket of a chunk.
@@ -502,28 +542,42 @@ pub(super) mod chunk {
     /// The bytes of a chunk; the bucket is empty afterwards.
     pub(in super::super) fn finish(bucket: &mut BucketWriter, key: u64, width: u8) -> Vec<u8> {
         let mut bytes = vec![width];
-        bucket.finish(key, NUMBER, width, &mut bytes);
+        bucket.finish(place(key, width), &mut bytes);
         bytes
     }
 }
 
-/// Where a bucket belongs, as its checksum covers it.
-fn place(owner: u64, number: u32, width: u8) -> [u8; 16] {
-    let mut place = [0; 16];
-    place[..8].copy_from_slice(&owner.to_le_bytes());
-    place[8..12].copy_from_slice(&number.to_le_bytes());
-    place[12] = width;
-    place
+/// Where a bucket belongs. Its checksum covers the place, so that bytes from elsewhere, or of an
+/// earlier version of the block, do not pass for those of this one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    /// The number of the block, or the position key of a chunk.
+    pub(super) owner: u64,
+    pub(super) bucket: u32,
+    pub(super) width: u8,
+    /// The commit that wrote the block.
+    pub(super) commit: u64,
 }
 
-fn bucket_crc(place: &[u8; 16], body: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(place), body)
+impl Place {
+    fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.owner.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.bucket.to_le_bytes());
+        bytes[12] = self.width;
+        bytes[16..].copy_from_slice(&self.commit.to_le_bytes());
+        bytes
+    }
+}
+
+fn bucket_crc(place: Place, body: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&place.to_bytes()), body)
 }
 
 fn header_crc(number: u64, header_and_directory: &[u8]) -> u32 {
     let start = crc32c::crc32c(&number.to_le_bytes());
     let start = crc32c::crc32c_append(start, &header_and_directory[..HEADER_CRC]);
-    crc32c::crc32c_append(start, &header_and_directory[HEADER..])
+    crc32c::crc32c_append(start, &header_and_directory[COMMIT..])
 }
 
 /// A little-endian word; 0 where the bytes end, which callers have excluded.
@@ -556,7 +610,6 @@ fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
         count |= usize::from(byte & 0x7f) << (7 * place);
         if byte < 0x80 {
             return match count {
-                0 => Err(Damage("a bucket counts no entry")),
                 _ if place > 0 && byte == 0 => Err(Damage("a count has a needless byte")),
                 _ => Ok((count, &bytes[place + 1..])),
             };

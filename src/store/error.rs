@@ -45,6 +45,18 @@ pub enum StoreError {
         /// The newest version that can be read here.
         supported: u32,
     },
+    /// The store was written by a later epdb of the same format version.
+    #[error(
+        "{path}: the store uses features that this epdb does not know (flags {flags:#x}); use a \
+         newer epdb",
+        path = path.display()
+    )]
+    UnsupportedFeatures {
+        /// The file.
+        path: PathBuf,
+        /// The flags that are not known here.
+        flags: u32,
+    },
     /// Another process, or another [`Store`](super::Store) of this one, has the file open.
     #[error(
         "{path}: another process uses this store (one may write, or many may read); try again \
@@ -148,6 +160,8 @@ pub(super) enum Fault {
         what: String,
     },
     Version(u32),
+    /// Flags of the meta row that are not known.
+    Features(u32),
     NoMeta,
     /// Already an error for the caller.
     Told(StoreError),
@@ -204,6 +218,7 @@ impl Fault {
                 let supported = super::schema::VERSION;
                 return StoreError::UnsupportedVersion { path, found, supported };
             }
+            Fault::Features(flags) => return StoreError::UnsupportedFeatures { path, flags },
             Fault::NoMeta => {
                 let what = "it is a redb file with other tables".into();
                 return StoreError::NotAStore { path, what };

@@ -4,17 +4,16 @@ use std::io::{self, BufRead};
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 
-use redb::ReadableTable;
-
 use super::batch::Batch;
 use super::error::guarded;
-use super::journal::{self, Counts, ImportInfo, ImportState, Place};
+use super::journal::{self, Counts, ImportInfo, ImportState, Journal, Place};
+use super::recognise::SourceDigest;
 use super::resolve::Resolver;
-use super::schema::{self, Meta};
+use super::schema::{self, Access, Header};
 use super::{Store, StoreError, merge};
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
-use crate::model::merge::MergeRules;
+use crate::model::merge::{BestMoves, MergeRules, Prefer};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -55,6 +54,9 @@ pub struct ImportOptions {
     /// What else decides which records a source gives, such as the profile it is read under. An
     /// interrupted import is continued only under equal settings.
     pub settings: String,
+    /// What all bytes of the source are, where that is known: see [`Store::recognise`]. An
+    /// interrupted import of these bytes is continued under whatever name they come.
+    pub digest: Option<SourceDigest>,
     /// Gives an interrupted import of this source up, keeping what it had committed, and imports
     /// the source from its start.
     pub restart: bool,
@@ -63,26 +65,34 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// The settings as the journal has them.
-    fn describe(&self) -> String {
+    /// What becomes of duplicates, as the journal has it. These words are compared with those of
+    /// earlier versions: they do not change.
+    fn duplicates(&self) -> String {
         let what = match &self.on_duplicate {
-            OnDuplicate::Keep => return ["keep", &self.settings].join("; "),
+            OnDuplicate::Keep => return "keep".to_string(),
             OnDuplicate::Skip => "skip".to_string(),
             OnDuplicate::Replace => "replace".to_string(),
-            OnDuplicate::Merge(rules) => {
-                let MergeRules { prefer, best_moves, counts } = rules;
+            OnDuplicate::Merge(MergeRules { prefer, best_moves, counts }) => {
+                let prefer = match prefer {
+                    Prefer::Later => "later",
+                    Prefer::First => "first",
+                    Prefer::Deepest => "deepest",
+                    Prefer::Nodes => "nodes",
+                };
+                let best_moves = match best_moves {
+                    BestMoves::Conflict => "conflict",
+                    BestMoves::Union => "union",
+                    BestMoves::First => "first",
+                    BestMoves::Last => "last",
+                };
                 let counts: Vec<String> = counts.iter().map(|opcode| opcode.to_string()).collect();
-                format!(
-                    "merge, prefer {prefer:?}, best moves {best_moves:?}, counts {}",
-                    counts.join(" ")
-                )
+                format!("merge, prefer {prefer}, bm {best_moves}, add {}", counts.join(" "))
             }
         };
-        let same = match self.same {
-            Same::Position => "same position",
-            Same::Record => "same record",
-        };
-        [&what, same, &self.settings].join("; ")
+        match self.same {
+            Same::Position => what + ", same position",
+            Same::Record => what + ", same record",
+        }
     }
 }
 
@@ -142,39 +152,46 @@ impl<'s> Importer<'s> {
 
     fn look_up(store: &'s Store, source: &str, options: &ImportOptions) -> Result<Importer<'s>> {
         let path = &store.shared.path;
-        let (next_id, latest, meta) = guarded(path, || {
+        let (imports, meta) = guarded(path, || {
             let transaction = store.begin_read()?;
-            let (next, latest) = journal::latest(&transaction, source)?;
-            Ok((next, latest, super::read_meta(&transaction)?))
+            let meta = super::read_header(&transaction, Access::Write)?.meta;
+            Ok((journal::list(&transaction, &meta)?, meta))
         })?;
-        let settings = options.describe();
+        let next_id = meta.imports;
         let fresh = ImportInfo {
             source: source.to_string(),
-            settings,
+            digest: options.digest,
+            duplicates: options.duplicates(),
+            settings: options.settings.clone(),
             state: ImportState::Unfinished,
             place: Place::START,
             first_import_number: meta.next_import_number,
             counts: Counts::default(),
         };
-        let interrupted = latest.filter(|(id, info)| match info.state {
+        let is_interrupted = |(id, info): &(u64, ImportInfo)| match info.state {
             ImportState::Unfinished => true,
             ImportState::Delivered => !store.delivered().contains(id),
             _ => false,
-        });
+        };
+        let is_this = |(_, info): &(u64, ImportInfo)| {
+            info.source == source || (info.digest.is_some() && info.digest == options.digest)
+        };
+        let mut lines = (0..).zip(imports).collect::<Vec<_>>().into_iter().rev();
+        let interrupted = lines.find(|line| is_this(line) && is_interrupted(line));
         let (id, info, pending, given_up) = match interrupted {
             None => (next_id, fresh, None, None),
             Some((id, _)) if options.restart => (next_id, fresh, None, Some(id)),
-            Some((_, info)) if info.settings != fresh.settings => {
+            Some((_, info)) if !info.has_settings_of(&fresh) => {
                 return Err(StoreError::SettingsChanged {
                     path: path.clone(),
-                    source_name: info.source,
+                    source_name: info.source.clone(),
                     line: info.place.line(),
-                    found: info.settings,
+                    found: info.spelled_settings(),
                 });
             }
             Some((id, info)) => {
                 let place = info.place;
-                (id, info, Some(place), None)
+                (id, ImportInfo { digest: options.digest, ..info }, Some(place), None)
             }
         };
         let batch = Batch::new(store.batch_bytes);
@@ -277,8 +294,14 @@ impl<'s> Importer<'s> {
     pub fn finish_at(mut self, place: Place) -> Result<ImportReport> {
         self.check()?;
         self.info.place = place;
-        self.commit(ImportState::Delivered)?;
-        self.store.delivered().push(self.id);
+        match self.info.digest {
+            // Run again, it is recognised.
+            Some(_) => self.commit(ImportState::Finished)?,
+            None => {
+                self.commit(ImportState::Delivered)?;
+                self.store.delivered().push(self.id);
+            }
+        }
         let conflicts = std::mem::take(&mut self.conflicts);
         Ok(ImportReport { counts: self.info.counts, conflicts })
     }
@@ -317,37 +340,34 @@ impl<'s> Importer<'s> {
         let database = self.store.database()?;
         guarded(&self.store.shared.path, || {
             let transaction = super::begin_write(database)?;
-            if let Some(id) = self.given_up {
-                journal::set_state(&transaction, id, ImportState::GivenUp)?;
-            }
             let mut table = transaction.open_table(schema::META)?;
-            let meta = match table.get(schema::META_KEY)? {
-                Some(row) => Meta::from_bytes(row.value())?,
-                None => return Err(super::Fault::NoMeta),
-            };
+            let mut header = Header::read(&table, Access::Write)?;
             let mut resolver = Resolver {
                 on_duplicate: &self.options.on_duplicate,
                 same: self.options.same,
-                first_number: meta.next_import_number,
+                first_number: header.meta.next_import_number,
                 counts: self.info.counts,
                 conflicts: std::mem::take(&mut self.conflicts),
             };
-            let meta = merge::merge(
+            merge::merge(
                 &transaction,
                 self.store.shared.key,
-                meta,
+                &mut header,
                 &mut self.batch,
                 &mut resolver,
-                state == ImportState::Delivered,
+                state != ImportState::Unfinished,
             )?;
             self.info.counts = resolver.counts;
             self.conflicts = resolver.conflicts;
             self.info.state = state;
-            table.insert(schema::META_KEY, meta.to_bytes().as_slice())?;
+            let mut journal = Journal::open(&transaction, &mut header.meta)?;
+            if let Some(id) = self.given_up {
+                journal.set_state(id, ImportState::GivenUp)?;
+            }
+            journal.put(self.id, &self.info)?;
+            drop(journal);
+            header.write(&mut table)?;
             drop(table);
-            let mut imports = transaction.open_table(schema::IMPORTS)?;
-            imports.insert(self.id, self.info.to_bytes().as_slice())?;
-            drop(imports);
             Ok(transaction.commit()?)
         })?;
         self.given_up = None;

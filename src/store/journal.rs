@@ -1,12 +1,13 @@
 //! The journal: of every import its source, how far it came and what became of its records. Each
 //! row is written in the transaction that commits the records.
 
-use redb::{Database, ReadTransaction, ReadableTable};
+use redb::{ReadTransaction, ReadableTable, Table};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::error::{Fault, Result, damaged};
-use super::schema::IMPORTS;
+use super::error::{Result, damaged};
+use super::recognise::SourceDigest;
+use super::schema::{self, Access, Digest, Header, IMPORTS, Meta};
 
 /// A place in a source: how many bytes of it were consumed, and what they were.
 ///
@@ -52,13 +53,24 @@ impl Place {
 pub enum ImportState {
     /// It was interrupted, or is going on.
     Unfinished,
-    /// All of it is in the store, and the process that imported it was then interrupted. Run
-    /// again, it has nothing left to do.
+    /// All of a source without a digest is in the store, and the process that imported it was then
+    /// interrupted. Run again, it has nothing left to do.
     Delivered,
     /// All of it is in the store.
     Finished,
     /// It was interrupted and then given up: what it had committed is in the store.
     GivenUp,
+}
+
+impl std::fmt::Display for ImportState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ImportState::Unfinished => "unfinished",
+            ImportState::Delivered => "delivered",
+            ImportState::Finished => "finished",
+            ImportState::GivenUp => "given up",
+        })
+    }
 }
 
 /// What became of the records of an import.
@@ -81,10 +93,15 @@ pub struct Counts {
 
 /// A line of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ImportInfo {
     /// The name of the source.
     pub source: String,
-    /// The options of the import.
+    /// What all its bytes are, where that was known before the first commit.
+    pub digest: Option<SourceDigest>,
+    /// What became of duplicates.
+    pub duplicates: String,
+    /// What else decided which records the source gave.
     pub settings: String,
     /// Whether it is complete.
     pub state: ImportState,
@@ -96,6 +113,27 @@ pub struct ImportInfo {
     pub counts: Counts,
 }
 
+impl std::fmt::Display for ImportInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ImportInfo { source, duplicates, settings, state, place, counts, .. } = self;
+        write!(f, "{source}: {state}, {} lines, {} bytes consumed", place.line, place.offset)?;
+        if let Some(digest) = &self.digest {
+            write!(f, " of {} with BLAKE3 {}", digest.length(), digest.hex())?;
+        }
+        let Counts { read, stored, dropped, replaced, merged, conflicts } = counts;
+        write!(
+            f,
+            "; records from number {} on: {read} read, {stored} stored, {dropped} dropped, \
+             {replaced} replaced, {merged} merged, {conflicts} in conflict; duplicates: {duplicates}",
+            self.first_import_number
+        )?;
+        match settings.as_str() {
+            "" => Ok(()),
+            settings => write!(f, "; settings: {settings}"),
+        }
+    }
+}
+
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Row {
@@ -103,8 +141,10 @@ struct Row {
     crc: U32,
     offset: U64,
     line: U64,
-    source_crc: U32,
+    consumed_crc: U32,
     source_len: U32,
+    duplicates_len: U32,
+    has_digest: U32,
     first_import_number: U64,
     read: U64,
     stored: U64,
@@ -112,21 +152,40 @@ struct Row {
     replaced: U64,
     merged: U64,
     conflicts: U64,
+    length: U64,
+    hash: [u8; 32],
 }
+
+const _: () = assert!(size_of::<Row>() == 136);
 
 const STATES: [ImportState; 4] =
     [ImportState::Unfinished, ImportState::Delivered, ImportState::Finished, ImportState::GivenUp];
 const CRC: std::ops::Range<usize> = 4..8;
 
 impl ImportInfo {
+    /// Whether another import decides alike which records are stored.
+    pub(super) fn has_settings_of(&self, other: &ImportInfo) -> bool {
+        (&self.duplicates, &self.settings) == (&other.duplicates, &other.settings)
+    }
+
+    /// The settings in words.
+    pub(super) fn spelled_settings(&self) -> String {
+        match self.settings.as_str() {
+            "" => self.duplicates.clone(),
+            settings => format!("{}; {settings}", self.duplicates),
+        }
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let row = Row {
             state: (self.state as u32).into(),
             crc: 0.into(),
             offset: self.place.offset.into(),
             line: self.place.line.into(),
-            source_crc: self.place.crc.into(),
+            consumed_crc: self.place.crc.into(),
             source_len: (self.source.len() as u32).into(),
+            duplicates_len: (self.duplicates.len() as u32).into(),
+            has_digest: u32::from(self.digest.is_some()).into(),
             first_import_number: self.first_import_number.into(),
             read: self.counts.read.into(),
             stored: self.counts.stored.into(),
@@ -134,8 +193,11 @@ impl ImportInfo {
             replaced: self.counts.replaced.into(),
             merged: self.counts.merged.into(),
             conflicts: self.counts.conflicts.into(),
+            length: self.digest.map_or(0, |digest| digest.length()).into(),
+            hash: self.digest.map_or([0; 32], |digest| *digest.hash()),
         };
-        let mut bytes = [row.as_bytes(), self.source.as_bytes(), self.settings.as_bytes()].concat();
+        let texts = [&self.source, &self.duplicates, &self.settings].map(|text| text.as_bytes());
+        let mut bytes = [row.as_bytes(), texts[0], texts[1], texts[2]].concat();
         let crc = crc_of(&bytes);
         bytes[CRC].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -149,22 +211,33 @@ impl ImportInfo {
             return Err(damage("its checksum does not match"));
         }
         let state = STATES.get(row.state.get() as usize).ok_or(damage("its state is unknown"))?;
-        let (source, settings) = std::str::from_utf8(names)
-            .ok()
-            .and_then(|names| names.split_at_checked(row.source_len.get() as usize))
-            .ok_or(damage("the name of its source is damaged"))?;
+        let texts = std::str::from_utf8(names).ok();
+        let (source, duplicates, settings) = texts
+            .and_then(|texts| {
+                let (source, rest) = texts.split_at_checked(row.source_len.get() as usize)?;
+                let (rule, settings) = rest.split_at_checked(row.duplicates_len.get() as usize)?;
+                Some((source, rule, settings))
+            })
+            .ok_or(damage("the name of its source or its settings are damaged"))?;
+        let digest = match (row.has_digest.get(), row.length.get(), row.hash) {
+            (0, 0, hash) if hash == [0; 32] => None,
+            (1, length, hash) => Some(SourceDigest::new(length, hash)),
+            _ => return Err(damage("the digest of its source is damaged")),
+        };
         let parts = [row.stored.get(), row.dropped.get(), row.merged.get()];
         if parts.iter().map(|&part| u128::from(part)).sum::<u128>() != row.read.get().into() {
             return Err(damage("its counts do not add up"));
         }
         Ok(ImportInfo {
             source: source.into(),
+            digest,
+            duplicates: duplicates.into(),
             settings: settings.into(),
             state: *state,
             place: Place {
                 offset: row.offset.get(),
                 line: row.line.get(),
-                crc: row.source_crc.get(),
+                crc: row.consumed_crc.get(),
             },
             first_import_number: row.first_import_number.get(),
             counts: Counts {
@@ -183,52 +256,74 @@ fn crc_of(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..CRC.start]), &row[CRC.end..])
 }
 
-/// The whole journal, in order.
-pub(super) fn list(transaction: &ReadTransaction) -> Result<Vec<ImportInfo>> {
+/// The whole journal, in order, as the meta row announces it.
+pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<ImportInfo>> {
     let table = transaction.open_table(IMPORTS)?;
     let mut imports = Vec::new();
+    let mut digest = Digest::default();
     for row in table.range::<u64>(..)? {
         let (id, row) = row?;
-        imports.push(ImportInfo::from_bytes(id.value(), row.value())?);
+        let id = id.value();
+        if id != imports.len() as u64 {
+            return Err(damaged("the journal", format!("import {} is missing", imports.len())));
+        }
+        digest.add(Digest::of_import(id, row.value()));
+        imports.push(ImportInfo::from_bytes(id, row.value())?);
+    }
+    let read: u128 = imports.iter().map(|import| u128::from(import.counts.read)).sum();
+    if imports.len() as u64 != meta.imports || digest != meta.imports_digest {
+        return Err(damaged("the journal", "it has other lines than the meta row announces"));
+    }
+    if read != meta.next_import_number.into() {
+        let next = meta.next_import_number;
+        let what = format!("its imports read {read} records, and the next number is {next}");
+        return Err(damaged("the journal", what));
     }
     Ok(imports)
 }
 
-/// The number of the next import, and the latest import of a source.
-pub(super) fn latest(
-    transaction: &ReadTransaction,
-    source: &str,
-) -> Result<(u64, Option<(u64, ImportInfo)>)> {
-    let table = transaction.open_table(IMPORTS)?;
-    let mut next = 0;
-    for row in table.range::<u64>(..)?.rev() {
-        let (id, row) = row?;
-        next = next.max(id.value().saturating_add(1));
-        let info = ImportInfo::from_bytes(id.value(), row.value())?;
-        if info.source == source {
-            return Ok((next, Some((id.value(), info))));
-        }
+/// The journal within a transaction; what the meta row says of it follows each change.
+pub(super) struct Journal<'t, 'm> {
+    table: Table<'t, u64, &'static [u8]>,
+    meta: &'m mut Meta,
+}
+
+impl<'t, 'm> Journal<'t, 'm> {
+    pub(super) fn open(
+        transaction: &'t redb::WriteTransaction,
+        meta: &'m mut Meta,
+    ) -> Result<Journal<'t, 'm>> {
+        Ok(Journal { table: transaction.open_table(IMPORTS)?, meta })
     }
-    Ok((next, None))
+
+    /// Writes the line of an import, which is new or takes the place of its earlier one.
+    pub(super) fn put(&mut self, id: u64, info: &ImportInfo) -> Result<()> {
+        let bytes = info.to_bytes();
+        let digest = &mut self.meta.imports_digest;
+        match self.table.insert(id, bytes.as_slice())? {
+            Some(earlier) => digest.remove(Digest::of_import(id, earlier.value())),
+            None => self.meta.imports += 1,
+        }
+        digest.add(Digest::of_import(id, &bytes));
+        Ok(())
+    }
+
+    pub(super) fn set_state(&mut self, id: u64, state: ImportState) -> Result<()> {
+        let line = self.table.get(id)?.map(|row| ImportInfo::from_bytes(id, row.value()));
+        let line = line.transpose()?.ok_or(damaged(format!("import {id}"), "it is missing"))?;
+        self.put(id, &ImportInfo { state, ..line })
+    }
 }
 
 /// Marks delivered imports as finished.
-pub(super) fn close(database: &Database, delivered: &[u64]) -> Result<()> {
+pub(super) fn close(database: &redb::Database, delivered: &[u64]) -> Result<()> {
     let transaction = super::begin_write(database)?;
-    delivered.iter().try_for_each(|&id| set_state(&transaction, id, ImportState::Finished))?;
+    let mut table = transaction.open_table(schema::META)?;
+    let mut header = Header::read(&table, Access::Write)?;
+    let mut journal = Journal::open(&transaction, &mut header.meta)?;
+    delivered.iter().try_for_each(|&id| journal.set_state(id, ImportState::Finished))?;
+    drop(journal);
+    header.write(&mut table)?;
+    drop(table);
     Ok(transaction.commit()?)
-}
-
-pub(super) fn set_state(
-    transaction: &redb::WriteTransaction,
-    id: u64,
-    state: ImportState,
-) -> Result<()> {
-    let mut table = transaction.open_table(IMPORTS)?;
-    let row = match table.get(id)? {
-        Some(row) => ImportInfo { state, ..ImportInfo::from_bytes(id, row.value())? }.to_bytes(),
-        None => return Err(Fault::Redb(redb::Error::Corrupted(format!("import {id} is gone")))),
-    };
-    table.insert(id, row.as_slice())?;
-    Ok(())
 }

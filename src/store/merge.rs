@@ -11,11 +11,11 @@ use std::ops::{Bound, Range};
 use redb::{ReadableTable, Table, WriteTransaction};
 
 use super::batch::{Arena, Batch, New};
-use super::block::{Block, BlockWriter, BucketWriter, Damage, Payload, Stub, chunk, width_of};
+use super::block::{Block, BlockWriter, Bucket, BucketWriter, Damage, Payload, Stub, chunk, width_of};
 use super::error::{Result, damaged};
 use super::journal::Counts;
 use super::resolve::{Fate, Plan, Resolver};
-use super::schema::{self, CHUNK_BYTES, CROWDED_BYTES, Meta, spread};
+use super::schema::{self, CHUNK_BYTES, CROWDED_BYTES, Digest, Header, Meta, spread};
 use super::{KeyFunction, key_of_board};
 use crate::codec::record;
 
@@ -23,40 +23,41 @@ use crate::codec::record;
 const PAGE_BYTES: usize = 64 << 10;
 const PAGE_OVERHEAD: usize = 64;
 
-/// Merges the batch and gives back what the store then knows of itself. The `last` batch of an
+/// Merges the batch and writes into the header what the store then knows of itself. Everything
+/// that is read is checked first: nothing is written on what contradicts itself. The `last` batch of an
 /// import leaves no more and no fewer blocks than fit, whatever became of duplicates.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
-    meta: Meta,
+    header: &mut Header,
     batch: &mut Batch,
     resolver: &mut Resolver,
     last: bool,
-) -> Result<Meta> {
+) -> Result<()> {
     batch.sort();
-    let blocks = choose_blocks(&meta, batch, &resolver.counts);
+    let old_blocks = header.meta.blocks;
+    let blocks = choose_blocks(&header.meta, batch, &resolver.counts);
+    header.meta.next_import_number += batch.len() as u64;
+    header.meta.commit += 1;
     let mut merger = Merger {
         key,
-        meta: Meta {
-            blocks,
-            next_import_number: meta.next_import_number + batch.len() as u64,
-            ..meta
-        },
+        header,
         arena: &batch.arena,
         crowded: transaction.open_table(schema::CROWDED)?,
         resolver,
     };
-    if blocks == meta.blocks {
+    if blocks == old_blocks {
         merger.touch_blocks(transaction, &mut batch.index)?;
     } else {
-        merger.rewrite_blocks(transaction, meta.blocks, &mut batch.index)?;
+        merger.rewrite_blocks(transaction, blocks, &mut batch.index)?;
     }
-    let fitting = blocks_for(merger.meta.block_bytes, merger.meta.records);
+    let meta = &merger.header.meta;
+    let fitting = blocks_for(meta.block_bytes, meta.records);
     if last && fitting.abs_diff(blocks) > blocks / 8 {
-        merger.meta.blocks = fitting;
-        merger.rewrite_blocks(transaction, blocks, &mut [])?;
+        merger.header.meta.commit += 1;
+        merger.rewrite_blocks(transaction, fitting, &mut [])?;
     }
-    Ok(merger.meta)
+    Ok(())
 }
 
 /// How many blocks the store should have with the batch in it, if as much of it is stored as of
@@ -92,7 +93,7 @@ fn blocks_for(bytes: u64, records: u64) -> u64 {
 
 struct Merger<'t, 'a, 'r> {
     key: KeyFunction,
-    meta: Meta,
+    header: &'a mut Header,
     arena: &'a Arena,
     crowded: Table<'t, &'static [u8], &'static [u8]>,
     resolver: &'a mut Resolver<'r>,
@@ -112,7 +113,7 @@ struct Old {
 
 enum OldPayload {
     Record(Range<usize>),
-    Stub { board: Range<usize>, records: u64, bytes: u64 },
+    Stub { board: Range<usize>, stub: Stub<'static> },
 }
 
 /// An entry on its way into a block.
@@ -137,7 +138,8 @@ impl OutPayload<'_> {
 }
 
 impl Loaded {
-    fn new(key: KeyFunction, number: u64, bytes: Vec<u8>) -> Result<Loaded> {
+    /// Checks all of a block; `announced` is what the store keeps of its header.
+    fn new(key: KeyFunction, number: u64, announced: u32, bytes: Vec<u8>) -> Result<Loaded> {
         let place = |damage: Damage| damaged(format!("block {number}"), damage.0);
         let block = Block::new(number, &bytes).map_err(place)?;
         let mut entries = Vec::with_capacity(block.entry_count().min(1 << 16) as usize);
@@ -147,14 +149,15 @@ impl Loaded {
             start..start + part.len()
         };
         block
-            .each_entry(|_, entry| {
+            .each_entry(announced, |_, entry| {
                 let (board, payload) = match entry.payload {
                     Payload::Record(record) => (
                         record::board_of(record).unwrap_or_default(),
                         OldPayload::Record(at(record)),
                     ),
-                    Payload::Stub(Stub { board, records, bytes }) => {
-                        (board, OldPayload::Stub { board: at(board), records, bytes })
+                    Payload::Stub(stub) => {
+                        let (board, at) = (stub.board, at(stub.board));
+                        (board, OldPayload::Stub { board: at, stub: Stub { board: &[], ..stub } })
                     }
                 };
                 let key = key_of_board(key, board);
@@ -173,8 +176,8 @@ impl Loaded {
         let part = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
         let payload = match &old.payload {
             OldPayload::Record(range) => Payload::Record(part(range)),
-            OldPayload::Stub { board, records, bytes } => {
-                Payload::Stub(Stub { board: part(board), records: *records, bytes: *bytes })
+            OldPayload::Stub { board, stub } => {
+                Payload::Stub(Stub { board: part(board), ..*stub })
             }
         };
         let (key, import_number) = (old.key, old.import_number);
@@ -188,26 +191,35 @@ impl<'a> Merger<'_, 'a, '_> {
         let mut table = transaction.open_table(schema::BLOCKS)?;
         let mut rest = news;
         while let Some(first) = rest.first() {
-            let (number, _) = spread(first.key, self.meta.blocks);
+            let (number, _) = spread(first.key, self.header.meta.blocks);
             let (mine, others) = self.split_off(rest, number);
             rest = others;
-            let loaded = table.get(number)?.map(|bytes| bytes.value().to_vec());
-            let loaded = loaded.map(|bytes| Loaded::new(self.key, number, bytes)).transpose()?;
-            let old_len = loaded.as_ref().map_or(0, |loaded| loaded.bytes.len());
-            let olds: Vec<Out> = loaded
-                .iter()
-                .flat_map(|loaded| loaded.entries.iter().map(|old| loaded.out(old)))
-                .collect();
-            let bytes = self.merge_block(number, olds, mine)?;
-            self.meta.block_bytes = self.meta.block_bytes - old_len as u64 + bytes.len() as u64;
+            let bytes = table.get(number)?.map(|bytes| bytes.value().to_vec());
+            let loaded = self.load(number, bytes)?;
+            let olds = loaded.entries.iter().map(|old| loaded.out(old)).collect();
+            let (bytes, check) = self.merge_block(number, olds, mine)?;
+            self.header.discount_block(number, &loaded.bytes);
+            self.header.count_block(number, &bytes);
+            if let Some(announced) = self.header.checks.get_mut(number as usize) {
+                *announced = check;
+            }
             table.insert(number, bytes.as_slice())?;
         }
         Ok(())
     }
 
+    /// Takes a block as it is in the store.
+    fn load(&self, number: u64, bytes: Option<Vec<u8>>) -> Result<Loaded> {
+        let place = || format!("block {number}");
+        let bytes = bytes.ok_or_else(|| damaged(place(), "it is missing"))?;
+        let announced = self.header.checks.get(number as usize).copied();
+        let announced = announced.ok_or_else(|| damaged(place(), "it is one too many"))?;
+        Loaded::new(self.key, number, announced, bytes)
+    }
+
     /// The new records of a block, and those behind.
     fn split_off<'n>(&self, news: &'n mut [New], number: u64) -> (&'n mut [New], &'n mut [New]) {
-        let end = news.partition_point(|new| spread(new.key, self.meta.blocks).0 <= number);
+        let end = news.partition_point(|new| spread(new.key, self.header.meta.blocks).0 <= number);
         news.split_at_mut(end)
     }
 
@@ -215,27 +227,31 @@ impl<'a> Merger<'_, 'a, '_> {
     fn rewrite_blocks(
         &mut self,
         transaction: &WriteTransaction,
-        old_blocks: u64,
+        blocks: u64,
         news: &mut [New],
     ) -> Result<()> {
         let old_table = transaction.open_table(schema::BLOCKS)?;
         let mut new_table = transaction.open_table(schema::NEW_BLOCKS)?;
         let mut cursor = new_table.upper_bound_mut(Bound::<u64>::Unbounded)?;
-        let mut old_blocks_left = old_table.range(..old_blocks)?;
+        let old_blocks = self.header.meta.blocks;
+        let mut old_rows = old_table.range(..old_blocks)?;
         let mut loaded: VecDeque<Loaded> = VecDeque::new();
         // The block in front of which the first entry not yet merged lies.
         let mut first_entry = 0;
         let mut loaded_to = 0;
         let mut rest = news;
-        self.meta.block_bytes = 0;
-        for number in 0..self.meta.blocks {
+        let mut new_checks = Vec::new();
+        let mut written = (0, Digest::default());
+        self.header.meta.blocks = blocks;
+        for number in 0..blocks {
             let reach = u128::from(number + 1) * u128::from(old_blocks);
-            while u128::from(loaded_to) * u128::from(self.meta.blocks) < reach {
-                let Some(row) = old_blocks_left.next() else { break };
-                let (old_number, bytes) = row?;
-                let old_number = old_number.value();
-                loaded.push_back(Loaded::new(self.key, old_number, bytes.value().to_vec())?);
-                loaded_to = old_number + 1;
+            while loaded_to < old_blocks && u128::from(loaded_to) * u128::from(blocks) < reach {
+                let row = old_rows.next().transpose()?;
+                let row = row.filter(|(old_number, _)| old_number.value() == loaded_to);
+                let block = self.load(loaded_to, row.map(|(_, bytes)| bytes.value().to_vec()))?;
+                self.header.discount_block(loaded_to, &block.bytes);
+                loaded.push_back(block);
+                loaded_to += 1;
             }
             let (mine, others) = self.split_off(rest, number);
             rest = others;
@@ -243,8 +259,7 @@ impl<'a> Merger<'_, 'a, '_> {
             let (mut spent, mut next_entry) = (0, first_entry);
             for block in &loaded {
                 let entries = block.entries.get(next_entry..).unwrap_or_default();
-                let end =
-                    entries.partition_point(|old| spread(old.key, self.meta.blocks).0 <= number);
+                let end = entries.partition_point(|old| spread(old.key, blocks).0 <= number);
                 olds.extend(entries[..end].iter().map(|old| block.out(old)));
                 if end < entries.len() {
                     next_entry += end;
@@ -252,29 +267,36 @@ impl<'a> Merger<'_, 'a, '_> {
                 }
                 (spent, next_entry) = (spent + 1, 0);
             }
-            if !olds.is_empty() || !mine.is_empty() {
-                let bytes = self.merge_block(number, olds, mine)?;
-                self.meta.block_bytes += bytes.len() as u64;
-                cursor.insert_before(number, bytes.as_slice())?;
-            }
+            let (bytes, check) = self.merge_block(number, olds, mine)?;
+            new_checks.push(check);
+            written.0 += bytes.len() as u64;
+            written.1.add(Digest::of_block(number, &bytes));
+            cursor.insert_before(number, bytes.as_slice())?;
             loaded.drain(..spent);
             first_entry = next_entry;
         }
+        let meta = &mut self.header.meta;
+        if (meta.block_bytes, meta.blocks_digest) != (0, Digest::default()) {
+            return Err(damaged("the store", "its blocks are not those that the meta row announces"));
+        }
+        (meta.block_bytes, meta.blocks_digest) = written;
+        self.header.checks = new_checks;
         cursor.close()?;
-        drop(old_blocks_left);
+        drop(old_rows);
         drop((new_table, old_table));
         transaction.delete_table(schema::BLOCKS)?;
         transaction.rename_table(schema::NEW_BLOCKS, schema::BLOCKS)?;
         Ok(())
     }
 
-    /// The bytes of a block out of its old entries and new records, both in order.
+    /// The bytes of a block out of its old entries and new records, both in order, and the checksum
+    /// of its header.
     fn merge_block<'b>(
         &mut self,
         number: u64,
         olds: Vec<Out<'b>>,
         mut news: &mut [New],
-    ) -> Result<Vec<u8>>
+    ) -> Result<(Vec<u8>, u32)>
     where
         'a: 'b,
     {
@@ -296,16 +318,17 @@ impl<'a> Merger<'_, 'a, '_> {
             self.merge_key(same_key, mine, &mut merged)?;
         }
         merged.extend(olds);
-        let mut block = BlockWriter::new(number, self.width(), merged.len());
+        let Meta { commit, blocks, .. } = self.header.meta;
+        let mut block = BlockWriter::new(number, commit, self.width(), merged.len());
         for out in &merged {
-            let (_, fraction) = spread(out.key, self.meta.blocks);
+            let (_, fraction) = spread(out.key, blocks);
             block.push(fraction, out.import_number, out.payload.payload());
         }
         Ok(block.finish())
     }
 
     fn width(&self) -> u8 {
-        width_of(self.meta.next_import_number)
+        width_of(self.header.meta.next_import_number)
     }
 
     /// Merges the records of one key: of one position, or of several whose keys collide.
@@ -365,7 +388,7 @@ impl<'a> Merger<'_, 'a, '_> {
         };
         let mut plan = self.resolver.decide(self.arena, news, olds.len() as u64, &each_old)?;
         if olds.is_empty() {
-            self.meta.positions += 1;
+            self.header.meta.positions += 1;
         }
         let counts = &mut self.resolver.counts;
         let mut kept = Vec::with_capacity(olds.len());
@@ -373,10 +396,10 @@ impl<'a> Merger<'_, 'a, '_> {
             let was = old.record().len() as u64;
             match plan.fate(counts, self.arena, news, old.import_number, old.record()) {
                 Fate::Keep => kept.push(old),
-                Fate::Remove => self.meta.discount(1, was),
+                Fate::Remove => self.header.meta.discount(1, was),
                 Fate::Change(bytes) => {
-                    self.meta.discount(1, was);
-                    self.meta.count(1, bytes.len() as u64);
+                    self.header.meta.discount(1, was);
+                    self.header.meta.count(1, bytes.len() as u64);
                     old.payload = OutPayload::Changed(bytes.to_vec());
                     kept.push(old);
                 }
@@ -399,7 +422,7 @@ impl<'a> Merger<'_, 'a, '_> {
         'a: 'b,
     {
         let (records, bytes) = self.survivors(plan, news);
-        self.meta.count(records, bytes);
+        self.header.meta.count(records, bytes);
         let width = self.width();
         let frame = 2 + u64::from(width);
         let old_bytes: usize = kept.iter().map(|old| old.payload.payload().entry_len(width)).sum();
@@ -419,12 +442,14 @@ impl<'a> Merger<'_, 'a, '_> {
             board: position.board,
             records: kept.len() as u64,
             bytes: kept.iter().map(|old| old.record().len() as u64).sum(),
+            first_crc: 0,
+            digest: Digest::default(),
         };
         let old_records = kept.iter().map(|old| (old.import_number, old.record()));
-        self.append(&position, old_records, plan, news)?;
+        self.append(&position, &mut stub, old_records, plan, news)?;
         stub.records += records;
         stub.bytes += bytes;
-        self.meta.crowded += 1;
+        self.header.meta.crowded += 1;
         merged.push(position.stub(stub));
         Ok(())
     }
@@ -450,6 +475,7 @@ impl<'a> Merger<'_, 'a, '_> {
     where
         'a: 'b,
     {
+        self.check_crowd(&position, &stub)?;
         let crowded = &self.crowded;
         let each_old = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
             let (first, last) = position.chunk_keys();
@@ -466,10 +492,10 @@ impl<'a> Merger<'_, 'a, '_> {
         let mut plan = self.resolver.decide(self.arena, news, stub.records, &each_old)?;
         if let Plan::RemoveOld = plan {
             for key in self.chunks(&position)? {
-                self.crowded.remove(key.as_slice())?;
+                self.remove_chunk(&mut stub, &key)?;
             }
-            self.meta.discount(stub.records, stub.bytes);
-            self.meta.crowded -= 1;
+            self.header.meta.discount(stub.records, stub.bytes);
+            self.header.meta.crowded -= 1;
             plan.settle(&mut self.resolver.counts, news);
             return self.place(position, Vec::new(), &plan, news, merged);
         }
@@ -478,8 +504,8 @@ impl<'a> Merger<'_, 'a, '_> {
         }
         plan.settle(&mut self.resolver.counts, news);
         let (records, bytes) = self.survivors(&plan, news);
-        self.meta.count(records, bytes);
-        self.append(&position, std::iter::empty(), &plan, news)?;
+        self.header.meta.count(records, bytes);
+        self.append(&position, &mut stub, std::iter::empty(), &plan, news)?;
         stub.records += records;
         stub.bytes += bytes;
         merged.push(position.stub(stub));
@@ -512,8 +538,8 @@ impl<'a> Merger<'_, 'a, '_> {
                 };
                 let (records, bytes) = becomes.map_or((0, 0), |record| (1, record.len() as u64));
                 as_it_was &= becomes == Some(record);
-                self.meta.discount(1, was);
-                self.meta.count(records, bytes);
+                self.header.meta.discount(1, was);
+                self.header.meta.count(records, bytes);
                 stub.records = stub.records - 1 + records;
                 stub.bytes = stub.bytes - was + bytes;
                 if let Some(record) = becomes {
@@ -522,10 +548,10 @@ impl<'a> Merger<'_, 'a, '_> {
             }
             match (as_it_was, writer.is_empty()) {
                 (true, _) => {}
-                (_, true) => drop(self.crowded.remove(key.as_slice())?),
+                (_, true) => self.remove_chunk(stub, &key)?,
                 _ => {
                     let bytes = chunk::finish(&mut writer, position.key, width);
-                    self.crowded.insert(key.as_slice(), bytes.as_slice())?;
+                    self.put_chunk(stub, &key, &bytes)?;
                 }
             }
         }
@@ -536,6 +562,7 @@ impl<'a> Merger<'_, 'a, '_> {
     fn append<'o>(
         &mut self,
         position: &Place,
+        stub: &mut Stub,
         olds: impl Iterator<Item = (u64, &'o [u8])>,
         plan: &'o Plan,
         news: &[New],
@@ -554,15 +581,16 @@ impl<'a> Merger<'_, 'a, '_> {
                 chunk::push(&mut writer, width, number, record);
             }
         }
-        let resolver = &self.resolver;
+        let first_number = self.resolver.first_number;
         let news = news.iter().filter(|new| !new.is_gone()).map(|new| {
-            let number = resolver.number(new);
+            let number = first_number + u64::from(new.nth);
             (number, plan.changed(number).unwrap_or(self.arena.record(new)))
         });
+        let mut full = Vec::new();
         for (number, record) in olds.chain(news) {
             if !writer.is_empty() && writer.len() + record.len() + 16 > CHUNK_BYTES {
-                let bytes = chunk::finish(&mut writer, position.key, width);
-                self.crowded.insert(key.as_slice(), bytes.as_slice())?;
+                full.push((key, chunk::finish(&mut writer, position.key, width)));
+                key = Vec::new();
             }
             if writer.is_empty() {
                 key = schema::crowded_key(position.key, position.board, number);
@@ -570,8 +598,62 @@ impl<'a> Merger<'_, 'a, '_> {
             chunk::push(&mut writer, width, number, record);
         }
         if !writer.is_empty() {
-            let bytes = chunk::finish(&mut writer, position.key, width);
-            self.crowded.insert(key.as_slice(), bytes.as_slice())?;
+            full.push((key, chunk::finish(&mut writer, position.key, width)));
+        }
+        for (key, bytes) in full {
+            self.put_chunk(stub, &key, &bytes)?;
+        }
+        let first = self.crowded.range(first.as_slice()..=last.as_slice())?.next().transpose()?;
+        if let Some((_, bytes)) = first {
+            stub.first_crc = open_chunk(position.key, bytes.value())?.crc();
+        }
+        Ok(())
+    }
+
+    /// Holds all chunks of a position against what its stub announces.
+    fn check_crowd(&self, position: &Place, stub: &Stub) -> Result<()> {
+        let (first, last) = position.chunk_keys();
+        let mut found = Stub { records: 0, bytes: 0, first_crc: 0, digest: Digest(0), ..*stub };
+        for row in self.crowded.range(first.as_slice()..=last.as_slice())? {
+            let (key, bytes) = row?;
+            let records = read_chunk(position.key, bytes.value())?;
+            if found.records == 0 {
+                found.first_crc = open_chunk(position.key, bytes.value())?.crc();
+            }
+            found.records += records.len() as u64;
+            found.bytes += records.iter().map(|(_, record)| record.len() as u64).sum::<u64>();
+            found.digest.add(Digest::of_chunk(key.value(), bytes.value()));
+        }
+        if found == *stub {
+            return Ok(());
+        }
+        let place = format!("crowded position {:016x}", position.key);
+        Err(damaged(place, "its block announces other records than there are"))
+    }
+
+    fn put_chunk(&mut self, stub: &mut Stub, key: &[u8], bytes: &[u8]) -> Result<()> {
+        let meta = &mut self.header.meta;
+        let new = Digest::of_chunk(key, bytes);
+        match self.crowded.insert(key, bytes)? {
+            Some(earlier) => {
+                let old = Digest::of_chunk(key, earlier.value());
+                stub.digest.remove(old);
+                meta.chunks_digest.remove(old);
+            }
+            None => meta.chunks += 1,
+        }
+        stub.digest.add(new);
+        meta.chunks_digest.add(new);
+        Ok(())
+    }
+
+    fn remove_chunk(&mut self, stub: &mut Stub, key: &[u8]) -> Result<()> {
+        let meta = &mut self.header.meta;
+        if let Some(earlier) = self.crowded.remove(key)? {
+            let old = Digest::of_chunk(key, earlier.value());
+            stub.digest.remove(old);
+            meta.chunks_digest.remove(old);
+            meta.chunks = meta.chunks.saturating_sub(1);
         }
         Ok(())
     }
@@ -632,15 +714,33 @@ impl Meta {
     }
 }
 
+impl Header {
+    fn count_block(&mut self, number: u64, bytes: &[u8]) {
+        self.meta.block_bytes += bytes.len() as u64;
+        self.meta.blocks_digest.add(Digest::of_block(number, bytes));
+    }
+
+    fn discount_block(&mut self, number: u64, bytes: &[u8]) {
+        self.meta.block_bytes = self.meta.block_bytes.wrapping_sub(bytes.len() as u64);
+        self.meta.blocks_digest.remove(Digest::of_block(number, bytes));
+    }
+}
+
+fn in_crowd(key: u64) -> impl Fn(Damage) -> super::Fault {
+    move |damage| damaged(format!("crowded position {key:016x}"), damage.0)
+}
+
+fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+    chunk::read(key, bytes).map_err(in_crowd(key))
+}
+
 fn read_chunk(key: u64, bytes: &[u8]) -> Result<Vec<(u64, &[u8])>> {
-    let place = |damage: Damage| damaged(format!("crowded position {key:016x}"), damage.0);
-    let bucket = chunk::read(key, bytes).map_err(place)?;
-    let records = bucket.entries().map(|entry| match entry {
+    let records = open_chunk(key, bytes)?.entries().map(|entry| match entry {
         Ok(entry) => match entry.payload {
             Payload::Record(record) => Ok((entry.import_number, record)),
             Payload::Stub(_) => Err(Damage("a chunk holds a stub")),
         },
         Err(damage) => Err(damage),
     });
-    records.collect::<std::result::Result<_, _>>().map_err(place)
+    records.collect::<std::result::Result<_, _>>().map_err(in_crowd(key))
 }

@@ -18,13 +18,16 @@
 
 mod batch;
 mod block;
+mod crowd;
 mod error;
 mod importer;
 mod journal;
 mod merge;
 mod overlay;
 mod reader;
+mod recognise;
 mod resolve;
+mod scan;
 mod schema;
 mod verify;
 
@@ -34,16 +37,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
+use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, ReadableTableMetadata};
 
 use crate::codec::{key, packed};
 use error::{Fault, Result as Inner, guarded};
-use schema::Meta;
+use schema::{Access, Digest, Header, Meta, RowCounts};
 
 pub use error::StoreError;
 pub use importer::{Conflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
 pub use journal::{Counts, ImportInfo, ImportState, Place};
-pub use reader::{ByImport, ByKey, EncodedRecord, Matches, Reader, Stats, StoredRecord};
+pub use reader::{EncodedRecord, Matches, Reader, Stats, StoredRecord};
+pub use recognise::{Recognised, SourceDigest};
+pub use scan::{ByImport, ByKey};
 pub use verify::{Finding, verify};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -144,7 +149,7 @@ impl Store {
         let handle = guarded(path, || {
             Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
         })?;
-        Store::with(path, options, handle, memory / 2, memory / 4)
+        Store::with(path, options, handle, memory / 2, memory / 4).checked(Access::Write)
     }
 
     /// Opens a store for reading only, which many processes may do at once. If its last writer
@@ -169,12 +174,17 @@ impl Store {
     }
 
     fn open_as_it_is(path: &Path, options: &StoreOptions) -> Result<Store> {
+        Store::open_unchecked(path, options)?.checked(Access::Read)
+    }
+
+    /// Opens a store for reading only and believes what it says of itself.
+    fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
         let memory = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
             Ok(Handle::Read(Database::builder().set_cache_size(memory / 32).open_read_only(path)?))
         })?;
-        Store::with(path, options, handle, 0, memory - memory / 32)
+        Ok(Store::with(path, options, handle, 0, memory - memory / 32))
     }
 
     fn with(
@@ -183,22 +193,27 @@ impl Store {
         handle: Handle,
         batch_bytes: usize,
         cache_bytes: usize,
-    ) -> Result<Store> {
+    ) -> Store {
         let shared = Shared {
             path: path.to_path_buf(),
             key: options.key,
             cache_left: AtomicUsize::new(cache_bytes),
             cache_floor: cache_bytes / 16,
         };
-        let store = Store {
+        Store {
             shared: Arc::new(shared),
             handle: Some(handle),
             batch_bytes,
             importing: AtomicBool::new(false),
             delivered: Mutex::default(),
-        };
-        guarded(path, || read_meta(&store.begin_read()?).map(drop))?;
-        Ok(store)
+        }
+    }
+
+    /// Refuses a store that says of itself what its tables or its file cannot hold.
+    fn checked(self, access: Access) -> Result<Store> {
+        let path = &self.shared.path;
+        guarded(path, || check_opening(&self.begin_read()?, path, access))?;
+        Ok(self)
     }
 
     /// A snapshot of what is committed.
@@ -224,7 +239,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn imports(&self) -> Result<Vec<ImportInfo>> {
-        guarded(&self.shared.path, || journal::list(&self.begin_read()?))
+        guarded(&self.shared.path, || {
+            let transaction = self.begin_read()?;
+            journal::list(&transaction, &read_header(&transaction, Access::Read)?.meta)
+        })
     }
 
     /// Makes the file as small as it can be. Worth while after a large import, which leaves the
@@ -291,14 +309,17 @@ impl Drop for Store {
     }
 }
 
-/// Writes the tables of an empty store.
+/// Writes the tables of an empty store: one block without entries.
 fn lay_out(file: File) -> Inner<()> {
     let database = Database::builder().set_cache_size(1 << 20).create_file(file)?;
     let transaction = begin_write(&database)?;
-    transaction
-        .open_table(schema::META)?
-        .insert(schema::META_KEY, Meta::EMPTY.to_bytes().as_slice())?;
-    transaction.open_table(schema::BLOCKS)?;
+    let mut header = Header { meta: Meta::EMPTY, checks: Vec::new() };
+    let (block, check) = block::BlockWriter::new(0, header.meta.commit, 1, 0).finish();
+    header.meta.block_bytes = block.len() as u64;
+    header.meta.blocks_digest.add(Digest::of_block(0, &block));
+    header.checks.push(check);
+    header.write(&mut transaction.open_table(schema::META)?)?;
+    transaction.open_table(schema::BLOCKS)?.insert(0, block.as_slice())?;
     transaction.open_table(schema::CROWDED)?;
     transaction.open_table(schema::IMPORTS)?;
     transaction.commit()?;
@@ -334,14 +355,22 @@ fn publish(draft: &Path, path: &Path) -> Result<()> {
     done.map_err(|error| StoreError::Io { path: path.to_path_buf(), error })
 }
 
+const REDB_MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+
+/// Whether a file is empty or ends within the magic of a store.
+fn is_cut_short(path: &Path) -> bool {
+    let most = REDB_MAGIC.len() as u64;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < most)
+        && fs::read(path).is_ok_and(|bytes| REDB_MAGIC.starts_with(&bytes))
+}
+
 /// Tells a file that is no redb database, which redb would call an input/output error.
 fn check_magic(path: &Path) -> Result<()> {
-    const REDB: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
-    let mut start = [0; REDB.len()];
+    let mut start = [0; REDB_MAGIC.len()];
     let read = File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut start));
     let path = path.to_path_buf();
     match read {
-        Ok(()) if start == REDB => Ok(()),
+        Ok(()) if start == REDB_MAGIC => Ok(()),
         Ok(()) => Err(StoreError::NotAStore { path, what: "it does not begin like one".into() }),
         Err(error) => Err(match error.kind() {
             io::ErrorKind::NotFound => StoreError::NotFound { path },
@@ -353,13 +382,28 @@ fn check_magic(path: &Path) -> Result<()> {
     }
 }
 
-fn read_meta(transaction: &ReadTransaction) -> Inner<Meta> {
-    let table = match transaction.open_table(schema::META) {
-        Err(redb::TableError::TableDoesNotExist(_)) => return Err(Fault::NoMeta),
-        table => table?,
+fn read_header(transaction: &ReadTransaction, access: Access) -> Inner<Header> {
+    match transaction.open_table(schema::META) {
+        Err(redb::TableError::TableDoesNotExist(_)) => Err(Fault::NoMeta),
+        table => Header::read(&table?, access),
+    }
+}
+
+fn check_opening(transaction: &ReadTransaction, path: &Path, access: Access) -> Inner<()> {
+    let meta = read_header(transaction, access)?.meta;
+    check_claims(transaction, &meta, path)?;
+    journal::list(transaction, &meta).map(drop)
+}
+
+/// Holds what the meta row says against the tables' numbers of rows and the length of the file.
+fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Path) -> Inner<()> {
+    let file_bytes = fs::metadata(path).map_err(redb::StorageError::Io)?.len();
+    let rows = RowCounts {
+        blocks: transaction.open_table(schema::BLOCKS)?.len()?,
+        chunks: transaction.open_table(schema::CROWDED)?.len()?,
+        imports: transaction.open_table(schema::IMPORTS)?.len()?,
     };
-    let row = redb::ReadableTable::get(&table, schema::META_KEY)?.ok_or(Fault::NoMeta)?;
-    Meta::from_bytes(row.value())
+    meta.check_claims(&rows, file_bytes)
 }
 
 /// The key of a packed identity board; `None` when it is none.

@@ -115,3 +115,51 @@ impl redb::StorageBackend for Overlay {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use redb::StorageBackend;
+
+    use super::*;
+
+    fn overlay(bytes: &[u8]) -> Overlay {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, bytes).unwrap();
+        Overlay::new(file).unwrap()
+    }
+
+    fn read(overlay: &Overlay, offset: u64, len: usize) -> Vec<u8> {
+        let mut out = vec![0xff; len];
+        overlay.read(offset, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_the_file_stays() {
+        let overlay = overlay(&[1; 3 * PAGE]);
+        overlay.write(PAGE as u64 - 2, &[2; 4]).unwrap();
+        let around = read(&overlay, PAGE as u64 - 4, 8);
+        assert_eq!(around, [1, 1, 2, 2, 2, 2, 1, 1]);
+        let mut file = [0; 3 * PAGE];
+        let mut pages = overlay.pages();
+        pages.read_file(0, &mut file).unwrap();
+        assert_eq!(file, [1; 3 * PAGE]);
+    }
+
+    /// What was cut off comes back as zeros, whether it was written or in the file.
+    #[test]
+    fn what_is_cut_off_is_gone() {
+        let overlay = overlay(&[1; 3 * PAGE]);
+        let end = 3 * PAGE as u64;
+        overlay.write(PAGE as u64, &[2; 2 * PAGE]).unwrap();
+        overlay.set_len(PAGE as u64 + 3).unwrap();
+        let behind = overlay.read(PAGE as u64 + 2, &mut [0; 2]).unwrap_err();
+        assert_eq!(behind.kind(), io::ErrorKind::UnexpectedEof);
+        overlay.set_len(end).unwrap();
+        let mut expected = vec![1; PAGE];
+        expected.extend([2; 3]);
+        expected.resize(3 * PAGE, 0);
+        assert_eq!(read(&overlay, 0, 3 * PAGE), expected);
+    }
+}

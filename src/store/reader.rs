@@ -1,20 +1,22 @@
-//! Reading: lookups by position, and all records in order of their keys or of their import.
+//! Reading: a snapshot of a store, and lookups by position in it.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use redb::{OwnedAccessGuard, OwnedRange, ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
+use redb::{OwnedAccessGuard, ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
-use super::block::{Block, Damage, Payload, Shape, Slot, chunk};
+use super::block::{Block, Bucket, Damage, Payload, Shape, Slot, Stub};
+use super::crowd::Crowd;
 use super::error::{Result as Inner, damaged, guarded};
-use super::schema::{self, Meta, spread};
+use super::scan::{ByImport, ByKey};
+use super::schema::{self, Access, Header, Meta, spread};
 use super::{Shared, StoreError};
 use crate::codec::query::Query;
 use crate::codec::record;
 use crate::model::EpdRecord;
 
-type Guard = OwnedAccessGuard<&'static [u8]>;
+pub(super) type Guard = OwnedAccessGuard<&'static [u8]>;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A record as the store holds it.
@@ -54,15 +56,29 @@ pub struct Stats {
     pub file_bytes: u64,
 }
 
-/// A block in memory.
+/// A block in memory, its header and directory checked.
 struct Kept {
     guard: Guard,
     shape: Shape,
+    /// Which of the first buckets were checked: bytes in memory stay as they are, so once is
+    /// enough.
+    checked: [AtomicU64; 4],
 }
 
 impl Kept {
     fn bytes(&self) -> &[u8] {
         self.guard.value()
+    }
+
+    /// Checks a bucket, unless that was done before.
+    fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
+        let bit = 1 << (number % 64);
+        let Some(word) = self.checked.get(number as usize / 64) else { return bucket.check() };
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            bucket.check()?;
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// The memory that it takes: redb keeps its whole page, of a power of two.
@@ -72,7 +88,7 @@ impl Kept {
 }
 
 /// Looks at a value once where redb may still panic: what it gives later it cut out now.
-fn sized(guard: Guard) -> Guard {
+pub(super) fn sized(guard: Guard) -> Guard {
     std::hint::black_box(guard.value().len());
     guard
 }
@@ -84,23 +100,30 @@ fn sized(guard: Guard) -> Guard {
 /// is kept answers faster than one made for each lookup. It uses the store's file until it is
 /// dropped, and gives [`StoreError::Busy`] once the store is closed.
 pub struct Reader {
-    shared: Arc<Shared>,
-    meta: Meta,
-    blocks: ReadOnlyTable<u64, &'static [u8]>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) meta: Meta,
+    /// By number of the block: the checksum of its header.
+    pub(super) checks: Vec<u32>,
+    pub(super) blocks: ReadOnlyTable<u64, &'static [u8]>,
     crowded: ReadOnlyTable<&'static [u8], &'static [u8]>,
-    /// By number of the block; `None` for a block that has no entry.
-    cache: Box<[OnceLock<Option<Box<Kept>>>]>,
+    /// By number of the block.
+    cache: Box<[OnceLock<Box<Kept>>]>,
 }
 
 impl Reader {
     pub(super) fn new(shared: Arc<Shared>, transaction: ReadTransaction) -> Inner<Reader> {
-        let meta = super::read_meta(&transaction)?;
+        let Header { meta, checks } = super::read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
         let crowded = transaction.open_table(schema::CROWDED)?;
-        // No block is empty, so a sound store has no more slots to cache than this.
-        let slots = blocks.len()?.max(meta.blocks.min(1 << 20)).min(meta.blocks);
-        let cache = (0..slots).map(|_| OnceLock::new()).collect();
-        Ok(Reader { shared, meta, blocks, crowded, cache })
+        let rows = [("blocks", meta.blocks, blocks.len()?), ("chunks", meta.chunks, crowded.len()?)];
+        for (what, announced, found) in rows {
+            if announced != found {
+                let what = format!("{announced} {what} are announced, and there are {found}");
+                return Err(damaged("the meta row", what));
+            }
+        }
+        let cache = checks.iter().map(|_| OnceLock::new()).collect();
+        Ok(Reader { shared, meta, checks, blocks, crowded, cache })
     }
 
     /// The records of a position (STO-02), in order of their import numbers.
@@ -183,10 +206,10 @@ impl Reader {
         for (key, place) in order {
             let (number, _) = spread(key, self.meta.blocks);
             let block = match &held {
-                Some((held, kept)) if *held == number => Ok(Some(BlockRef::Own(Arc::clone(kept)))),
+                Some((held, kept)) if *held == number => Ok(BlockRef::Own(Arc::clone(kept))),
                 _ => self.block(number),
             };
-            if let Ok(Some(BlockRef::Own(kept))) = &block {
+            if let Ok(BlockRef::Own(kept)) = &block {
                 held = Some((number, Arc::clone(kept)));
             }
             visit(place, self.matches_in(queries[place], block))?;
@@ -194,30 +217,17 @@ impl Reader {
         Ok(())
     }
 
-    /// All records, in order of position key, packed board and import number.
+    /// All records, in order of position key, packed board and import number. What was read is
+    /// compared at the end with what the store knows of itself.
     pub fn by_key(&self) -> ByKey<'_> {
-        let range =
-            guarded(&self.shared.path, || Ok(self.blocks.range_owned(0..self.meta.blocks)?));
-        let (range, failed) = match range {
-            Ok(range) => (Some(range), None),
-            Err(error) => (None, Some(error)),
-        };
-        ByKey { reader: self, range, failed, block: None, crowd: None }
+        ByKey::new(self)
     }
 
     /// All records in order of their import numbers, without an index: all blocks are read
     /// several times, and each time as many of the next records are collected as fit into what is
     /// left of the store's budget. A record longer than that is delivered alone.
     pub fn by_import(&self) -> ByImport<'_> {
-        let left = self.shared.cache_left.swap(0, Ordering::Relaxed);
-        ByImport {
-            reader: self,
-            taken: left,
-            window: Window::new(left.max(1 << 16), &self.meta),
-            next: 0,
-            from: 0,
-            ended: false,
-        }
+        ByImport::new(self)
     }
 
     /// How much the store holds.
@@ -250,42 +260,50 @@ impl Reader {
         self.matches_in(query, self.block(number))
     }
 
-    fn matches_in<'r>(&'r self, query: Query, block: Result<Option<BlockRef<'r>>>) -> Matches<'r> {
+    fn matches_in<'r>(&'r self, query: Query, block: Result<BlockRef<'r>>) -> Matches<'r> {
         let state = match block {
-            Ok(None) => State::Done,
-            Ok(Some(block)) => State::Block { block, at: None },
+            Ok(block) => State::Block { block, at: None },
             Err(error) => State::Failed(error),
         };
         Matches { reader: self, query, state }
     }
 
-    fn block(&self, number: u64) -> Result<Option<BlockRef<'_>>> {
+    fn block(&self, number: u64) -> Result<BlockRef<'_>> {
         let slot = usize::try_from(number).ok().and_then(|number| self.cache.get(number));
         if let Some(known) = slot.and_then(OnceLock::get) {
-            return Ok(known.as_deref().map(BlockRef::Cached));
+            return Ok(BlockRef::Cached(known));
         }
-        let found = guarded(&self.shared.path, || Ok(self.blocks.get_owned(number)?.map(sized)))?;
-        let found = found.map(|guard| {
-            let shape = Shape::of(guard.value());
-            let shape = shape.map_err(|damage| self.damaged_block(number, damage))?;
-            Ok(Kept { guard, shape })
-        });
-        let found = found.transpose()?;
-        let bytes = found.as_ref().map_or(0, Kept::page_bytes);
-        match slot {
-            Some(slot) if self.reserve(bytes) => {
-                let mut unused = Some(found);
-                let kept = slot.get_or_init(|| unused.take().flatten().map(Box::new));
-                if unused.is_some() {
-                    self.shared.cache_left.fetch_add(bytes, Ordering::Relaxed);
-                }
-                Ok(kept.as_deref().map(BlockRef::Cached))
-            }
-            _ => Ok(found.map(|kept| BlockRef::Own(Arc::new(kept)))),
+        let kept = self.load(number)?;
+        let bytes = kept.page_bytes();
+        let Some(slot) = slot.filter(|_| self.reserve(bytes)) else {
+            return Ok(BlockRef::Own(Arc::new(kept)));
+        };
+        if slot.set(Box::new(kept)).is_err() {
+            self.shared.cache_left.fetch_add(bytes, Ordering::Relaxed);
+        }
+        match slot.get() {
+            Some(known) => Ok(BlockRef::Cached(known)),
+            None => Err(self.damaged_block(number, Damage("it is missing"))),
         }
     }
 
-    fn damaged_block(&self, number: u64, damage: Damage) -> StoreError {
+    fn load(&self, number: u64) -> Result<Kept> {
+        let found = guarded(&self.shared.path, || Ok(self.blocks.get_owned(number)?.map(sized)))?;
+        let missing = || self.damaged_block(number, Damage("it is missing"));
+        let guard = found.ok_or_else(missing)?;
+        let checked = Block::new(number, guard.value())
+            .and_then(|block| block.check(self.check_of(number)).map(|()| block.shape()));
+        let shape = checked.map_err(|damage| self.damaged_block(number, damage))?;
+        Ok(Kept { guard, shape, checked: Default::default() })
+    }
+
+    /// What the store keeps of the header of a block.
+    pub(super) fn check_of(&self, number: u64) -> u32 {
+        let check = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
+        check.copied().unwrap_or_default()
+    }
+
+    pub(super) fn damaged_block(&self, number: u64, damage: Damage) -> StoreError {
         damaged(format!("block {number}"), damage.0).told(&self.shared.path)
     }
 
@@ -295,30 +313,21 @@ impl Reader {
         cache_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    fn crowd(&self, key: u64, board: &[u8]) -> Result<Crowd> {
-        let range = schema::crowded_key(key, board, 0)..=schema::crowded_key(key, board, u64::MAX);
-        let range = (range.start().as_slice(), range.end().as_slice());
+    /// The records of the position of a stub.
+    pub(super) fn crowd(&self, key: u64, stub: Stub) -> Result<Crowd> {
+        let [first, last] =
+            [0, u64::MAX].map(|number| schema::crowded_key(key, stub.board, number));
         let chunks = guarded(&self.shared.path, || {
-            Ok(self.crowded.range_owned::<&[u8]>(range.0..=range.1)?)
+            Ok(self.crowded.range_owned::<&[u8]>(first.as_slice()..=last.as_slice())?)
         })?;
-        Ok(Crowd { key, board: board.to_vec(), chunks, chunk: None })
-    }
-
-    /// Calls `visit` with every record, in no promised order.
-    fn each_record(&self, mut visit: impl FnMut(u64, &[u8])) -> Result<()> {
-        let mut records = self.by_key();
-        while let Some(record) = records.next_encoded() {
-            let record = record?;
-            visit(record.import_number, record.bytes);
-        }
-        Ok(())
+        Ok(Crowd::new(key, stub, chunks))
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
         let held =
-            self.cache.iter().filter_map(|slot| slot.get()?.as_deref()).map(Kept::page_bytes);
+            self.cache.iter().filter_map(OnceLock::get).map(|kept| kept.page_bytes());
         self.shared.cache_left.fetch_add(held.sum(), Ordering::Relaxed);
     }
 }
@@ -357,9 +366,9 @@ enum State<'r> {
 }
 
 /// What the search of a block ends with.
-enum Found {
+enum Found<'b> {
     Record { import_number: u64, bytes: Range<usize>, at: (usize, usize) },
-    Crowd,
+    Crowd(Stub<'b>),
     Nothing,
 }
 
@@ -370,60 +379,90 @@ impl Matches<'_> {
     /// [`StoreError::Damaged`] when the checksum over the record or what leads to it does not
     /// match; [`StoreError::Io`] when the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        if let State::Block { .. } = self.state {
-            match self.search_block() {
-                Ok(Found::Record { import_number, bytes, at: now }) => {
-                    let State::Block { block, at } = &mut self.state else { return None };
-                    *at = Some(now);
-                    let bytes = block.kept().bytes().get(bytes)?;
-                    return Some(Ok(EncodedRecord { import_number, bytes }));
-                }
-                Ok(Found::Nothing) => self.state = State::Done,
-                Ok(Found::Crowd) => {
-                    self.state =
-                        match self.reader.crowd(self.query.key(), self.query.board().as_bytes()) {
-                            Ok(crowd) => State::Crowd(Box::new(crowd)),
-                            Err(error) => State::Failed(error),
-                        };
-                }
-                Err(error) => self.state = State::Failed(error),
+        match self.advance() {
+            Err(error) => {
+                self.state = State::Done;
+                Some(Err(error))
             }
-        }
-        if let State::Failed(_) = self.state {
-            let State::Failed(error) = std::mem::replace(&mut self.state, State::Done) else {
-                return None;
-            };
-            return Some(Err(error));
-        }
-        match &mut self.state {
-            State::Crowd(crowd) => crowd.next_encoded(&self.reader.shared),
-            _ => None,
+            Ok(None) => {
+                self.state = State::Done;
+                None
+            }
+            Ok(Some((import_number, place))) => {
+                let bytes = match &self.state {
+                    State::Block { block, .. } => block.kept().bytes().get(place)?,
+                    State::Crowd(crowd) => crowd.bytes(place)?,
+                    _ => return None,
+                };
+                Some(Ok(EncodedRecord { import_number, bytes }))
+            }
         }
     }
 
-    fn search_block(&self) -> Result<Found> {
-        let State::Block { block, at } = &self.state else { return Ok(Found::Nothing) };
+    /// The next record's number, and its place in the block or the chunk in hand.
+    fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
+        if let State::Block { .. } = self.state {
+            match self.search_block()? {
+                Search::Record { import_number, bytes, at: now } => {
+                    if let State::Block { at, .. } = &mut self.state {
+                        *at = Some(now);
+                    }
+                    return Ok(Some((import_number, bytes)));
+                }
+                Search::Nothing => return Ok(None),
+                Search::Crowd(crowd) => self.state = State::Crowd(crowd),
+            }
+        }
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Crowd(mut crowd) => {
+                let found = crowd.advance(&self.reader.shared);
+                self.state = State::Crowd(crowd);
+                found
+            }
+            State::Failed(error) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    fn search_block(&self) -> Result<Search> {
+        let State::Block { block, at } = &self.state else { return Ok(Search::Nothing) };
         let (number, fraction) = spread(self.query.key(), self.reader.meta.blocks);
-        let block = Block::with_shape(number, block.kept().bytes(), block.kept().shape);
-        find(block, fraction, self.query.board().as_bytes(), *at)
-            .map_err(|damage| self.reader.damaged_block(number, damage))
+        let found = find(number, block.kept(), fraction, self.query.board().as_bytes(), *at)
+            .map_err(|damage| self.reader.damaged_block(number, damage))?;
+        Ok(match found {
+            Found::Nothing => Search::Nothing,
+            Found::Record { import_number, bytes, at } => {
+                Search::Record { import_number, bytes, at }
+            }
+            Found::Crowd(stub) => {
+                Search::Crowd(Box::new(self.reader.crowd(self.query.key(), stub)?))
+            }
+        })
     }
 }
 
-/// Finds the next entry of a board in a block. The checksum is looked at once, before the first
-/// comparison of boards.
-fn find(
-    block: Block,
+/// [`Found`], the crowd opened.
+enum Search {
+    Record { import_number: u64, bytes: Range<usize>, at: (usize, usize) },
+    Crowd(Box<Crowd>),
+    Nothing,
+}
+
+/// Finds the next entry of a board in a block. The checksum of its bucket is looked at first, so
+/// that nothing found is as sure as a record.
+fn find<'b>(
+    number: u64,
+    kept: &'b Kept,
     fraction: u64,
     board: &[u8],
     at: Option<(usize, usize)>,
-) -> std::result::Result<Found, Damage> {
+) -> std::result::Result<Found<'b>, Damage> {
+    let block = Block::with_shape(number, kept.bytes(), kept.shape);
     let slot = Slot::of(fraction, block.buckets());
     let bucket = block.bucket(slot.bucket)?;
     let mut entries = match at {
-        None if !bucket.has(slot.fingerprint) => return Ok(Found::Nothing),
         None => {
-            bucket.check()?;
+            kept.check(slot.bucket, &bucket)?;
             bucket.entries()
         }
         Some(place) => bucket.entries_from(place),
@@ -431,7 +470,7 @@ fn find(
     while let Some(entry) = entries.next_with(slot.fingerprint) {
         let entry = entry?;
         match entry.payload {
-            Payload::Stub(stub) if stub.board == board => return Ok(Found::Crowd),
+            Payload::Stub(stub) if stub.board == board => return Ok(Found::Crowd(stub)),
             Payload::Record(record) if record::board_of(record).is_ok_and(|own| own == board) => {
                 let import_number = entry.import_number;
                 let bytes = range_in(block.bytes(), record);
@@ -444,7 +483,7 @@ fn find(
 }
 
 /// Where a slice lies in the one that it was cut from.
-fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
+pub(super) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()
 }
@@ -454,12 +493,16 @@ impl Iterator for Matches<'_> {
 
     fn next(&mut self) -> Option<Result<StoredRecord>> {
         let path = &self.reader.shared.path;
-        Some(self.next_encoded()?.and_then(|record| decode(record, path)))
+        let next = self.next_encoded()?.and_then(|record| decode(record, path));
+        if next.is_err() {
+            self.state = State::Done;
+        }
+        Some(next)
     }
 }
 
 /// Decodes a record whose checksum was right.
-fn decode(record: EncodedRecord, path: &std::path::Path) -> Result<StoredRecord> {
+pub(super) fn decode(record: EncodedRecord, path: &std::path::Path) -> Result<StoredRecord> {
     let import_number = record.import_number;
     let place = || format!("record {import_number}");
     match record::decode(record.bytes) {
@@ -468,357 +511,5 @@ fn decode(record: EncodedRecord, path: &std::path::Path) -> Result<StoredRecord>
         }
         Ok(_) => Err(damaged(place(), "bytes follow the record").told(path)),
         Err(error) => Err(damaged(place(), error.to_string()).told(path)),
-    }
-}
-
-/// The records of a crowded position, chunk by chunk.
-struct Crowd {
-    key: u64,
-    board: Vec<u8>,
-    chunks: OwnedRange<&'static [u8], &'static [u8]>,
-    /// The chunk in hand, its checksum checked, and the place behind the last entry given.
-    chunk: Option<(Guard, (usize, usize))>,
-}
-
-impl Crowd {
-    fn next_encoded(&mut self, shared: &Shared) -> Option<Result<EncodedRecord<'_>>> {
-        match self.advance(shared) {
-            Err(error) => Some(Err(error)),
-            Ok(None) => None,
-            Ok(Some((import_number, place))) => {
-                Some(Ok(EncodedRecord { import_number, bytes: self.bytes(place)? }))
-            }
-        }
-    }
-
-    /// The next record and where it lies in the chunk in hand.
-    fn advance(&mut self, shared: &Shared) -> Result<Option<(u64, Range<usize>)>> {
-        loop {
-            if let Some((guard, place)) = &mut self.chunk {
-                match entry_of_chunk(guard.value(), *place) {
-                    Err(damage) => return Err(self.damaged(damage, shared)),
-                    Ok(None) => self.chunk = None,
-                    Ok(Some((import_number, range, now))) => {
-                        *place = now;
-                        let own = self.bytes(range.clone()).map(record::board_of);
-                        if !matches!(own, Some(Ok(board)) if board == self.board) {
-                            let damage = Damage("a record of another position");
-                            return Err(self.damaged(damage, shared));
-                        }
-                        return Ok(Some((import_number, range)));
-                    }
-                }
-            }
-            let next = guarded(&shared.path, || {
-                Ok(self.chunks.next().transpose()?.map(|(_, guard)| sized(guard)))
-            });
-            match next? {
-                None => return Ok(None),
-                Some(guard) => {
-                    let checked = chunk::read(self.key, guard.value()).map(|_| ());
-                    checked.map_err(|damage| self.damaged(damage, shared))?;
-                    self.chunk = Some((guard, (0, 0)));
-                }
-            }
-        }
-    }
-
-    fn bytes(&self, place: Range<usize>) -> Option<&[u8]> {
-        self.chunk.as_ref()?.0.value().get(place)
-    }
-
-    fn damaged(&self, damage: Damage, shared: &Shared) -> StoreError {
-        damaged(format!("crowded position {:016x}", self.key), damage.0).told(&shared.path)
-    }
-}
-
-type ChunkEntry = (u64, Range<usize>, (usize, usize));
-
-fn entry_of_chunk(
-    bytes: &[u8],
-    place: (usize, usize),
-) -> std::result::Result<Option<ChunkEntry>, Damage> {
-    let mut entries = chunk::bucket(bytes)?.entries_from(place);
-    let Some(entry) = entries.next().transpose()? else { return Ok(None) };
-    match entry.payload {
-        Payload::Record(record) => {
-            Ok(Some((entry.import_number, range_in(bytes, record), entries.place())))
-        }
-        Payload::Stub(_) => Err(Damage("a chunk holds a stub")),
-    }
-}
-
-/// All records in order of their keys. As an iterator it decodes them; [`ByKey::next_encoded`]
-/// gives the bytes.
-pub struct ByKey<'r> {
-    reader: &'r Reader,
-    range: Option<OwnedRange<u64, &'static [u8]>>,
-    failed: Option<StoreError>,
-    block: Option<OpenBlock>,
-    crowd: Option<Crowd>,
-}
-
-struct OpenBlock {
-    number: u64,
-    guard: Guard,
-    bucket: u32,
-    at: (usize, usize),
-}
-
-enum Step {
-    Record { import_number: u64, bytes: Range<usize> },
-    Crowd(Vec<u8>),
-    End,
-}
-
-impl OpenBlock {
-    /// The next entry, each bucket's checksum checked as it is entered.
-    fn step(&mut self) -> std::result::Result<Step, Damage> {
-        let bytes = self.guard.value();
-        let block = Block::new(self.number, bytes)?;
-        if (self.bucket, self.at) == (0, (0, 0)) {
-            block.check()?;
-        }
-        while self.bucket < block.buckets() {
-            let bucket = block.bucket(self.bucket)?;
-            if self.at == (0, 0) {
-                bucket.check()?;
-            }
-            let mut entries = bucket.entries_from(self.at);
-            match entries.next().transpose()? {
-                Some(entry) => {
-                    self.at = entries.place();
-                    return Ok(match entry.payload {
-                        Payload::Stub(stub) => Step::Crowd(stub.board.to_vec()),
-                        Payload::Record(record) => Step::Record {
-                            import_number: entry.import_number,
-                            bytes: range_in(bytes, record),
-                        },
-                    });
-                }
-                None => {
-                    self.bucket += 1;
-                    self.at = (0, 0);
-                }
-            }
-        }
-        Ok(Step::End)
-    }
-}
-
-impl ByKey<'_> {
-    /// The next record; `None` when there are no more. After an error there are no more.
-    ///
-    /// # Errors
-    /// As [`Matches::next_encoded`].
-    pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        match self.advance() {
-            Err(error) => {
-                self.range = None;
-                self.block = None;
-                self.crowd = None;
-                Some(Err(error))
-            }
-            Ok(None) => None,
-            Ok(Some((import_number, place))) => {
-                let bytes = match &self.crowd {
-                    Some(crowd) => crowd.bytes(place)?,
-                    None => self.block.as_ref()?.guard.value().get(place)?,
-                };
-                Some(Ok(EncodedRecord { import_number, bytes }))
-            }
-        }
-    }
-
-    fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        let shared = &self.reader.shared;
-        loop {
-            if let Some(crowd) = &mut self.crowd {
-                if let Some(found) = crowd.advance(shared)? {
-                    return Ok(Some(found));
-                }
-                self.crowd = None;
-            }
-            if let Some(block) = &mut self.block {
-                let number = block.number;
-                let step =
-                    block.step().map_err(|damage| self.reader.damaged_block(number, damage))?;
-                match step {
-                    Step::Record { import_number, bytes } => {
-                        return Ok(Some((import_number, bytes)));
-                    }
-                    Step::Crowd(board) => {
-                        let key = super::key_of_board(shared.key, &board).ok_or_else(|| {
-                            self.reader.damaged_block(number, Damage("a stub has no board"))
-                        })?;
-                        self.crowd = Some(self.reader.crowd(key, &board)?);
-                        continue;
-                    }
-                    Step::End => self.block = None,
-                }
-            }
-            let Some(range) = &mut self.range else { return Ok(None) };
-            let next = guarded(&shared.path, || {
-                let next = range.next().transpose()?;
-                Ok(next.map(|(number, guard)| (number.value(), sized(guard))))
-            });
-            match next? {
-                None => self.range = None,
-                Some((number, guard)) => {
-                    self.block = Some(OpenBlock { number, guard, bucket: 0, at: (0, 0) });
-                }
-            }
-        }
-    }
-}
-
-impl Iterator for ByKey<'_> {
-    type Item = Result<StoredRecord>;
-
-    fn next(&mut self) -> Option<Result<StoredRecord>> {
-        let path = &self.reader.shared.path;
-        Some(self.next_encoded()?.and_then(|record| decode(record, path)))
-    }
-}
-
-/// All records in order of their import. As an iterator it decodes them;
-/// [`ByImport::next_encoded`] gives the bytes.
-pub struct ByImport<'r> {
-    reader: &'r Reader,
-    /// What the window took from the budget of cached blocks.
-    taken: usize,
-    window: Window,
-    /// The next record of the window.
-    next: usize,
-    /// The least import number that the next window may take.
-    from: u64,
-    ended: bool,
-}
-
-impl ByImport<'_> {
-    /// The next record; `None` when there are no more. After an error there are no more.
-    ///
-    /// # Errors
-    /// As [`Matches::next_encoded`].
-    pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        while self.next == self.window.records.len() {
-            if self.ended {
-                return None;
-            }
-            if let Err(error) = self.refill() {
-                self.ended = true;
-                return Some(Err(error));
-            }
-        }
-        let record = self.window.get(self.next)?;
-        self.next += 1;
-        Some(Ok(record))
-    }
-
-    fn refill(&mut self) -> Result<()> {
-        let meta = &self.reader.meta;
-        let numbers = meta.next_import_number.max(1);
-        let per_number = meta.record_bytes / numbers + Window::PER_RECORD as u64 + 1;
-        let likely = self.window.limit as u64 * 15 / 16 / per_number;
-        self.window.begin(self.from, self.from.saturating_add(likely.max(1)));
-        let window = &mut self.window;
-        self.reader.each_record(|number, bytes| window.offer(number, bytes))?;
-        self.window.sort();
-        self.from = self.window.to;
-        self.ended = self.from >= meta.next_import_number;
-        self.next = 0;
-        Ok(())
-    }
-}
-
-impl Drop for ByImport<'_> {
-    fn drop(&mut self) {
-        self.reader.shared.cache_left.fetch_add(self.taken, Ordering::Relaxed);
-    }
-}
-
-impl Iterator for ByImport<'_> {
-    type Item = Result<StoredRecord>;
-
-    fn next(&mut self) -> Option<Result<StoredRecord>> {
-        let path = &self.reader.shared.path;
-        Some(self.next_encoded()?.and_then(|record| decode(record, path)))
-    }
-}
-
-/// The records whose import numbers lie in a range, kept within so many bytes by giving up the
-/// upper end of the range.
-struct Window {
-    limit: usize,
-    from: u64,
-    /// Where the next window begins.
-    to: u64,
-    records: Vec<(u64, Range<usize>)>,
-    arena: Vec<u8>,
-}
-
-impl Window {
-    const PER_RECORD: usize = size_of::<(u64, Range<usize>)>();
-
-    /// Room is reserved at once, as far as the store can fill it: what is not written to costs
-    /// nothing, and growing would copy.
-    fn new(limit: usize, meta: &Meta) -> Window {
-        let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
-        let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
-        let arena = at_most(meta.record_bytes, limit);
-        let (records, arena) = (super::with_room(records), super::with_room(arena));
-        Window { limit, from: 0, to: 0, records, arena }
-    }
-
-    fn begin(&mut self, from: u64, to: u64) {
-        (self.from, self.to) = (from, to);
-        self.records.clear();
-        self.arena.clear();
-    }
-
-    fn offer(&mut self, number: u64, bytes: &[u8]) {
-        if !(self.from..self.to).contains(&number) {
-            return;
-        }
-        let start = self.arena.len();
-        self.arena.extend_from_slice(bytes);
-        self.records.push((number, start..start + bytes.len()));
-        while self.records.len() > 1 && self.len() > self.limit {
-            self.halve();
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.arena.len() + self.records.len() * Window::PER_RECORD
-    }
-
-    /// Gives up the later half of the records.
-    fn halve(&mut self) {
-        let half = self.records.len() / 2;
-        let (_, (number, _), _) =
-            self.records.select_nth_unstable_by_key(half, |(number, _)| *number);
-        self.to = *number;
-        self.records.truncate(half);
-        self.records.sort_unstable_by_key(|(_, range)| range.start);
-        let mut end = 0;
-        for (_, range) in &mut self.records {
-            let len = range.len();
-            self.arena.copy_within(range.clone(), end);
-            *range = end..end + len;
-            end += len;
-        }
-        self.arena.truncate(end);
-    }
-
-    fn sort(&mut self) {
-        self.records.sort_unstable_by_key(|(number, _)| *number);
-    }
-
-    fn get(&self, place: usize) -> Option<EncodedRecord<'_>> {
-        let (import_number, range) = self.records.get(place)?;
-        Some(EncodedRecord { import_number: *import_number, bytes: self.arena.get(range.clone())? })
     }
 }

@@ -1,7 +1,8 @@
 //! The tables of a store and the rows that are not blocks. The format is `formats/store.md`.
 
-use redb::TableDefinition;
-use zerocopy::byteorder::little_endian::{U32, U64};
+use redb::{ReadableTable, Table, TableDefinition};
+use twox_hash::xxhash3_128::Hasher;
+use zerocopy::byteorder::little_endian::{U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Fault, Result, damaged};
@@ -10,9 +11,11 @@ use super::error::{Fault, Result, damaged};
 pub(super) const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
-/// One row, under [`META_KEY`].
+/// The rows under [`META_KEY`] and [`CHECKS_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
+/// The checksums of the headers of all blocks.
+pub(super) const CHECKS_KEY: &str = "block checks";
 /// Number of a block -> block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The blocks of another number of blocks, while a merge rewrites all of them.
@@ -32,19 +35,31 @@ pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 /// What a store knows of itself.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meta {
-    /// Into how many blocks the keys are spread; at least 1.
+    /// Into how many blocks the keys are spread; at least 1. Each has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
     /// Different positions.
     pub(super) positions: u64,
     /// Positions whose records are in the table of crowded ones.
     pub(super) crowded: u64,
+    /// Rows of the table of crowded positions.
+    pub(super) chunks: u64,
+    /// Lines of the journal.
+    pub(super) imports: u64,
     /// What the next record is numbered. Numbers of dropped records are not used again.
     pub(super) next_import_number: u64,
     /// Sum of the lengths of all encoded records.
     pub(super) record_bytes: u64,
     /// Sum of the lengths of all blocks.
     pub(super) block_bytes: u64,
+    /// How often records were committed.
+    pub(super) commit: u64,
+    /// Sums of the digests of the rows of each table.
+    pub(super) blocks_digest: Digest,
+    pub(super) chunks_digest: Digest,
+    pub(super) imports_digest: Digest,
+    /// The checksum of the row of block checks.
+    pub(super) checks_crc: u32,
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -53,29 +68,47 @@ struct MetaRow {
     magic: [u8; 8],
     version: U32,
     crc: U32,
+    needed_to_read: U32,
+    needed_to_write: U32,
     blocks: U64,
     records: U64,
     positions: U64,
     crowded: U64,
+    chunks: U64,
+    imports: U64,
     next_import_number: U64,
     record_bytes: U64,
     block_bytes: U64,
+    commit: U64,
+    blocks_digest: U128,
+    chunks_digest: U128,
+    imports_digest: U128,
+    checks_crc: U32,
+    reserved: U32,
 }
 
 /// Magic and version: alike in all versions.
 const FIXED: usize = 12;
 const CRC_END: usize = 16;
-const _: () = assert!(size_of::<MetaRow>() == 72);
+const _: () = assert!(size_of::<MetaRow>() == 160);
 
 impl Meta {
+    /// That of a store with one block, which has no entry, before the block is counted in.
     pub(super) const EMPTY: Meta = Meta {
         blocks: 1,
         records: 0,
         positions: 0,
         crowded: 0,
+        chunks: 0,
+        imports: 0,
         next_import_number: 0,
         record_bytes: 0,
         block_bytes: 0,
+        commit: 0,
+        blocks_digest: Digest(0),
+        chunks_digest: Digest(0),
+        imports_digest: Digest(0),
+        checks_crc: 0,
     };
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
@@ -83,19 +116,29 @@ impl Meta {
             magic: MAGIC,
             version: VERSION.into(),
             crc: 0.into(),
+            needed_to_read: 0.into(),
+            needed_to_write: 0.into(),
             blocks: self.blocks.into(),
             records: self.records.into(),
             positions: self.positions.into(),
             crowded: self.crowded.into(),
+            chunks: self.chunks.into(),
+            imports: self.imports.into(),
             next_import_number: self.next_import_number.into(),
             record_bytes: self.record_bytes.into(),
             block_bytes: self.block_bytes.into(),
+            commit: self.commit.into(),
+            blocks_digest: self.blocks_digest.0.into(),
+            chunks_digest: self.chunks_digest.0.into(),
+            imports_digest: self.imports_digest.0.into(),
+            checks_crc: self.checks_crc.into(),
+            reserved: 0.into(),
         };
         row.crc = meta_crc(row.as_bytes()).into();
         row.as_bytes().to_vec()
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Meta> {
+    pub(super) fn from_bytes(bytes: &[u8], access: Access) -> Result<Meta> {
         let version = bytes.get(..FIXED).and_then(|fixed| {
             let (magic, version) = fixed.split_at(MAGIC.len());
             (magic == MAGIC).then_some(u32::from_le_bytes(version.try_into().ok()?))
@@ -110,18 +153,143 @@ impl Meta {
         if row.crc.get() != meta_crc(bytes) {
             return Err(damaged("the meta row", "its checksum does not match"));
         }
+        let unknown = match access {
+            Access::Read => row.needed_to_read.get(),
+            Access::Write => row.needed_to_read.get() | row.needed_to_write.get(),
+        };
+        if unknown != 0 {
+            return Err(Fault::Features(unknown));
+        }
         if row.blocks.get() == 0 {
             return Err(damaged("the meta row", "it counts no blocks"));
+        }
+        if row.reserved.get() != 0 {
+            return Err(damaged("the meta row", "its reserved bytes are not 0"));
         }
         Ok(Meta {
             blocks: row.blocks.get(),
             records: row.records.get(),
             positions: row.positions.get(),
             crowded: row.crowded.get(),
+            chunks: row.chunks.get(),
+            imports: row.imports.get(),
             next_import_number: row.next_import_number.get(),
             record_bytes: row.record_bytes.get(),
             block_bytes: row.block_bytes.get(),
+            commit: row.commit.get(),
+            blocks_digest: Digest(row.blocks_digest.get()),
+            chunks_digest: Digest(row.chunks_digest.get()),
+            imports_digest: Digest(row.imports_digest.get()),
+            checks_crc: row.checks_crc.get(),
         })
+    }
+
+    /// Refuses what a store with so many rows in a file of so many bytes cannot hold.
+    pub(super) fn check_claims(&self, rows: &RowCounts, file_bytes: u64) -> Result<()> {
+        let more_than_there_is = |what: &str, claimed: u64, most: u64| {
+            let what = format!("it claims {claimed} {what}, where there can be {most}");
+            if claimed > most { Err(damaged("the meta row", what)) } else { Ok(()) }
+        };
+        let other_than_there_are = |what: &str, claimed: u64, found: u64| {
+            let what = format!("it claims {claimed} {what}, and there are {found}");
+            if claimed == found { Ok(()) } else { Err(damaged("the meta row", what)) }
+        };
+        other_than_there_are("blocks", self.blocks, rows.blocks)?;
+        other_than_there_are("chunks", self.chunks, rows.chunks)?;
+        other_than_there_are("imports", self.imports, rows.imports)?;
+        more_than_there_is("bytes of blocks", self.block_bytes, file_bytes)?;
+        more_than_there_is("bytes of records", self.record_bytes, file_bytes)?;
+        more_than_there_is("records", self.records, self.record_bytes)?;
+        more_than_there_is("records", self.records, self.next_import_number)?;
+        more_than_there_is("positions", self.positions, self.records)?;
+        more_than_there_is("crowded positions", self.crowded, self.chunks.min(self.positions))
+    }
+}
+
+/// How many rows the tables have.
+pub(super) struct RowCounts {
+    pub(super) blocks: u64,
+    pub(super) chunks: u64,
+    pub(super) imports: u64,
+}
+
+/// What a store is opened for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// A sum of the digests of rows, which does not depend on their order.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Digest(pub(super) u128);
+
+impl Digest {
+    pub(super) fn of_block(number: u64, bytes: &[u8]) -> Digest {
+        Digest::of_row(1, &number.to_le_bytes(), bytes)
+    }
+
+    pub(super) fn of_chunk(key: &[u8], bytes: &[u8]) -> Digest {
+        Digest::of_row(2, key, bytes)
+    }
+
+    pub(super) fn of_import(id: u64, bytes: &[u8]) -> Digest {
+        Digest::of_row(3, &id.to_le_bytes(), bytes)
+    }
+
+    /// XXH3 of 128 bits over key and value, with a seed for each table.
+    fn of_row(seed: u64, key: &[u8], value: &[u8]) -> Digest {
+        let mut hasher = Hasher::with_seed(seed);
+        hasher.write(key);
+        hasher.write(value);
+        Digest(hasher.finish_128())
+    }
+
+    pub(super) fn add(&mut self, row: Digest) {
+        self.0 = self.0.wrapping_add(row.0);
+    }
+
+    pub(super) fn remove(&mut self, row: Digest) {
+        self.0 = self.0.wrapping_sub(row.0);
+    }
+}
+
+/// The meta row, and the checksum of the header of each block.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub(super) meta: Meta,
+    pub(super) checks: Vec<u32>,
+}
+
+impl Header {
+    pub(super) fn read(
+        table: &impl ReadableTable<&'static str, &'static [u8]>,
+        access: Access,
+    ) -> Result<Header> {
+        let row = table.get(META_KEY)?.ok_or(Fault::NoMeta)?;
+        let meta = Meta::from_bytes(row.value(), access)?;
+        let damage = |what: &str| damaged("the row of block checks", what);
+        let row = table.get(CHECKS_KEY)?.ok_or_else(|| damage("it is missing"))?;
+        let (checks, rest) = row.value().as_chunks::<4>();
+        if !rest.is_empty() || checks.len() as u64 != meta.blocks {
+            return Err(damage("it is for another number of blocks"));
+        }
+        if crc32c::crc32c(row.value()) != meta.checks_crc {
+            return Err(damage("its checksum does not match"));
+        }
+        let checks = checks.iter().map(|check| u32::from_le_bytes(*check)).collect();
+        Ok(Header { meta, checks })
+    }
+
+    pub(super) fn write(
+        &mut self,
+        table: &mut Table<'_, &'static str, &'static [u8]>,
+    ) -> Result<()> {
+        let checks: Vec<u8> = self.checks.iter().flat_map(|check| check.to_le_bytes()).collect();
+        self.meta.checks_crc = crc32c::crc32c(&checks);
+        table.insert(CHECKS_KEY, checks.as_slice())?;
+        table.insert(META_KEY, self.meta.to_bytes().as_slice())?;
+        Ok(())
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use redb::{Database, ReadTransaction, ReadableTableMetadata};
+use redb::{Database, ReadTransaction};
 
-use super::block::{Block, Damage, Payload, Slot, chunk};
+use super::block::{Block, Damage, Payload, Slot, Stub, chunk};
 use super::error::{Fault, Result as Inner, guarded};
 use super::overlay::Overlay;
-use super::schema::{self, Meta, spread};
+use super::schema::{self, Access, Digest, Header, Meta, spread};
 use super::{KeyFunction, Store, StoreError, StoreOptions, journal, key_of_board};
 use crate::codec::record;
 
@@ -51,19 +51,16 @@ const ENOUGH: usize = 1000;
 pub fn verify(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Vec<Finding>, StoreError> {
     let path = path.as_ref();
     let mut findings = Findings::default();
+    if super::is_cut_short(path) {
+        findings.add("the file", "it ends before its first page does");
+        return Ok(findings.list);
+    }
     let redb_check = check_redb(path, options);
     findings.absorb(redb_check.map(|clean| {
         if clean { Vec::new() } else { vec![finding("the file", "redb had to repair it")] }
     }))?;
-    let own_check = Store::open_as_it_is(path, options).and_then(|store| {
-        guarded(path, || {
-            let transaction = store.begin_read()?;
-            let mut own = Findings::default();
-            Check { key: options.key, meta: super::read_meta(&transaction)?, found: &mut own }
-                .run(&transaction)?;
-            Ok(own.list)
-        })
-    });
+    let own_check = Store::open_unchecked(path, options)
+        .and_then(|store| guarded(path, || check_tables(&store.begin_read()?, path, options)));
     // The writer that died is no damage; redb's check repaired it in memory.
     let own_check = match own_check {
         Err(StoreError::NotClosed { .. }) => check_repaired(path, options),
@@ -139,16 +136,29 @@ fn check_repaired(path: &Path, options: &StoreOptions) -> Result<Vec<Finding>, S
     let database = open_overlay(path, options)?;
     guarded(path, move || {
         let transaction = redb::ReadableDatabase::begin_read(&database)?;
-        let mut found = Findings::default();
-        Check { key: options.key, meta: super::read_meta(&transaction)?, found: &mut found }
-            .run(&transaction)?;
-        Ok(found.list)
+        check_tables(&transaction, path, options)
     })
+}
+
+fn check_tables(
+    transaction: &ReadTransaction,
+    path: &Path,
+    options: &StoreOptions,
+) -> Inner<Vec<Finding>> {
+    let Header { meta, checks } = super::read_header(transaction, Access::Read)?;
+    let mut found = Findings::default();
+    let mut check = Check { key: options.key, meta, checks, found: &mut found };
+    if let Err(fault) = super::check_claims(transaction, &meta, path) {
+        check.fault(fault)?;
+    }
+    check.run(transaction)?;
+    Ok(found.list)
 }
 
 struct Check<'f> {
     key: KeyFunction,
     meta: Meta,
+    checks: Vec<u32>,
     found: &'f mut Findings,
 }
 
@@ -158,9 +168,13 @@ struct Tally {
     records: u64,
     record_bytes: u64,
     positions: u64,
+    blocks: u64,
     block_bytes: u64,
-    /// Records and bytes that the stub of a crowded position announces, by key and board.
-    crowded: HashMap<(u64, Vec<u8>), (u64, u64)>,
+    chunks: u64,
+    blocks_digest: Digest,
+    chunks_digest: Digest,
+    /// What the stub of a crowded position announces, by key and board.
+    crowded: HashMap<(u64, Vec<u8>), Chunked>,
     numbers: Numbers,
 }
 
@@ -198,7 +212,7 @@ impl Check<'_> {
         if self.found.list.is_empty() {
             self.counts(&tally);
         }
-        if let Err(fault) = self.journal(transaction) {
+        if let Err(fault) = journal::list(transaction, &self.meta) {
             self.fault(fault)?;
         }
         Ok(())
@@ -216,16 +230,22 @@ impl Check<'_> {
 
     fn block(&mut self, number: u64, bytes: &[u8], tally: &mut Tally) {
         let place = format!("block {number}");
-        tally.block_bytes += bytes.len() as u64;
-        if number >= self.meta.blocks {
-            self.found.add(&place, format!("the store has {} blocks", self.meta.blocks));
+        if number != tally.blocks {
+            self.found.add(format!("block {}", tally.blocks), "it is missing");
         }
+        tally.blocks = number.saturating_add(1);
+        tally.block_bytes += bytes.len() as u64;
+        tally.blocks_digest.add(Digest::of_block(number, bytes));
+        let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
+        let Some(&announced) = announced else {
+            return self.found.add(&place, format!("the store has {} blocks", self.meta.blocks));
+        };
         let block = match Block::new(number, bytes) {
             Ok(block) => block,
             Err(Damage(what)) => return self.found.add(place, what),
         };
         let mut last: Option<(u64, Vec<u8>, u64)> = None;
-        let walked = block.each_entry(|bucket, entry| {
+        let walked = block.each_entry(announced, |bucket, entry| {
             let board = match entry.payload {
                 Payload::Record(bytes) => {
                     self.record(&place, entry.import_number, bytes, tally);
@@ -237,7 +257,8 @@ impl Check<'_> {
                 return self.found.add(&place, "an entry has no board");
             };
             if let Payload::Stub(stub) = entry.payload {
-                let known = tally.crowded.insert((key, board.to_vec()), (stub.records, stub.bytes));
+                let announced = Chunked::of_stub(&stub);
+                let known = tally.crowded.insert((key, board.to_vec()), announced);
                 if known.is_some() || entry.import_number != 0 {
                     self.found.add(&place, "a stub is not alone or has a number");
                 }
@@ -289,7 +310,14 @@ impl Check<'_> {
             Ok(bucket) => bucket,
             Err(Damage(what)) => return self.found.add(place, what),
         };
+        let digest = Digest::of_chunk(row_key, bytes);
+        tally.chunks += 1;
+        tally.chunks_digest.add(digest);
         let of = chunks.0.entry((key, board.to_vec())).or_default();
+        if of.records == 0 {
+            of.first_crc = bucket.crc();
+        }
+        of.digest.add(digest);
         for entry in bucket.entries() {
             let (fingerprint, number, bytes) = match entry {
                 Err(Damage(what)) => return self.found.add(place, what),
@@ -317,7 +345,7 @@ impl Check<'_> {
     fn stubs_and_chunks(&mut self, tally: &Tally, chunks: &Chunks) {
         for ((key, board), announced) in &tally.crowded {
             let found = chunks.0.get(&(*key, board.clone()));
-            if found.map(|found| (found.records, found.bytes)) != Some(*announced) {
+            if found.map(|found| Chunked { last: None, ..*found }) != Some(*announced) {
                 let what = "its block announces other records than there are";
                 self.found.add(format!("crowded position {key:016x}"), what);
             }
@@ -336,22 +364,24 @@ impl Check<'_> {
             ("bytes of records", self.meta.record_bytes, tally.record_bytes),
             ("positions", self.meta.positions, tally.positions),
             ("crowded positions", self.meta.crowded, tally.crowded.len() as u64),
+            ("blocks", self.meta.blocks, tally.blocks),
             ("bytes of blocks", self.meta.block_bytes, tally.block_bytes),
+            ("chunks", self.meta.chunks, tally.chunks),
         ];
         for (what, announced, found) in pairs {
             if announced != found {
                 self.found.add("the meta row", format!("{announced} {what}, found {found}"));
             }
         }
-    }
-
-    fn journal(&mut self, transaction: &ReadTransaction) -> Inner<()> {
-        let rows = transaction.open_table(schema::IMPORTS)?.len()?;
-        let listed = journal::list(transaction)?;
-        if listed.len() as u64 != rows {
-            self.found.add("the journal", "it counts other rows than it has");
+        let digests = [
+            ("blocks", self.meta.blocks_digest, tally.blocks_digest),
+            ("chunks", self.meta.chunks_digest, tally.chunks_digest),
+        ];
+        for (what, announced, found) in digests {
+            if announced != found {
+                self.found.add("the meta row", format!("the digest of the {what} does not match"));
+            }
         }
-        Ok(())
     }
 }
 
@@ -359,9 +389,19 @@ impl Check<'_> {
 #[derive(Default)]
 struct Chunks(HashMap<(u64, Vec<u8>), Chunked>);
 
-#[derive(Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct Chunked {
     records: u64,
     bytes: u64,
+    first_crc: u32,
+    digest: Digest,
+    /// The last import number that was met.
     last: Option<u64>,
+}
+
+impl Chunked {
+    fn of_stub(stub: &Stub) -> Chunked {
+        let Stub { records, bytes, first_crc, digest, .. } = *stub;
+        Chunked { records, bytes, first_crc, digest, last: None }
+    }
 }

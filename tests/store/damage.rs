@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::common::*;
 use epdb::model::EpdRecord;
-use epdb::store::{ImportOptions, Reader, Store, StoreError, verify};
+use epdb::store::{ImportOptions, Reader, Store, StoreError, StoredRecord, verify};
 
 /// A pseudo-random walk that is the same in every run.
 struct Walk(u64);
@@ -191,4 +191,71 @@ fn a_merge_refuses_a_damaged_block() {
         Err(StoreError::Damaged { .. }) | Ok(None)
     ));
     assert_eq!(reader.stats().unwrap().records, records.len() as u64);
+}
+
+const DAMAGED_FILES: &str = "EPDB_TEST_DAMAGED_FILES";
+
+/// Not a test: what the next one runs as another process, whose standard error is its own.
+#[test]
+fn child_that_reads_damaged_files() {
+    let Ok(folder) = std::env::var(DAMAGED_FILES) else { return };
+    let mut assertions = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let read = Store::open_read_only(&path, &small())
+            .and_then(|store| store.reader()?.by_key().try_for_each(|stored| stored.map(drop)));
+        let text = read.err().map(|error| error.to_string()).unwrap_or_default();
+        assertions += u32::from(text.contains("failed an assertion"));
+    }
+    assert!(assertions > 0, "redb did not panic, so nothing is shown");
+    println!("all were read");
+}
+
+/// Panics of redb become errors and are not printed (mutant 29).
+#[test]
+fn panics_of_redb_are_not_printed() {
+    let (sound, _) = sound_store();
+    let scratch = Scratch::new();
+    for page in (1..sound.len() / 4096).map(|page| page * 4096) {
+        let mut changed = sound.clone();
+        changed[page] = 7;
+        if matches!(sound[page], 1 | 2) {
+            fs::write(scratch.path(&format!("{page}.epdb")), changed).unwrap();
+        }
+    }
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "damage::child_that_reads_damaged_files", "--nocapture"])
+        .env(DAMAGED_FILES, scratch.dir.path())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&child.stdout).contains("all were read"));
+    assert_eq!(String::from_utf8_lossy(&child.stderr), "");
+}
+
+/// E-1: behind an error there is nothing more, in a crowd neither.
+#[test]
+fn no_iterator_goes_on_after_an_error() {
+    let scratch = Scratch::new();
+    let path = scratch.path("crowd.epdb");
+    let crowd: Vec<_> = (0..6000)
+        .map(|nth| epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth}\";")))
+        .collect();
+    store_of(&path, &crowd).close().unwrap();
+    let mut changed = fs::read(&path).unwrap();
+    let mut needle = Vec::new();
+    epdb::codec::record::encode(&crowd[3000], &mut needle).unwrap();
+    let at = changed.windows(needle.len()).rposition(|bytes| bytes == needle).unwrap();
+    changed[at + needle.len() - 3] ^= 1;
+    fs::write(&path, changed).unwrap();
+    let store = Store::open_read_only(&path, &small()).unwrap();
+    let reader = store.reader().unwrap();
+    ends(reader.get(crowd[0].position()));
+    ends(reader.by_key());
+    ends(reader.by_import());
+}
+
+fn ends(mut records: impl Iterator<Item = Result<StoredRecord, StoreError>>) {
+    let error = records.find_map(Result::err).unwrap();
+    assert!(error.to_string().contains("crowded position"), "{error}");
+    assert!(records.next().is_none() && records.next().is_none());
 }

@@ -255,14 +255,15 @@ fn merging_goes_on_in_a_crowd() {
         on_duplicate: OnDuplicate::Merge(MergeRules::default()),
         ..ImportOptions::default()
     };
-    let new = [line("id \"200\"; c1 \"met\";".into()), line("id \"2000\"; c1 \"far\";".into())];
+    // The last with which merging is tried, and the first with which it is not (mutant 5).
+    let new = [line("id \"255\"; c1 \"met\";".into()), line("id \"256\"; c1 \"far\";".into())];
     let report = import(&store, "new", &new, &merging);
     assert_eq!((report.counts.merged, report.counts.conflicts, report.counts.stored), (1, 1, 1));
     let reader = store.reader().unwrap();
     let back = found(&reader, new[0].position());
     assert_eq!(back.len(), 3001);
-    assert_eq!(text(&back[200].1), text(&new[0]));
-    assert_eq!(back[2000].1, records[2000]);
+    assert_eq!(text(&back[255].1), text(&new[0]));
+    assert_eq!(back[256].1, records[256]);
     assert_eq!((back[3000].0, &back[3000].1), (3001, &new[1]));
     drop(reader);
     store.close().unwrap();

@@ -9,7 +9,7 @@ use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::common::*;
 use crate::samples::{Case, Row, hex, samples, unhex};
-use epdb::store::{ImportOptions, Store, verify};
+use epdb::store::{ImportOptions, Store, StoreError, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
@@ -124,6 +124,40 @@ fn bad_samples_are_refused() {
             Err(error) => vec![error.to_string().replace(&format!("{}: ", path.display()), "")],
         };
         assert_eq!(said, case.refused, "{}", case.name);
+        // Whatever is wrong, reading comes to an end.
+        if let Ok(reader) = Store::open_read_only(&path, &small()).and_then(|store| store.reader()) {
+            reader.by_import().chain(reader.by_key()).for_each(drop);
+        }
+    }
+}
+
+/// Mutant 4: of a chunk whose sums are all right, a record of another position is not given.
+#[test]
+fn a_chunk_gives_no_record_of_another_position() {
+    let cases = samples("store").invalid;
+    let case = cases.iter().find(|case| case.name == "A chunk with a record of another position");
+    let scratch = Scratch::new();
+    let path = scratch.path("foreign.epdb");
+    write_rows(&path, &rows_in(case.unwrap()));
+    let store = Store::open_read_only(&path, &small()).unwrap();
+    let reader = store.reader().unwrap();
+    let found: Result<Vec<_>, _> = reader.get(&position("4k3/8/8/8/8/8/4P3/4K3 w - -")).collect();
+    assert!(found.unwrap_err().to_string().contains("a record of another position"));
+    assert!(reader.by_key().any(|stored| stored.is_err()));
+}
+
+/// A meta row that claims what no import gave is refused when the store is opened (A-D4).
+#[test]
+fn claims_are_refused_when_opening() {
+    let scratch = Scratch::new();
+    let path = scratch.path("claims.epdb");
+    let names = ["More blocks than there are", "A next number that no import led to"];
+    for case in samples("store").invalid.iter().filter(|case| names.contains(&&*case.name)) {
+        write_rows(&path, &rows_in(case));
+        let opened = [Store::open(&path, &small()), Store::open_read_only(&path, &small())];
+        for opened in opened {
+            assert!(matches!(opened.err().unwrap(), StoreError::Damaged { .. }), "{}", case.name);
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use std::io::{BufRead, Cursor};
 
 use crate::common::*;
-use epdb::store::{ImportOptions, ImportState, Importer, OnDuplicate, Place, Store, StoreError};
+use epdb::store::{
+    ImportOptions, ImportState, Importer, OnDuplicate, Place, Recognised, Store, StoreError,
+};
 
 /// Imports the lines of a source, at most so many of them, as a program would.
 fn import_lines(importer: &mut Importer, source: &str, lines: usize) -> Result<Place, StoreError> {
@@ -105,7 +107,7 @@ fn a_changed_source_is_not_continued() {
         assert!(matches!(refused, StoreError::SourceChanged { .. }), "{refused}");
     }
     let refused = run(&store, &source(), usize::MAX, &other_settings).err().unwrap();
-    assert!(matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "keep; "));
+    assert!(matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "keep"));
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed);
     // What was pushed without a look at the earlier run would be there twice.
     let mut importer = store.importer("a.epd", &every(64)).unwrap();
@@ -132,4 +134,56 @@ fn a_dropped_importer_leaves_what_it_committed() {
     assert_eq!(exported(&store.reader().unwrap()), [(0, generated(0))]);
     import(&store, "y", &[generated(2)], &ImportOptions::default());
     assert_eq!(exported(&store.reader().unwrap()), [(0, generated(0)), (1, generated(2))]);
+}
+
+/// A-D2: a source is known by its bytes, whatever its name and settings are.
+#[test]
+fn a_source_is_recognised_by_its_bytes() {
+    let scratch = Scratch::new();
+    let path = scratch.path("known");
+    let source = source();
+    let store = Store::create(&path, &small()).unwrap();
+    let (known, digest) = store.recognise("a.epd", source.as_bytes(), "").unwrap();
+    assert_eq!((known, digest.length()), (Recognised::New, source.len() as u64));
+    let options = ImportOptions { digest: Some(digest), ..every(64) };
+
+    // Interrupted under one name, it goes on under another.
+    let mut importer = store.importer("a.epd", &options).unwrap();
+    import_lines(&mut importer, &source, 300).unwrap();
+    drop(importer);
+    let (known, _) = store.recognise("b.epd", source.as_bytes(), "").unwrap();
+    assert!(matches!(known, Recognised::Interrupted(_)), "{known:?}");
+    let mut importer = store.importer("b.epd", &options).unwrap();
+    assert!(importer.resume_point().is_some());
+    let place = import_lines(&mut importer, &source, usize::MAX).unwrap();
+    importer.finish_at(place).unwrap();
+    // All is said with the last commit: nothing is left to closing.
+    assert_eq!(states(&store), [ImportState::Finished]);
+
+    let known = |bytes: &str, settings| store.recognise("c.epd", bytes.as_bytes(), settings).unwrap().0;
+    assert!(matches!(known(&source, ""), Recognised::Imported(import) if import.source == "a.epd"));
+    assert!(matches!(known(&source, "--perft"), Recognised::OtherSettings(_)));
+    assert!(matches!(known(&(source.clone() + "\n"), ""), Recognised::Grown(_)));
+    assert_eq!(known(&source[..source.len() - 1], ""), Recognised::New);
+    assert_eq!(known(&source.replacen('k', "K", 1), ""), Recognised::New);
+    assert_eq!(known("", ""), Recognised::New);
+}
+
+/// A line of the journal that is missing would let a source be imported twice.
+#[test]
+fn the_journal_is_as_the_store_announces_it() {
+    const IMPORTS: redb::TableDefinition<u64, &[u8]> = redb::TableDefinition::new("imports");
+    let scratch = Scratch::new();
+    let path = scratch.path("journal");
+    let store = store_of(&path, &[generated(1)]);
+    import(&store, "empty", &[], &ImportOptions::default());
+    store.close().unwrap();
+    let database = redb::Database::open(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(IMPORTS).unwrap().remove(1).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    for opened in [Store::open(&path, &small()), Store::open_read_only(&path, &small())] {
+        assert!(matches!(opened.err().unwrap(), StoreError::Damaged { .. }));
+    }
 }

@@ -33,7 +33,11 @@ fn what_is_no_store_is_refused() {
         for other in ["", "redb", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n"] {
             fs::write(&path, other).unwrap();
             assert!(matches!(refused(open), StoreError::NotAStore { .. }), "{other}");
-            assert!(matches!(verify(&path, &small()), Err(StoreError::NotAStore { .. })));
+            // D8: what is cut short is damaged, as files of other formats are.
+            match verify(&path, &small()) {
+                Ok(findings) => assert!(findings.len() == 1 && other.len() < 5),
+                Err(error) => assert!(matches!(error, StoreError::NotAStore { .. }), "{error}"),
+            }
         }
         fs::remove_file(&path).unwrap();
         let database = redb::Database::create(&path).unwrap();

@@ -137,8 +137,8 @@ fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
     writeln!(out, "store of {} bytes, {} of them records", stats.file_bytes, stats.record_bytes)?;
     writeln!(out, "{} records of {} positions", stats.records, stats.positions)?;
     writeln!(out, "{} blocks, {} crowded positions", stats.blocks, stats.crowded_positions)?;
-    for import in store.imports()? {
-        writeln!(out, "import {import:?}")?;
+    for (number, import) in store.imports()?.iter().enumerate() {
+        writeln!(out, "import {number}: {import}")?;
     }
     let mut records = reader.by_key();
     let mut shown = 0;

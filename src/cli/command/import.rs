@@ -1,24 +1,28 @@
 //! `epdb import`: records into a store.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::args::{FormArgs, GameReadArgs, MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::input;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
+use crate::cli::progress::Progress;
 use crate::cli::source::{self, Item};
-use crate::library::expression::Expression;
-use crate::store::{ImportOptions, ImportReport, OnDuplicate, Place, Same, Store, StoreOptions};
+use crate::store::{
+    ImportOptions, ImportReport, OnDuplicate, Place, Recognised, Same, Store, StoreOptions,
+};
 
 /// Add the records of files to a store, which is made if it is not there
 ///
-/// What is committed survives everything. An import that was interrupted goes on where it stood
-/// when the same command is run again, and the store becomes the one of an undisturbed run. A
-/// file that was imported before is imported once more: a store keeps all records, unless
-/// --on-duplicate says otherwise.
+/// What is committed survives everything. An import that was interrupted or failed goes on where it
+/// stood when the same command is run again, and the store becomes the one of an undisturbed run. A
+/// file that was imported before with the same settings is recognised by its bytes, under any name,
+/// and is not imported twice unless --again is said. Standard input is never recognised.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
@@ -38,6 +42,9 @@ pub(crate) struct Args {
     /// Give up what is left of an interrupted import and import its file from the start
     #[arg(long)]
     restart: bool,
+    /// Import files once more that were imported before
+    #[arg(long)]
+    again: bool,
     /// Print one JSON object a file
     #[arg(long)]
     json: bool,
@@ -81,39 +88,138 @@ impl Args {
                 SameArg::Record => Same::Record,
             },
             restart: self.restart,
-            ..import_options(&self.read)
+            settings: settings(&self.read),
+            ..ImportOptions::default()
         }
     }
 }
 
-/// Plain options for what these arguments make of a source.
-fn import_options(read: &ReadArgs) -> ImportOptions {
-    ImportOptions {
-        settings: format!(
-            "{:?}, deny warnings {}, where {}, {:?}",
-            read.form.options(),
-            read.form.deny_warnings,
-            read.wanted.filter.as_ref().map_or("", Expression::text),
-            read.form.games.position_options()
-        ),
-        ..ImportOptions::default()
-    }
+/// The arguments that decide which records a source gives, as the journal of a store keeps them:
+/// as they are written on the command line, where they are not the default. Every argument of
+/// reading is named here, so that a new one cannot be forgotten.
+fn settings(read: &ReadArgs) -> String {
+    let ReadArgs { wanted, form } = read;
+    let FormArgs {
+        profile,
+        revision,
+        labels,
+        score_view,
+        perft,
+        mates,
+        max_line,
+        from,
+        rejects: _,
+        repairs: _,
+        deny_warnings,
+        allow_rejects: _,
+        all_warnings: _,
+        threads: _,
+        games,
+    } = form;
+    let GameReadArgs {
+        positions,
+        game_tags,
+        openings,
+        language,
+        charset,
+        max_game,
+        truncate_games,
+    } = games;
+    let flag = |is_set: bool| is_set.then(String::new);
+    let arguments = [
+        ("--profile", value(profile)),
+        ("--revision", value(revision)),
+        ("--labels", flag(*labels)),
+        ("--score-view", score_view.as_ref().and_then(value)),
+        ("--perft", flag(*perft)),
+        ("--mates", value(mates)),
+        ("--max-line", max_line.map(|bytes| bytes.to_string())),
+        ("--from", from.as_ref().and_then(value)),
+        ("--deny-warnings", flag(*deny_warnings)),
+        ("--positions", positions.as_ref().map(ToString::to_string)),
+        ("--game-tags", flag(*game_tags)),
+        ("--openings", flag(*openings)),
+        ("--language", Some(language.name().to_string())),
+        ("--charset", charset.as_ref().and_then(value)),
+        ("--max-game", Some(max_game.to_string())),
+        ("--truncate-games", flag(*truncate_games)),
+        // The last one, because it may hold anything.
+        ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
+    ];
+    let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
+        "" => Some(name.to_string()),
+        value => Some(format!("{name} {value}")),
+    };
+    arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
+}
+
+/// The word of a value on the command line.
+fn value(value: &impl ValueEnum) -> Option<String> {
+    Some(value.to_possible_value()?.get_name().to_string())
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
-    let mut store = match args.store.try_exists()? {
-        true => Store::open(&args.store, &options)?,
-        false => Store::create(&args.store, &options)?,
+    let is_new = !args.store.try_exists()?;
+    let mut store = match is_new {
+        false => Store::open(&args.store, &options)?,
+        true => Store::create(&args.store, &options)?,
     };
-    for file in &args.files {
-        let report = import(&store, file, &args.read, &args.options(), &mut diagnostics)?;
-        tell(args, file, &report)?;
+    let imported = import_all(args, &store, &mut diagnostics);
+    if imported.is_err() && is_new && store.imports().is_ok_and(|imports| imports.is_empty()) {
+        drop(store);
+        fs::remove_file(&args.store).ok();
+        imported?;
+        return Ok(Outcome::Done);
     }
+    imported?;
     finish(&mut store)?;
     store.close()?;
     diagnostics.finish()
+}
+
+fn import_all(args: &Args, store: &Store, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    let mut options = args.options();
+    for file in &args.files {
+        let known = recognise(store, file, &mut options)?;
+        let name = file.display();
+        if let (Recognised::Imported(import), false) = (&known, args.again) {
+            tell(args, file, &ImportReport::default(), Some(&import.source))?;
+            continue;
+        }
+        match known {
+            Recognised::OtherSettings(import) => note!(
+                "{name}: was imported as {} with other settings ({}); it is imported with these",
+                import.source, import.settings
+            ),
+            Recognised::Grown(import) => note!(
+                "{name}: begins with all that was imported as {} and has grown; it is imported as \
+                 a new source, whole",
+                import.source
+            ),
+            _ => {}
+        }
+        let report = import(store, file, &args.read, &options, diagnostics)?;
+        tell(args, file, &report, None)?;
+    }
+    Ok(())
+}
+
+/// Reads a file to its end to know it again; anything but a file can be read only once.
+fn recognise(
+    store: &Store,
+    file: &Path,
+    options: &mut ImportOptions,
+) -> anyhow::Result<Recognised> {
+    options.digest = None;
+    if !fs::metadata(file).is_ok_and(|found| found.is_file()) || file == Path::new("-") {
+        return Ok(Recognised::New);
+    }
+    let bytes = input::open(file, &Progress::new(None))?.bytes;
+    let (known, digest) = store.recognise(&file.to_string_lossy(), bytes, &options.settings)?;
+    options.digest = Some(digest);
+    Ok(known)
 }
 
 /// Makes a store of one source; what is there already is not touched.
@@ -125,7 +231,9 @@ pub(crate) fn into_new_store(
 ) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut store = Store::create(path, &StoreOptions::new().memory_bytes(memory.memory))?;
-    import(&store, source, read, &import_options(read), &mut diagnostics)?;
+    let mut options = ImportOptions { settings: settings(read), ..ImportOptions::default() };
+    recognise(&store, source, &mut options)?;
+    import(&store, source, read, &options, &mut diagnostics)?;
     finish(&mut store)?;
     store.close()?;
     diagnostics.finish()
@@ -166,7 +274,13 @@ fn finish(store: &mut Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(args: &Args, file: &Path, report: &ImportReport) -> anyhow::Result<()> {
+/// Says what became of a file; `earlier` is the name under which it was imported before.
+fn tell(
+    args: &Args,
+    file: &Path,
+    report: &ImportReport,
+    earlier: Option<&str>,
+) -> anyhow::Result<()> {
     let counts = report.counts;
     let (file, store) = (file.display().to_string(), args.store.display());
     if args.json {
@@ -178,8 +292,16 @@ fn tell(args: &Args, file: &Path, report: &ImportReport) -> anyhow::Result<()> {
             replaced: counts.replaced,
             merged: counts.merged,
             conflicts: counts.conflicts,
+            already_imported_as: earlier.map(str::to_string),
         };
         json::line(&mut std::io::stdout().lock(), &line)?;
+        return Ok(());
+    }
+    if let Some(earlier) = earlier {
+        note!(
+            "{store}: {file} was already imported as {earlier}: nothing to do (--again imports it \
+             once more)"
+        );
         return Ok(());
     }
     for conflict in &report.conflicts {

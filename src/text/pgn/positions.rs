@@ -25,6 +25,17 @@ pub enum Positions {
 #[error("expected `all`, `final`, or plies such as `10`, `10..20`, `10..` or `..20`")]
 pub struct PositionsError;
 
+impl std::fmt::Display for Positions {
+    /// What [`Positions::from_str`] reads.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Positions::All => f.write_str("all"),
+            Positions::Final => f.write_str("final"),
+            Positions::Plies(plies) => write!(f, "{}..{}", plies.start(), plies.end()),
+        }
+    }
+}
+
 impl FromStr for Positions {
     type Err = PositionsError;
 

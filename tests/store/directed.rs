@@ -1,0 +1,410 @@
+//! Directed damage (A-D1, STO-07): what disks and buses do to files, sector by sector and bit by
+//! bit, and what a confused program does to rows. Whatever is damaged, each way of reading gives
+//! every record and nothing else, or an error; "not found" only where it is true; and nothing is
+//! written on damage that was met.
+//!
+//! `EPDB_DAMAGES=100000 cargo test --test store directed -- --nocapture` damages as often;
+//! `EPDB_DAMAGE=N` repeats the damage with that number alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use redb::{ReadableTable, TableDefinition};
+
+use crate::common::*;
+use epdb::model::merge::MergeRules;
+use epdb::model::{EpdRecord, Position};
+use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
+
+/// How many damages a usual run makes.
+const USUAL: u64 = 500;
+const SECTORS: [usize; 3] = [512, 4096, 65536];
+
+type Records = Vec<(u64, EpdRecord)>;
+
+/// A pseudo-random walk that is the same in every run.
+struct Walk(u64);
+
+impl Walk {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        ((self.0 >> 33) % below.max(1) as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.next(list.len())]
+    }
+}
+
+/// A store as its file was after each of its imports.
+struct Sample {
+    versions: Vec<(Vec<u8>, Records)>,
+    /// Positions that the store does not have.
+    absent: Vec<Position>,
+}
+
+fn long(nth: u64, ce: u64) -> EpdRecord {
+    let line = text(&generated(nth));
+    let fields: Vec<&str> = line.split(' ').take(4).collect();
+    let words = "x".repeat(150 + nth as usize % 300);
+    epd(&format!("{} ce {ce}; id \"{nth} {words}\";", fields.join(" ")))
+}
+
+fn crowded(nth: u64) -> EpdRecord {
+    epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth} {}\";", "y".repeat(300)))
+}
+
+impl Sample {
+    fn new() -> Sample {
+        let scratch = Scratch::new();
+        let path = scratch.path("sample.epdb");
+        let merging = OnDuplicate::Merge(MergeRules::default());
+        let skipping = OnDuplicate::Skip;
+        let mut first: Vec<_> = (0..260).map(|nth| long(nth, 100 + nth)).collect();
+        first.extend((0..140).map(crowded));
+        let imports = [
+            (first, OnDuplicate::Keep),
+            // Records that change and keep their lengths, and some that are new.
+            ((0..300).step_by(7).map(|nth| long(nth, 600 - nth)).collect(), merging),
+            ((130..150).map(crowded).collect(), OnDuplicate::Keep),
+            ((290..330).map(|nth| long(nth, 7)).collect(), skipping),
+        ];
+        Store::create(&path, &small()).unwrap().close().unwrap();
+        let mut versions = Vec::new();
+        for (number, (records, on_duplicate)) in imports.into_iter().enumerate() {
+            let mut store = Store::open(&path, &small()).unwrap();
+            let options = ImportOptions { on_duplicate, ..ImportOptions::default() };
+            import(&store, &format!("source {number}"), &records, &options);
+            if number == 0 {
+                store.compact().unwrap();
+            }
+            let all = exported(&store.reader().unwrap());
+            store.close().unwrap();
+            assert_eq!(verify(&path, &small()).unwrap(), []);
+            versions.push((fs::read(&path).unwrap(), all));
+        }
+        let absent = (1000..1020).map(|nth| *generated(nth).position()).collect();
+        Sample { versions, absent }
+    }
+
+    fn sound(&self) -> &(Vec<u8>, Records) {
+        self.versions.last().unwrap()
+    }
+
+    /// Writes the sample to a file, damaged, and says how.
+    fn damage(&self, walk: &mut Walk, path: &Path) -> String {
+        let (sound, _) = self.sound();
+        let mut bytes = sound.clone();
+        let used = |bytes: &[u8], size: usize| -> Vec<usize> {
+            let sectors = bytes.chunks(size).enumerate();
+            let used = sectors.filter(|(_, sector)| sector.iter().any(|&byte| byte != 0));
+            used.map(|(number, _)| number * size).collect()
+        };
+        let size = walk.of(&SECTORS[..2]);
+        let sectors = used(&bytes, size);
+        let (one, other) = (walk.of(&sectors), walk.of(&sectors));
+        let end = |at: usize| (at + size).min(sound.len());
+        let what = match walk.next(10) {
+            0 => {
+                let at = one + walk.next(end(one) - one);
+                bytes[at] ^= 1 << walk.next(8);
+                format!("a bit of byte {at}")
+            }
+            1 => {
+                // Where pages of redb tell what they are and where their parts lie.
+                let page = one / 4096 * 4096;
+                let at = (page + walk.next(300)).min(bytes.len() - 1);
+                bytes[at] ^= 1 << walk.next(8);
+                format!("a bit of byte {at}, at the beginning of a page")
+            }
+            2 => {
+                let at = one + walk.next(end(one) - one);
+                bytes[at] = walk.next(256) as u8;
+                format!("byte {at}")
+            }
+            3 => {
+                let len = (end(one) - one).min(end(other) - other);
+                let kept = bytes[one..one + len].to_vec();
+                bytes.copy_within(other..other + len, one);
+                bytes[other..other + len].copy_from_slice(&kept);
+                format!("sectors of {size} at {one} and {other} swapped")
+            }
+            4 | 5 => {
+                let len = (end(one) - one).min(end(other) - other);
+                bytes.copy_within(one..one + len, other);
+                format!("the sector of {size} at {one} doubled at {other}")
+            }
+            6 => {
+                bytes[one..end(one)].fill(0);
+                format!("the sector of {size} at {one} zeroed")
+            }
+            7 | 8 => {
+                let version = walk.next(self.versions.len() - 1);
+                let earlier = &self.versions[version].0;
+                let size = walk.of(&SECTORS);
+                let stale: Vec<usize> = (0..earlier.len().min(sound.len()))
+                    .step_by(size)
+                    .filter(|&at| {
+                        let end = (at + size).min(earlier.len()).min(sound.len());
+                        earlier[at..end] != sound[at..end]
+                    })
+                    .collect();
+                let at = walk.of(&stale);
+                let end = (at + size).min(earlier.len()).min(sound.len());
+                bytes[at..end].copy_from_slice(&earlier[at..end]);
+                format!("the sector of {size} at {at} stale, of version {version}")
+            }
+            _ => return exchange_rows(walk, path, sound),
+        };
+        fs::write(path, bytes).unwrap();
+        what
+    }
+}
+
+/// Exchanges or loses rows, as redb itself would write them.
+fn exchange_rows(walk: &mut Walk, path: &Path, sound: &[u8]) -> String {
+    const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
+    const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
+    const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
+    const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
+    fs::write(path, sound).unwrap();
+    let database = redb::Database::open(path).unwrap();
+    let mut transaction = database.begin_write().unwrap();
+    transaction.set_quick_repair(true);
+    let (which, lose) = (walk.next(4), walk.next(2) == 0);
+    let what = match which {
+        0 | 1 => {
+            let name = [BLOCKS, IMPORTS][which];
+            let mut table = transaction.open_table(name).unwrap();
+            let rows: Vec<(u64, Vec<u8>)> = table
+                .iter()
+                .unwrap()
+                .map(|row| row.map(|(key, value)| (key.value(), value.value().to_vec())).unwrap())
+                .collect();
+            let (one, other) = (walk.next(rows.len()), walk.next(rows.len()));
+            if lose {
+                table.remove(rows[one].0).unwrap();
+            } else {
+                table.insert(rows[one].0, rows[other].1.as_slice()).unwrap();
+                table.insert(rows[other].0, rows[one].1.as_slice()).unwrap();
+            }
+            format!("rows {one} and {other} of table {which}, lost: {lose}")
+        }
+        2 => {
+            let mut table = transaction.open_table(CROWDED).unwrap();
+            let rows: Vec<(Vec<u8>, Vec<u8>)> = table
+                .iter()
+                .unwrap()
+                .map(|row| {
+                    row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap()
+                })
+                .collect();
+            let (one, other) = (walk.next(rows.len()), walk.next(rows.len()));
+            if lose {
+                table.remove(rows[one].0.as_slice()).unwrap();
+            } else {
+                table.insert(rows[one].0.as_slice(), rows[other].1.as_slice()).unwrap();
+                table.insert(rows[other].0.as_slice(), rows[one].1.as_slice()).unwrap();
+            }
+            format!("chunks {one} and {other}, lost: {lose}")
+        }
+        _ => {
+            let mut table = transaction.open_table(META).unwrap();
+            let key = walk.of(&["meta", "block checks"]);
+            let mut row = table.get(key).unwrap().unwrap().value().to_vec();
+            if lose {
+                table.remove(key).unwrap();
+            } else {
+                let at = walk.next(row.len());
+                row[at] ^= 1 << walk.next(8);
+                table.insert(key, row.as_slice()).unwrap();
+            }
+            format!("the row {key}, lost: {lose}")
+        }
+    };
+    transaction.commit().unwrap();
+    what
+}
+
+/// How a way of reading ended.
+fn outcome(result: Result<(), StoreError>, tally: &mut Tally) -> bool {
+    match result {
+        Ok(()) => {
+            tally.whole += 1;
+            true
+        }
+        Err(StoreError::Busy { .. }) => panic!("nobody else uses the file"),
+        Err(_) => {
+            tally.errors += 1;
+            false
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    /// Readings that gave all.
+    whole: u64,
+    errors: u64,
+    /// Damages that no way of reading noticed, and that are none: in free pages.
+    harmless: u64,
+}
+
+/// Compares what is read with what must be there; an error ends the comparison.
+fn same(
+    records: impl Iterator<Item = Result<epdb::store::StoredRecord, StoreError>>,
+    expected: &[(u64, EpdRecord)],
+) -> Result<(), StoreError> {
+    let mut expected = expected.iter();
+    let mut records = records;
+    while let Some(stored) = records.next() {
+        let stored = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                assert!(records.next().is_none(), "an iterator goes on after an error");
+                return Err(error);
+            }
+        };
+        let (number, record) = expected.next().expect("a record too many");
+        assert_eq!((stored.import_number, &stored.record), (*number, record));
+    }
+    assert!(expected.next().is_none(), "records are left out in silence");
+    Ok(())
+}
+
+/// The records by position.
+fn by_position(records: &Records) -> BTreeMap<Vec<u8>, Records> {
+    let mut positions = BTreeMap::<Vec<u8>, Records>::new();
+    for (number, record) in records {
+        let line = text(&EpdRecord::new(*record.position()));
+        positions.entry(line.into_bytes()).or_default().push((*number, record.clone()));
+    }
+    positions
+}
+
+struct Oracle {
+    records: Records,
+    by_key: Records,
+    positions: Vec<(Position, Records)>,
+}
+
+impl Oracle {
+    fn new(records: &Records, path: &Path, bytes: &[u8]) -> Oracle {
+        fs::write(path, bytes).unwrap();
+        let store = Store::open_read_only(path, &small()).unwrap();
+        let by_key: Records = store
+            .reader()
+            .unwrap()
+            .by_key()
+            .map(|stored| stored.map(|stored| (stored.import_number, stored.record)).unwrap())
+            .collect();
+        let positions = by_position(records)
+            .into_values()
+            .map(|records| (*records[0].1.position(), records))
+            .collect();
+        Oracle { records: records.clone(), by_key, positions }
+    }
+
+    /// Reads in every way.
+    fn read(&self, reader: &Reader, absent: &[Position], walk: &mut Walk, tally: &mut Tally) -> bool {
+        let mut whole = true;
+        whole &= outcome(same(reader.by_import(), &self.records), tally);
+        whole &= outcome(same(reader.by_key(), &self.by_key), tally);
+        assert_eq!(reader.stats().unwrap().records, self.records.len() as u64);
+        for _ in 0..20 {
+            let (position, records) = &self.positions[walk.next(self.positions.len())];
+            whole &= outcome(same(reader.get(position), records), tally);
+            let first = reader.first(position).map(|first| {
+                let first = first.map(|first| (first.import_number, first.record));
+                assert_eq!(first, Some(records[0].clone()));
+            });
+            whole &= outcome(first, tally);
+            whole &= outcome(reader.contains(position).map(|found| assert!(found)), tally);
+        }
+        let crowd = crowded(0);
+        let (_, records) =
+            self.positions.iter().find(|(position, _)| position == crowd.position()).unwrap();
+        whole &= outcome(same(reader.get(crowd.position()), records), tally);
+        for position in absent {
+            whole &= outcome(same(reader.get(position), &[]), tally);
+            whole &= outcome(reader.contains(position).map(|found| assert!(!found)), tally);
+        }
+        let asked: Vec<&Position> = self.positions.iter().map(|(position, _)| position).collect();
+        let batch = reader.get_batch(asked, |place, matches| same(matches, &self.positions[place].1));
+        whole & outcome(batch, tally)
+    }
+
+    /// Writes on the store; what is then there is all that was there and the new record, or it is
+    /// an error to read it.
+    fn write(&self, path: &Path, record: &EpdRecord, tally: &mut Tally) {
+        let written = Store::open(path, &small()).and_then(|store| {
+            let mut importer = store.importer("more", &ImportOptions::default())?;
+            importer.push(record)?;
+            importer.finish()?;
+            store.close()
+        });
+        if !outcome(written, tally) {
+            return;
+        }
+        let mut all = self.records.clone();
+        let number = Store::open_read_only(path, &small())
+            .and_then(|store| Ok(store.reader()?.stats()?.next_import_number - 1));
+        let Ok(number) = number else { return };
+        all.push((number, record.clone()));
+        let read = Store::open_read_only(path, &small())
+            .and_then(|store| same(store.reader()?.by_import(), &all));
+        outcome(read, tally);
+    }
+}
+
+fn asked_for() -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("EPDB_DAMAGE") {
+        Some(one) => one..one + 1,
+        None => {
+            let from = number("EPDB_DAMAGES_FROM").unwrap_or(0);
+            from..from + number("EPDB_DAMAGES").unwrap_or(USUAL)
+        }
+    }
+}
+
+#[test]
+fn directed_damage_is_noticed_or_does_no_harm() {
+    let sample = Sample::new();
+    let scratch = Scratch::new();
+    let path = scratch.path("damaged.epdb");
+    let (bytes, records) = sample.sound();
+    let oracle = Oracle::new(records, &path, bytes);
+    let mut tally = Tally::default();
+    for number in asked_for() {
+        let mut walk = Walk(number.wrapping_add(7).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let what = sample.damage(&mut walk, &path);
+        let told = tell_if_dropped(format!("damage {number}: {what}"));
+        let verified = verify(&path, &small());
+        let is_sound = matches!(&verified, Ok(findings) if findings.is_empty());
+        let read = Store::open_read_only(&path, &small()).and_then(|store| store.reader());
+        let whole = match read {
+            Ok(reader) => oracle.read(&reader, &sample.absent, &mut walk, &mut tally),
+            Err(_) => false,
+        };
+        assert!(whole || !is_sound, "verify finds nothing where reading fails");
+        tally.harmless += u64::from(whole && is_sound);
+        let new = if walk.next(2) == 0 { crowded(9999) } else { long(walk.next(400) as u64, 1) };
+        oracle.write(&path, &new, &mut tally);
+        std::mem::forget(told);
+    }
+    println!("{tally:?}");
+    assert!(tally.errors > 0);
+}
+
+/// Says which damage it was when an assertion fails.
+fn tell_if_dropped(what: String) -> impl Drop {
+    struct Told(String);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            println!("{}", self.0);
+        }
+    }
+    Told(what)
+}
