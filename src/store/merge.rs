@@ -11,7 +11,9 @@ use std::ops::{Bound, Range};
 use redb::{ReadableTable, Table, WriteTransaction};
 
 use super::batch::{Arena, Batch, New};
-use super::block::{Block, BlockWriter, Bucket, BucketWriter, Damage, Payload, Stub, chunk, width_of};
+use super::block::{
+    Block, BlockWriter, Bucket, BucketWriter, Damage, Payload, Stub, chunk, width_of,
+};
 use super::error::{Result, damaged};
 use super::journal::Counts;
 use super::resolve::{Fate, Plan, Resolver};
@@ -176,9 +178,7 @@ impl Loaded {
         let part = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
         let payload = match &old.payload {
             OldPayload::Record(range) => Payload::Record(part(range)),
-            OldPayload::Stub { board, stub } => {
-                Payload::Stub(Stub { board: part(board), ..*stub })
-            }
+            OldPayload::Stub { board, stub } => Payload::Stub(Stub { board: part(board), ..*stub }),
         };
         let (key, import_number) = (old.key, old.import_number);
         Out { key, import_number, payload: OutPayload::Kept(payload) }
@@ -277,7 +277,10 @@ impl<'a> Merger<'_, 'a, '_> {
         }
         let meta = &mut self.header.meta;
         if (meta.block_bytes, meta.blocks_digest) != (0, Digest::default()) {
-            return Err(damaged("the store", "its blocks are not those that the meta row announces"));
+            return Err(damaged(
+                "the store",
+                "its blocks are not those that the meta row announces",
+            ));
         }
         (meta.block_bytes, meta.blocks_digest) = written;
         self.header.checks = new_checks;

@@ -115,7 +115,8 @@ impl Reader {
         let Header { meta, checks } = super::read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
         let crowded = transaction.open_table(schema::CROWDED)?;
-        let rows = [("blocks", meta.blocks, blocks.len()?), ("chunks", meta.chunks, crowded.len()?)];
+        let rows =
+            [("blocks", meta.blocks, blocks.len()?), ("chunks", meta.chunks, crowded.len()?)];
         for (what, announced, found) in rows {
             if announced != found {
                 let what = format!("{announced} {what} are announced, and there are {found}");
@@ -326,8 +327,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let held =
-            self.cache.iter().filter_map(OnceLock::get).map(|kept| kept.page_bytes());
+        let held = self.cache.iter().filter_map(OnceLock::get).map(|kept| kept.page_bytes());
         self.shared.cache_left.fetch_add(held.sum(), Ordering::Relaxed);
     }
 }

@@ -106,9 +106,8 @@ impl Store {
             .map_err(|error| StoreError::Io { path: name.into(), error })?;
         let same = |import: &&ImportInfo| import.digest == Some(whole);
         let latest = |test: &dyn Fn(&&ImportInfo) -> bool| imports.iter().rev().find(test).cloned();
-        let interrupted = |import: &&ImportInfo| {
-            same(import) && import.state == ImportState::Unfinished
-        };
+        let interrupted =
+            |import: &&ImportInfo| same(import) && import.state == ImportState::Unfinished;
         let imported =
             |import: &&ImportInfo| complete(import) && same(import) && import.settings == settings;
         let beginning = |import: &ImportInfo| {
@@ -140,8 +139,9 @@ fn digests(
     let mut beginnings = Vec::new();
     let mut lengths = lengths.iter().copied().peekable();
     let mut buffer = vec![0; 64 << 10];
-    let digest = |hasher: &blake3::Hasher| {
-        SourceDigest { length: hasher.count(), hash: *hasher.finalize().as_bytes() }
+    let digest = |hasher: &blake3::Hasher| SourceDigest {
+        length: hasher.count(),
+        hash: *hasher.finalize().as_bytes(),
     };
     loop {
         while lengths.next_if(|&length| length <= hasher.count()).is_some() {

@@ -201,8 +201,9 @@ impl<'r> ByKey<'r> {
     fn count(&mut self, import_number: u64, bytes: usize) -> Result<()> {
         if import_number >= self.reader.meta.next_import_number {
             let place = format!("record {import_number}");
-            return Err(damaged(place, "it has a number not yet given")
-                .told(&self.reader.shared.path));
+            return Err(
+                damaged(place, "it has a number not yet given").told(&self.reader.shared.path)
+            );
         }
         self.found.records += 1;
         self.found.record_bytes += bytes as u64;
@@ -319,7 +320,10 @@ impl<'r> ByImport<'r> {
         self.ended = self.given >= meta.records || self.from >= meta.next_import_number;
         self.next = 0;
         if self.ended && self.given != meta.records {
-            let what = format!("{} records are announced, and {} have numbers of their own", meta.records, self.given);
+            let what = format!(
+                "{} records are announced, and {} have numbers of their own",
+                meta.records, self.given
+            );
             return Err(damaged("the store", what).told(&self.reader.shared.path));
         }
         Ok(())

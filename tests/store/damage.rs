@@ -237,9 +237,8 @@ fn panics_of_redb_are_not_printed() {
 fn no_iterator_goes_on_after_an_error() {
     let scratch = Scratch::new();
     let path = scratch.path("crowd.epdb");
-    let crowd: Vec<_> = (0..6000)
-        .map(|nth| epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth}\";")))
-        .collect();
+    let crowd: Vec<_> =
+        (0..6000).map(|nth| epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth}\";"))).collect();
     store_of(&path, &crowd).close().unwrap();
     let mut changed = fs::read(&path).unwrap();
     let mut needle = Vec::new();

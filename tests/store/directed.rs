@@ -307,7 +307,13 @@ impl Oracle {
     }
 
     /// Reads in every way.
-    fn read(&self, reader: &Reader, absent: &[Position], walk: &mut Walk, tally: &mut Tally) -> bool {
+    fn read(
+        &self,
+        reader: &Reader,
+        absent: &[Position],
+        walk: &mut Walk,
+        tally: &mut Tally,
+    ) -> bool {
         let mut whole = true;
         whole &= outcome(same(reader.by_import(), &self.records), tally);
         whole &= outcome(same(reader.by_key(), &self.by_key), tally);
@@ -331,7 +337,8 @@ impl Oracle {
             whole &= outcome(reader.contains(position).map(|found| assert!(!found)), tally);
         }
         let asked: Vec<&Position> = self.positions.iter().map(|(position, _)| position).collect();
-        let batch = reader.get_batch(asked, |place, matches| same(matches, &self.positions[place].1));
+        let batch =
+            reader.get_batch(asked, |place, matches| same(matches, &self.positions[place].1));
         whole & outcome(batch, tally)
     }
 

@@ -125,7 +125,8 @@ fn bad_samples_are_refused() {
         };
         assert_eq!(said, case.refused, "{}", case.name);
         // Whatever is wrong, reading comes to an end.
-        if let Ok(reader) = Store::open_read_only(&path, &small()).and_then(|store| store.reader()) {
+        if let Ok(reader) = Store::open_read_only(&path, &small()).and_then(|store| store.reader())
+        {
             reader.by_import().chain(reader.by_key()).for_each(drop);
         }
     }

@@ -160,7 +160,8 @@ fn a_source_is_recognised_by_its_bytes() {
     // All is said with the last commit: nothing is left to closing.
     assert_eq!(states(&store), [ImportState::Finished]);
 
-    let known = |bytes: &str, settings| store.recognise("c.epd", bytes.as_bytes(), settings).unwrap().0;
+    let known =
+        |bytes: &str, settings| store.recognise("c.epd", bytes.as_bytes(), settings).unwrap().0;
     assert!(matches!(known(&source, ""), Recognised::Imported(import) if import.source == "a.epd"));
     assert!(matches!(known(&source, "--perft"), Recognised::OtherSettings(_)));
     assert!(matches!(known(&(source.clone() + "\n"), ""), Recognised::Grown(_)));

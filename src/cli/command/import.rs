@@ -191,7 +191,8 @@ fn import_all(args: &Args, store: &Store, diagnostics: &mut Diagnostics) -> anyh
         match known {
             Recognised::OtherSettings(import) => note!(
                 "{name}: was imported as {} with other settings ({}); it is imported with these",
-                import.source, import.settings
+                import.source,
+                import.settings
             ),
             Recognised::Grown(import) => note!(
                 "{name}: begins with all that was imported as {} and has grown; it is imported as \
