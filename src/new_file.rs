@@ -82,6 +82,9 @@ impl NewFile {
         if replaced.as_ref().is_some_and(Metadata::is_dir) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        if replaced.as_ref().is_some_and(|found| !found.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file"));
+        }
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
             return Err(io::ErrorKind::InvalidFilename.into());
         };
@@ -97,6 +100,16 @@ impl NewFile {
     /// Where the file will stand, with symbolic links followed.
     pub fn place(&self) -> &Path {
         &self.place
+    }
+
+    /// Where the file is now.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The place as it was given.
+    pub fn named(&self) -> &Path {
+        &self.named
     }
 
     /// The file as it is now. Whoever locks it through a handle of its own, as databases do, takes
@@ -124,38 +137,37 @@ impl NewFile {
     /// of power, the file is in its place all the same.
     pub fn finish(self) -> io::Result<()> {
         self.prepare()?;
-        self.publish(|temporary, place| fs::rename(temporary, place))
+        let (named, place) = (self.named.clone(), self.place.clone());
+        self.publish(|temporary, place| fs::rename(temporary, place))?;
+        sync_folder(&place).map_err(|error| cannot_write(&named, error))
     }
 
-    /// Puts the file in its place, unless something stands there by now.
+    /// Puts the file in its place, unless something stands there by now. After an error it does not
+    /// stand there.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`], and as [`NewFile::finish`].
+    /// [`io::ErrorKind::AlreadyExists`], and what the system says.
     pub fn finish_new(self) -> io::Result<()> {
         self.prepare()?;
-        self.publish(|temporary, place| match fs::hard_link(temporary, place) {
-            Ok(()) => fs::remove_file(temporary),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // A file system without links: the check is then not one with the renaming.
-            Err(_) if fs::symlink_metadata(place).is_ok() => {
-                Err(io::ErrorKind::AlreadyExists.into())
-            }
-            Err(_) => fs::rename(temporary, place),
-        })
+        let (named, place) = (self.named.clone(), self.place.clone());
+        let published = self.publish(|temporary, place| {
+            let temporary = tempfile::TempPath::try_from_path(temporary)?;
+            temporary.persist_noclobber(place).map_err(|error| error.error)
+        });
+        match published {
+            Ok(()) => sync_folder(&place).map_err(|error| {
+                fs::remove_file(&place).ok();
+                cannot_write(&named, error)
+            }),
+            Err(error) => Err(error),
+        }
     }
 
     fn publish(self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
-        let renamed = {
-            let mut unfinished = unfinished();
-            let renamed = rename(&self.temporary, &self.place);
-            if renamed.is_ok() {
-                unfinished.paths.remove(&self.temporary);
-            }
-            renamed
-        };
-        renamed
-            .and_then(|()| sync_folder(&self.place))
-            .map_err(|error| cannot_write(&self.named, error))
+        let mut unfinished = unfinished();
+        rename(&self.temporary, &self.place).map_err(|error| cannot_write(&self.named, error))?;
+        unfinished.paths.remove(&self.temporary);
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -19,6 +20,7 @@ use crate::text::{
 
 use super::diagnostics::Place;
 use super::file_format::FileFormat;
+use super::threads;
 
 /// Which records are taken.
 #[derive(Args, Clone, Debug, Default)]
@@ -108,9 +110,9 @@ pub(crate) struct FormArgs {
     /// Print every warning, not only the first 20 of each code
     #[arg(long)]
     pub(crate) all_warnings: bool,
-    /// How many threads read lines [default: one a core]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    /// How many threads read lines, at most four a core [default: one a core]
+    #[arg(long, value_name = "N", value_parser = threads::parse)]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) games: GameReadArgs,
 }
@@ -395,7 +397,7 @@ enum BestMovesArg {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
     /// How much memory the work may use: bytes, or with K, M, G
-    #[arg(long, default_value = "256M", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(long, default_value = "256M", value_parser = parse_memory, value_name = "SIZE")]
     #[arg(help_heading = "Memory")]
     pub(crate) memory: usize,
 }
@@ -466,6 +468,18 @@ pub(crate) enum EpArg {
     Keep,
     Legal,
     Pseudo,
+}
+
+/// Less is no memory to work in.
+const LEAST_MEMORY: usize = 1 << 10;
+
+fn parse_memory(text: &str) -> Result<usize, String> {
+    match parse_size(text)? {
+        size if size < LEAST_MEMORY => {
+            Err("at least 1K; 256M is the default, and less only takes longer".to_string())
+        }
+        size => Ok(size),
+    }
 }
 
 /// Reads `4096`, `64K`, `256M`, `2G` (powers of 1024; an `i` or `iB` may follow the letter).

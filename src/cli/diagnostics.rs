@@ -9,9 +9,12 @@ use std::sync::Arc;
 use crate::text::{Diagnostic, Severity};
 
 use super::args::FormArgs;
-use super::message::is_quiet;
+use super::escape::escaped;
+use super::file_format::FileFormat;
+use super::message::{is_quiet, print_line};
 use super::outcome::Outcome;
 use super::output::{Output, create_file};
+use super::threads;
 
 /// How many diagnostics of one code are printed unless `--all-warnings`.
 const SHOWN: u64 = 20;
@@ -93,8 +96,12 @@ struct CodeCount {
 }
 
 impl Diagnostics {
-    /// Opens the files that the arguments name.
+    /// Opens the files that the arguments name, and starts as many threads as they ask for.
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
+        threads::start(args.threads)?;
+        if let Some(path) = &args.repairs {
+            FileFormat::check_other_name(path, "a table of repairs")?;
+        }
         let mut repairs = args.repairs.as_deref().map(create_file).transpose()?;
         if let Some(file) = &mut repairs {
             file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;
@@ -162,7 +169,7 @@ impl Diagnostics {
         let is_shown = is_wanted && (self.all || entry.count < SHOWN);
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
-            writeln!(io::stderr().lock(), "{}:{}:{diagnostic}", place.file, place.line)?;
+            print_line(&format!("{}:{}:{diagnostic}", place.file, place.line));
         }
         Ok(())
     }
@@ -179,7 +186,8 @@ impl Diagnostics {
                 writeln!(
                     err,
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",
-                    first.file, first.line
+                    escaped(&first.file),
+                    first.line
                 )?;
             }
             writeln!(err, "{}", self.tally)?;

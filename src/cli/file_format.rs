@@ -4,6 +4,8 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
+use super::outcome::Usage;
+
 /// The formats epdb reads and writes.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FileFormat {
@@ -39,6 +41,73 @@ impl FileFormat {
             "epa" => Some(FileFormat::Epa),
             _ => None,
         }
+    }
+
+    /// Refuses a name that says another format than the one that will be written under it. EPD
+    /// and FEN are the same kind of lines, and a name may say nothing.
+    ///
+    /// # Errors
+    /// What the name says, and what to do.
+    pub(crate) fn check_name(self, path: &Path) -> anyhow::Result<()> {
+        let Some(named) = FileFormat::of_name(path) else { return Ok(()) };
+        let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
+        let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa);
+        let wrong = if self != named && !(is_lines(self) && is_lines(named)) {
+            format!("is the name of {}, and what is to be written is {}", named.what(), self.what())
+        } else if is_whole && Compression::of_name(path) != Compression::None {
+            format!("would be compressed, and {} is read where it lies", self.what())
+        } else {
+            return Ok(());
+        };
+        let text = format!("{} {wrong}: give it the suffix .{}", path.display(), self.suffix());
+        Err(Usage(text).into())
+    }
+
+    /// Refuses a name that says a format of epdb for something that is none.
+    ///
+    /// # Errors
+    /// What the name says, and what to do.
+    pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
+        match FileFormat::of_name(path) {
+            None => Ok(()),
+            Some(named) => Err(Usage(format!(
+                "{} is the name of {}, and what is to be written is {what}: give it another suffix",
+                path.display(),
+                named.what()
+            ))
+            .into()),
+        }
+    }
+
+    /// The suffix of names, without a dot.
+    pub(crate) const fn suffix(self) -> &'static str {
+        match self {
+            FileFormat::Epd => "epd",
+            FileFormat::Fen => "fen",
+            FileFormat::Epb => "epb",
+            FileFormat::Epdb => "epdb",
+            FileFormat::Pgn => "pgn",
+            FileFormat::Pgc => "pgc",
+            FileFormat::Epa => "epa",
+        }
+    }
+
+    /// What a file of the format is.
+    const fn what(self) -> &'static str {
+        match self {
+            FileFormat::Epd => "EPD text",
+            FileFormat::Fen => "FEN text",
+            FileFormat::Epb => "a stream of binary records",
+            FileFormat::Epdb => "a store",
+            FileFormat::Pgn => "games as text",
+            FileFormat::Pgc => "games as bytes",
+            FileFormat::Epa => "an archive",
+        }
+    }
+
+    /// Whether it is lines of text.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn)
     }
 
     /// The format that the first bytes of a file tell; text has no marks of its own, but games

@@ -16,9 +16,8 @@ use super::diagnostics::{Diagnostics, Place};
 use super::file_format::FileFormat;
 use super::message::note;
 use super::outcome::Outcome;
-use super::output::{Output, open_output};
+use super::output::{Output, open_output_of};
 use super::progress::Progress;
-use super::record_output::refuse_terminal;
 use super::source::{self, Item, LongLine, Visit, hand_on_record};
 
 /// Takes games in order; a game that it cannot use is refused with a reason.
@@ -211,7 +210,7 @@ impl GameFormat {
         }
     }
 
-    fn file_format(&self) -> FileFormat {
+    const fn file_format(&self) -> FileFormat {
         match self {
             GameFormat::Pgn(_) => FileFormat::Pgn,
             GameFormat::Pgc(_) => FileFormat::Pgc,
@@ -271,8 +270,7 @@ pub(crate) fn convert(
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    refuse_terminal(format.file_format(), output)?;
-    let mut output = GameOutput::new(open_output(output)?, format);
+    let mut output = GameOutput::new(open_output_of(output, format.file_format())?, format);
     each(files, read, &mut diagnostics, &mut |game| Ok(output.write(game)?))?;
     output.finish()?;
     diagnostics.finish()
@@ -287,8 +285,7 @@ pub(crate) fn sort(
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    refuse_terminal(format.file_format(), output)?;
-    let mut output = open_output(output)?;
+    let mut output = open_output_of(output, format.file_format())?;
     let mut sorter = Sorter::new(std::env::temp_dir(), memory);
     let (mut losses, mut bytes) = (GameLosses::default(), Vec::new());
     each(files, read, &mut diagnostics, &mut |game| {

@@ -8,7 +8,7 @@ use clap::{Arg, Args, Command};
 use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::command::where_page;
 use super::outcome::{Outcome, Usage};
-use super::output::open_output;
+use super::output::open_page;
 
 /// A page that is no command's.
 pub(crate) struct Page {
@@ -142,7 +142,7 @@ pub(crate) fn run(mut cli: Command, name: Option<&str>) -> anyhow::Result<Outcom
         None => command_page(&mut cli),
         Some(name) => page(&mut cli, name).ok_or_else(|| unknown(&cli, name))?,
     };
-    let mut out = open_output(None)?;
+    let mut out = open_page();
     out.write_all(page.as_bytes())?;
     if !page.ends_with('\n') {
         out.write_all(b"\n")?;

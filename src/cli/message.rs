@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::escape::escaped;
+
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out all notes from now on; errors are still printed.
@@ -20,8 +22,14 @@ pub(crate) fn is_quiet() -> bool {
 /// reason to fail.
 pub(crate) fn print_note(text: fmt::Arguments<'_>) {
     if !is_quiet() {
-        writeln!(io::stderr().lock(), "{text}").ok();
+        print_line(&text.to_string());
     }
+}
+
+/// Prints a line on standard error, `--quiet` or not. Names of files and parts of data are in it,
+/// so what a terminal would obey is shown as escapes.
+pub(crate) fn print_line(text: &str) {
+    writeln!(io::stderr().lock(), "{}", escaped(text)).ok();
 }
 
 /// [`print_note`] of a format string and what goes into it.

@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod diagnostics;
+mod escape;
 mod file_format;
 mod games;
 mod help;
@@ -13,18 +14,20 @@ mod message;
 mod outcome;
 mod output;
 mod pipe;
+mod places;
 mod progress;
 mod query;
 mod read_ahead;
 mod record_output;
 mod signals;
 mod source;
+mod threads;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
 use outcome::{Outcome, exit_code};
@@ -111,17 +114,35 @@ enum Command {
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let mut cli = help::shortened(Cli::command());
-    let mut matches = cli.get_matches_mut();
+    let matches = parsed(cli.try_get_matches_from_mut(std::env::args_os()));
     let name = matches.subcommand_name().unwrap_or_default().to_string();
-    match Cli::from_arg_matches_mut(&mut matches) {
-        Ok(Cli { command, quiet }) => {
-            if quiet {
-                message::be_quiet();
-            }
-            let ready = signals::install().map_err(Into::into);
-            exit_code(ready.and_then(|()| call(command, cli)), &name)
+    let Cli { command, quiet } =
+        parsed(Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli)));
+    if quiet {
+        message::be_quiet();
+    }
+    let ready = prepare(&cli, &matches);
+    exit_code(ready.and_then(|()| call(command, cli)), &name)
+}
+
+/// What was parsed; what cannot be is told, and ends the process.
+fn parsed<T>(result: Result<T, clap::Error>) -> T {
+    result.unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        if text.lines().all(|line| !line.contains(char::is_control)) {
+            error.exit();
         }
-        Err(error) => error.format(&mut cli).exit(),
+        text.lines().for_each(message::print_line);
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// Makes the process ready for a command, and looks whether the command may be run at all.
+fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
+    signals::install()?;
+    match matches.subcommand().and_then(|(name, given)| Some((cli.find_subcommand(name)?, given))) {
+        Some((command, given)) => places::check(command, given),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,12 @@
 //! How a run ended, and the exit status that says so.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
+
+use crate::archive::ArchiveError;
+use crate::codec::stream;
+
+use super::message::print_line;
 
 /// What a command that did its work has to say about it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -42,7 +47,7 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
 
 /// Prints an error. Nobody is left to be told when that fails.
 pub(crate) fn print_error(error: &anyhow::Error) {
-    writeln!(io::stderr().lock(), "epdb: error: {}", message(error)).ok();
+    print_line(&format!("epdb: error: {}", message(error)));
 }
 
 /// The one place where results become exit statuses: 0 done, 1 different, 2 not done. A reader
@@ -56,8 +61,7 @@ pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitC
         Err(error) => {
             print_error(&error);
             if error.is::<Usage>() {
-                let hint = format!("`epdb help {command}` shows the options and an example");
-                writeln!(io::stderr().lock(), "{hint}").ok();
+                print_line(&format!("`epdb help {command}` shows the options and an example"));
             }
             ExitCode::from(2)
         }
@@ -65,9 +69,16 @@ pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitC
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+    error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// What the system said, also where an error is nothing but that and so hides it in the chain.
+fn io_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
+    if let Some(stream::WriteError::Io(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(ArchiveError::Io(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    cause.downcast_ref()
 }

@@ -1,14 +1,18 @@
 //! Where bytes go: standard output, or a file that appears only when it is complete.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
 
 use crate::new_file::{NewFile, cannot_write};
 
-use super::file_format::Compression;
+use super::escape;
+use super::file_format::{Compression, FileFormat};
+use super::outcome::Usage;
+use super::places;
+use super::threads;
 
 /// A buffered output. A file takes its place only by [`Output::finish`]; when the run fails
 /// before, the place is untouched. Errors of writing name the file.
@@ -25,6 +29,12 @@ enum Sink {
 /// Where the bytes go in the end.
 enum Target {
     Stdout(io::Stdout),
+    /// Standard output that a person sees: control characters, which terminals obey, are shown as
+    /// escapes. Into a file or a pipe the bytes go as they are.
+    Terminal {
+        out: io::Stdout,
+        lines: escape::Lines,
+    },
     File(NewFile),
     /// A device or a pipe, which cannot be renamed onto and is written in place.
     InPlace {
@@ -42,8 +52,39 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
     }
 }
 
+/// [`open_output`] for a format, which the name must not contradict and which must not be binary
+/// on a terminal.
+///
+/// # Errors
+/// As said, and the file cannot be made.
+pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow::Result<Output> {
+    match path {
+        Some(path) if path != Path::new("-") => format.check_name(path)?,
+        _ if !format.is_text() && io::stdout().is_terminal() => {
+            let text = "the output is no text, and standard output is a terminal: name a file \
+                        (-o FILE), or pipe the output on";
+            return Err(Usage(text.into()).into());
+        }
+        _ => {}
+    }
+    if format == FileFormat::Epa {
+        threads::start(None)?;
+    }
+    open_output(path)
+}
+
+/// [`open_output`] for text that is no format of epdb, which no name must say it were.
+///
+/// # Errors
+/// As said, and the file cannot be made.
+pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
+    path.map_or(Ok(()), |path| FileFormat::check_other_name(path, what))?;
+    open_output(path)
+}
+
 /// A file, compressed where its name says so.
 pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
+    places::claim(path)?;
     let target = Target::create(path)?;
     let sink = match Compression::of_name(path) {
         Compression::None => Sink::Plain(target),
@@ -54,16 +95,37 @@ pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
 }
 
 fn stdout() -> Output {
+    let out = io::stdout();
+    let target = match out.is_terminal() {
+        true => Target::Terminal { out, lines: escape::Lines::default() },
+        false => Target::Stdout(out),
+    };
+    let sink = Sink::Plain(target);
+    Output { sink: BufWriter::with_capacity(1 << 16, sink) }
+}
+
+/// Standard output for text of epdb's own, which may have colours.
+pub(crate) fn open_page() -> Output {
     let sink = Sink::Plain(Target::Stdout(io::stdout()));
     Output { sink: BufWriter::with_capacity(1 << 16, sink) }
+}
+
+/// Prints a line on standard output.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn print_line(line: impl std::fmt::Display) -> anyhow::Result<()> {
+    let mut out = stdout();
+    writeln!(out, "{line}")?;
+    out.finish()
 }
 
 impl Output {
     /// Writes what is buffered, unless it goes into a file that appears at the end.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         match self.sink.get_ref() {
-            Sink::Plain(Target::Stdout(_) | Target::InPlace { .. }) => self.sink.flush(),
             Sink::Plain(Target::File(_)) | Sink::Gzip(_) | Sink::Zstd(_) => Ok(()),
+            Sink::Plain(_) => self.sink.flush(),
         }
     }
 
@@ -104,6 +166,11 @@ impl Write for Target {
             Target::Stdout(out) => {
                 out.write(bytes).map_err(|error| cannot_write(Path::new(STDOUT), error))
             }
+            Target::Terminal { out, lines } => match out.write_all(lines.escaped(bytes).as_bytes())
+            {
+                Ok(()) => Ok(bytes.len()),
+                Err(error) => Err(cannot_write(Path::new(STDOUT), error)),
+            },
             Target::File(file) => file.write(bytes),
             Target::InPlace { file, path } => {
                 file.write(bytes).map_err(|error| cannot_write(path, error))
@@ -116,6 +183,10 @@ impl Write for Target {
             Target::Stdout(out) => {
                 out.flush().map_err(|error| cannot_write(Path::new(STDOUT), error))
             }
+            Target::Terminal { out, lines } => out
+                .write_all(lines.rest().as_bytes())
+                .and_then(|()| out.flush())
+                .map_err(|error| cannot_write(Path::new(STDOUT), error)),
             Target::File(file) => file.flush(),
             Target::InPlace { file, path } => {
                 file.flush().map_err(|error| cannot_write(path, error))

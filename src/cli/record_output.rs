@@ -1,7 +1,6 @@
 //! Records on their way out: as text, as a binary stream or as an archive.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 use crate::archive::{self, PackOptions};
 use crate::codec::{record, stream};
@@ -13,8 +12,7 @@ use crate::text::lines::SPEC_LINE_LIMIT;
 use super::args::{OutputArgs, WriteArgs};
 use super::file_format::FileFormat;
 use super::message::note;
-use super::outcome::Usage;
-use super::output::{Output, open_output};
+use super::output::{Output, open_output_of};
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
 pub(crate) struct RecordOutput {
@@ -28,25 +26,12 @@ enum Writer {
     Archive(Box<archive::Writer<Output>>),
 }
 
-/// Refuses to write bytes that nobody can read to a terminal.
-pub(crate) fn refuse_terminal(format: FileFormat, output: Option<&Path>) -> anyhow::Result<()> {
-    let is_text = matches!(format, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
-    let is_stdout = output.is_none_or(|path| path == Path::new("-"));
-    if !is_text && is_stdout && io::stdout().is_terminal() {
-        let text = "the output is no text, and standard output is a terminal: name a file \
-                    (-o FILE), or pipe the output on";
-        return Err(Usage(text.into()).into());
-    }
-    Ok(())
-}
-
 impl RecordOutput {
     /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
         let named = output.output.as_deref().and_then(FileFormat::of_name);
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
-        refuse_terminal(format, output.output.as_deref())?;
-        let file = || open_output(output.output.as_deref());
+        let file = || open_output_of(output.output.as_deref(), format);
         let writer = match format {
             FileFormat::Epd | FileFormat::Fen => {
                 Writer::Text { output: file()?, options: write.options(format), line: Vec::new() }

@@ -101,10 +101,6 @@ fn read_all(
     visit: &mut Visit<'_>,
     mut visit_game: Option<&mut VisitGame<'_>>,
 ) -> anyhow::Result<()> {
-    if let Some(threads) = args.form.threads {
-        // An error only says that an earlier call has done this already.
-        rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global().ok();
-    }
     let paths = or_stdin(paths);
     let mut progress = Progress::new(total_size(&paths));
     for path in paths {

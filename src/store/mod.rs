@@ -40,6 +40,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, ReadableTableMetadata};
 
 use crate::codec::{key, packed};
+use crate::new_file::NewFile;
 use error::{Fault, Result as Inner, guarded};
 use schema::{Access, Digest, Header, Meta, RowCounts};
 
@@ -92,7 +93,10 @@ impl StoreOptions {
 /// What readers and writers of one store have in common.
 #[derive(Debug)]
 struct Shared {
+    /// The name of the store, for messages.
     path: PathBuf,
+    /// Where its file is.
+    file: PathBuf,
     key: KeyFunction,
     /// Bytes that blocks kept by readers and windows of exports may still take.
     cache_left: AtomicUsize,
@@ -126,15 +130,32 @@ impl Store {
         if fs::symlink_metadata(path).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
-        let draft = draft_path(path);
-        let file = File::options().read(true).write(true).create_new(true).open(&draft);
-        let made = file
-            .map_err(io_error)
-            .and_then(|file| guarded(path, || lay_out(file)))
-            .and_then(|()| publish(&draft, path));
-        fs::remove_file(&draft).ok();
-        made?;
+        let new = NewFile::create(path).map_err(io_error)?;
+        Store::create_in(&new, options)?.close()?;
+        new.finish_new().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
+            _ => io_error(error),
+        })?;
         Store::open(path, options)
+    }
+
+    /// Makes an empty store in a new file and opens it for writing. It stands in its place when it
+    /// was closed and the file was finished ([`NewFile::finish_new`]); errors name that place.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
+        let (path, memory) = (new.named(), options.memory_bytes);
+        if fs::symlink_metadata(new.place()).is_ok() {
+            return Err(StoreError::Exists { path: path.to_path_buf() });
+        }
+        let handle = guarded(path, || {
+            let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
+            let database = Database::builder().set_cache_size(memory / 4).create_file(file)?;
+            lay_out(&database)?;
+            Ok(Handle::Write(database))
+        })?;
+        Ok(Store::with(path, new.temporary(), options, handle, memory / 2, memory / 4))
     }
 
     /// Opens a store for writing and reading. A store whose last writer died is repaired.
@@ -149,7 +170,7 @@ impl Store {
         let handle = guarded(path, || {
             Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
         })?;
-        Store::with(path, options, handle, memory / 2, memory / 4).checked(Access::Write)
+        Store::with(path, path, options, handle, memory / 2, memory / 4).checked(Access::Write)
     }
 
     /// Opens a store for reading only, which many processes may do at once. If its last writer
@@ -184,11 +205,12 @@ impl Store {
         let handle = guarded(path, || {
             Ok(Handle::Read(Database::builder().set_cache_size(memory / 32).open_read_only(path)?))
         })?;
-        Ok(Store::with(path, options, handle, 0, memory - memory / 32))
+        Ok(Store::with(path, path, options, handle, 0, memory - memory / 32))
     }
 
     fn with(
         path: &Path,
+        file: &Path,
         options: &StoreOptions,
         handle: Handle,
         batch_bytes: usize,
@@ -196,6 +218,7 @@ impl Store {
     ) -> Store {
         let shared = Shared {
             path: path.to_path_buf(),
+            file: file.to_path_buf(),
             key: options.key,
             cache_left: AtomicUsize::new(cache_bytes),
             cache_floor: cache_bytes / 16,
@@ -310,9 +333,8 @@ impl Drop for Store {
 }
 
 /// Writes the tables of an empty store: one block without entries.
-fn lay_out(file: File) -> Inner<()> {
-    let database = Database::builder().set_cache_size(1 << 20).create_file(file)?;
-    let transaction = begin_write(&database)?;
+fn lay_out(database: &Database) -> Inner<()> {
+    let transaction = begin_write(database)?;
     let mut header = Header { meta: Meta::EMPTY, checks: Vec::new() };
     let (block, check) = block::BlockWriter::new(0, header.meta.commit, 1, 0).finish();
     header.meta.block_bytes = block.len() as u64;
@@ -333,26 +355,6 @@ fn begin_write(database: &Database) -> Inner<redb::WriteTransaction> {
     transaction.set_durability(redb::Durability::Immediate)?;
     transaction.set_quick_repair(true);
     Ok(transaction)
-}
-
-/// The name under which a store is made.
-fn draft_path(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.new", std::process::id()));
-    path.with_file_name(name)
-}
-
-/// Gives a finished draft its name, unless there is something of that name by now.
-fn publish(draft: &Path, path: &Path) -> Result<()> {
-    let taken = || StoreError::Exists { path: path.to_path_buf() };
-    let done = match fs::hard_link(draft, path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken()),
-        // A file system without links: the check is then not one with the renaming.
-        Err(_) if path.exists() => return Err(taken()),
-        Err(_) => fs::rename(draft, path),
-        Ok(()) => Ok(()),
-    };
-    done.map_err(|error| StoreError::Io { path: path.to_path_buf(), error })
 }
 
 const REDB_MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";

@@ -237,7 +237,7 @@ impl Reader {
     /// [`StoreError::Io`] when the length of the file cannot be had.
     pub fn stats(&self) -> Result<Stats> {
         let path = &self.shared.path;
-        let file = std::fs::metadata(path)
+        let file = std::fs::metadata(&self.shared.file)
             .map_err(|error| StoreError::Io { path: path.clone(), error })?;
         Ok(Stats {
             records: self.meta.records,

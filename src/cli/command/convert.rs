@@ -1,6 +1,6 @@
 //! `epdb convert`: any format to any other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -51,6 +51,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             args.output.display()
         )
     })?;
+    if args.output != Path::new("-") {
+        to.check_name(&args.output)?;
+    }
     if to == FileFormat::Epdb {
         return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
     }

@@ -11,7 +11,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::{Places, each, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
 use crate::model::{EpdRecord, Operand, Operation};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         MatchArg::Record => Match::Record,
     };
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut out = open_output(args.output.as_deref())?;
+    let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;
     let mut diff = Diff::new(by, temporary_directory(), args.memory.memory);
     let mut places = Places::default();
     each(std::slice::from_ref(&args.old), &args.read, &mut diagnostics, |record, place| {

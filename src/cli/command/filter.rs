@@ -2,6 +2,7 @@
 
 use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::outcome::Outcome;
+use crate::cli::output::print_line;
 use crate::cli::pipe::{Pipe, each};
 use crate::cli::record_output::RecordOutput;
 use crate::model::EpdRecord;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     match output {
         Some(output) => output.finish()?,
-        None => println!("{count}"),
+        None => print_line(count)?,
     }
     diagnostics.finish()
 }

@@ -7,12 +7,15 @@ use clap::ValueEnum;
 
 use crate::cli::args::{FormArgs, GameReadArgs, MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::file_format::FileFormat;
 use crate::cli::input;
 use crate::cli::json;
 use crate::cli::message::note;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::places;
 use crate::cli::progress::Progress;
 use crate::cli::source::{self, Item};
+use crate::new_file::NewFile;
 use crate::store::{
     ImportOptions, ImportReport, OnDuplicate, Place, Recognised, Same, Store, StoreOptions,
 };
@@ -159,6 +162,7 @@ fn value(value: &impl ValueEnum) -> Option<String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    check_places(args)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
     let is_new = !args.store.try_exists()?;
@@ -207,6 +211,22 @@ fn import_all(args: &Args, store: &Store, diagnostics: &mut Diagnostics) -> anyh
     Ok(())
 }
 
+/// The store comes first, and must look like one if it is to be made.
+fn check_places(args: &Args) -> anyhow::Result<()> {
+    places::refuse_as_input(&args.store, &args.files)?;
+    let has_other_suffix = FileFormat::of_name(&args.store) != Some(FileFormat::Epdb)
+        && args.store.extension().is_some();
+    if has_other_suffix && !args.store.try_exists()? {
+        return Err(Usage(format!(
+            "{} is no name of a new store: the store comes first, then the files to import; give \
+             it the suffix .epdb",
+            args.store.display()
+        ))
+        .into());
+    }
+    Ok(())
+}
+
 /// Reads a file to its end to know it again; anything but a file can be read only once.
 fn recognise(
     store: &Store,
@@ -223,20 +243,27 @@ fn recognise(
     Ok(known)
 }
 
-/// Makes a store of one source; what is there already is not touched.
+/// Makes a store of one source, which appears when it is complete; what is there already is not
+/// touched.
 pub(crate) fn into_new_store(
     path: &Path,
     source: &Path,
     read: &ReadArgs,
     memory: &MemoryArgs,
 ) -> anyhow::Result<Outcome> {
+    let no_stdout = "a store cannot go to standard output: name a file with the suffix .epdb";
+    if path == Path::new("-") {
+        return Err(Usage(no_stdout.into()).into());
+    }
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut store = Store::create(path, &StoreOptions::new().memory_bytes(memory.memory))?;
+    let new = NewFile::create(path)?;
+    let mut store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
     let mut options = ImportOptions { settings: settings(read), ..ImportOptions::default() };
     recognise(&store, source, &mut options)?;
     import(&store, source, read, &options, &mut diagnostics)?;
     finish(&mut store)?;
     store.close()?;
+    new.finish_new()?;
     diagnostics.finish()
 }
 

@@ -9,8 +9,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_output;
-use crate::cli::record_output::refuse_terminal;
+use crate::cli::output::open_output_of;
 use crate::cli::source::{self, Item};
 
 /// Pack files into an archive: 6 to 17 % of the text, every record still one step away
@@ -73,8 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         verbatim: args.verbatim,
         memory: args.memory.memory,
     };
-    refuse_terminal(FileFormat::Epa, Some(&args.output))?;
-    let mut writer = Writer::new(open_output(Some(&args.output))?, options)?;
+    let mut writer = Writer::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
         for file in source::or_stdin(&args.files) {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;

@@ -14,6 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
 use crate::cli::pipe::each;
 use crate::cli::query;
+use crate::cli::threads;
 use crate::library::perft::{divide, expected, perft};
 use crate::model::EpdRecord;
 use crate::model::rules::Playable;
@@ -43,6 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    threads::start(args.read.form.threads)?;
     match args.what.as_slice() {
         [position] if query::is_position(position.as_ref()) => of_position(args, position),
         what if what.iter().any(|name| query::is_position(name.as_ref())) => {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs};
 use crate::cli::diagnostics::{Diagnostics, Place};
+use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_output;
+use crate::cli::output::open_output_of;
 use crate::cli::source;
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
@@ -37,7 +38,7 @@ fn parse_opcodes(text: &str) -> Result<Opcodes, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut output = open_output(args.output.output.as_deref())?;
+    let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
     let limit = args.read.form.max_line.unwrap_or(1 << 20);
     for path in source::or_stdin(&args.files) {
         let mut place = Place { file: path.to_string_lossy().into(), line: 0 };

@@ -7,7 +7,7 @@ use crate::cli::args::{ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::each;
 use crate::library::field::{Field, Subject, Value};
 
@@ -125,7 +125,7 @@ fn parse_template(text: &str) -> Result<Template, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut out = open_output(args.output.as_deref())?;
+    let mut out = open_other_output(args.output.as_deref(), "a table")?;
     let forms = args.write.options(FileFormat::Epd);
     let form = Shape::of(args);
     if let (Some(columns), false) = (&args.what.columns, args.no_header) {

@@ -12,8 +12,9 @@ use crate::cli::args::{CastlingArg, CountersArg, EpArg, OutputArgs, WriteArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, create_file, open_output};
+use crate::cli::output::{Output, create_file, open_output, open_output_of};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::threads;
 
 /// Write the records of an archive, or the files it was packed from
 ///
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let name = || args.archive.display().to_string();
     let local = Local::open(&args.archive)?;
     let archive = local.archive()?;
+    threads::start(None)?;
     if args.verbatim {
         let names = names(&archive).with_context(name)?;
         restore(&archive, &names, args.output.output.as_deref())?;
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let range = args.range.clone().unwrap_or(0..archive.len());
     let range = range.start..range.end.min(archive.len());
     if is_canonical_text(args) {
-        let mut output = open_output(args.output.output.as_deref())?;
+        let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
         let mut text = Vec::new();
         let mut next = range.start;
         while next < range.end {

@@ -1,0 +1,170 @@
+//! Which files a command reads and writes, so that it does not write one over another.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use clap::{ArgMatches, Command};
+
+use crate::new_file::destination;
+
+use super::outcome::Usage;
+
+/// The arguments that name files to write.
+const OUTPUTS: [&str; 4] = ["output", "rejects", "repairs", "conflicts"];
+/// The one of them that may name an input: the input is read to its end before it is replaced.
+const RESULT: &str = "output";
+
+/// What two names of one file have in common.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Identity {
+    /// The device and the number of a file that is there.
+    #[cfg(unix)]
+    File(u64, u64),
+    /// The one path of a file, links followed.
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// `None` for what is no file, such as standard output, devices and folders.
+    fn of(path: &Path) -> Option<Identity> {
+        if path == Path::new("-") {
+            return None;
+        }
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() => None,
+            #[cfg(unix)]
+            Ok(found) => {
+                use std::os::unix::fs::MetadataExt;
+                Some(Identity::File(found.dev(), found.ino()))
+            }
+            _ => canonical(path).map(Identity::Path),
+        }
+    }
+}
+
+/// The one path of a file that need not be there.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    let path = destination(path).ok()?;
+    let folder = path.parent()?.canonicalize().ok()?;
+    Some(folder.join(path.file_name()?))
+}
+
+/// Refuses a command line on which a file to write is another one to write, or an input that is
+/// not what the command is there to rewrite.
+///
+/// # Errors
+/// Which two they are.
+pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
+    let mut written: Vec<(Identity, String, PathBuf)> = Vec::new();
+    for id in OUTPUTS {
+        for path in values(matches, id) {
+            let Some(identity) = Identity::of(&path) else { continue };
+            let name = match command.get_arguments().find(|argument| argument.get_id() == id) {
+                Some(argument) if argument.is_positional() => path.display().to_string(),
+                _ => format!("--{id}"),
+            };
+            if let Some((_, other, _)) = written.iter().find(|(known, ..)| *known == identity) {
+                anyhow::bail!("{other} and {name} are one file, {}: name two", path.display());
+            }
+            written.push((identity, name, path));
+        }
+    }
+    written.retain(|(_, name, _)| name.strip_prefix("--").is_some_and(|id| id != RESULT));
+    let positional = command.get_arguments().filter(|argument| argument.is_positional());
+    for input in positional.flat_map(|argument| values(matches, argument.get_id().as_str())) {
+        let Some(identity) = Identity::of(&input) else { continue };
+        if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
+            return Err(Usage(format!(
+                "{name} {} would write over {}, which is read: name another file",
+                path.display(),
+                input.display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
+    match matches.try_get_raw(id) {
+        Ok(Some(values)) => values.map(PathBuf::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Refuses inputs that are the file which a command writes in place.
+///
+/// # Errors
+/// Which input it is.
+pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let identity = Identity::of(written);
+    for input in inputs {
+        if identity.is_some() && Identity::of(input) == identity {
+            return Err(Usage(format!(
+                "{} is written and cannot be read at the same time: name another input",
+                input.display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Notes that a file is written by this run.
+///
+/// # Errors
+/// The run writes it already.
+pub(crate) fn claim(path: &Path) -> anyhow::Result<()> {
+    static CLAIMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
+    let Some(path) = canonical(path).filter(|_| !is_special) else { return Ok(()) };
+    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    anyhow::ensure!(
+        !claimed.contains(&path),
+        "{} is written already by this command: name another file",
+        path.display()
+    );
+    claimed.insert(path);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn names_of_one_file_are_known_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("deep")).unwrap();
+        fs::write(at("a"), "").unwrap();
+        assert_eq!(Identity::of(&at("a")), Identity::of(&at("deep/../a")));
+        assert_eq!(Identity::of(&at("new")), Identity::of(&at("deep/../new")));
+        assert_ne!(Identity::of(&at("new")), Identity::of(&at("deep/new")));
+        assert_eq!(Identity::of(&at("deep")), None);
+        assert_eq!(Identity::of(Path::new("-")), None);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("a", at("link")).unwrap();
+            std::os::unix::fs::symlink("new", at("dangling")).unwrap();
+            fs::hard_link(at("a"), at("hard")).unwrap();
+            assert_eq!(Identity::of(&at("a")), Identity::of(&at("link")));
+            assert_eq!(Identity::of(&at("a")), Identity::of(&at("hard")));
+            assert_eq!(Identity::of(&at("new")), Identity::of(&at("dangling")));
+            assert_eq!(Identity::of(Path::new("/dev/null")), None);
+        }
+    }
+
+    #[test]
+    fn a_file_is_claimed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        claim(&folder.path().join("a")).unwrap();
+        claim(&folder.path().join("b")).unwrap();
+        claim(&folder.path().join("./a")).unwrap_err();
+        claim(folder.path()).unwrap();
+    }
+}

@@ -1,0 +1,456 @@
+//! Outputs appear complete or not at all, whatever ends the run, and none is written over what it
+//! must not be written over.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod desk;
+
+use std::fs::{self, File, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+
+use desk::Desk;
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+/// Lines of different positions.
+fn book(lines: usize) -> String {
+    let rank = |number: usize| match number % 8 {
+        0 => "P7".to_string(),
+        7 => "7P".to_string(),
+        file => format!("{file}P{}", 7 - file),
+    };
+    let line = |number: usize| {
+        let (a, b, c) = (rank(number), rank(number / 8), rank(number / 64));
+        format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - - id \"{number}\";\n")
+    };
+    (0..lines).map(line).collect()
+}
+
+fn epdb(desk: &Desk, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_epdb"));
+    command.args(args).current_dir(desk.path(""));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn shell(desk: &Desk, script: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
+    command.current_dir(desk.path("")).output().unwrap()
+}
+
+fn make_fifo(desk: &Desk, name: &str) {
+    assert!(Command::new("mkfifo").arg(desk.path(name)).status().unwrap().success());
+}
+
+/// Starts a command that reads a FIFO, and comes back when it has opened it: then its outputs are
+/// under construction.
+fn start(mut command: Command, desk: &Desk, fifo: &str) -> (Child, File) {
+    let child = command.spawn().unwrap();
+    let mut input = File::options().write(true).open(desk.path(fifo)).unwrap();
+    input.write_all(book(100).as_bytes()).unwrap();
+    (child, input)
+}
+
+fn send(child: &Child, signal: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+}
+
+/// The commands that make files, reading the FIFO `in`, and the files they make.
+const MAKERS: [(&[&str], usize); 7] = [
+    (&["normalize", "in", "-o", "out.epd", "--rejects", "bad", "--repairs", "repairs"], 3),
+    (&["sort", "--by", "id", "in", "-o", "out.epd.gz", "--memory", "1K"], 1),
+    (&["pack", "in", "-o", "out.epa"], 1),
+    (&["dedupe", "in", "-o", "out.epb", "--memory", "1K"], 1),
+    (&["split", "--ratio", "1:1:1", "in", "-o", "part-%d.epd"], 3),
+    (&["convert", "in", "out.epdb"], 1),
+    (&["convert", "in", "out.epd.zst"], 1),
+];
+
+// A-D8, C-D1, C-D2
+#[test]
+fn signals_remove_what_is_unfinished_and_end_the_process() {
+    for (args, files) in MAKERS {
+        for (name, signal) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+            let desk = Desk::new();
+            make_fifo(&desk, "in");
+            let (mut child, input) = start(epdb(&desk, args), &desk, "in");
+            assert_eq!(desk.names().len(), 1 + files, "{args:?}: {:?}", desk.names());
+            send(&child, name);
+            assert_eq!(child.wait().unwrap().signal(), Some(signal), "{args:?}");
+            drop(input);
+            assert_eq!(desk.names(), ["in"], "{args:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_shell_sees_143_after_a_termination() {
+    let desk = Desk::new();
+    make_fifo(&desk, "in");
+    let mut command = Command::new("sh");
+    let script = "\"$epdb\" normalize in -o out.epd & echo $!; wait $!; echo $?";
+    command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
+    command.current_dir(desk.path("")).stdout(Stdio::piped());
+    let (child, input) = start(command, &desk, "in");
+    // Shells start background commands with SIGINT ignored, and so it stays.
+    let mut out = child.stdout.unwrap();
+    let mut pid = Vec::new();
+    while !pid.ends_with(b"\n") {
+        let mut byte = [0];
+        out.read_exact(&mut byte).unwrap();
+        pid.extend(byte);
+    }
+    let pid = String::from_utf8(pid).unwrap();
+    for signal in ["-INT", "-TERM"] {
+        assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
+    }
+    let mut status = String::new();
+    out.read_to_string(&mut status).unwrap();
+    assert_eq!(status, "143\n");
+    drop(input);
+    assert_eq!(desk.names(), ["in"]);
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_stays_ignored() {
+    let desk = Desk::new();
+    make_fifo(&desk, "in");
+    let mut command = Command::new("sh");
+    let script = "trap '' HUP; exec \"$epdb\" normalize in -o out.epd";
+    command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
+    command.current_dir(desk.path(""));
+    let (mut child, input) = start(command, &desk, "in");
+    send(&child, "-HUP");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(desk.text("out.epd").lines().count(), 100);
+}
+
+/// What a killed process could not remove is removed by the next one, and what belongs to one that
+/// lives is not.
+#[test]
+fn what_a_kill_leaves_is_swept_by_the_next_run() {
+    for (args, files) in MAKERS {
+        let desk = Desk::new();
+        make_fifo(&desk, "in");
+        make_fifo(&desk, "in2");
+        let (mut child, input) = start(epdb(&desk, args), &desk, "in");
+        let normalize = epdb(&desk, &["normalize", "in2", "-o", "a.epd"]);
+        let (mut living, mut other) = start(normalize, &desk, "in2");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(input);
+        assert_eq!(desk.names().len(), 3 + files, "{args:?}: {:?}", desk.names());
+        desk.write("b", book(3));
+        assert_eq!(desk.run(&["normalize", "b", "-o", "c.epd"]).status, 0);
+        let names = desk.names();
+        assert_eq!(names.len(), 5, "{args:?}: {names:?}");
+        assert!(names[0].starts_with(".epdb-a.epd-"), "{names:?}");
+        other.write_all(START.as_bytes()).unwrap();
+        drop(other);
+        assert!(living.wait().unwrap().success());
+        assert_eq!(desk.names(), ["a.epd", "b", "c.epd", "in", "in2"], "{args:?}");
+    }
+}
+
+// A-D5, C-D2
+#[test]
+fn a_store_of_convert_appears_when_it_is_complete() {
+    let desk = Desk::with("good.epd", book(3000));
+    let mut cut = Vec::new();
+    let gz = Command::new("gzip").args(["-c", "good.epd"]).current_dir(desk.path("")).output();
+    cut.extend_from_slice(&gz.unwrap().stdout);
+    cut.truncate(cut.len() / 2);
+    desk.write("cut.epd.gz", cut);
+    let before = desk.names();
+    for input in ["nosuch.epd", "cut.epd.gz", "."] {
+        let done = desk.run(&["convert", input, "q.epdb"]);
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert_eq!(desk.names(), before, "{input}");
+    }
+    assert_eq!(desk.run(&["convert", "good.epd", "q.epdb"]).status, 0);
+    assert_eq!(desk.run(&["count", "q.epdb"]).out, "3000\n");
+    assert_eq!(desk.run(&["verify", "q.epdb"]).status, 0);
+    let again = desk.run(&["convert", "good.epd", "q.epdb"]);
+    assert_eq!(again.status, 2);
+    assert!(again.err.contains("q.epdb"), "{}", again.err);
+    symlink("there.epdb", desk.path("link.epdb")).unwrap();
+    assert_eq!(desk.run(&["convert", "good.epd", "link.epdb"]).status, 0);
+    assert_eq!(desk.run(&["count", "there.epdb"]).out, "3000\n");
+    let no_stdout = desk.run(&["convert", "good.epd", "-", "--to", "epdb"]);
+    assert_eq!((no_stdout.status, desk.path("-").exists()), (2, false));
+}
+
+// C-D4
+#[test]
+fn mode_bits_and_links_of_a_replaced_file_stay() {
+    let desk = Desk::with("p.epd", book(10));
+    symlink("p.epd", desk.path("link.epd")).unwrap();
+    for mode in [0o600, 0o664, 0o640] {
+        fs::set_permissions(desk.path("p.epd"), Permissions::from_mode(mode)).unwrap();
+        for output in ["p.epd", "link.epd"] {
+            let inode = fs::metadata(desk.path("p.epd")).unwrap().ino();
+            assert_eq!(desk.run(&["normalize", "p.epd", "-o", output]).status, 0);
+            let found = fs::metadata(desk.path("p.epd")).unwrap();
+            assert_eq!(found.mode() & 0o7777, mode);
+            assert_ne!(found.ino(), inode, "it was replaced");
+        }
+    }
+    assert!(fs::symlink_metadata(desk.path("link.epd")).unwrap().is_symlink());
+    assert_eq!(desk.text("p.epd").lines().count(), 10);
+}
+
+// C-D3
+#[test]
+fn an_output_is_no_other_output_and_no_input_of_rejects() {
+    let desk = Desk::with("in.epd", book(5) + "no record\n");
+    symlink("in.epd", desk.path("link")).unwrap();
+    symlink("new", desk.path("dangling")).unwrap();
+    fs::hard_link(desk.path("in.epd"), desk.path("hard")).unwrap();
+    fs::create_dir(desk.path("deep")).unwrap();
+    desk.run(&["import", "s.epdb", "in.epd"]);
+    let (before, content) = (desk.names(), desk.read("in.epd"));
+    for args in [
+        &["normalize", "in.epd", "-o", "z", "--rejects", "z"][..],
+        &["normalize", "in.epd", "-o", "z", "--rejects", "deep/../z"],
+        &["normalize", "in.epd", "-o", "new", "--rejects", "dangling"],
+        &["normalize", "in.epd", "--repairs", "z", "--rejects", "./z"],
+        &["normalize", "in.epd", "-o", "z", "--repairs", "z"],
+        &["normalize", "in.epd", "--rejects", "in.epd"],
+        &["normalize", "in.epd", "--rejects", "link"],
+        &["normalize", "in.epd", "--rejects", "hard"],
+        &["normalize", "in.epd", "in.epd", "--repairs", "link"],
+        &["filter", "in.epd", "--where", "pieces > 1", "--rejects", "link"],
+        &["convert", "in.epd", "z.epd", "--rejects", "z.epd"],
+        &["convert", "in.epd", "z.epd", "--rejects", "in.epd"],
+        &["import", "s.epdb", "in.epd", "--rejects", "s.epdb"],
+        &["import", "s.epdb", "in.epd", "--rejects", "in.epd"],
+        &["import", "s.epdb", "in.epd", "s.epdb"],
+        &["pack", "in.epd", "-o", "z.epa", "--rejects", "z.epa"],
+        &["split", "--lines", "2", "in.epd", "-o", "z%d", "--rejects", "z2"],
+    ] {
+        let done = desk.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert_eq!(done.out, "", "{args:?}");
+        assert!(done.err.contains("epdb: error: "), "{args:?}: {}", done.err);
+        if args[0] != "split" {
+            assert_eq!(desk.names(), before, "{args:?}");
+        }
+        assert_eq!(desk.read("in.epd"), content, "{args:?}");
+    }
+    assert_eq!(desk.run(&["count", "s.epdb"]).out, "5\n");
+    let null = ["normalize", "in.epd", "-o", "/dev/null", "--rejects", "/dev/null"];
+    assert_eq!(desk.run(&null).status, 1);
+    assert_eq!(desk.run(&["normalize", "in.epd", "link", "-o", "in.epd"]).status, 1);
+    assert_eq!(desk.text("in.epd").lines().count(), 10);
+}
+
+// C-D3
+#[test]
+fn a_suffix_that_contradicts_the_format_is_refused() {
+    let desk = Desk::with("a.epd", book(5));
+    desk.write("notes.txt", "notes\n");
+    let before = desk.names();
+    for (args, told) in [
+        (&["pack", "a.epd", "-o", "a.epd"][..], "give it the suffix .epa"),
+        (&["pack", "a.epd", "-o", "z.epa.gz"], "give it the suffix .epa"),
+        (&["convert", "a.epd", "x.fen", "--to", "epb"], "give it the suffix .epb"),
+        (&["convert", "a.epd", "x.epdb.zst"], "give it the suffix .epdb"),
+        (&["convert", "a.epd", "x.epa", "--to", "epdb"], "give it the suffix .epdb"),
+        (&["normalize", "a.epd", "-o", "x.epb", "--to", "epd"], "give it the suffix .epd"),
+        (&["purge", "bm", "a.epd", "-o", "x.epb"], "give it the suffix .epd"),
+        (&["split", "--lines", "2", "a.epd", "-o", "%d.epd", "--to", "epb"], "suffix .epb"),
+        (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "give it another suffix"),
+        (&["normalize", "a.epd", "--repairs", "x.epd"], "give it another suffix"),
+        (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
+        (&["import", "notes.txt", "a.epd"], "notes.txt"),
+    ] {
+        let done = desk.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains(told), "{args:?}: {}", done.err);
+        assert_eq!(desk.names(), before, "{args:?}");
+    }
+    assert_eq!(desk.text("a.epd"), book(5));
+    assert_eq!(desk.text("notes.txt"), "notes\n");
+    for args in [
+        &["convert", "a.epd", "x.fen", "--to", "epd"][..],
+        &["convert", "a.epd", "x.epb.gz"],
+        &["convert", "a.epd", "x", "--to", "epdb"],
+        &["import", "store", "a.epd"],
+        &["pack", "a.epd", "-o", "x.bin2"],
+    ] {
+        let done = desk.run(args);
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    }
+    assert_eq!(desk.run(&["count", "x.epb.gz"]).out, "5\n");
+}
+
+#[test]
+fn devices_and_pipes_are_written_straight_through() {
+    let desk = Desk::with("a.epd", book(50));
+    for args in [
+        &["normalize", "a.epd", "-o", "/dev/null"][..],
+        &["pack", "a.epd", "-o", "/dev/null"],
+        &["convert", "a.epd", "/dev/null", "--to", "epb"],
+    ] {
+        assert_eq!(desk.run(args).status, 0, "{args:?}");
+    }
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let store = desk.run(&["convert", "a.epd", "/dev/null", "--to", "epdb"]);
+    assert_eq!(store.status, 2, "a store is no stream: {}", store.err);
+    make_fifo(&desk, "out");
+    let child = epdb(&desk, &["normalize", "a.epd", "-o", "out"]).spawn().unwrap();
+    let mut written = String::new();
+    File::open(desk.path("out")).unwrap().read_to_string(&mut written).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(written, book(50));
+    assert_eq!(desk.names(), ["a.epd", "out"]);
+}
+
+// A-D6, C-D23
+#[test]
+fn threads_and_memory_are_bounded() {
+    let desk = Desk::with("a.epd", book(360));
+    let many = desk.run(&["normalize", "a.epd", "--threads", "10000"]);
+    assert_eq!((many.status, many.out.as_str()), (0, book(360).as_str()));
+    assert!(many.err.contains("10000 threads are too many"), "{}", many.err);
+    let little = "ulimit -v 3000000; exec \"$epdb\" normalize a.epd --threads 10000";
+    let done = shell(&desk, little);
+    assert!(done.status.success() && done.stdout == book(360).as_bytes());
+    for (args, told) in [
+        (["--threads", "0"], "at least 1"),
+        (["--threads", "many"], "expected a number"),
+        (["--memory", "0"], "at least 1K"),
+        (["--memory", "1"], "at least 1K"),
+    ] {
+        let command = ["sort", "--by", "id", "a.epd"];
+        let done = desk.run(&[&command[..], &args].concat());
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}");
+        assert!(done.err.contains(told), "{args:?}: {}", done.err);
+    }
+}
+
+// A-D8, C-D12
+#[test]
+fn names_with_control_characters_are_shown_and_not_obeyed() {
+    let desk = Desk::new();
+    let names = ["red\x1b[31m\n.epd", "c1\u{9b}31m\x7f.epd"];
+    for (name, shown) in names.into_iter().zip([r"red\x1b[31m\n.epd", r"c1\u{9b}31m\x7f.epd"]) {
+        let control = |text: &str| text.lines().any(|line| line.contains(char::is_control));
+        let told = |args: &[&str]| {
+            let done = desk.run(args);
+            assert!(!control(&done.err), "{args:?}: {:?}", done.err);
+            assert!(done.err.contains(shown), "{args:?}: {}", done.err);
+            done
+        };
+        assert_eq!(told(&["normalize", name]).status, 2);
+        let usage = desk.run(&["sort", "--threads", name]);
+        assert!(usage.status == 2 && !control(&usage.err), "{:?}", usage.err);
+        desk.write(name, "no record\n");
+        assert_eq!(told(&["normalize", name]).status, 1);
+        assert_eq!(told(&["import", "s.epdb", name]).status, 1);
+        told(&["split", "--lines", "5", name, "-o", &format!("%d{name}")]);
+    }
+}
+
+/// The byte 9B of Latin-1 is a letter of the data, and C1 control to some terminals.
+#[test]
+fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
+    let desk = Desk::new();
+    let line = [START.as_bytes(), b" c0 \"a\x9b1mb\";\n"].concat();
+    desk.write("a.epd", &line);
+    let written = format!("{START} c0 \"a\u{9b}1mb\";\n");
+    assert_eq!(desk.run(&["normalize", "a.epd"]).out, written);
+    let on_terminal = Command::new("script")
+        .args([
+            "-qec",
+            "\"$epdb\" normalize a.epd; \"$epdb\" convert a.epd - --to epb",
+            "typescript",
+        ])
+        .env("epdb", env!("CARGO_BIN_EXE_epdb"))
+        .current_dir(desk.path(""))
+        .stdin(Stdio::null())
+        .output();
+    let Ok(shown) = on_terminal else {
+        eprintln!("skipped: there is no `script` to make a terminal with");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains(&format!("{START} c0 \"a\\u{{9b}}1mb\";")), "{shown:?}");
+    assert!(shown.contains("standard output is a terminal"), "{shown:?}");
+    assert!(!shown.contains('\u{9b}'), "{shown:?}");
+}
+
+// C-D12, E mutant 17
+#[test]
+fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
+    let desk = Desk::with("a.epd", book(20_000));
+    for args in [
+        &["normalize", "a.epd"][..],
+        &["completions", "bash"],
+        &["convert", "a.epd", "-", "--to", "epb"],
+        &["table", "a.epd", "--columns", "fen"],
+    ] {
+        let mut child = epdb(&desk, args).stdin(Stdio::null()).spawn().unwrap();
+        // Nobody reads: the pipe is closed before it can have taken everything.
+        drop(child.stdout.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{args:?}");
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
+    }
+    if !fs::exists("/dev/full").unwrap() {
+        eprintln!("skipped: there is no /dev/full");
+        return;
+    }
+    for args in [
+        &["normalize", "a.epd"][..],
+        &["completions", "bash"],
+        &["count", "a.epd"],
+        &["filter", "a.epd", "--where", "pieces > 1", "--count"],
+        &["normalize", "a.epd", "-o", "/dev/full"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let done = epdb(&desk, args).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {err}");
+        let named = if args.contains(&"-o") { "/dev/full" } else { "standard output" };
+        assert!(err.contains(&format!("cannot write {named}: ")), "{args:?}: {err}");
+        assert!(err.contains("make room there"), "{args:?}: {err}");
+        assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
+    }
+}
+
+// C-D14
+#[test]
+fn errors_of_writing_name_the_output_or_the_scratch_folder() {
+    let desk = Desk::with("a.epd", book(5000));
+    let before = desk.names();
+    for command in [
+        "normalize a.epd -o big.epd",
+        "pack a.epd -o big.epa --level fast",
+        "convert a.epd big.epdb",
+        "convert a.epd big.epd.gz",
+        "split --ratio 1:1 a.epd -o 'big-%d.epd'",
+    ] {
+        let done = shell(&desk, &format!("ulimit -f 8; exec \"$epdb\" {command}"));
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{command}: {:?} {err}", done.status);
+        assert!(err.contains("big") && !err.contains(".part"), "{command}: {err}");
+        assert_eq!(desk.names(), before, "{command}");
+    }
+    let sort = "TMPDIR=no-such exec \"$epdb\" sort --by id a.epd --memory 1K -o big.epd";
+    let done = shell(&desk, sort);
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{err}");
+    assert!(err.contains("temporary file in no-such: ") && err.contains("TMPDIR"), "{err}");
+    let done = desk.run(&["normalize", "a.epd", "-o", "no-such/a.epd"]);
+    assert!(done.err.contains("cannot write no-such/a.epd: "), "{}", done.err);
+    assert!(done.err.contains("its folder must be there"), "{}", done.err);
+    assert_eq!(desk.names(), before);
+}
