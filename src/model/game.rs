@@ -1,4 +1,4 @@
-//! Games: tags, moves, variations, annotations (SPEC section 11).
+//! Games: tags, moves, variations, annotations.
 //!
 //! A [`Game`] is a few flat lists without pointers, so that variations of any depth are built,
 //! walked, compared and dropped without recursion. [`GameBuilder`] puts games together,
@@ -11,10 +11,10 @@ use super::record::Counters;
 use super::rules::{self, Move, Playable};
 use super::square::Color;
 
-/// The names of the seven tag roster, in the order of the export format (PGN-22).
+/// The names of the seven tag roster, in the order of the export format.
 pub const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
-/// What the roster tags say when nothing is known (PGN-23).
+/// What the roster tags say when nothing is known.
 pub const UNKNOWN: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
 
 const RESULT: usize = 6;
@@ -32,7 +32,7 @@ fn place_in_roster(name: &str) -> Option<usize> {
     })
 }
 
-/// How a game ended: its termination marker and the value of its `Result` tag (PGN-24).
+/// How a game ended: its termination marker and the value of its `Result` tag.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GameResult {
     /// `1-0`
@@ -90,20 +90,20 @@ impl Start {
     };
 }
 
-/// One piece of a game's movetext, in the order of the export format (PGN-44): after a move its
+/// One piece of a game's movetext, in the order of the export format: after a move its
 /// NAGs, comments and escapes, then its variations, then the next move of the line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Element<'a> {
     /// A move of the current line.
     Move(Move),
-    /// A Numeric Annotation Glyph on the last move (NAG-02).
+    /// A Numeric Annotation Glyph on the last move.
     Nag(u8),
     /// A comment on the last move, or before the first move of the line. White space in it is
     /// single blanks, with none at the ends; it is not empty.
     Comment(&'a str),
-    /// What followed a `%` in column 1 of a line (PGN-09).
+    /// What followed a `%` in column 1 of a line.
     Escape(&'a str),
-    /// A variation begins: a line that replaces the last move (PGN-43).
+    /// A variation begins: a line that replaces the last move.
     VariationBegin,
     /// The variation ends; the line it was given for goes on.
     VariationEnd,
@@ -245,7 +245,7 @@ impl Game {
     }
 
     /// All tags with their values in the order of the export format: the roster, then the others
-    /// in byte order of their names (PGN-22).
+    /// in byte order of their names.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
         let roster = ROSTER.iter().enumerate().map(|(place, name)| {
             (*name, self.roster[place].map_or(UNKNOWN[place], |span| self.at(span)))
@@ -255,7 +255,7 @@ impl Game {
     }
 
     /// Whether the game has no tags but the roster, no variations, NAGs and comments, and begins
-    /// from the start array: the reduced export format says all of it (PGN-49). Escapes do not
+    /// from the start array: the reduced export format says all of it. Escapes do not
     /// count.
     pub fn is_reduced(&self) -> bool {
         let plain = |note: &Note| matches!(note.kind, NoteKind::Escape(_));
@@ -344,7 +344,7 @@ impl Elements<'_> {
 
 /// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
 /// brackets and the signs that mean something between tags. The standard has letters, digits and
-/// underscores only (PGN-21).
+/// underscores only.
 pub fn is_tag_name(name: &str) -> bool {
     (1..=255).contains(&name.len()) && name.bytes().all(is_tag_name_byte)
 }
@@ -369,7 +369,7 @@ pub const MAX_DEPTH: usize = 65_535;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Moves from a position in which none can be generated (POS-05).
+    /// Moves from a position in which none can be generated.
     #[error("no move can be made from the position that the game starts from")]
     NotPlayable,
     /// A move that is not legal in the position that was reached.
@@ -408,7 +408,7 @@ pub enum BuildError {
 }
 
 /// Puts a game together, piece by piece in reading order. Pieces that come out of their order are
-/// put in it (PGN-44): NAGs ascending and each once (NAG-05), then comments and escapes, then
+/// put in it: NAGs ascending and each once, then comments and escapes, then
 /// variations.
 #[derive(Clone, Debug)]
 pub struct GameBuilder {
@@ -559,7 +559,7 @@ impl GameBuilder {
         self.play_legal(mv)
     }
 
-    /// [`GameBuilder::play`] for a move that is known to be legal in [`GameBuilder::position`].
+    /// [`GameBuilder::play`] for a move that is known to be legal.
     pub(crate) fn play_legal(&mut self, mv: Move) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
         if let (false, Some(outer)) = (self.game.is_move(self.end.node), self.outer.last_mut()) {
@@ -588,8 +588,8 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Adds a comment to the last move, or before the first of the line. White space is squeezed
-    /// (PGN-45), control characters count as white space; nothing is added when nothing is left.
+    /// Adds a comment to the last move, or before the first of the line. White space is squeezed,
+    /// control characters count as white space; nothing is added when nothing is left.
     ///
     /// # Errors
     /// [`BuildError::TooLarge`].
@@ -826,7 +826,7 @@ struct Reached {
 }
 
 impl Replay {
-    /// At the start of a game; `None` when no moves can be made there (POS-05).
+    /// At the start of a game; `None` when no moves can be made there.
     pub fn new(start: &Start) -> Option<Replay> {
         let position = match start.position {
             Position::START => Position::START,
@@ -853,14 +853,14 @@ impl Replay {
         self.now().ply
     }
 
-    /// The number of the next move (FEN-11).
+    /// The number of the next move.
     pub fn fullmove_number(&self) -> u32 {
         let black_began = u32::from(self.start.position.turn() == Color::Black);
         let moves = (self.ply() / 2).saturating_add((self.ply() % 2 + black_began) / 2);
         self.start.counters.fullmove_number.saturating_add(moves)
     }
 
-    /// Plies since the last pawn move or capture (FEN-10).
+    /// Plies since the last pawn move or capture.
     pub const fn halfmove_clock(&self) -> u32 {
         self.now().halfmove_clock
     }

@@ -1,4 +1,4 @@
-//! The records of a PGC stream (PGC-01 to PGC-04).
+//! The records of a PGC stream.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Latin-1 and UTF-8 (PGN-01, PGN-02).
+//! Latin-1 and UTF-8.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
-//! The order of games in archives (COL-01 to COL-05).
+//! The order of games in archives.
 
 use super::write::{PgnWriteOptions, write};
 use crate::model::Game;
 
 /// A key whose byte order is the order of games in archives: by date, event, site, round, White,
-/// Black, result, and at last by movetext (COL-01).
+/// Black, result, and at last by movetext.
 ///
 /// ```
 /// use epdb::text::pgn::{GameReader, PgnReadOptions, collation_key};
@@ -55,7 +55,7 @@ const NO_ROUND: u8 = 1;
 const NUMBERED_ROUND: u8 = 2;
 const OTHER_ROUND: u8 = 3;
 
-/// `?`, then `-`, then numbers part by part, shorter first, then everything else (COL-02, COL-03).
+/// `?`, then `-`, then numbers part by part, shorter first, then everything else.
 fn put_round(round: &str, key: &mut Vec<u8>) {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     match round {
@@ -87,7 +87,7 @@ fn put_movetext(game: &Game, key: &mut Vec<u8>) {
     }
 }
 
-/// The name of the chronological archive file of a game (COL-05): `YYYY.pgn` with one part of the
+/// The name of the chronological archive file of a game: `YYYY.pgn` with one part of the
 /// date, `YYYYMM.pgn` with two, `YYYYMMDD.pgn` with three. `?` becomes `0`.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Piece letters of seventeen languages (LNG-01 to LNG-06).
+//! Piece letters of seventeen languages.
 
 /// A language whose letters stand for the pieces in moves that people read and write. What is
 /// stored and exchanged is English.
@@ -26,7 +26,7 @@ impl Language {
     /// English.
     pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
 
-    /// The languages of the standard, in the order of their names (LNG-02).
+    /// The languages of the standard, in the order of their names.
     pub const ALL: [Language; 17] = [
         language("Czech", *b"PJSVDK"),
         language("Danish", *b"BSLTDK"),
@@ -58,13 +58,13 @@ impl Language {
     }
 
     /// The text of a move with this language's letters in place of the English ones. Castling is
-    /// the same in all (LNG-04).
+    /// the same in all.
     pub fn localise(self, san: &[u8]) -> Vec<u8> {
         translate(san, &ENGLISH_LETTERS, &self.letters)
     }
 
     /// The text of a move with English letters in place of this language's. Nothing is guessed
-    /// (LNG-03) and case is never changed (LNG-05): a letter that only English has, or a small
+    /// and case is never changed: a letter that only English has, or a small
     /// letter of a piece, becomes `?`, and `b` in front is the file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
         if self == Language::ENGLISH {

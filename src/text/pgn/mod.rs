@@ -1,4 +1,4 @@
-//! Games in Portable Game Notation (SPEC sections 9, 11).
+//! Games in Portable Game Notation.
 //!
 //! [`GameReader`] streams games out of files as they are found, [`write()`] makes the export format
 //! to the byte. `pgn-reader` does not serve here: it drops what it cannot read (unknown tokens,

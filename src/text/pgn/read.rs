@@ -20,8 +20,8 @@ use crate::model::{
 use crate::text::diagnostic::shown;
 use crate::text::{Diagnostic, Profile, codes, san};
 
-/// The most characters that a string of the standard has (PGN-07), and the most that a line of it
-/// has with its end (PGN-04).
+/// The most characters that a string of the standard has, and the most that a line of it
+/// has with its end.
 const SPEC_LENGTH: usize = 255;
 
 /// The most warnings that one game may have.
@@ -43,7 +43,7 @@ pub struct PgnReadOptions {
     /// `Strict`: exactly the export format; `Standard`: what the standard's import format allows;
     /// `Lenient`: files as they are found, each repair a warning.
     pub profile: Profile,
-    /// Whose letters stand for the pieces (LNG-03).
+    /// Whose letters stand for the pieces.
     pub language: Language,
     /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
     /// Latin-1 if not.
@@ -539,7 +539,7 @@ impl<R: Read> GameReader<R> {
         self.add_nag(at, nag)
     }
 
-    /// `!`, `?!` and the like behind a move (NAG-01).
+    /// `!`, `?!` and the like behind a move.
     fn suffix(&mut self, at: usize) -> Result<(), Stop> {
         let rest = self.source.rest();
         let marks = rest.iter().take_while(|byte| matches!(byte, b'!' | b'?')).count();
@@ -809,7 +809,7 @@ impl<R: Read> GameReader<R> {
         Ok(value)
     }
 
-    /// Sees to the result and to variations that were left open (PGN-24, PGN-48).
+    /// Sees to the result and to variations that were left open.
     fn finish(&mut self, marker: Option<GameResult>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;

@@ -1,4 +1,4 @@
-//! Writing games: the export format, to the byte (PGN-22, PGN-41 to PGN-50).
+//! Writing games: the export format, to the byte.
 
 use super::charset::{Charset, NotLatin1, put_latin1};
 use super::language::Language;
@@ -9,15 +9,15 @@ use crate::text::{codes, san};
 /// character set of the standard, is the choice of those who need it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PgnWriteOptions {
-    /// The reduced export format: the seven tag roster and the moves (PGN-49).
+    /// The reduced export format: the seven tag roster and the moves.
     pub reduced: bool,
     /// The character set.
     pub charset: Charset,
     /// Write `?` for characters that the character set does not have, instead of refusing.
     pub translit: bool,
-    /// Keep `%` lines, which archives drop (PGN-46).
+    /// Keep `%` lines, which archives drop.
     pub escapes: bool,
-    /// Whose letters stand for the pieces; anything but English is for display only (LNG-01).
+    /// Whose letters stand for the pieces; anything but English is for display only.
     pub language: Language,
 }
 
@@ -71,7 +71,7 @@ pub enum PgnWriteError {
 }
 
 impl PgnWriteError {
-    /// The stable code (SPEC section 1).
+    /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
             PgnWriteError::Charset(_) => codes::E_PGC_CHARSET,
@@ -131,7 +131,7 @@ fn write_tag(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"]\n");
 }
 
-/// Writes a string with its quotes (PGN-07).
+/// Writes a string with its quotes.
 fn write_string(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in value.bytes() {
@@ -215,7 +215,7 @@ fn write_movetext(
     layout.finish();
 }
 
-/// The most characters of a line (PGN-41).
+/// The most characters of a line.
 const WIDTH: usize = 79;
 
 /// Fills lines with tokens.
@@ -289,7 +289,7 @@ impl Layout<'_> {
         self.after_line_comment = false;
     }
 
-    /// A comment in braces, its words the places where lines may break (PGN-45); one with a brace
+    /// A comment in braces, its words the places where lines may break; one with a brace
     /// in it as lines with semicolons.
     fn comment(&mut self, text: &str) {
         if text.contains('}') {
@@ -298,7 +298,7 @@ impl Layout<'_> {
         self.open(b'{');
         for word in text.split(' ') {
             if (word.starts_with('%') || word == "[Event") && !self.is_open {
-                // Not at the start of a line: it would be an escape (DIS-17), or the next game.
+                // Not at the start of a line: it would be an escape, or the next game.
                 self.unit.push(b' ');
                 self.is_open = true;
             }
