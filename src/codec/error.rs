@@ -46,6 +46,14 @@ pub enum DecodeErrorKind {
         /// The newest that is read.
         supported: u8,
     },
+    /// The bytes say something that this version leaves to later ones.
+    #[error("{what} {value:#04x} is reserved: a later version of epdb may have written it")]
+    Reserved {
+        /// What it would be.
+        what: &'static str,
+        /// As the bytes say.
+        value: u8,
+    },
     /// The bytes are not those that were written.
     #[error("checksum {computed:08x}, expected {stored:08x}: the data are damaged")]
     Checksum {
@@ -98,7 +106,7 @@ pub enum EncodeError {
         /// The text of the move.
         san: crate::model::San,
     },
-    /// An integer below the smallest `i64` or above the largest `u64` (BT-03).
+    /// An integer below the smallest `i64` or above the largest `u64`.
     #[error("{opcode}: {value} does not fit eight bytes")]
     Integer {
         /// Of the operation.
@@ -106,14 +114,14 @@ pub enum EncodeError {
         /// The operand.
         value: i128,
     },
-    /// A string with a quote or control byte in it, or unquoted text that is empty or has a
-    /// blank, semicolon, quote or control byte in it: EPD text cannot say it.
+    /// A string with a quote or control byte in it, or unquoted text that is empty or has anything
+    /// but printing ASCII, a blank, a semicolon or a quote in it: EPD text cannot say it.
     #[error("{opcode}: an operand that EPD text cannot say")]
     Text {
         /// Of the operation.
         opcode: crate::model::Opcode,
     },
-    /// A fullmove number of 0 (FEN-11).
+    /// A fullmove number of 0.
     #[error("the fullmove number is 0")]
     FullmoveNumber,
     /// A length over the limit of the format.

@@ -1,5 +1,4 @@
-//! Position keys: the 64-bit Polyglot Zobrist hash of the identity board (STO-01, STO-03). The
-//! format is `formats/position_key.md`.
+//! Position keys: the 64-bit Polyglot Zobrist hash of the identity board. The format is `formats/position_key.md`.
 //!
 //! Two positions may share a key. Equal keys never mean equal positions: compare packed boards.
 
@@ -166,4 +165,20 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
         key ^= numbers.white_to_move;
     }
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table beside the format page is the one that keys are made of.
+    #[test]
+    fn the_published_table_is_the_one_in_use() {
+        let numbers = &*NUMBERS;
+        let men = numbers.men.iter().flatten();
+        let castling = numbers.castling.iter().flatten();
+        let all = men.chain(castling).chain(&numbers.en_passant).chain([&numbers.white_to_move]);
+        let table: String = all.map(|number| format!("{number:016x}\n")).collect();
+        assert_eq!(table, include_str!("../../formats/data/polyglot_random64.txt"));
+    }
 }

@@ -1,6 +1,7 @@
 //! Mirror images of records.
 
 use crate::model::rules::{Move, Playable};
+use crate::model::score::mate_target;
 use crate::model::{
     Board, Castling, Color, EpdRecord, Opcode, Operand, Operands, Operation, Piece, Position, Role,
     Square,
@@ -29,6 +30,8 @@ pub struct Flipped {
     pub lost_rights: usize,
     /// Castling moves that are kept as text, because they are no moves any more.
     pub lost_moves: usize,
+    /// Typed operands, which are kept as they are: nothing is known of what they mean.
+    pub kept_typed: usize,
 }
 
 /// Mirrors a record.
@@ -49,13 +52,16 @@ pub struct Flipped {
 /// ```
 pub fn flip(record: &EpdRecord, mirror: Mirror) -> Flipped {
     let position = mirror.position(record.position());
-    let mut flipped = Flipped { record: EpdRecord::new(position), lost_rights: 0, lost_moves: 0 };
+    let mut flipped =
+        Flipped { record: EpdRecord::new(position), lost_rights: 0, lost_moves: 0, kept_typed: 0 };
     let rights = |position: &Position| position.castling().iter().count();
     flipped.lost_rights = rights(record.position()) - rights(&position);
     flipped.record.set_dialect(record.dialect());
     flipped.record.set_fen_counters(record.fen_counters());
     let playable = Playable::new(&position);
     for Operation { opcode, operands } in record.operations() {
+        flipped.kept_typed +=
+            operands.iter().filter(|operand| operand.as_typed().is_some()).count();
         let operands = match opcode.standard().map(|entry| entry.operands) {
             Some(Operands::Move | Operands::MoveSet) => {
                 let mut moves = Vec::with_capacity(operands.len());
@@ -134,11 +140,10 @@ impl Mirror {
         lost: &mut usize,
     ) -> (Operand, Option<Playable>) {
         let Operand::Move { mv, san } = operand else {
-            let text = operand.text();
-            return match operand {
-                Operand::Token(_) => (Operand::token(self.move_text(&text)), None),
-                _ => (operand.clone(), None),
-            };
+            let Operand::Token(text) = operand else { return (operand.clone(), None) };
+            // A mate target does not change the position of a line.
+            let after = playable.filter(|_| mate_target(text).is_some()).copied();
+            return (Operand::token(self.move_text(text)), after);
         };
         let mirrored =
             Move { from: self.square(mv.from), to: self.square(mv.to), promotion: mv.promotion };
@@ -247,6 +252,26 @@ mod tests {
     fn what_is_no_move_is_mirrored_as_text() {
         let line = "4k3/8/8/8/8/8/8/4K3 w - - bm #5 Na1b3 e9;";
         assert_eq!(flipped(line, Mirror::Both), "3k4/8/8/8/8/8/8/3K4 b - - bm #5 Nh8g6 d9;");
+    }
+
+    #[test]
+    fn a_mate_target_does_not_end_a_line() {
+        let line = "4k3/8/8/8/8/8/4P3/4K3 w - - pv e4 #5 Ke7;";
+        assert_eq!(flipped(line, Mirror::Files), "3k4/8/8/8/8/8/3P4/3K4 w - - pv d4 #5 Kd7;");
+        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        assert_eq!(flip(&record, Mirror::Files).lost_moves, 0);
+        let operations = flip(&record, Mirror::Files).record.operations().to_vec();
+        let is_move = |operand: &Operand| matches!(operand, Operand::Move { .. });
+        assert!(is_move(&operations[0].operands[2]));
+    }
+
+    #[test]
+    fn typed_operands_are_kept_and_counted() {
+        let line = "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"epdb:1:\"; noop \"epdb:7:AQI=\" x;";
+        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        let flipped = flip(&record, Mirror::Colors);
+        assert_eq!(flipped.kept_typed, 2);
+        assert_eq!(flipped.record.operations(), record.operations());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod registers;
 pub mod rules;
 pub mod score;
 mod square;
+mod typed;
 
 pub use board::Board;
 pub(crate) use game::is_tag_name_byte;
@@ -21,6 +22,8 @@ pub use game::{
     Replay, Start, UNKNOWN, is_tag_name,
 };
 pub use opcode::{Opcode, Operands, STANDARD, StandardOpcode};
+pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San};
 pub use square::{Color, Piece, Role, Square};
+pub use typed::TypedOperand;

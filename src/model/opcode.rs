@@ -1,9 +1,9 @@
-//! Opcodes and the table of the fifty standard ones (SPEC section 6).
+//! Opcodes and the table of the fifty standard ones.
 
 use std::fmt;
 
-/// The name of an operation: a letter, then up to fourteen letters, digits or underscores
-/// (EPD-12). Ordered by bytes, which is the order of the canonical form (NRM-14).
+/// The name of an operation: a letter, then up to fourteen letters, digits or underscores. Ordered
+/// by bytes, which is the order of the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode {
     /// The name, padded with zero bytes, which sort before every letter.
@@ -15,7 +15,7 @@ impl Opcode {
     /// The longest opcode in bytes.
     pub const MAX_LEN: usize = 15;
 
-    /// Checks a name (EPD-12); `None` when it is no opcode.
+    /// Checks a name; `None` when it is no opcode.
     ///
     /// ```
     /// use epdb::model::Opcode;
@@ -84,13 +84,13 @@ pub enum Operands {
     TwoStrings,
     /// One move.
     Move,
-    /// Any number of moves without an order; canonical form sorts them (NRM-15).
+    /// Any number of moves without an order; canonical form sorts them.
     MoveSet,
     /// Any number of moves in playing order.
     MoveLine,
-    /// Two clocks `DDD:HH:MM:SS` (BT-07): White's and Black's.
+    /// Two clocks `DDD:HH:MM:SS`: White's and Black's.
     Clocks,
-    /// A date `YYYY.MM.DD` and a time of day `HH:MM:SS` (BT-05, BT-06).
+    /// A date `YYYY.MM.DD` and a time of day `HH:MM:SS`.
     Timestamp,
     /// Pairs of a tag name and a string.
     TagPairs,
@@ -105,36 +105,53 @@ pub enum Operands {
 pub struct StandardOpcode {
     /// The opcode.
     pub opcode: Opcode,
-    /// Whether the revision of 1994 has it too (OP-04).
+    /// Whether the revision of 1994 has it too.
     pub in_1994: bool,
     /// What operands it takes.
     pub operands: Operands,
+    number: u8,
 }
 
 impl StandardOpcode {
-    /// The place in the table in ASCII order of opcodes, 0 (`acn`) to 49 (`v9`): the number that
-    /// stands for the opcode in binary records.
-    pub fn index(&self) -> u8 {
-        STANDARD.iter().position(|entry| entry == self).unwrap_or(0) as u8
+    /// The number that stands for the opcode in binary records. It stands in files, so it never
+    /// changes.
+    pub const fn number(&self) -> u8 {
+        self.number
     }
 
-    /// The opcode with this place in the table.
-    pub fn at(index: u8) -> Option<&'static StandardOpcode> {
-        STANDARD.get(usize::from(index))
+    /// The opcode with this number.
+    pub fn with_number(number: u8) -> Option<&'static StandardOpcode> {
+        let place = *PLACES.get(usize::from(number))?;
+        STANDARD.get(usize::from(place))
     }
 }
 
-const fn both(name: &str, operands: Operands) -> StandardOpcode {
-    row(name, true, operands)
+/// The places in the table of the opcodes with the numbers from 0 on.
+static PLACES: [u8; STANDARD.len()] = places();
+
+const fn places() -> [u8; STANDARD.len()] {
+    let mut places = [u8::MAX; STANDARD.len()];
+    let mut place = 0;
+    while place < STANDARD.len() {
+        let number = STANDARD[place].number as usize;
+        assert!(places[number] == u8::MAX, "two opcodes have one number");
+        places[number] = place as u8;
+        place += 1;
+    }
+    places
 }
 
-const fn since_1995(name: &str, operands: Operands) -> StandardOpcode {
-    row(name, false, operands)
+const fn both(number: u8, name: &str, operands: Operands) -> StandardOpcode {
+    row(number, name, true, operands)
 }
 
-const fn row(name: &str, in_1994: bool, operands: Operands) -> StandardOpcode {
+const fn since_1995(number: u8, name: &str, operands: Operands) -> StandardOpcode {
+    row(number, name, false, operands)
+}
+
+const fn row(number: u8, name: &str, in_1994: bool, operands: Operands) -> StandardOpcode {
     match Opcode::new(name.as_bytes()) {
-        Some(opcode) => StandardOpcode { opcode, in_1994, operands },
+        Some(opcode) => StandardOpcode { opcode, in_1994, operands, number },
         None => panic!("not an opcode"),
     }
 }
@@ -155,58 +172,59 @@ const REFCOM: Operands = Operands::Identifier(&[
 ]);
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
-/// The fifty opcodes of the 1995 text, in ASCII order.
+/// The fifty opcodes of the 1995 text, in ASCII order, each with the number that stands for it in
+/// files. A row that is added takes the next number, wherever its name belongs.
 pub static STANDARD: [StandardOpcode; 50] = [
-    both("acn", COUNT),
-    both("acs", COUNT),
-    both("am", Operands::MoveSet),
-    both("bm", Operands::MoveSet),
-    both("c0", REGISTER),
-    both("c1", REGISTER),
-    both("c2", REGISTER),
-    both("c3", REGISTER),
-    both("c4", REGISTER),
-    both("c5", REGISTER),
-    both("c6", REGISTER),
-    both("c7", REGISTER),
-    both("c8", REGISTER),
-    both("c9", REGISTER),
-    since_1995("cc", Operands::Clocks),
-    both("ce", Operands::Integer(-32768, 32766)),
-    both("dm", POSITIVE),
-    both("draw_accept", Operands::None),
-    both("draw_claim", Operands::None),
-    both("draw_offer", Operands::None),
-    both("draw_reject", Operands::None),
-    both("eco", REGISTER),
-    both("fmvn", POSITIVE),
-    both("hmvc", NATURAL),
-    both("id", STRING),
-    both("nic", REGISTER),
-    both("noop", Operands::Any),
-    both("pm", Operands::Move),
-    since_1995("ptp", Operands::TagPairs),
-    both("pv", Operands::MoveLine),
-    both("rc", POSITIVE),
-    since_1995("refcom", REFCOM),
-    since_1995("refreq", REFREQ),
-    both("resign", Operands::None),
-    both("sm", Operands::Move),
-    since_1995("sv", Operands::MoveLine),
-    both("tcgs", POSITIVE),
-    both("tcri", Operands::TwoStrings),
-    both("tcsi", Operands::TwoStrings),
-    since_1995("ts", Operands::Timestamp),
-    both("v0", REGISTER),
-    both("v1", REGISTER),
-    both("v2", REGISTER),
-    both("v3", REGISTER),
-    both("v4", REGISTER),
-    both("v5", REGISTER),
-    both("v6", REGISTER),
-    both("v7", REGISTER),
-    both("v8", REGISTER),
-    both("v9", REGISTER),
+    both(0, "acn", COUNT),
+    both(1, "acs", COUNT),
+    both(2, "am", Operands::MoveSet),
+    both(3, "bm", Operands::MoveSet),
+    both(4, "c0", REGISTER),
+    both(5, "c1", REGISTER),
+    both(6, "c2", REGISTER),
+    both(7, "c3", REGISTER),
+    both(8, "c4", REGISTER),
+    both(9, "c5", REGISTER),
+    both(10, "c6", REGISTER),
+    both(11, "c7", REGISTER),
+    both(12, "c8", REGISTER),
+    both(13, "c9", REGISTER),
+    since_1995(14, "cc", Operands::Clocks),
+    both(15, "ce", Operands::Integer(-32768, 32766)),
+    both(16, "dm", POSITIVE),
+    both(17, "draw_accept", Operands::None),
+    both(18, "draw_claim", Operands::None),
+    both(19, "draw_offer", Operands::None),
+    both(20, "draw_reject", Operands::None),
+    both(21, "eco", REGISTER),
+    both(22, "fmvn", POSITIVE),
+    both(23, "hmvc", NATURAL),
+    both(24, "id", STRING),
+    both(25, "nic", REGISTER),
+    both(26, "noop", Operands::Any),
+    both(27, "pm", Operands::Move),
+    since_1995(28, "ptp", Operands::TagPairs),
+    both(29, "pv", Operands::MoveLine),
+    both(30, "rc", POSITIVE),
+    since_1995(31, "refcom", REFCOM),
+    since_1995(32, "refreq", REFREQ),
+    both(33, "resign", Operands::None),
+    both(34, "sm", Operands::Move),
+    since_1995(35, "sv", Operands::MoveLine),
+    both(36, "tcgs", POSITIVE),
+    both(37, "tcri", Operands::TwoStrings),
+    both(38, "tcsi", Operands::TwoStrings),
+    since_1995(39, "ts", Operands::Timestamp),
+    both(40, "v0", REGISTER),
+    both(41, "v1", REGISTER),
+    both(42, "v2", REGISTER),
+    both(43, "v3", REGISTER),
+    both(44, "v4", REGISTER),
+    both(45, "v5", REGISTER),
+    both(46, "v6", REGISTER),
+    both(47, "v7", REGISTER),
+    both(48, "v8", REGISTER),
+    both(49, "v9", REGISTER),
 ];
 
 #[cfg(test)]
@@ -219,7 +237,7 @@ mod tests {
         assert_eq!(STANDARD.iter().filter(|entry| entry.in_1994).count(), 44);
         for entry in &STANDARD {
             assert_eq!(entry.opcode.standard(), Some(entry));
-            assert_eq!(StandardOpcode::at(entry.index()), Some(entry));
+            assert_eq!(StandardOpcode::with_number(entry.number()), Some(entry));
         }
     }
 }

@@ -201,6 +201,16 @@ pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) ->
     })
 }
 
+/// Whether no rook of the colour stands on its back rank beyond the one on this file: then its right
+/// is `K` or `Q` in X-FEN.
+pub(crate) fn is_outermost(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
+    let beyond = match side {
+        Side::King => 0xff_u64 << (rook_file & 7) << 1 & 0xff,
+        Side::Queen => (1 << (rook_file & 7)) - 1,
+    };
+    board.pieces(color, Role::Rook) & (beyond << (color.back_rank() * 8)) == 0
+}
+
 const fn start_array() -> Position {
     const BACK: [Role; 8] = [
         Role::Rook,

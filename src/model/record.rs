@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::opcode::{Opcode, Operands};
-use super::position::Position;
+use super::position::{Position, is_outermost};
 use super::rules::{Move, Playable, is_zeroing};
 use super::square::Color;
+use super::typed::TypedOperand;
 
 /// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes (SAN-09).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,13 +66,14 @@ pub enum Operand {
         san: San,
     },
     /// The operand of a standard opcode that takes an integer. From the smallest `i64` to the
-    /// largest `u64` (BT-03).
+    /// largest `u64`.
     Integer(i128),
-    /// A quoted string: the bytes between the quotes, none of them a quote or a control byte.
+    /// A quoted string: the bytes between the quotes, none of them a quote or a control byte. A
+    /// [`TypedOperand`] is one too.
     Str(Box<[u8]>),
     /// Anything unquoted, as it stands in the text: identifiers, dates, clocks, operands of
-    /// unknown opcodes, and move operands that are no legal moves. Not empty; no blank, `;` or
-    /// quote.
+    /// unknown opcodes, and move operands that are no legal moves. Not empty; printing ASCII
+    /// without blank, `;` and quote.
     Token(Box<[u8]>),
 }
 
@@ -79,6 +81,26 @@ impl Operand {
     /// A string operand.
     pub fn string(bytes: impl Into<Vec<u8>>) -> Operand {
         Operand::Str(bytes.into().into_boxed_slice())
+    }
+
+    /// A typed operand: the string that spells it.
+    pub fn typed(operand: &TypedOperand) -> Operand {
+        Operand::string(operand.to_text())
+    }
+
+    /// The typed operand that this is, if it is one.
+    ///
+    /// ```
+    /// use epdb::model::{Operand, TypedOperand};
+    /// let operand = TypedOperand::new(32_768, *b"any bytes").expect("a number other than 0");
+    /// assert_eq!(Operand::typed(&operand).as_typed(), Some(operand));
+    /// assert_eq!(Operand::string("a string").as_typed(), None);
+    /// ```
+    pub fn as_typed(&self) -> Option<TypedOperand> {
+        match self {
+            Operand::Str(text) => TypedOperand::from_text(text),
+            _ => None,
+        }
     }
 
     /// An unquoted operand.
@@ -203,11 +225,13 @@ impl EpdRecord {
         self.dialect
     }
 
-    /// Says in which letters the castling field was written. Without a right it is always
-    /// [`CastlingDialect::XFen`].
+    /// Says in which letters the castling field was written. Where both dialects write the same
+    /// (no right, or inner rooks only) it is always [`CastlingDialect::XFen`].
     pub fn set_dialect(&mut self, dialect: CastlingDialect) {
-        self.dialect =
-            if self.position.castling().is_empty() { CastlingDialect::XFen } else { dialect };
+        let (board, castling) = (self.position.board(), self.position.castling());
+        let mut rights = castling.iter();
+        let differs = rights.any(|(color, side, file)| is_outermost(board, color, side, file));
+        self.dialect = if differs { dialect } else { CastlingDialect::XFen };
     }
 
     /// The counters that stand as FEN fields 5 and 6, if the record has that form.

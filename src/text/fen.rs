@@ -8,7 +8,7 @@ use super::scan::Word;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Piece, Position, Role, Side,
-    Square, en_passant_rank,
+    Square, en_passant_rank, is_outermost,
 };
 
 /// Reads one FEN record.
@@ -142,7 +142,7 @@ pub(super) fn read_fields(
         warnings.push(dropped_square(en_passant, "no double step can have passed over it"));
         position = position.with_en_passant(None).unwrap_or(position);
     }
-    let dialect = rights.dialect(&position);
+    let dialect = rights.dialect();
     Ok((position, dialect))
 }
 
@@ -263,12 +263,9 @@ struct Rights {
 }
 
 impl Rights {
-    /// Shredder only where it writes other letters than X-FEN does.
-    fn dialect(&self, position: &Position) -> CastlingDialect {
-        let (board, castling) = (position.board(), position.castling());
-        let differs =
-            || castling.iter().any(|(color, side, file)| is_outermost(board, color, side, file));
-        if self.only_files && differs() { CastlingDialect::Shredder } else { CastlingDialect::XFen }
+    /// Which letters these are. Where both dialects write the same, the record says X-FEN.
+    fn dialect(&self) -> CastlingDialect {
+        if self.only_files { CastlingDialect::Shredder } else { CastlingDialect::XFen }
     }
 }
 
@@ -477,13 +474,4 @@ fn write_castling(position: &Position, form: CastlingForm, out: &mut Vec<u8>) {
         };
         out.push(if color == Color::White { letter } else { letter.to_ascii_lowercase() });
     }
-}
-
-/// Whether no rook of the colour stands on its back rank beyond this one (C960-03).
-fn is_outermost(board: &Board, color: Color, side: Side, file: u8) -> bool {
-    let beyond = match side {
-        Side::King => 0xff_u64 << (file & 7) << 1 & 0xff,
-        Side::Queen => (1 << (file & 7)) - 1,
-    };
-    board.pieces(color, Role::Rook) & (beyond << (color.back_rank() * 8)) == 0
 }

@@ -16,11 +16,16 @@ fn assert_refused(case: &Case, error: &str, offset: u64) {
 }
 
 /// A record as the samples write it: counters, castling letters and en passant as they are kept.
-pub(crate) fn line(record: &EpdRecord) -> String {
+fn line(record: &EpdRecord) -> String {
+    String::from_utf8(text(record)).expect("samples are UTF-8")
+}
+
+/// The text of a record with nothing changed.
+pub(crate) fn text(record: &EpdRecord) -> Vec<u8> {
     let options = WriteOptions { castling: CastlingForm::Keep, ..WriteOptions::default() };
     let mut line = Vec::new();
     epd::write(record, &options, &mut line);
-    String::from_utf8(line).expect("samples are UTF-8")
+    line
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn valid_streams() {
         let bytes = case.bytes();
         let records = Reader::new(&bytes[..]).collect::<Result<Vec<_>, _>>().expect("a stream");
         assert_eq!(records.iter().map(line).collect::<Vec<_>>(), case.text, "{}", case.name);
-        for stream in streams(&bytes) {
+        for stream in streams(&without_optional_frames(&bytes)) {
             let mut writer = Writer::new(Vec::new());
             for record in Reader::new(stream) {
                 writer.write(&record.expect("a record")).expect("a vector takes all");
@@ -105,6 +110,19 @@ fn valid_streams() {
             assert_eq!(writer.finish().expect("a vector takes all"), stream, "{}", case.name);
         }
     }
+}
+
+/// What a writer of epdb writes: it knows no frames that may be passed over.
+fn without_optional_frames(mut bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    while let [_, _, _, _, _, kind, a, b, c, d, ..] = *bytes {
+        let (frame, rest) = bytes.split_at(26 + u32::from_le_bytes([a, b, c, d]) as usize);
+        if kind < 128 {
+            kept.extend_from_slice(frame);
+        }
+        bytes = rest;
+    }
+    kept
 }
 
 /// Cuts behind each end frame.
@@ -126,7 +144,7 @@ fn invalid_streams() {
         let bytes = case.bytes();
         let mut reader = Reader::new(&bytes[..]);
         let error = reader.find_map(Result::err).expect(&case.name);
-        let ReadError::Decode { source, .. } = &error else { panic!("{error}") };
-        assert_refused(&case, &error.to_string(), source.offset);
+        let ReadError::Decode { error: place, .. } = &error else { panic!("{error}") };
+        assert_refused(&case, &error.to_string(), place.offset);
     }
 }

@@ -12,4 +12,5 @@ mod record;
 mod records;
 #[path = "../golden/mod.rs"]
 mod samples;
+mod seeds;
 mod stream;

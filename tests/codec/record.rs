@@ -9,7 +9,8 @@ use epdb::text::san;
 use proptest::prelude::*;
 
 use crate::boards::fen;
-use crate::records::{move_operand, records};
+use crate::golden::text;
+use crate::records::{move_operand, records, records_by_hand};
 
 fn encoded(record: &EpdRecord) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -29,13 +30,29 @@ fn assert_round_trip(record: &EpdRecord) {
     }
 }
 
-/// Bytes that are accepted are those that the encoder writes.
+/// Bytes that are accepted are those that the encoder writes, and there are no others with the same
+/// text (D-D2).
 fn assert_refused_or_canonical(bytes: &[u8]) {
     let walked = len_of(bytes);
     if let Ok((record, len)) = decode(bytes) {
         assert_eq!(encoded(&record), &bytes[..len]);
+        assert_eq!(encoded(&as_text(&record)), &bytes[..len]);
         assert_eq!(walked, Ok(len));
     }
+}
+
+/// The record with everything that has no quotes as an unquoted operand: the same text.
+fn as_text(record: &EpdRecord) -> EpdRecord {
+    let mut text = record.clone();
+    for Operation { opcode, operands } in record.operations() {
+        let operand = |operand: &Operand| match operand {
+            Operand::Str(_) => operand.clone(),
+            other => Operand::token(other.text()),
+        };
+        let operands = operands.iter().map(operand).collect();
+        text.set(Operation { opcode: *opcode, operands });
+    }
+    text
 }
 
 fn operation(name: &str, operands: Vec<Operand>) -> Operation {
@@ -94,7 +111,7 @@ fn integers_of_every_width() {
     ] {
         let mut record = EpdRecord::new(Position::START);
         record.set(operation("ce", vec![Operand::Integer(value)]));
-        record.set(operation("noop", vec![Operand::Integer(value), Operand::Integer(value)]));
+        record.set(operation("rc", vec![Operand::Integer(value), Operand::Integer(value)]));
         assert_round_trip(&record);
     }
 }
@@ -159,9 +176,9 @@ fn ordinals_over_255_are_wide() {
 #[test]
 fn what_text_cannot_say_is_not_encoded() {
     let mut bytes = vec![1, 2, 3];
-    let refused = |operand: Operand, bytes: &mut Vec<u8>| {
+    let refused = |name: &str, operand: Operand, bytes: &mut Vec<u8>| {
         let mut record = EpdRecord::new(Position::START);
-        record.set(operation("id", vec![operand]));
+        record.set(operation(name, vec![operand]));
         let error = encode(&record, bytes).expect_err("refused");
         assert_eq!(bytes, &[1, 2, 3]);
         error
@@ -172,15 +189,16 @@ fn what_text_cannot_say_is_not_encoded() {
         Operand::token(*b""),
         Operand::token(*b"a b"),
         Operand::token(*b"a;"),
+        Operand::token(*b"\xe4"),
     ] {
-        assert!(matches!(refused(operand, &mut bytes), EncodeError::Text { .. }));
+        assert!(matches!(refused("id", operand, &mut bytes), EncodeError::Text { .. }));
     }
     let too_large = Operand::Integer(i128::from(u64::MAX) + 1);
-    assert!(matches!(refused(too_large, &mut bytes), EncodeError::Integer { .. }));
+    assert!(matches!(refused("dm", too_large, &mut bytes), EncodeError::Integer { .. }));
     let playable = Playable::new(&Position::START).expect("playable");
     let Some(Operand::Move { mv, .. }) = move_operand(&playable, 13) else { panic!("e4") };
     let wrong_text = Operand::Move { mv, san: san::write(&playable, playable.legal_moves()[3]) };
-    assert!(matches!(refused(wrong_text, &mut bytes), EncodeError::Move { .. }));
+    assert!(matches!(refused("bm", wrong_text, &mut bytes), EncodeError::Move { .. }));
     let mut record = EpdRecord::new(Position::START);
     record.set_fen_counters(Some(Counters { halfmove_clock: 0, fullmove_number: 0 }));
     assert_eq!(encode(&record, &mut bytes), Err(EncodeError::FullmoveNumber));
@@ -190,6 +208,16 @@ proptest! {
     #[test]
     fn records_round_trip(record in records()) {
         assert_round_trip(&record);
+    }
+
+    /// D-D2, D-D3: what is written follows from the text.
+    #[test]
+    fn records_by_hand_are_written_as_their_text(record in records_by_hand()) {
+        let mut bytes = Vec::new();
+        prop_assume!(encode(&record, &mut bytes).is_ok());
+        let (decoded, _) = decode(&bytes).expect("what was encoded");
+        prop_assert_eq!(text(&decoded), text(&record));
+        assert_refused_or_canonical(&bytes);
     }
 
     #[test]
@@ -239,18 +267,29 @@ proptest! {
 #[test]
 fn memory_is_bounded_by_the_length() {
     let board = packed::pack(&fen("4k3/8/8/8/8/8/4P3/4K3 w - -"));
-    let record =
-        |operands: &[u8]| [&[0xb0], board.as_bytes(), &[0x5a], operands, &[0, 0xff]].concat();
+    let record = |(opcode, operands): (&str, Vec<u8>)| {
+        let opcode = Opcode::new(opcode.as_bytes()).expect(opcode);
+        let tag = 0x40 + opcode.standard().expect("in the table").number();
+        [&[0xb0], board.as_bytes(), &[tag], &operands, &[0, 0xff]].concat()
+    };
     let moves = [&[0x32, 0xff, 0xff][..], &[5; 65_535]].concat();
     let tokens = [0x11, 1, b'a'].repeat(100_000);
     let integers = [0x01, 7].repeat(100_000);
     let empty_strings = [0x21, 0].repeat(100_000);
-    for operands in [moves, tokens, integers, empty_strings] {
-        let bytes = record(&operands);
+    let typed = [&[0x54, 1, 0, 0, 0, 0xf0, 0][..], &vec![0; 0xf0_0000]].concat();
+    for operands in [
+        ("pm", moves),
+        ("noop", tokens),
+        ("dm", integers),
+        ("noop", empty_strings),
+        ("noop", typed),
+    ] {
+        let bytes = record(operands);
         let (decoded, _) = decode(&bytes).expect("a record");
-        let [noop] = decoded.operations() else { panic!("one operation") };
+        let [operation] = decoded.operations() else { panic!("one operation") };
         // A short text of its own takes 16 bytes or so.
-        let memory = noop.operands.capacity() * (size_of::<Operand>() + 16);
+        let texts: usize = operation.operands.iter().map(|operand| 16 + operand.text().len()).sum();
+        let memory = operation.operands.capacity() * size_of::<Operand>() + texts;
         assert!(memory <= 100 * bytes.len(), "{memory} bytes for {}", bytes.len());
     }
 }

@@ -77,7 +77,7 @@ fn every_changed_byte_and_every_truncation_shows() {
             }
             let (before, error) = read(&changed);
             assert!(records.starts_with(&before), "byte {place} = {value}");
-            let Some(ReadError::Decode { frame, record, source }) = error else {
+            let Some(ReadError::Decode { frame, record, error: source }) = error else {
                 panic!("byte {place} = {value}: {error:?}");
             };
             assert_eq!(record, before.len() as u64 + 1);
@@ -94,7 +94,7 @@ fn every_changed_byte_and_every_truncation_shows() {
         }
         assert!(records.starts_with(&before), "{len} bytes");
         let error = error.expect("a truncated stream");
-        let ReadError::Decode { source, .. } = error else { panic!("{error}") };
+        let ReadError::Decode { error: source, .. } = error else { panic!("{error}") };
         assert_eq!(source.offset, len as u64);
         assert!(matches!(source.kind, DecodeErrorKind::Truncated(_)));
     }
@@ -169,7 +169,7 @@ fn promises_are_not_allocated() {
     bytes[6..10].copy_from_slice(&(MAX_LEN as u32 + 1).to_le_bytes());
     bytes[10..14].copy_from_slice(&1u32.to_le_bytes());
     let error = Reader::new(Endless(bytes, 0)).next_record().expect_err("over the limit");
-    let ReadError::Decode { source, .. } = error else { panic!("{error}") };
+    let ReadError::Decode { error: source, .. } = error else { panic!("{error}") };
     assert!(matches!(source.kind, DecodeErrorKind::LimitExceeded { .. }));
     // Small reads are put together.
     let mut reader = Reader::new(Endless(written(&small()), 0));

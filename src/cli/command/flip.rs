@@ -39,11 +39,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         MirrorArg::Files => Mirror::Files,
         MirrorArg::Both => Mirror::Both,
     };
-    let (mut lost_rights, mut lost_moves) = (0, 0);
+    let (mut lost_rights, mut lost_moves, mut kept_typed) = (0, 0, 0);
     let outcome = args.pipe.run(|record, _, output| {
         let flipped = flip(&record, mirror);
         lost_rights += flipped.lost_rights;
         lost_moves += flipped.lost_moves;
+        kept_typed += flipped.kept_typed;
         output.write(&flipped.record)?;
         Ok(true)
     })?;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             lost_moves,
             "castling moves, and moves after them, kept as text: they have no mirror image",
         ),
+        (kept_typed, "typed operands kept as they are: what they mean is not known here"),
     ] {
         if count > 0 {
             note!("epdb: {count} {what}");

@@ -1,17 +1,22 @@
 //! Binary EPD records: a marker, the packed identity board, and what the record says beyond it.
 //! The format is `formats/epd_record.md`.
 
+mod operands;
+mod write;
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind, EncodeError};
-use super::item::{Cursor, PutItems};
-use super::{direct, ordinal, packed};
+use super::item::Cursor;
+use super::{direct, packed};
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
     CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Position, Square,
-    StandardOpcode, en_passant_rank,
+    StandardOpcode, TypedOperand, en_passant_rank,
 };
-use crate::text::{WriteOptions, epd, san};
+use crate::text::{WriteOptions, epd};
+use operands::{Moves, has_integers, is_string, is_token, read_integer};
+use write::{integer_width, put_integer};
 
 /// The longest record in bytes.
 pub const MAX_LEN: usize = 16 << 20;
@@ -34,6 +39,8 @@ const GENERAL: u8 = 0x40;
 const OTHER: u8 = 0x80;
 /// Behind the last operation.
 const NO_MORE_OPERATIONS: u8 = 0xff;
+/// Standard opcodes may have numbers below this one day.
+const NUMBERS: u8 = 64;
 
 /// Kinds of operands in a general list; the low four bits say the width of what follows.
 mod kind {
@@ -43,6 +50,7 @@ mod kind {
     pub(super) const STRING: u8 = 0x20;
     pub(super) const MOVES: u8 = 0x30;
     pub(super) const WIDE_MOVE: u8 = 0x42;
+    pub(super) const TYPED: u8 = 0x50;
     pub(super) const NEGATIVE: u8 = 0x80;
 }
 
@@ -51,6 +59,10 @@ mod kind {
 /// # Errors
 /// [`EncodeError`] when the record holds a value that breaks the documentation of its type; no
 /// record that was read from text does. `out` is then as it was.
+///
+/// The bytes follow from the canonical text of the record: where a record that was put together by
+/// hand has a move, an integer or an unquoted operand in the place of another with the same text,
+/// the one is written that reading the text would give.
 pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
     let result = encode_parts(record, out).and_then(|()| match out.len() - start {
@@ -92,10 +104,10 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
             put_integer(out, 1 << (width - 1), value.into());
         }
     }
-    if let [_, ..] = record.operations() {
+    if !record.operations().is_empty() {
         let root = Playable::new(record.position());
         for operation in record.operations() {
-            Operations { root: root.as_ref(), out }.put(operation)?;
+            write::operation(root.as_ref(), operation, out)?;
         }
         out.push(NO_MORE_OPERATIONS);
     }
@@ -108,233 +120,6 @@ fn counter_width(counters: Counters) -> u8 {
         0..=0xff => 1,
         0x100..=0xffff => 2,
         _ => 3,
-    }
-}
-
-/// Appends the low `width` bytes of a value.
-fn put_integer(out: &mut Vec<u8>, width: u8, value: u64) {
-    out.extend_from_slice(&value.to_le_bytes()[..usize::from(width).min(8)]);
-}
-
-/// Writes operations.
-struct Operations<'a> {
-    root: Option<&'a Playable>,
-    out: &'a mut Vec<u8>,
-}
-
-impl Operations<'_> {
-    fn put(&mut self, operation: &Operation) -> Result<(), EncodeError> {
-        let Operation { opcode, operands } = operation;
-        let standard = opcode.standard();
-        let ordinals = self.ordinals(*opcode, standard, operands)?;
-        match standard {
-            Some(entry) if has_short_form(entry.operands, operands, &ordinals) => {
-                self.out.push(entry.index());
-                return self.put_short(*opcode, operands, &ordinals);
-            }
-            Some(entry) => self.out.push(GENERAL + entry.index()),
-            None => {
-                self.out.push(OTHER + opcode.as_bytes().len() as u8);
-                self.out.extend_from_slice(opcode.as_bytes());
-            }
-        }
-        self.put_general(*opcode, operands, &ordinals)
-    }
-
-    /// The ordinals of all operands that are moves, in order.
-    fn ordinals(
-        &self,
-        opcode: Opcode,
-        standard: Option<&StandardOpcode>,
-        operands: &[Operand],
-    ) -> Result<Vec<u16>, EncodeError> {
-        let mut moves = Moves::new(self.root, standard);
-        let mut ordinals = Vec::new();
-        for operand in operands {
-            if let Operand::Move { mv, san } = operand {
-                let known = moves.now.as_ref().and_then(|now| {
-                    let ordinal = ordinal::ordinal(now, *mv)?;
-                    (san::write(now, *mv) == *san).then_some(ordinal)
-                });
-                let ordinal = known.ok_or(EncodeError::Move { opcode, san: *san })?;
-                ordinals.push(ordinal);
-                moves.play(*mv);
-            }
-        }
-        Ok(ordinals)
-    }
-
-    fn put_short(
-        &mut self,
-        opcode: Opcode,
-        operands: &[Operand],
-        ordinals: &[u16],
-    ) -> Result<(), EncodeError> {
-        match (opcode.standard().map(|entry| entry.operands), operands) {
-            (Some(Operands::Integer(..)), [Operand::Integer(value)]) => {
-                self.put_tagged_integer(opcode, *value)
-            }
-            (Some(Operands::Str { .. }), [Operand::Str(bytes)]) => {
-                check_text(opcode, is_string(bytes))?;
-                self.out.put_sized_1(bytes)
-            }
-            (Some(Operands::Move), _) => {
-                self.out.extend(ordinals.iter().map(|&ordinal| ordinal as u8));
-                Ok(())
-            }
-            (Some(Operands::MoveSet | Operands::MoveLine), _) => {
-                let ordinals: Vec<u8> = ordinals.iter().map(|&ordinal| ordinal as u8).collect();
-                self.out.put_sized_1(&ordinals)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn put_general(
-        &mut self,
-        opcode: Opcode,
-        operands: &[Operand],
-        ordinals: &[u16],
-    ) -> Result<(), EncodeError> {
-        let mut ordinals = ordinals.iter().copied();
-        let mut run = Vec::new();
-        for operand in operands {
-            if let Operand::Move { .. } = operand {
-                let ordinal = ordinals.next().unwrap_or_default();
-                if let Ok(narrow) = u8::try_from(ordinal) {
-                    run.push(narrow);
-                    continue;
-                }
-                self.put_run(&mut run)?;
-                self.out.push(kind::WIDE_MOVE);
-                self.out.put_int_2(ordinal);
-                continue;
-            }
-            self.put_run(&mut run)?;
-            match operand {
-                Operand::Integer(value) => self.put_tagged_integer(opcode, *value)?,
-                Operand::Str(bytes) => {
-                    check_text(opcode, is_string(bytes))?;
-                    self.put_bytes(kind::STRING, bytes)?;
-                }
-                Operand::Token(bytes) => {
-                    check_text(opcode, is_token(bytes))?;
-                    self.put_bytes(kind::TOKEN, bytes)?;
-                }
-                Operand::Move { .. } => {}
-            }
-        }
-        self.put_run(&mut run)?;
-        self.out.push(kind::END);
-        Ok(())
-    }
-
-    /// Writes a run of moves, if there is one, in pieces of at most 65,535.
-    fn put_run(&mut self, run: &mut Vec<u8>) -> Result<(), EncodeError> {
-        for piece in run.chunks(u16::MAX.into()) {
-            self.put_bytes(kind::MOVES, piece)?;
-        }
-        run.clear();
-        Ok(())
-    }
-
-    fn put_bytes(&mut self, kind: u8, bytes: &[u8]) -> Result<(), EncodeError> {
-        match bytes.len() {
-            0..=0xff => {
-                self.out.push(kind | 1);
-                self.out.put_sized_1(bytes)
-            }
-            0x100..=0xffff => {
-                self.out.push(kind | 2);
-                self.out.put_sized_2(bytes)
-            }
-            _ => {
-                self.out.push(kind | 4);
-                self.out.put_sized_4(bytes)
-            }
-        }
-    }
-
-    fn put_tagged_integer(&mut self, opcode: Opcode, value: i128) -> Result<(), EncodeError> {
-        let (tag, bits) = match (u64::try_from(value), i64::try_from(value)) {
-            (Ok(value), _) => (kind::INTEGER, value),
-            (_, Ok(value)) => (kind::NEGATIVE, value as u64),
-            _ => return Err(EncodeError::Integer { opcode, value }),
-        };
-        let width = integer_width(value);
-        self.out.push(tag | width);
-        put_integer(self.out, width, bits);
-        Ok(())
-    }
-}
-
-/// The bytes of the shortest integer that holds a value: unsigned when it is not negative, two's
-/// complement when it is.
-fn integer_width(value: i128) -> u8 {
-    match value {
-        -0x80..=0xff => 1,
-        -0x8000..=0xffff => 2,
-        -0x8000_0000..=0xffff_ffff => 4,
-        _ => 8,
-    }
-}
-
-/// Whether operands are what the short form of a standard opcode says. `ordinals` are those of
-/// the moves among them.
-fn has_short_form(form: Operands, operands: &[Operand], ordinals: &[u16]) -> bool {
-    let all_narrow = ordinals.len() == operands.len() && ordinals.iter().all(|&o| o <= 0xff);
-    match (form, operands) {
-        (Operands::None, []) | (Operands::Integer(..), [Operand::Integer(_)]) => true,
-        (Operands::Str { .. }, [Operand::Str(bytes)]) => bytes.len() <= 0xff,
-        (Operands::Move, [_]) => all_narrow,
-        (Operands::MoveSet | Operands::MoveLine, _) => all_narrow && operands.len() <= 0xff,
-        _ => false,
-    }
-}
-
-/// Whether quotes around these bytes make an EPD string: no quote, no control byte.
-fn is_string(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte >= b' ' && byte != 0x7f && byte != b'"')
-}
-
-/// Whether these bytes can stand as an operand without quotes.
-fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && is_string(bytes) && !bytes.iter().any(|byte| b" ;".contains(byte))
-}
-
-fn check_text(opcode: Opcode, holds: bool) -> Result<(), EncodeError> {
-    if holds { Ok(()) } else { Err(EncodeError::Text { opcode }) }
-}
-
-/// The position in which the next move operand of an operation counts its ordinal: that of the
-/// record, and in lines the one after the moves so far.
-struct Moves {
-    now: Option<Playable>,
-    is_line: bool,
-}
-
-impl Moves {
-    fn new(root: Option<&Playable>, standard: Option<&StandardOpcode>) -> Moves {
-        let is_line = standard.is_some_and(|entry| entry.operands == Operands::MoveLine);
-        Moves { now: root.copied(), is_line }
-    }
-
-    fn play(&mut self, mv: crate::model::rules::Move) {
-        if self.is_line {
-            self.now = self.now.map(|now| now.after(mv));
-        }
-    }
-
-    fn operand(&mut self, ordinal: u16) -> Result<Operand, DecodeErrorKind> {
-        let Some(now) = &self.now else {
-            return Err(DecodeErrorKind::Ordinal { ordinal, legal: 0 });
-        };
-        let Some(mv) = ordinal::move_at(now, ordinal) else {
-            return Err(DecodeErrorKind::Ordinal { ordinal, legal: ordinal::count(now) });
-        };
-        let operand = Operand::Move { mv, san: san::write(now, mv) };
-        self.play(mv);
-        Ok(operand)
     }
 }
 
@@ -444,16 +229,18 @@ impl Form {
 
 fn next_operation(cursor: &mut Cursor) -> Result<Option<Form>, DecodeError> {
     let start = cursor.clone();
-    let no_tag = start.error(DecodeErrorKind::Corrupt("tag of an operation"));
     let tag = cursor.int_1()?;
+    let reserved =
+        || start.error(DecodeErrorKind::Reserved { what: "tag of an operation", value: tag });
+    let numbered = |number| StandardOpcode::with_number(number).ok_or_else(reserved);
     let form = match tag {
         NO_MORE_OPERATIONS => return Ok(None),
-        0..GENERAL => Form::Short(StandardOpcode::at(tag).ok_or(no_tag)?),
-        GENERAL..OTHER => Form::General(StandardOpcode::at(tag - GENERAL).ok_or(no_tag)?),
+        0..NUMBERS => Form::Short(numbered(tag)?),
+        GENERAL..OTHER => Form::General(numbered(tag - GENERAL)?),
         _ => {
             let len = usize::from(tag - OTHER);
-            if len > Opcode::MAX_LEN {
-                return Err(no_tag);
+            if len == 0 || len > Opcode::MAX_LEN {
+                return Err(reserved());
             }
             let name = cursor.take(len, "an opcode")?;
             let no_opcode = start.error(DecodeErrorKind::Corrupt("opcode"));
@@ -490,6 +277,7 @@ enum Item<'a> {
     Str(&'a [u8]),
     Moves(&'a [u8]),
     WideMove(u16),
+    Typed(u16, &'a [u8]),
 }
 
 fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>, DecodeError> {
@@ -504,7 +292,15 @@ fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>, DecodeErro
         (kind::TOKEN, width) => Item::Token(sized(cursor, &start, width)?),
         (kind::STRING, width) => Item::Str(sized(cursor, &start, width)?),
         (kind::MOVES, width @ 1..=2) => Item::Moves(sized(cursor, &start, width)?),
+        (kind::TYPED, width) => {
+            let number = cursor.int_2()?;
+            Item::Typed(number, sized(cursor, &start, width)?)
+        }
         _ if kind == kind::WIDE_MOVE => Item::WideMove(cursor.int_2()?),
+        (0x60 | 0x70 | 0x90.., _) => {
+            let what = "kind of an operand";
+            return Err(start.error(DecodeErrorKind::Reserved { what, value: kind }));
+        }
         _ => return Err(start.error(DecodeErrorKind::Corrupt("kind of an operand"))),
     };
     Ok(Some(item))
@@ -555,11 +351,12 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
     let position = position(&mut cursor, marker)?;
     let mut record = EpdRecord::new(position);
     if marker & SHREDDER != 0 {
-        if position.castling().is_empty() {
-            let kind = DecodeErrorKind::NonCanonical("a dialect without a castling right");
+        record.set_dialect(CastlingDialect::Shredder);
+        if record.dialect() != CastlingDialect::Shredder {
+            let kind =
+                DecodeErrorKind::NonCanonical("both dialects write these castling rights alike");
             return Err(DecodeError::new(0, kind));
         }
-        record.set_dialect(CastlingDialect::Shredder);
     }
     if marker & COUNTERS != 0 {
         let counters = counters(&mut cursor, marker & COUNTERS)?;
@@ -575,7 +372,7 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
     Ok((record, cursor.offset()))
 }
 
-/// Appends the canonical text (NRM-14) of the record at the start of these bytes, without line end
+/// Appends the canonical text of the record at the start of these bytes, without line end
 /// and, where that is possible, without a record in between. That the bytes are a record is not
 /// proved by success.
 ///
@@ -716,41 +513,48 @@ fn general_operands(
 ) -> Result<Vec<Operand>, DecodeError> {
     let list = cursor.clone();
     let mut operands = Vec::new();
-    let mut ordinals: Vec<u16> = Vec::new();
+    let mut has_wide_moves = false;
     let mut run_goes_on = false;
     loop {
         let start = cursor.clone();
         let Some(item) = next_item(cursor)? else { break };
+        let fault = |kind| start.error(kind);
         let mut run_is_full = false;
         match item {
-            Item::Integer(value) => operands.push(Operand::Integer(value)),
+            Item::Integer(value) => {
+                if !has_integers(standard) {
+                    let why = "integers of this opcode are unquoted operands";
+                    return Err(fault(DecodeErrorKind::NonCanonical(why)));
+                }
+                operands.push(Operand::Integer(value));
+            }
             Item::Str(bytes) => operands.push(string(bytes, &start)?),
-            Item::Token(bytes) if is_token(bytes) => operands.push(Operand::token(bytes)),
-            Item::Token(_) => {
-                return Err(start.error(DecodeErrorKind::Corrupt("unquoted operand")));
+            Item::Token(bytes) => operands.push(token(bytes, standard, moves).map_err(fault)?),
+            Item::Typed(number, bytes) => {
+                let no_type = fault(DecodeErrorKind::Corrupt("type of an operand"));
+                let operand = TypedOperand::new(number, bytes).ok_or(no_type)?;
+                operands.push(Operand::typed(&operand));
             }
             Item::Moves(run) => {
                 if run.is_empty() || run_goes_on {
-                    let kind = DecodeErrorKind::NonCanonical("moves in a row are one run");
-                    return Err(start.error(kind));
+                    return Err(fault(DecodeErrorKind::NonCanonical("moves in a row are one run")));
                 }
                 push_moves(&mut operands, run, moves, cursor.offset() - run.len())?;
-                ordinals.extend(run.iter().map(|&ordinal| u16::from(ordinal)));
                 run_is_full = run.len() == usize::from(u16::MAX);
             }
             Item::WideMove(ordinal) => {
                 if ordinal <= 0xff {
-                    let kind = DecodeErrorKind::NonCanonical("a wide move has ordinal 256 or more");
-                    return Err(start.error(kind));
+                    let why = "a wide move has ordinal 256 or more";
+                    return Err(fault(DecodeErrorKind::NonCanonical(why)));
                 }
-                operands.push(moves.operand(ordinal).map_err(|kind| start.error(kind))?);
-                ordinals.push(ordinal);
+                operands.push(moves.operand(ordinal).map_err(fault)?);
+                has_wide_moves = true;
             }
         }
         run_goes_on = matches!(item, Item::Moves(_)) && !run_is_full;
     }
     if let Some(entry) = standard {
-        if has_short_form(entry.operands, &operands, &ordinals) {
+        if !has_wide_moves && is_short(entry.operands, &operands) {
             let kind = DecodeErrorKind::NonCanonical("the short form says these operands");
             return Err(list.error(kind));
         }
@@ -760,6 +564,39 @@ fn general_operands(
         }
     }
     Ok(operands)
+}
+
+/// Whether operands, the moves among them of one byte, have the short form of a standard opcode.
+fn is_short(form: Operands, operands: &[Operand]) -> bool {
+    let are_moves = || operands.iter().all(|operand| matches!(operand, Operand::Move { .. }));
+    match (form, operands) {
+        (Operands::None, []) | (Operands::Integer(..), [Operand::Integer(_)]) => true,
+        (Operands::Str { .. }, [text @ Operand::Str(bytes)]) => {
+            bytes.len() <= 0xff && text.as_typed().is_none()
+        }
+        (Operands::Move, [_]) => are_moves(),
+        (Operands::MoveSet | Operands::MoveLine, _) => operands.len() <= 0xff && are_moves(),
+        _ => false,
+    }
+}
+
+/// An unquoted operand, which must not be the text of something that has an item of its own here.
+fn token(
+    bytes: &[u8],
+    standard: Option<&StandardOpcode>,
+    moves: &mut Moves,
+) -> Result<Operand, DecodeErrorKind> {
+    if !is_token(bytes) {
+        return Err(DecodeErrorKind::Corrupt("unquoted operand"));
+    }
+    if has_integers(standard) && read_integer(bytes).is_some() {
+        return Err(DecodeErrorKind::NonCanonical("an integer of this opcode is no unquoted text"));
+    }
+    if moves.find(bytes).is_some() {
+        return Err(DecodeErrorKind::NonCanonical("a legal move is its ordinal"));
+    }
+    moves.pass_text(bytes);
+    Ok(Operand::token(bytes))
 }
 
 fn push_moves(
@@ -777,9 +614,11 @@ fn push_moves(
 }
 
 fn string(bytes: &[u8], start: &Cursor) -> Result<Operand, DecodeError> {
-    if is_string(bytes) {
-        Ok(Operand::string(bytes))
-    } else {
-        Err(start.error(DecodeErrorKind::Corrupt("string of EPD")))
+    if !is_string(bytes) {
+        return Err(start.error(DecodeErrorKind::Corrupt("string of EPD")));
     }
+    if TypedOperand::from_text(bytes).is_some() {
+        return Err(start.error(DecodeErrorKind::NonCanonical("a typed operand is no string")));
+    }
+    Ok(Operand::string(bytes))
 }

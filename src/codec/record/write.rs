@@ -1,0 +1,193 @@
+//! Operations as bytes.
+
+use std::borrow::Cow;
+
+use super::super::error::EncodeError;
+use super::super::item::PutItems;
+use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
+use super::{GENERAL, OTHER, kind};
+use crate::model::rules::Playable;
+use crate::model::{Opcode, Operand, Operands, Operation, StandardOpcode, TypedOperand};
+
+/// An operand as it is written.
+enum Item<'a> {
+    Move(u16),
+    Integer(i128),
+    Token(Cow<'a, [u8]>),
+    Str(&'a [u8]),
+    Typed(TypedOperand),
+}
+
+/// Appends an operation of a record at this position, if it is playable.
+pub(super) fn operation(
+    root: Option<&Playable>,
+    operation: &Operation,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let Operation { opcode, operands } = operation;
+    let standard = opcode.standard();
+    let mut moves = Moves::new(root, standard);
+    let items = operands.iter().map(|operand| item(operand, *opcode, standard, &mut moves));
+    let items = items.collect::<Result<Vec<Item>, EncodeError>>()?;
+    match standard {
+        Some(entry) if is_short(entry.operands, &items) => {
+            out.push(entry.number());
+            return put_short(entry.operands, &items, out);
+        }
+        Some(entry) => out.push(GENERAL + entry.number()),
+        None => {
+            out.push(OTHER + opcode.as_bytes().len() as u8);
+            out.extend_from_slice(opcode.as_bytes());
+        }
+    }
+    put_general(&items, out)
+}
+
+/// What is written of an operand: what reading its text would give.
+fn item<'a>(
+    operand: &'a Operand,
+    opcode: Opcode,
+    standard: Option<&StandardOpcode>,
+    moves: &mut Moves,
+) -> Result<Item<'a>, EncodeError> {
+    let text: Cow<'a, [u8]> = match operand {
+        Operand::Move { mv, san } if !moves.are_text() => {
+            let ordinal = moves.play_text(*mv, san.as_bytes());
+            return ordinal.map(Item::Move).ok_or(EncodeError::Move { opcode, san: *san });
+        }
+        Operand::Integer(value) => {
+            if u64::try_from(*value).is_err() && i64::try_from(*value).is_err() {
+                return Err(EncodeError::Integer { opcode, value: *value });
+            }
+            if has_integers(standard) {
+                return Ok(Item::Integer(*value));
+            }
+            value.to_string().into_bytes().into()
+        }
+        Operand::Str(bytes) => {
+            check_text(opcode, is_string(bytes))?;
+            let typed = TypedOperand::from_text(bytes);
+            return Ok(typed.map_or(Item::Str(bytes), Item::Typed));
+        }
+        Operand::Move { san, .. } => san.as_bytes().to_vec().into(),
+        Operand::Token(bytes) => bytes.as_ref().into(),
+    };
+    check_text(opcode, is_token(&text))?;
+    if let Some(value) = read_integer(&text).filter(|_| has_integers(standard)) {
+        return Ok(Item::Integer(value));
+    }
+    if let Some(mv) = moves.find(&text)
+        && let Some(ordinal) = moves.play_text(mv, &text)
+    {
+        return Ok(Item::Move(ordinal));
+    }
+    moves.pass_text(&text);
+    Ok(Item::Token(text))
+}
+
+fn check_text(opcode: Opcode, holds: bool) -> Result<(), EncodeError> {
+    if holds { Ok(()) } else { Err(EncodeError::Text { opcode }) }
+}
+
+/// Whether operands are what the short form of a standard opcode says.
+fn is_short(form: Operands, items: &[Item]) -> bool {
+    let are_narrow = || items.iter().all(|item| matches!(item, Item::Move(0..=0xff)));
+    match (form, items) {
+        (Operands::None, []) | (Operands::Integer(..), [Item::Integer(_)]) => true,
+        (Operands::Str { .. }, [Item::Str(bytes)]) => bytes.len() <= 0xff,
+        (Operands::Move, [_]) => are_narrow(),
+        (Operands::MoveSet | Operands::MoveLine, _) => items.len() <= 0xff && are_narrow(),
+        _ => false,
+    }
+}
+
+fn put_short(form: Operands, items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    if matches!(form, Operands::MoveSet | Operands::MoveLine) {
+        out.push(items.len() as u8);
+    }
+    for item in items {
+        match item {
+            Item::Move(ordinal) => out.push(*ordinal as u8),
+            Item::Integer(value) => put_tagged_integer(*value, out),
+            Item::Str(bytes) => out.put_sized_1(bytes)?,
+            Item::Token(_) | Item::Typed(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn put_general(items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let mut run = Vec::new();
+    for item in items {
+        if let Item::Move(narrow @ 0..=0xff) = item {
+            run.push(*narrow as u8);
+            continue;
+        }
+        put_run(&mut run, out)?;
+        match item {
+            Item::Move(ordinal) => {
+                out.push(kind::WIDE_MOVE);
+                out.put_int_2(*ordinal);
+            }
+            Item::Integer(value) => put_tagged_integer(*value, out),
+            Item::Str(bytes) => put_bytes(kind::STRING, &[], bytes, out)?,
+            Item::Token(bytes) => put_bytes(kind::TOKEN, &[], bytes, out)?,
+            Item::Typed(operand) => {
+                let number = operand.number().to_le_bytes();
+                put_bytes(kind::TYPED, &number, operand.bytes(), out)?;
+            }
+        }
+    }
+    put_run(&mut run, out)?;
+    out.push(kind::END);
+    Ok(())
+}
+
+/// Appends a run of moves, if there is one, in pieces of at most 65,535.
+fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    for piece in run.chunks(u16::MAX.into()) {
+        put_bytes(kind::MOVES, &[], piece, out)?;
+    }
+    run.clear();
+    Ok(())
+}
+
+/// Appends a kind with the width of a length, what stands before the length, and sized bytes.
+fn put_bytes(kind: u8, before: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let width = match bytes.len() {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 4,
+    };
+    out.push(kind | width);
+    out.extend_from_slice(before);
+    match width {
+        1 => out.put_sized_1(bytes),
+        2 => out.put_sized_2(bytes),
+        _ => out.put_sized_4(bytes),
+    }
+}
+
+/// Appends an integer from the smallest `i64` to the largest `u64`.
+fn put_tagged_integer(value: i128, out: &mut Vec<u8>) {
+    let sign = if value < 0 { kind::NEGATIVE } else { kind::INTEGER };
+    let width = integer_width(value);
+    out.push(sign | width);
+    put_integer(out, width, value as u64);
+}
+
+/// Appends the low `width` bytes of a value.
+pub(super) fn put_integer(out: &mut Vec<u8>, width: u8, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes()[..usize::from(width).min(8)]);
+}
+
+/// The bytes of the shortest integer that holds a value: unsigned when it is not negative, two's
+/// complement when it is.
+pub(super) fn integer_width(value: i128) -> u8 {
+    match value {
+        -0x80..=0xff => 1,
+        -0x8000..=0xffff => 2,
+        -0x8000_0000..=0xffff_ffff => 4,
+        _ => 8,
+    }
+}

@@ -1,0 +1,10 @@
+//! Any bytes as a line of EPD or FEN.
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../records.rs"]
+mod records;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| records::epd_line(bytes));

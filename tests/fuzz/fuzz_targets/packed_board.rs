@@ -1,0 +1,10 @@
+//! Any bytes as a packed board.
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../records.rs"]
+mod records;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| records::packed_board(bytes));

@@ -1,0 +1,59 @@
+//! Typed operands, whose meaning nobody here knows, go through everything as they are.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod desk;
+
+use desk::Desk;
+use epdb::model::merge::{MergeRules, Merged, merge};
+use epdb::model::{Operand, TypedOperand};
+
+const LINES: &str = "\
+4k3/8/8/8/8/8/4P3/4K3 w - - ce 12; id \"epdb:32768:\"; tally \"epdb:7:AQI=\" x \"epdb:7:\";
+4k3/8/8/8/8/8/3P4/4K3 w - - bm d4; c0 \"epdb:7:AQJ=\"; noop \"epdb:65535:/+8=\";
+";
+
+/// Text, streams, stores, archives of both levels, and back.
+#[test]
+fn through_every_format() {
+    let desk = Desk::with("a.epd", LINES);
+    let steps = [("a.epd", "b.epb"), ("b.epb", "c.epdb"), ("c.epdb", "d.epa"), ("d.epa", "e.epd")];
+    for (from, to) in steps {
+        let done = desk.run(&["convert", from, to]);
+        assert_eq!(done.status, 0, "{from} {to}: {}", done.err);
+    }
+    assert_eq!(desk.text("e.epd"), LINES);
+    assert_eq!(desk.run(&["pack", "b.epb", "-o", "f.epa", "--level", "fast"]).status, 0);
+    assert_eq!(desk.run(&["normalize", "f.epa"]).out, LINES);
+    // Each is shorter in binary than its text.
+    let first = &LINES.as_bytes()[..LINES.find('\n').unwrap()];
+    let mut bytes = Vec::new();
+    epdb::codec::record::encode(&epdb::parse_epd(first).unwrap(), &mut bytes).unwrap();
+    assert!(!bytes.windows(5).any(|window| window == b"epdb:"));
+    assert!(bytes.windows(6).any(|window| window == [0x51, 7, 0, 2, 1, 2]));
+}
+
+#[test]
+fn through_questions_and_tables() {
+    let desk = Desk::with("a.epd", LINES);
+    let found = desk.run(&["filter", "a.epd", "--where", "tally ~ 'epdb:7:AQI='"]);
+    assert_eq!(found.out, format!("{}\n", LINES.lines().next().unwrap()), "{}", found.err);
+    let table = desk.run(&["table", "a.epd", "--columns", "id", "--json"]);
+    assert!(table.out.contains("\"epdb:32768:\""), "{}{}", table.out, table.err);
+    let flipped = desk.run(&["flip", "a.epd"]);
+    assert!(flipped.out.contains("tally \"epdb:7:AQI=\" x \"epdb:7:\";"), "{}", flipped.out);
+    assert!(flipped.err.contains("4 typed operands kept as they are"), "{}", flipped.err);
+}
+
+#[test]
+fn through_merging() {
+    let [first, _] = [0, 1].map(|nth| epdb::parse_epd(LINES.lines().nth(nth).unwrap().as_bytes()));
+    let first = first.unwrap();
+    let mut other = first.clone();
+    let tally = epdb::model::Opcode::new(b"tally").unwrap();
+    other.remove(tally);
+    let Merged::One(merged) = merge(&other, &first, &MergeRules::default()) else {
+        panic!("one record")
+    };
+    let operand = TypedOperand::new(7, *b"\x01\x02").unwrap();
+    assert_eq!(merged.operands(tally).unwrap()[0], Operand::typed(&operand));
+}
