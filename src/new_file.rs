@@ -142,6 +142,17 @@ impl NewFile {
         sync_folder(&place).map_err(|error| cannot_write(&named, error))
     }
 
+    /// Puts the file in its place and leaves it to [`sync_files`] to bring it to the disk: for many
+    /// small files, each of which would wait for the disk.
+    ///
+    /// # Errors
+    /// As [`NewFile::finish`].
+    pub fn finish_unsynced(self) -> io::Result<()> {
+        keep_attributes(&self.file, &self.place)
+            .map_err(|error| cannot_write(&self.named, error))?;
+        self.publish(|temporary, place| fs::rename(temporary, place))
+    }
+
     /// Puts the file in its place, unless something stands there by now. After an error it does not
     /// stand there.
     ///
@@ -188,6 +199,20 @@ impl Write for NewFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush().map_err(|error| cannot_write(&self.named, error))
     }
+}
+
+/// Brings files of one folder to the disk that [`NewFile::finish_unsynced`] put there, all at once.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_files(places: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
+    let mut last = None;
+    for place in places {
+        let synced = File::open(&place).and_then(|file| file.sync_all());
+        synced.map_err(|error| cannot_write(&place, error))?;
+        last = Some(place);
+    }
+    last.map_or(Ok(()), |place| sync_folder(&place))
 }
 
 /// Keeps files from being made or finished as long as it lives; see [`abandon_all`].

@@ -11,7 +11,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
 use super::error::ArchiveError;
-use super::layout::Checked;
 use super::sink::Sink;
 use super::sorter::KeySorter;
 
@@ -39,14 +38,24 @@ struct Tail {
     check: U32,
 }
 
-impl Checked for Tail {
-    const PART: &'static str = PART;
+impl Tail {
+    /// The CRC32C of the place behind the last bucket and of what stands before the check.
+    fn check(&self, identity: u32) -> u32 {
+        let Tail { bucket_bits, rest_bits, plain_bits, block_bits, end_bytes, .. } = *self;
+        let buckets = 1u64.checked_shl(bucket_bits.into()).unwrap_or(0);
+        check::placed(
+            identity,
+            buckets,
+            &[bucket_bits, rest_bits, plain_bits, block_bits, end_bytes],
+        )
+    }
 }
 
 /// Writes the index of sorted keys and blocks numbered below `blocks`.
 pub(super) fn write<W: Write>(
     sorter: KeySorter,
     blocks: u64,
+    identity: u32,
     out: &mut Sink<W>,
 ) -> Result<(), ArchiveError> {
     let entries = sorter.len().max(1);
@@ -64,7 +73,7 @@ pub(super) fn write<W: Write>(
     let mut ends: Vec<u64> = Vec::new();
     let mut bucket = Bucket::default();
     let mut close = |bucket: &mut Bucket, out: &mut Sink<W>| -> io::Result<()> {
-        out.put(&bucket.take(ends.len() as u64))?;
+        out.put(&bucket.take(identity, ends.len() as u64))?;
         ends.push(out.offset() - start);
         Ok(())
     };
@@ -89,7 +98,8 @@ pub(super) fn write<W: Write>(
     for end in ends {
         out.put(&end.to_le_bytes()[..tail.end_bytes.into()])?;
     }
-    out.put(tail.sealed().as_bytes())?;
+    tail.check = tail.check(identity).into();
+    out.put(tail.as_bytes())?;
     Ok(())
 }
 
@@ -136,21 +146,17 @@ impl Bucket {
     }
 
     /// The bytes of the bucket with this number; the next one is begun.
-    fn take(&mut self, number: u64) -> Vec<u8> {
+    fn take(&mut self, identity: u32, number: u64) -> Vec<u8> {
         if self.len > 0 {
             self.bytes.push(self.bits as u8);
         }
         let mut out = self.entries.to_le_bytes().to_vec();
         out.append(&mut self.bytes);
-        let check = bucket_check(number, &out);
+        let check = check::placed(identity, number, &out);
         out.extend_from_slice(&check.to_le_bytes());
         *self = Bucket::default();
         out
     }
-}
-
-fn bucket_check(number: u64, bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&number.to_le_bytes()), bytes)
 }
 
 /// The index, read.
@@ -159,14 +165,17 @@ pub(super) struct BlockIndex<'a> {
     /// Where each bucket ends.
     ends: &'a [u8],
     tail: Tail,
+    identity: u32,
 }
 
 impl<'a> BlockIndex<'a> {
     /// Takes the bytes of the section; only the last few are looked at.
-    pub(super) fn new(bytes: &'a [u8]) -> Result<BlockIndex<'a>, ArchiveError> {
-        let start = bytes.len().checked_sub(size_of::<Tail>());
-        let (rest, tail) = bytes.split_at(start.ok_or(ArchiveError::corrupt(PART))?);
-        let tail = *Tail::read(tail)?;
+    pub(super) fn new(bytes: &'a [u8], identity: u32) -> Result<BlockIndex<'a>, ArchiveError> {
+        let (rest, tail) =
+            Tail::read_from_suffix(bytes).map_err(|_| ArchiveError::corrupt(PART))?;
+        if !check::holds(tail.check(identity), tail.check.get()) {
+            return Err(ArchiveError::corrupt(PART));
+        }
         let key_bits = u32::from(tail.bucket_bits) + u32::from(tail.rest_bits);
         let whole = key_bits <= 64
             && tail.plain_bits <= 32
@@ -178,7 +187,7 @@ impl<'a> BlockIndex<'a> {
             .and_then(|len| rest.len().checked_sub(len))
             .ok_or(ArchiveError::corrupt(PART))?;
         let (buckets, ends) = rest.split_at(split);
-        Ok(BlockIndex { buckets, ends, tail })
+        Ok(BlockIndex { buckets, ends, tail, identity })
     }
 
     /// How many buckets there are.
@@ -199,7 +208,7 @@ impl<'a> BlockIndex<'a> {
         let (body, check) = bucket
             .and_then(|bucket| bucket.split_last_chunk())
             .ok_or(ArchiveError::corrupt_at(PART, number))?;
-        if !check::holds(bucket_check(number, body), u32::from_le_bytes(*check)) {
+        if !check::holds(check::placed(self.identity, number, body), u32::from_le_bytes(*check)) {
             return Err(ArchiveError::corrupt_at(PART, number));
         }
         Ok(body)

@@ -25,6 +25,12 @@ pub(super) fn write(lens: &[u32]) -> Vec<u8> {
     out
 }
 
+/// Whether a directory of this length can be one of so many blocks.
+pub(super) fn fits(len: u64, blocks: u32) -> bool {
+    let blocks = u64::from(blocks);
+    (1..=4).any(|width| len == 1 + blocks.div_ceil(GROUP as u64) * PLACE as u64 + width * blocks)
+}
+
 /// Checks that so many blocks follow each other and take so many bytes together.
 pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), ArchiveError> {
     let mut end = 0;

@@ -23,6 +23,32 @@ pub enum ArchiveError {
         /// The newest that is read.
         supported: u16,
     },
+    /// A part that cannot be left out and that this reader does not know.
+    #[error(
+        "a part of kind {kind} is needed, which this version of epdb does not know; read it with a later one"
+    )]
+    UnknownSection {
+        /// Its kind.
+        kind: u32,
+    },
+    /// Flags that this reader does not know.
+    #[error(
+        "the {part} has flags {flags:#x}, which this version of epdb does not know; read it with a later one"
+    )]
+    UnknownFlags {
+        /// Which part of the file.
+        part: &'static str,
+        /// The flags that are not known.
+        flags: u32,
+    },
+    /// A coding that this reader does not know.
+    #[error(
+        "records in coding {coder}, which this version of epdb does not know; read them with a later one"
+    )]
+    UnknownCoder {
+        /// Its number.
+        coder: u8,
+    },
     /// The bytes are not those that were written, or say something that no writer means.
     #[error("damaged: {part}{}", place(*.number))]
     Corrupt {

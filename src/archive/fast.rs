@@ -7,8 +7,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
 use super::error::ArchiveError;
-use super::layout::Section;
 use super::prefetch::prefetch;
+use super::sections::Section;
 use super::sink::Sink;
 use super::sorter::KeySorter;
 use crate::codec::packed::{self, PackedBoard};
@@ -31,7 +31,10 @@ pub(super) struct FastRow {
     rest: U64,
 }
 
-const _: () = assert!(size_of::<FastRow>() == 32);
+/// Bytes of a row.
+pub(super) const ROW_BYTES: u64 = 32;
+
+const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 
 /// Bits of the rest of a row below its check.
 const REST_BITS: u32 = 40;
@@ -49,16 +52,20 @@ const ROW: &str = "record";
 
 impl FastRow {
     fn new(board: [u8; BOARD], rest: u64) -> FastRow {
-        let mut row = FastRow { board, rest: rest.into() };
-        row.rest = (rest | u64::from(row.check()) << REST_BITS).into();
-        row
+        FastRow { board, rest: rest.into() }
     }
 
-    /// 24 bits of the CRC32C of the row with zeros for the check itself. No change of a single byte
-    /// passes it, as a test shows.
-    fn check(&self) -> u32 {
+    /// Puts the check in.
+    fn seal(&mut self, identity: u32, number: u64) {
+        let check = self.check(identity, number);
+        self.rest = (self.rest() | u64::from(check) << REST_BITS).into();
+    }
+
+    /// 24 bits of the CRC32C of the row's place and the row with zeros for the check itself. No
+    /// change of a single byte passes it, and no row in the place of one near, as a test shows.
+    fn check(&self, identity: u32, number: u64) -> u32 {
         let unchecked = FastRow { board: self.board, rest: self.rest().into() };
-        crc32c::crc32c(unchecked.as_bytes()) >> 8
+        check::placed_words::<5>(identity, number, unchecked.as_bytes()) >> 8
     }
 
     /// The rest without the check.
@@ -72,8 +79,18 @@ impl FastRow {
         (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
     }
 
-    fn is_whole(&self) -> bool {
-        check::holds((self.rest.get() >> REST_BITS) as u32, self.check())
+    fn is_whole(&self, identity: u32, number: u64) -> bool {
+        check::holds((self.rest.get() >> REST_BITS) as u32, self.check(identity, number))
+    }
+
+    /// Whether a pawn of the board made a double step.
+    fn has_double_step(&self) -> bool {
+        const LOW_BITS: u128 = u128::MAX / 15;
+        let codes = self.board.last_chunk().map_or(0, |codes| u128::from_le_bytes(*codes));
+        // A nibble is 0 where it is the code.
+        let others = codes ^ (LOW_BITS * u128::from(packed::DOUBLE_STEP));
+        let others = others | others >> 1;
+        (others | others >> 2) & LOW_BITS != LOW_BITS
     }
 }
 
@@ -85,10 +102,11 @@ fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
     Some(padded)
 }
 
-/// Makes the row of a record; a record that no row holds goes to the heap.
+/// Makes the row of a record; a record that no row holds goes to the heap. [`seal`] puts the checks
+/// in.
 pub(super) fn put(
     record: &EpdRecord,
-    rows: &mut Vec<u8>,
+    rows: &mut Vec<FastRow>,
     heap: &mut Vec<u8>,
 ) -> Result<(), ArchiveError> {
     let identity = record.position().identity();
@@ -104,15 +122,29 @@ pub(super) fn put(
                     limit: IN_HEAP,
                 });
             }
-            let mut bytes = Vec::new();
-            record::encode(record, &mut bytes)?;
-            heap.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-            heap.extend_from_slice(&bytes);
+            heap.extend_from_slice(&[0; 4]);
+            record::encode(record, heap)?;
             FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
         }
     };
-    rows.extend_from_slice(row.as_bytes());
+    rows.push(row);
     Ok(())
+}
+
+/// Puts the checks into the rows and heap of a segment, and says its identity.
+pub(super) fn seal(rows: &mut [FastRow], heap: &mut [u8], first: u64) -> u32 {
+    let identity = crc32c::crc32c_append(crc32c::crc32c(rows.as_bytes()), heap);
+    let starts: Vec<usize> = rows.iter().filter_map(|row| Some(row.place()? as usize)).collect();
+    let mut ends = starts.iter().skip(1).copied().chain([heap.len()]);
+    for (number, row) in (first..).zip(rows) {
+        row.seal(identity, number);
+        if let (Some(start), Some(end)) = (row.place(), row.place().and_then(|_| ends.next()))
+            && let Some((check, record)) = heap[start as usize..end].split_first_chunk_mut::<4>()
+        {
+            *check = check::placed(identity, number, record).to_le_bytes();
+        }
+    }
+    identity
 }
 
 fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
@@ -141,15 +173,17 @@ fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
 pub(super) struct FastSegment<'a> {
     pub(super) rows: &'a [FastRow],
     pub(super) heap: &'a [u8],
-    /// The number of the first record, for errors.
+    /// The number of the first record.
     pub(super) first: u64,
+    pub(super) identity: u32,
 }
 
 impl FastSegment<'_> {
     /// A row whose check holds.
     pub(super) fn row(&self, nth: u32) -> Result<&FastRow, ArchiveError> {
-        let row = self.rows.get(nth as usize).filter(|row| row.is_whole());
-        row.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
+        let number = self.first + u64::from(nth);
+        let row = self.rows.get(nth as usize).filter(|row| row.is_whole(self.identity, number));
+        row.ok_or(ArchiveError::corrupt_at(ROW, number))
     }
 
     /// Brings a row near.
@@ -174,7 +208,7 @@ impl FastSegment<'_> {
         let row = self.row(nth)?;
         let record = match row.place() {
             None => Rest::of(row).and_then(|rest| rest.record(row)),
-            Some(place) => self.heap_record(place).and_then(|bytes| {
+            Some(place) => self.heap_record(nth, place).and_then(|bytes| {
                 let (record, _) = record::decode(bytes).ok()?;
                 let board = padded(&packed::pack(&record.position().identity()));
                 (board.unwrap_or_default() == row.board).then_some(record)
@@ -190,6 +224,10 @@ impl FastSegment<'_> {
             epd::write(&self.record(nth)?, &WriteOptions::default(), out);
             return Ok(());
         }
+        if row.rest() >= SHREDDER || row.has_double_step() {
+            // What the text alone does not tell is looked at.
+            self.record(nth)?;
+        }
         let written = Rest::of(row).and_then(|Rest { en_passant, counters, .. }| {
             direct::write_plain(&row.board, en_passant, counters, out).ok()
         });
@@ -197,11 +235,12 @@ impl FastSegment<'_> {
     }
 
     /// The bytes of a record in the heap, its check verified.
-    fn heap_record(&self, place: u64) -> Option<&[u8]> {
+    fn heap_record(&self, nth: u32, place: u64) -> Option<&[u8]> {
         let bytes = self.heap.get(usize::try_from(place).ok()?..)?;
         let (check, bytes) = bytes.split_first_chunk()?;
         let bytes = &bytes[..record::len_of(bytes).ok()?];
-        check::holds(crc32c::crc32c(bytes), u32::from_le_bytes(*check)).then_some(bytes)
+        let found = check::placed(self.identity, self.first + u64::from(nth), bytes);
+        check::holds(found, u32::from_le_bytes(*check)).then_some(bytes)
     }
 }
 
@@ -226,18 +265,33 @@ impl Rest {
             halfmove_clock: rest as u32 & ((1 << HALFMOVE_BITS) - 1),
             fullmove_number: (rest >> HALFMOVE_BITS) as u32 & ((1 << FULLMOVE_BITS) - 1),
         });
-        let is_right = counters.is_none_or(|counters| counters.fullmove_number > 0);
+        let is_right = match counters {
+            Some(counters) => counters.fullmove_number > 0,
+            None => rest & (HAS_COUNTERS - 1) == 0,
+        };
         is_right.then_some(Rest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
 
+    /// `None` when the board is that of no identity, or when a record has another row.
     fn record(&self, row: &FastRow) -> Option<EpdRecord> {
-        let (mut position, _) = packed::unpack(&row.board).ok()?;
+        let (identity, len) = packed::unpack(&row.board).ok()?;
+        let mut position = identity;
         if let Some(file) = self.en_passant {
             let target = Square::at(file, en_passant_rank(position.turn()));
             position = position.with_en_passant(Some(target)).ok()?;
         }
+        let has_target = position.en_passant().is_some();
+        if has_target && position.identity() != identity
+            || identity.en_passant().is_some() && self.en_passant.is_some()
+            || row.board[len..] != [0; BOARD][len..]
+        {
+            return None;
+        }
         let mut record = EpdRecord::new(position);
         if self.is_shredder {
+            if position.castling().is_empty() {
+                return None;
+            }
             record.set_dialect(CastlingDialect::Shredder);
         }
         record.set_fen_counters(self.counters);
@@ -278,26 +332,31 @@ const INDEX: &str = "position index";
 impl Line {
     const EMPTY: Line = Line { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
 
-    fn check(&self) -> u32 {
-        let tail = (self.tail.get() & COUNT_MASK).into();
-        crc32c::crc32c(Line { tail, ..*self }.as_bytes()) & !COUNT_MASK
+    fn check(&self, identity: u32, number: u64) -> u32 {
+        let line = Line { tail: (self.tail.get() & COUNT_MASK).into(), ..*self };
+        check::placed_words::<9>(identity, number, line.as_bytes()) & !COUNT_MASK
     }
 
     /// The number of entries, and whether the next line belongs to this one; `None` when the line
     /// is damaged.
-    fn count(&self) -> Option<(usize, bool)> {
+    fn count(&self, identity: u32, number: u64) -> Option<(usize, bool)> {
         let tail = self.tail.get();
         let count = tail & COUNT_MASK;
         let more = count == FULL_AND_MORE;
         let count = if more { ENTRIES } else { count as usize };
-        let holds = check::holds(self.check(), tail & !COUNT_MASK);
+        let holds = check::holds(self.check(identity, number), tail & !COUNT_MASK);
         (holds && count <= ENTRIES).then_some((count, more))
     }
 
     /// The entries with this mark, and whether the next line belongs to this one; `None` when the
     /// line is damaged.
-    fn matching(&self, mark: u8) -> Option<(impl Iterator<Item = u32> + '_, bool)> {
-        let (count, more) = self.count()?;
+    fn matching(
+        &self,
+        identity: u32,
+        number: u64,
+        mark: u8,
+    ) -> Option<(impl Iterator<Item = u32> + '_, bool)> {
+        let (count, more) = self.count(identity, number)?;
         let mut equal = equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1);
         let places = std::iter::from_fn(move || {
             let place = self.places.get(equal.trailing_zeros() as usize / 8)?;
@@ -325,13 +384,14 @@ fn home(key: u64, lines: u64) -> u64 {
 /// Writes the table of sorted keys and records, then the lists of records that share a key.
 pub(super) fn write_index<W: Write>(
     sorter: KeySorter,
+    identity: u32,
     out: &mut Sink<W>,
 ) -> Result<(Section, Section), ArchiveError> {
     let homes = (sorter.len() * 10).div_ceil(LOAD_TENTHS).max(1);
     let mut lists: Vec<u8> = Vec::new();
     out.align()?;
     out.begin();
-    let mut table = Table { out, homes, line: Line::EMPTY, number: 0, count: 0 };
+    let mut table = Table { out, identity, homes, line: Line::EMPTY, number: 0, count: 0 };
     let mut group: Option<(u64, Vec<u32>)> = None;
     let mut close = |table: &mut Table<W>, group: Option<(u64, Vec<u32>)>| {
         let Some((key, records)) = group else { return Ok(()) };
@@ -339,7 +399,7 @@ pub(super) fn write_index<W: Write>(
             [record] => record,
             _ => {
                 let place = lists.len() as u64 / 4;
-                put_list(&records, &mut lists);
+                put_list(identity, place, &records, &mut lists);
                 u32::try_from(place).ok().filter(|&place| place < LIST).map_or(
                     Err(ArchiveError::LimitExceeded {
                         what: "records that share a key",
@@ -366,21 +426,22 @@ pub(super) fn write_index<W: Write>(
 }
 
 /// A list: how many, a check, the records.
-fn put_list(records: &[u32], lists: &mut Vec<u8>) {
+fn put_list(identity: u32, place: u64, records: &[u32], lists: &mut Vec<u8>) {
     let bytes: Vec<u8> = records.iter().flat_map(|record| record.to_le_bytes()).collect();
     let len = (records.len() as u32).to_le_bytes();
     lists.extend_from_slice(&len);
-    lists.extend_from_slice(&list_check(len, &bytes).to_le_bytes());
+    lists.extend_from_slice(&list_check(identity, place, len, &bytes).to_le_bytes());
     lists.extend_from_slice(&bytes);
 }
 
-fn list_check(len: [u8; 4], bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&len), bytes)
+fn list_check(identity: u32, place: u64, len: [u8; 4], bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(check::placed(identity, place, &len), bytes)
 }
 
 /// The table as it is written, line by line.
 struct Table<'a, W> {
     out: &'a mut Sink<W>,
+    identity: u32,
     homes: u64,
     line: Line,
     number: u64,
@@ -405,7 +466,7 @@ impl<W: Write> Table<'_, W> {
     fn next(&mut self, more: bool) -> Result<(), ArchiveError> {
         let count = if more { FULL_AND_MORE } else { self.count as u32 };
         self.line.tail = count.into();
-        self.line.tail = (self.line.check() | count).into();
+        self.line.tail = (self.line.check(self.identity, self.number) | count).into();
         self.out.put(self.line.as_bytes())?;
         self.line = Line::EMPTY;
         self.number += 1;
@@ -418,7 +479,9 @@ impl<W: Write> Table<'_, W> {
             self.next(false)?;
         }
         self.out.put(&self.homes.to_le_bytes())?;
-        self.out.put(&crc32c::crc32c(&self.homes.to_le_bytes()).to_le_bytes())?;
+        self.out.put(
+            &check::placed(self.identity, self.number, &self.homes.to_le_bytes()).to_le_bytes(),
+        )?;
         Ok(())
     }
 }
@@ -429,21 +492,27 @@ pub(super) struct RecordIndex<'a> {
     lines: &'a [Line],
     homes: u64,
     lists: &'a [u8],
+    identity: u32,
 }
 
 impl<'a> RecordIndex<'a> {
     /// Takes the bytes of both sections; only the last few are looked at.
-    pub(super) fn new(bytes: &'a [u8], lists: &'a [u8]) -> Result<RecordIndex<'a>, ArchiveError> {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        lists: &'a [u8],
+        identity: u32,
+    ) -> Result<RecordIndex<'a>, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(INDEX);
         let (rest, check) = bytes.split_last_chunk::<4>().ok_or_else(corrupt)?;
         let (lines, homes) = rest.split_last_chunk::<8>().ok_or_else(corrupt)?;
         let lines = <[Line]>::ref_from_bytes(lines).map_err(|_| corrupt())?;
-        let whole = check::holds(crc32c::crc32c(homes), u32::from_le_bytes(*check));
+        let found = check::placed(identity, lines.len() as u64, homes);
+        let whole = check::holds(found, u32::from_le_bytes(*check));
         let homes = u64::from_le_bytes(*homes);
         if !whole || homes == 0 || homes > lines.len() as u64 {
             return Err(corrupt());
         }
-        Ok(RecordIndex { lines, homes, lists })
+        Ok(RecordIndex { lines, homes, lists, identity })
     }
 
     /// The line of a key.
@@ -472,9 +541,8 @@ impl<'a> RecordIndex<'a> {
         loop {
             let corrupt = ArchiveError::corrupt_at(INDEX, number);
             let line = self.line(number);
-            let Some((places, more)) = line.and_then(|line| line.matching(key as u8)) else {
-                return Err(corrupt);
-            };
+            let matching = line.and_then(|line| line.matching(self.identity, number, key as u8));
+            let Some((places, more)) = matching else { return Err(corrupt) };
             for place in places {
                 if place & LIST == 0 {
                     visit(place)?;
@@ -496,7 +564,10 @@ impl<'a> RecordIndex<'a> {
         let (len, bytes) = bytes.split_first_chunk::<4>()?;
         let (check, bytes) = bytes.split_first_chunk::<4>()?;
         let bytes = bytes.get(..(u32::from_le_bytes(*len) as usize).checked_mul(4)?)?;
-        if !check::holds(list_check(*len, bytes), u32::from_le_bytes(*check)) {
+        if !check::holds(
+            list_check(self.identity, place.into(), *len, bytes),
+            u32::from_le_bytes(*check),
+        ) {
             return None;
         }
         <[U32]>::ref_from_bytes(bytes).ok()
@@ -510,7 +581,8 @@ impl<'a> RecordIndex<'a> {
         for (number, line) in (0..).zip(self.lines) {
             let corrupt = ArchiveError::corrupt_at(INDEX, number);
             for mark in line.marks.iter().copied().collect::<std::collections::BTreeSet<u8>>() {
-                let Some((places, _)) = line.matching(mark) else { return Err(corrupt) };
+                let matching = line.matching(self.identity, number, mark);
+                let Some((places, _)) = matching else { return Err(corrupt) };
                 for place in places {
                     if place & LIST == 0 {
                         visit(mark, place)?;
@@ -533,25 +605,56 @@ mod tests {
     /// CRCs are linear: a change shows or not whatever the other bytes are.
     #[test]
     fn every_change_of_one_byte_of_a_row_or_line_changes_its_check() {
-        let row = FastRow::new([0; BOARD], 0);
+        let mut row = FastRow::new([0; BOARD], 0);
+        row.seal(7, 9);
+        assert!(row.is_whole(7, 9));
         for place in 0..size_of::<FastRow>() {
             for change in 1..=255 {
                 let mut changed = row;
                 changed.as_mut_bytes()[place] ^= change;
-                assert!(!changed.is_whole(), "byte {place} by {change}");
+                assert!(!changed.is_whole(7, 9), "byte {place} by {change}");
             }
         }
         let mut line = Line::EMPTY;
         line.tail = 7.into();
-        line.tail = (line.check() | 7).into();
-        assert_eq!(line.count(), Some((7, false)));
+        line.tail = (line.check(7, 9) | 7).into();
+        assert_eq!(line.count(7, 9), Some((7, false)));
         for place in 0..size_of::<Line>() {
             for change in 1..=255 {
                 let mut changed = line;
                 changed.as_mut_bytes()[place] ^= change;
-                assert_eq!(changed.count(), None, "byte {place} by {change}");
+                assert_eq!(changed.count(7, 9), None, "byte {place} by {change}");
             }
         }
+    }
+
+    /// A-D3. Whatever the rows are: their numbers differ in as many ways as there are distances.
+    #[test]
+    fn no_row_or_line_passes_in_the_place_of_another_within_128_mib() {
+        let (mut row, mut line) = (FastRow::new([0; BOARD], 0), Line::EMPTY);
+        row.seal(7, 0);
+        line.tail = line.check(7, 0).into();
+        for number in 1..1 << 22 {
+            assert!(!row.is_whole(7, number), "{number}");
+        }
+        for number in 1..1 << 21 {
+            assert!(line.count(7, number).is_none(), "{number}");
+        }
+        for identity in [6, 8, 1 << 31] {
+            assert!(!row.is_whole(identity, 0) && line.count(identity, 0).is_none());
+        }
+    }
+
+    #[test]
+    fn double_steps_are_seen() {
+        for (codes, expected) in [([0x0c; 16], true), ([0xdb; 16], false), ([0xc0; 16], true)] {
+            let mut row = FastRow::new([0; BOARD], 0);
+            row.board[8..].copy_from_slice(&codes);
+            assert_eq!(row.has_double_step(), expected);
+        }
+        let mut row = FastRow::new([0; BOARD], 0);
+        row.board[15] = 0xc0;
+        assert!(row.has_double_step());
     }
 
     #[test]

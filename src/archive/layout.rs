@@ -40,44 +40,6 @@ pub(super) trait Checked:
     }
 }
 
-/// A part of the file: where it is, and the CRC32C of its bytes.
-#[derive(Copy, Clone, Debug, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(super) struct Section {
-    pub(super) offset: U64,
-    pub(super) len: U64,
-    pub(super) check: U32,
-}
-
-impl Section {
-    /// The bytes of the part, unchecked.
-    pub(super) fn of<'a>(
-        &self,
-        file: &'a [u8],
-        part: &'static str,
-    ) -> Result<&'a [u8], ArchiveError> {
-        let range = usize::try_from(self.offset.get())
-            .ok()
-            .zip(usize::try_from(self.len.get()).ok())
-            .and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
-        range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
-    }
-
-    /// The bytes of the part, its check verified.
-    pub(super) fn checked<'a>(
-        &self,
-        file: &'a [u8],
-        part: &'static str,
-    ) -> Result<&'a [u8], ArchiveError> {
-        let bytes = self.of(file, part)?;
-        if check::holds(crc32c::crc32c(bytes), self.check.get()) {
-            Ok(bytes)
-        } else {
-            Err(ArchiveError::corrupt(part))
-        }
-    }
-}
-
 /// The first bytes of the file.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -88,7 +50,7 @@ pub(super) struct Header {
     check: U32,
 }
 
-/// The last bytes of the file, written when all else is.
+/// The last bytes of the file, written when all else is. The section table stands before it.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Footer {
@@ -96,49 +58,34 @@ pub(super) struct Footer {
     pub(super) file_len: U64,
     pub(super) records: U64,
     pub(super) flags: U32,
-    /// [`Segment`]s, in the order of their records.
-    pub(super) segments: Section,
-    /// The position index; empty when there is none.
-    pub(super) index: Section,
-    /// Lists of records of one key, in the index of level fast.
-    pub(super) lists: Section,
-    /// What is not in records, of a verbatim archive.
-    pub(super) side: Section,
+    /// Entries of the section table.
+    pub(super) sections: U32,
+    /// CRC32C of the section table.
+    pub(super) table_check: U32,
     magic: [u8; 8],
     check: U32,
 }
 
-/// Footer flag: there is a position index.
-pub(super) const HAS_INDEX: u32 = 1;
-/// Footer flag: the index leads to records, as level fast has it, not to blocks.
-pub(super) const INDEX_OF_RECORDS: u32 = 2;
-/// Footer flag: the input can be had back byte for byte.
-pub(super) const VERBATIM: u32 = 4;
 /// Footer flag: the order of the records is not that of the input.
-pub(super) const SORTED: u32 = 8;
+pub(super) const SORTED: u32 = 1;
 
 /// A run of records that are coded in one way.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Segment {
+pub(super) struct SegmentEntry {
     /// The number of its first record.
     pub(super) first_record: U64,
-    /// The number of its first block.
+    /// The number of its first block as the position index counts blocks.
     pub(super) first_block: U64,
     pub(super) records: U32,
     /// Records in each block but the last.
     pub(super) block_records: U32,
+    /// What the checks of its rows or blocks cover beside their bytes and their numbers.
+    pub(super) identity: U32,
     pub(super) coder: u8,
     pub(super) flags: u8,
     /// Records in each block as the position index counts blocks.
     pub(super) index_records: U16,
-    /// Model of a coder by blocks; rows of level fast.
-    pub(super) model: Section,
-    /// Where blocks end; nothing at level fast.
-    pub(super) directory: Section,
-    /// Blocks; records of level fast that are no rows.
-    pub(super) blocks: Section,
-    pub(super) check: U32,
 }
 
 /// Segment coder: rows of level fast.
@@ -154,8 +101,8 @@ pub(super) const CODER_TEXT: u8 = 3;
 pub(super) const HAS_OPERATIONS: u8 = 1;
 
 const _: () = assert!(size_of::<Header>() == 32);
-const _: () = assert!(size_of::<Footer>() == 112);
-const _: () = assert!(size_of::<Segment>() == 92);
+const _: () = assert!(size_of::<Footer>() == 40);
+const _: () = assert!(size_of::<SegmentEntry>() == 32);
 
 impl Checked for Header {
     const PART: &'static str = "header";
@@ -163,10 +110,6 @@ impl Checked for Header {
 
 impl Checked for Footer {
     const PART: &'static str = "footer";
-}
-
-impl Checked for Segment {
-    const PART: &'static str = "segment entry";
 }
 
 impl Header {
@@ -196,18 +139,24 @@ impl Header {
 }
 
 impl Footer {
-    pub(super) fn new(file_len: u64, records: u64, flags: u32) -> Footer {
+    /// The footer of a file that is `before` bytes long without it.
+    pub(super) fn new(
+        before: u64,
+        records: u64,
+        flags: u32,
+        table: &[u8],
+        sections: u32,
+    ) -> Footer {
         Footer {
-            file_len: file_len.into(),
+            file_len: (before + size_of::<Footer>() as u64).into(),
             records: records.into(),
             flags: flags.into(),
-            segments: Section::default(),
-            index: Section::default(),
-            lists: Section::default(),
-            side: Section::default(),
+            sections: sections.into(),
+            table_check: crc32c::crc32c(table).into(),
             magic: FOOTER_MAGIC,
             check: 0.into(),
         }
+        .sealed()
     }
 
     /// The footer of a file, if its writer got that far.
@@ -226,10 +175,9 @@ impl Footer {
         if footer.file_len.get() != file.len() as u64 {
             return Err(ArchiveError::corrupt("footer"));
         }
-        Ok(footer)
-    }
-
-    pub(super) fn has(&self, flag: u32) -> bool {
-        self.flags.get() & flag != 0
+        match footer.flags.get() & !SORTED {
+            0 => Ok(footer),
+            unknown => Err(ArchiveError::UnknownFlags { part: "footer", flags: unknown }),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use memmap2::Mmap;
 use zerocopy::FromBytes;
@@ -12,12 +12,11 @@ use zerocopy::FromBytes;
 use super::block_index::BlockIndex;
 use super::error::ArchiveError;
 use super::fast::{FastRow, FastSegment, RecordIndex};
-use super::layout::{
-    CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, Checked, Footer, HAS_INDEX, HAS_OPERATIONS,
-    Header, INDEX_OF_RECORDS, SORTED, Section, Segment, VERBATIM,
-};
+use super::layout::{CODER_SHIPPED, CODER_TREE, Footer, Header, SORTED};
 use super::row::{COLUMNS, NAMES, Row};
+use super::sections::{Section, SectionEntry, SectionKind, SectionTable};
 use super::segment::{Block, Codec};
+use super::segments::{self, Segment};
 use super::side::{self, Restored};
 use super::tree::{self, Model};
 use super::{Level, directory, map};
@@ -29,8 +28,6 @@ use crate::text::{WriteOptions, epd};
 
 /// Models of segments that are kept once they were needed.
 const KEPT_MODELS: usize = 16;
-/// The most records of a block that a reader takes.
-const MAX_BLOCK_RECORDS: u32 = 65_535;
 /// Blocks that are decoded side by side.
 const SIDE_BY_SIDE: u32 = 16;
 /// Queries that are looked up side by side at level fast.
@@ -54,14 +51,30 @@ impl Deref for Bytes {
 
 /// An archive, open for reading.
 ///
-/// Opening reads the header, the footer and 92 bytes a segment (a segment holds about a million
-/// records); everything else is read, and its check verified, when it is needed. An archive can be
+/// Opening reads the header, the footer and about 130 bytes a segment (a segment holds about a
+/// million records); everything else is read, and its check verified, when it is needed. An archive can be
 /// shared between threads, and the file between processes.
 pub struct Archive {
     bytes: Bytes,
     footer: Footer,
+    sections: SectionTable,
     segments: Vec<Segment>,
-    models: Mutex<Vec<(usize, Arc<Codec>)>>,
+    /// What the checks of the index and of the side data begin with.
+    identity: u32,
+    index: Option<Index>,
+    codecs: Mutex<Vec<(usize, SharedCodec)>>,
+}
+
+/// What decodes a segment, made once by whoever needs it first; `None` when its model is damaged.
+type SharedCodec = Arc<OnceLock<Option<Codec>>>;
+
+/// The position index of a file.
+#[derive(Copy, Clone)]
+enum Index {
+    /// From positions to blocks.
+    Blocks(Section),
+    /// From positions to records, and lists of those that share a key.
+    Records { lines: Section, lists: Section },
 }
 
 /// A part of the file, for those who want to know where the bytes are.
@@ -106,34 +119,28 @@ impl Archive {
     fn new(bytes: Bytes) -> Result<Archive, ArchiveError> {
         Header::check(&bytes)?;
         let footer = *Footer::of(&bytes)?;
-        let entries = footer.segments.of(&bytes, "segment table")?;
-        let mut segments = Vec::new();
-        let (mut records, mut blocks) = (0u64, 0u64);
-        for (number, entry) in (0..).zip(entries.chunks(size_of::<Segment>())) {
-            let segment = *Segment::read(entry)?;
-            let whole = segment.first_record.get() == records
-                && segment.first_block.get() == blocks
-                && segment.records.get() > 0
-                && (1..=MAX_BLOCK_RECORDS).contains(&segment.block_records.get())
-                && segment.index_records.get() > 0
-                && (segment.coder == CODER_ROWS
-                    || segment.block_records.get() % u32::from(segment.index_records.get()) == 0)
-                && segment.coder <= CODER_TEXT
-                && segment.flags & !HAS_OPERATIONS == 0;
-            if !whole {
-                return Err(ArchiveError::corrupt_at("segment entry", number));
-            }
-            records += u64::from(segment.records.get());
-            blocks += match segment.coder {
-                CODER_ROWS => u64::from(segment.records.get()),
-                _ => u64::from(segment.records.get()).div_ceil(segment.index_records.get().into()),
-            };
-            segments.push(segment);
-        }
-        if footer.records.get() != records {
+        let sections = SectionTable::read(&bytes, &footer)?;
+        let segments = segments::read(&bytes, &sections)?;
+        if footer.records.get() != segments.last().map_or(0, Segment::end) {
             return Err(ArchiveError::corrupt("footer"));
         }
-        Ok(Archive { bytes, footer, segments, models: Mutex::default() })
+        let is_fast = segments.first().map(Segment::is_fast);
+        let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
+        let blocks = sections.of_file(SectionKind::BlockIndex);
+        let index = match (blocks, sections.of_file(SectionKind::RecordIndex)) {
+            (None, None) => None,
+            (Some(blocks), None) if is_fast != Some(true) => Some(Index::Blocks(blocks)),
+            (None, Some(lines)) if is_fast != Some(false) => Some(Index::Records { lines, lists }),
+            _ => return Err(ArchiveError::corrupt("section table")),
+        };
+        let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
+        let has_names = sections.of_file(SectionKind::FileNames).is_some();
+        if has_names != sections.of_file(SectionKind::SideData).is_some() {
+            return Err(ArchiveError::corrupt("section table"));
+        }
+        let identity = table.check;
+        let codecs = Mutex::default();
+        Ok(Archive { bytes, footer, sections, segments, identity, index, codecs })
     }
 
     /// How many records there are.
@@ -148,51 +155,32 @@ impl Archive {
 
     /// The level at which the archive was packed.
     pub fn level(&self) -> Level {
-        match self.segments.first() {
-            Some(segment) if segment.coder == CODER_ROWS => Level::Fast,
-            _ => Level::Default,
-        }
+        let is_fast = self.segments.first().is_some_and(Segment::is_fast);
+        if is_fast { Level::Fast } else { Level::Default }
     }
 
     /// Whether positions are found without reading the whole archive.
     pub fn has_index(&self) -> bool {
-        self.footer.has(HAS_INDEX)
+        self.index.is_some()
     }
 
     /// The parts of the file in their order.
     pub fn parts(&self) -> Vec<Part> {
-        let mut parts = Vec::new();
-        let mut put = |name, segment, section: &Section| {
-            if section.len.get() > 0 {
-                let (offset, len) = (section.offset.get(), section.len.get());
-                parts.push(Part { name, segment, offset, len });
-            }
-        };
-        for (number, segment) in (0..).zip(&self.segments) {
-            let names = part_names(segment);
-            put(names[0], Some(number), &segment.model);
-            put(names[1], Some(number), &segment.directory);
-            put(names[2], Some(number), &segment.blocks);
-        }
-        put("segment table", None, &self.footer.segments);
-        put("position index", None, &self.footer.index);
-        put("lists of equal keys", None, &self.footer.lists);
-        put("side data", None, &self.footer.side);
-        parts.push(Part {
-            name: "header",
-            segment: None,
-            offset: 0,
-            len: size_of::<Header>() as u64,
+        let whole = |name, offset, len| Part { name, segment: None, offset, len: len as u64 };
+        let sections = self.sections.each().map(|listed| Part {
+            name: listed.kind.map_or("part that is not known", SectionKind::name),
+            segment: listed.segment.map(u64::from),
+            offset: listed.section.offset,
+            len: listed.section.len,
         });
-        let len = size_of::<Footer>() as u64;
-        parts.push(Part {
-            name: "footer",
-            segment: None,
-            offset: self.bytes.len() as u64 - len,
-            len,
-        });
-        parts.sort_by_key(|part| part.offset);
-        parts
+        let footer = self.bytes.len() - size_of::<Footer>();
+        let table = self.footer.sections.get() as usize * size_of::<SectionEntry>();
+        let ends = [
+            whole("section table", (footer - table) as u64, table),
+            whole("footer", footer as u64, size_of::<Footer>()),
+        ];
+        let header = [whole("header", 0, size_of::<Header>())];
+        header.into_iter().chain(sections).chain(ends).collect()
     }
 
     /// How many bytes each column of the positions takes in the blocks, and the operations; empty
@@ -205,14 +193,14 @@ impl Archive {
         let mut operations = 0;
         let mut any = false;
         for (place, segment) in self.segments.iter().enumerate() {
-            if segment.coder == CODER_ROWS {
+            if segment.is_fast() {
                 continue;
             }
-            let codec = self.codec(place)?;
-            let Some(model) = codec.model() else { continue };
+            let shared = self.codec(place)?;
+            let Some(model) = decoder(&shared, place)?.model() else { continue };
             any = true;
             let encoder = model.encoder();
-            for number in 0..segment.records.get().div_ceil(segment.block_records.get()) {
+            for number in 0..segment.blocks() {
                 let (block, _) = self.block(place, number)?;
                 encoder.add_bits(block.rows().unwrap_or_default(), &mut bits);
                 operations += block.operation_bytes();
@@ -230,41 +218,54 @@ impl Archive {
         if number >= self.len() {
             return Err(ArchiveError::NoRecord { number, records: self.len() });
         }
-        Ok(self.segments.partition_point(|segment| segment.first_record.get() <= number) - 1)
+        Ok(self.segments.partition_point(|segment| segment.first_record <= number) - 1)
     }
 
-    fn codec(&self, place: usize) -> Result<Arc<Codec>, ArchiveError> {
-        let mut kept = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = kept.iter().position(|&(of, _)| of == place) {
-            kept[..=at].rotate_right(1);
-            return Ok(Arc::clone(&kept[0].1));
-        }
+    /// The segment that has a record, its place, and the record's number in it.
+    fn locate(&self, number: u64) -> Result<(&Segment, usize, u32), ArchiveError> {
+        let place = self.segment_of(number)?;
         let segment = &self.segments[place];
-        let codec = match segment.coder {
+        Ok((segment, place, (number - segment.first_record) as u32))
+    }
+
+    /// What decodes a segment. Whoever needs it first makes it, while others go on with theirs.
+    fn codec(&self, place: usize) -> Result<SharedCodec, ArchiveError> {
+        let shared = self.shared_codec(place);
+        shared.get_or_init(|| self.read_codec(place).ok());
+        decoder(&shared, place)?;
+        Ok(shared)
+    }
+
+    fn shared_codec(&self, place: usize) -> SharedCodec {
+        let mut kept = self.codecs.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.iter().position(|&(of, _)| of == place) {
+            Some(at) => kept[..=at].rotate_right(1),
+            None => kept.insert(0, (place, SharedCodec::default())),
+        }
+        kept.truncate(KEPT_MODELS);
+        Arc::clone(&kept[0].1)
+    }
+
+    fn read_codec(&self, place: usize) -> Result<Codec, ArchiveError> {
+        let segment = &self.segments[place];
+        let corrupt = ArchiveError::corrupt_at("model", place as u64);
+        Ok(match segment.coder {
             CODER_TREE => {
                 let bytes = segment.model.checked(&self.bytes, "model")?;
-                let model =
-                    Model::read(bytes).ok_or(ArchiveError::corrupt_at("model", place as u64))?;
-                Codec::Tree(Box::new(model))
+                Codec::Tree(Box::new(Model::read(bytes).ok_or(corrupt)?))
             }
-            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(ArchiveError::corrupt("model"))?),
+            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(corrupt)?),
             _ => Codec::Text,
-        };
-        let codec = Arc::new(codec);
-        kept.insert(0, (place, Arc::clone(&codec)));
-        kept.truncate(KEPT_MODELS);
-        Ok(codec)
+        })
     }
 
     fn fast(&self, place: usize) -> Result<FastSegment<'_>, ArchiveError> {
         let segment = &self.segments[place];
         let rows = segment.model.of(&self.bytes, "rows")?;
         let rows = <[FastRow]>::ref_from_bytes(rows)
-            .ok()
-            .filter(|rows| rows.len() as u64 == u64::from(segment.records.get()))
-            .ok_or(ArchiveError::corrupt_at("rows", place as u64))?;
+            .map_err(|_| ArchiveError::corrupt_at("rows", place as u64))?;
         let heap = segment.blocks.of(&self.bytes, "heap")?;
-        Ok(FastSegment { rows, heap, first: segment.first_record.get() })
+        Ok(FastSegment { rows, heap, first: segment.first_record, identity: segment.identity })
     }
 
     /// A block of a segment that is not of rows, and the number of its first record.
@@ -276,24 +277,20 @@ impl Archive {
     /// Blocks of a segment that is not of rows, each with the number of its first record.
     fn blocks(&self, place: usize, numbers: Range<u32>) -> Result<Vec<(Block, u64)>, ArchiveError> {
         let segment = &self.segments[place];
-        let codec = self.codec(place)?;
+        let shared = self.codec(place)?;
+        let codec = decoder(&shared, place)?;
         let directory = segment.directory.of(&self.bytes, "block directory")?;
         let all = segment.blocks.of(&self.bytes, "blocks")?;
-        let first_of = |number: u32| {
-            let before = u64::from(number) * u64::from(segment.block_records.get());
-            segment.first_record.get() + before
-        };
         let mut coded = Vec::with_capacity(numbers.len());
-        for number in numbers.clone() {
+        for number in numbers {
             let (start, len) = directory::find(directory, number)?;
             let bytes = start.checked_add(len).and_then(|end| all.get(start..end));
             let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", number.into()))?;
-            coded.push((bytes, block_len(segment, first_of(number)) as usize));
+            coded.push((bytes, segment.first_of(number)));
         }
-        let blocks = codec.decode(segment, &coded).into_iter().zip(numbers);
+        let blocks = codec.decode(segment, &coded).into_iter().zip(&coded);
         blocks
-            .map(|(block, number)| {
-                let first = first_of(number);
+            .map(|(block, &(_, first))| {
                 let block = block.ok_or(ArchiveError::corrupt_at("block of record", first))?;
                 Ok((block, first))
             })
@@ -305,13 +302,11 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::NoRecord`] behind the end; [`ArchiveError::Corrupt`] for damage.
     pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
-        let place = self.segment_of(number)?;
-        let segment = &self.segments[place];
-        let nth = (number - segment.first_record.get()) as u32;
-        if segment.coder == CODER_ROWS {
+        let (segment, place, nth) = self.locate(number)?;
+        if segment.is_fast() {
             return self.fast(place)?.record(nth);
         }
-        let (block, first) = self.block(place, nth / segment.block_records.get())?;
+        let (block, first) = self.block(place, nth / segment.block_records)?;
         let record = block.record((number - first) as usize);
         record.ok_or(ArchiveError::corrupt_at("block of record", first))
     }
@@ -345,12 +340,10 @@ impl Archive {
         let mut next = range.start;
         let end = range.end.min(self.len());
         while next < end {
-            let place = self.segment_of(next)?;
-            let segment = &self.segments[place];
-            let nth = (next - segment.first_record.get()) as u32;
-            if segment.coder == CODER_ROWS {
+            let (segment, place, nth) = self.locate(next)?;
+            if segment.is_fast() {
                 let rows = self.fast(place)?;
-                let stop = end.min(segment_end(segment));
+                let stop = end.min(segment.end());
                 for nth in nth..nth + (stop - next) as u32 {
                     rows.write_text(nth, out)?;
                     out.push(b'\n');
@@ -358,13 +351,13 @@ impl Archive {
                 next = stop;
                 continue;
             }
-            let number = nth / segment.block_records.get();
-            let last = (end - 1).min(segment_end(segment) - 1) - segment.first_record.get();
-            let last = (last / u64::from(segment.block_records.get())) as u32;
+            let number = nth / segment.block_records;
+            let last = (end - 1).min(segment.end() - 1) - segment.first_record;
+            let last = (last / u64::from(segment.block_records)) as u32;
             for (block, first) in
                 self.blocks(place, number..(last + 1).min(number + SIDE_BY_SIDE))?
             {
-                let stop = end.min(first + block_len(segment, first));
+                let stop = end.min(first + segment.block_len(first));
                 let written =
                     block.write_text((next - first) as usize, (stop - next) as usize, out);
                 written.ok_or(ArchiveError::corrupt_at("block of record", first))?;
@@ -381,9 +374,9 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, EpdRecord)>, ArchiveError> {
         let mut found = Vec::new();
-        if self.footer.has(INDEX_OF_RECORDS) {
+        if let Some(index) = self.record_index()? {
             let query: Query = query.into();
-            self.record_index()?.find(query.key(), |number| {
+            index.find(query.key(), |number| {
                 let (segment, nth) = self.row(number)?;
                 if segment.is_of(nth, query.board())? {
                     found.push((number.into(), segment.record(nth)?));
@@ -434,29 +427,27 @@ impl Archive {
         mut visit: impl FnMut(usize, u64, EpdRecord) -> bool,
     ) -> Result<(), ArchiveError> {
         let queries = queries.into_iter().map(Q::into);
-        if self.footer.has(INDEX_OF_RECORDS) {
-            return self.find_rows(queries, |query, number, segment, nth| {
+        if let Some(index) = self.record_index()? {
+            return self.find_rows(index, queries, |query, number, segment, nth| {
                 Ok(visit(query, number, segment.record(nth)?))
             });
         }
         let queries = &*queries.collect::<Vec<Query>>();
-        if !self.has_index() {
-            return self.scan(queries, visit);
-        }
+        let Some(index) = self.block_index()? else { return self.scan(queries, visit) };
         // The index may count several blocks in what is one of the segment.
         let mut last: Option<((usize, u32), (Block, u64))> = None;
-        for (block, wanted) in self.blocks_of(queries)? {
+        for (block, wanted) in blocks_of(&index, queries)? {
             let (place, nth) = self.place_of_block(block)?;
             let segment = &self.segments[place];
-            let start = nth * u32::from(segment.index_records.get());
-            let number = start / segment.block_records.get();
+            let start = nth * segment.index_records;
+            let number = start / segment.block_records;
             let (_, (block, first)) = match last.take() {
                 Some(last) if last.0 == (place, number) => last,
                 _ => ((place, number), self.block(place, number)?),
             };
-            let from = (segment.first_record.get() + u64::from(start) - first) as usize;
-            let end = from + usize::from(segment.index_records.get());
-            let range = from..end.min(block_len(segment, first) as usize);
+            let from = (segment.first_record + u64::from(start) - first) as usize;
+            let end = from + segment.index_records as usize;
+            let range = from..end.min(segment.block_len(first) as usize);
             let wanted = Wanted::new(queries, &wanted);
             if !visit_records(&block, first, range, &wanted, &mut visit)? {
                 break;
@@ -488,29 +479,13 @@ impl Archive {
         Ok(())
     }
 
-    /// For each block that may hold some of the positions, which; blocks as the index counts them,
-    /// ascending.
-    fn blocks_of(&self, queries: &[Query]) -> Result<Vec<(u64, Vec<usize>)>, ArchiveError> {
-        let index = BlockIndex::new(self.footer.index.of(&self.bytes, "position index")?)?;
-        let mut pairs = Vec::new();
-        for (number, query) in queries.iter().enumerate() {
-            pairs.extend(index.find(query.key())?.into_iter().map(|block| (block, number)));
-        }
-        pairs.sort_unstable();
-        let groups = pairs.chunk_by(|a, b| a.0 == b.0);
-        Ok(groups
-            .map(|group| (group[0].0.into(), group.iter().map(|&(_, number)| number).collect()))
-            .collect())
-    }
-
     fn place_of_block(&self, block: u64) -> Result<(usize, u32), ArchiveError> {
         let corrupt = ArchiveError::corrupt("position index");
-        let after = self.segments.partition_point(|segment| segment.first_block.get() <= block);
+        let after = self.segments.partition_point(|segment| segment.first_block <= block);
         let Some(place) = after.checked_sub(1) else { return Err(corrupt) };
         let segment = &self.segments[place];
-        let nth = block - segment.first_block.get();
-        let blocks = u64::from(segment.records.get()).div_ceil(segment.index_records.get().into());
-        if nth < blocks { Ok((place, nth as u32)) } else { Err(corrupt) }
+        let nth = block - segment.first_block;
+        if nth < segment.index_blocks() { Ok((place, nth as u32)) } else { Err(corrupt) }
     }
 
     /// As [`Archive::find_many`], with the canonical text of each record, without line end: at
@@ -524,9 +499,9 @@ impl Archive {
         mut visit: impl FnMut(usize, u64, &[u8]) -> bool,
     ) -> Result<(), ArchiveError> {
         let mut line = Vec::new();
-        if self.footer.has(INDEX_OF_RECORDS) {
+        if let Some(index) = self.record_index()? {
             let queries = queries.into_iter().map(Q::into);
-            return self.find_rows(queries, |query, number, segment, nth| {
+            return self.find_rows(index, queries, |query, number, segment, nth| {
                 line.clear();
                 segment.write_text(nth, &mut line)?;
                 Ok(visit(query, number, &line))
@@ -550,8 +525,9 @@ impl Archive {
         queries: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, u64),
     ) -> Result<(), ArchiveError> {
-        if self.footer.has(INDEX_OF_RECORDS) {
-            return self.find_rows(queries.into_iter().map(Q::into), |query, number, _, _| {
+        if let Some(index) = self.record_index()? {
+            let queries = queries.into_iter().map(Q::into);
+            return self.find_rows(index, queries, |query, number, _, _| {
                 visit(query, number);
                 Ok(true)
             });
@@ -569,10 +545,10 @@ impl Archive {
     /// are read and checked: so nothing waits for memory.
     fn find_rows(
         &self,
+        index: RecordIndex,
         queries: impl Iterator<Item = Query>,
         mut visit: impl FnMut(usize, u64, FastSegment, u32) -> Result<bool, ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let index = self.record_index()?;
         let mut queries = queries.enumerate();
         let (mut batch, mut candidates) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         loop {
@@ -604,11 +580,18 @@ impl Archive {
         }
     }
 
-    fn record_index(&self) -> Result<RecordIndex<'_>, ArchiveError> {
-        RecordIndex::new(
-            self.footer.index.of(&self.bytes, "position index")?,
-            self.footer.lists.of(&self.bytes, "lists of equal keys")?,
-        )
+    /// The index of level fast, if there is one.
+    fn record_index(&self) -> Result<Option<RecordIndex<'_>>, ArchiveError> {
+        let Some(Index::Records { lines, lists }) = self.index else { return Ok(None) };
+        let lines = lines.of(&self.bytes, "position index")?;
+        let lists = lists.of(&self.bytes, "lists of equal keys")?;
+        RecordIndex::new(lines, lists, self.identity).map(Some)
+    }
+
+    /// The index of level default, if there is one.
+    fn block_index(&self) -> Result<Option<BlockIndex<'_>>, ArchiveError> {
+        let Some(Index::Blocks(section)) = self.index else { return Ok(None) };
+        BlockIndex::new(section.of(&self.bytes, "position index")?, self.identity).map(Some)
     }
 
     /// The row of a record at level fast: its segment, and its number there.
@@ -619,12 +602,22 @@ impl Archive {
 
     /// Whether the input can be had back byte for byte.
     pub fn is_verbatim(&self) -> bool {
-        self.footer.has(VERBATIM)
+        self.sections.of_file(SectionKind::SideData).is_some()
     }
 
     /// Whether the order of the records is not that of the input.
     pub fn is_sorted(&self) -> bool {
-        self.footer.has(SORTED)
+        self.footer.flags.get() & SORTED != 0
+    }
+
+    /// The names of the files of a verbatim archive, in their order.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NotVerbatim`], and [`ArchiveError::Corrupt`] for damage.
+    pub fn file_names(&self) -> Result<Vec<String>, ArchiveError> {
+        let kind = SectionKind::FileNames;
+        let section = self.sections.of_file(kind).ok_or(ArchiveError::NotVerbatim)?;
+        side::names(section.checked(&self.bytes, kind.name())?)
     }
 
     /// Gives the input of a verbatim archive back, piece by piece: each file's name, then its
@@ -637,13 +630,16 @@ impl Archive {
         &self,
         visit: impl FnMut(Restored<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if !self.is_verbatim() {
+        let Some(side) = self.sections.of_file(SectionKind::SideData) else {
             return Err(ArchiveError::NotVerbatim.into());
-        }
-        let side = self.footer.side.of(&self.bytes, "side data")?;
+        };
+        let side = side.of(&self.bytes, "side data")?;
+        let names = self.file_names()?;
         let mut next = 0;
         let records = side::restore(
             side,
+            self.identity,
+            &names,
             |records, out| {
                 let end = next + records;
                 if end > self.len() {
@@ -664,26 +660,22 @@ impl Archive {
     /// # Errors
     /// The first damage found.
     pub fn verify(&self) -> Result<(), ArchiveError> {
-        let footer = &self.footer;
         self.verify_gaps()?;
-        footer.segments.checked(&self.bytes, "segment table")?;
-        footer.index.checked(&self.bytes, "position index")?;
-        footer.lists.checked(&self.bytes, "lists of equal keys")?;
-        footer.side.checked(&self.bytes, "side data")?;
-        for segment in &self.segments {
-            let [model, _, blocks] = part_names(segment);
-            segment.model.checked(&self.bytes, model)?;
-            let directory = segment.directory.checked(&self.bytes, "block directory")?;
-            let coded = segment.blocks.checked(&self.bytes, blocks)?;
-            if segment.coder != CODER_ROWS {
-                let count = segment.records.get().div_ceil(segment.block_records.get());
-                directory::check(directory, count, coded.len())?;
-            }
+        for listed in self.sections.each() {
+            let name = listed.kind.map_or("part that is not known", SectionKind::name);
+            listed.section.checked(&self.bytes, name)?;
+        }
+        for segment in self.segments.iter().filter(|segment| !segment.is_fast()) {
+            let directory = segment.directory.of(&self.bytes, "block directory")?;
+            directory::check(directory, segment.blocks(), segment.blocks.len as usize)?;
         }
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;
         }
-        if footer.has(INDEX_OF_RECORDS) { self.verify_record_index() } else { self.verify_blocks() }
+        match self.record_index()? {
+            Some(index) => self.verify_record_index(&index),
+            None => self.verify_blocks(),
+        }
     }
 
     /// Between the parts there is nothing but zeros.
@@ -700,18 +692,14 @@ impl Archive {
     }
 
     fn verify_blocks(&self) -> Result<(), ArchiveError> {
-        let index = match self.has_index() {
-            true => Some(BlockIndex::new(footer_section(&self.footer.index, &self.bytes)?)?),
-            false => None,
-        };
+        let index = self.block_index()?;
         let mut expected = Vec::new();
         for (number, record) in (0..).zip(self.iter(0..self.len())) {
             let key = position_key(record?.position());
             let Some(index) = &index else { continue };
-            let segment = &self.segments[self.segment_of(number)?];
-            let nth =
-                (number - segment.first_record.get()) / u64::from(segment.index_records.get());
-            expected.push((index.cut(key), (segment.first_block.get() + nth) as u32));
+            let (segment, _, nth) = self.locate(number)?;
+            let block = segment.first_block + u64::from(nth / segment.index_records);
+            expected.push((index.cut(key), block as u32));
         }
         let Some(index) = index else { return Ok(()) };
         expected.sort_unstable();
@@ -728,7 +716,7 @@ impl Archive {
         if indexed == expected { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
     }
 
-    fn verify_record_index(&self) -> Result<(), ArchiveError> {
+    fn verify_record_index(&self, index: &RecordIndex) -> Result<(), ArchiveError> {
         let mut queries = Vec::with_capacity(1 << 12);
         let mut found = 0u64;
         let mut from = 0;
@@ -745,7 +733,6 @@ impl Archive {
             found += own.iter().filter(|&&own| own).count() as u64;
             from = to;
         }
-        let index = self.record_index()?;
         let mut entries = 0u64;
         index.each(|_, _| {
             entries += 1;
@@ -759,27 +746,27 @@ impl Archive {
     }
 }
 
-fn footer_section<'a>(section: &Section, bytes: &'a [u8]) -> Result<&'a [u8], ArchiveError> {
-    section.of(bytes, "position index")
+/// What was made of a segment's model.
+fn decoder(shared: &SharedCodec, place: usize) -> Result<&Codec, ArchiveError> {
+    let codec = shared.get().and_then(Option::as_ref);
+    codec.ok_or(ArchiveError::corrupt_at("model", place as u64))
 }
 
-/// What the three parts of a segment are called.
-const fn part_names(segment: &Segment) -> [&'static str; 3] {
-    match segment.coder {
-        CODER_ROWS => ["rows", "block directory", "heap"],
-        CODER_TEXT => ["model", "block directory", "text blocks"],
-        _ => ["model", "block directory", "blocks"],
+/// For each block that may hold some of the positions, which; blocks as the index counts them,
+/// ascending.
+fn blocks_of(
+    index: &BlockIndex,
+    queries: &[Query],
+) -> Result<Vec<(u64, Vec<usize>)>, ArchiveError> {
+    let mut pairs = Vec::new();
+    for (number, query) in queries.iter().enumerate() {
+        pairs.extend(index.find(query.key())?.into_iter().map(|block| (block, number)));
     }
-}
-
-/// The number behind the last record of a segment.
-fn segment_end(segment: &Segment) -> u64 {
-    segment.first_record.get() + u64::from(segment.records.get())
-}
-
-/// The records of the block that begins with this one.
-fn block_len(segment: &Segment, first: u64) -> u64 {
-    segment_end(segment).saturating_sub(first).min(segment.block_records.get().into())
+    pairs.sort_unstable();
+    let groups = pairs.chunk_by(|a, b| a.0 == b.0);
+    Ok(groups
+        .map(|group| (group[0].0.into(), group.iter().map(|&(_, number)| number).collect()))
+        .collect())
 }
 
 /// Records in order; see [`Archive::iter`].
@@ -795,13 +782,11 @@ impl Records<'_> {
         if let Some(record) = self.block.next() {
             return Ok(record);
         }
-        let place = self.archive.segment_of(self.next)?;
-        let segment = &self.archive.segments[place];
-        let nth = (self.next - segment.first_record.get()) as u32;
-        if segment.coder == CODER_ROWS {
+        let (segment, place, nth) = self.archive.locate(self.next)?;
+        if segment.is_fast() {
             return self.archive.fast(place)?.record(nth);
         }
-        let (block, first) = self.archive.block(place, nth / segment.block_records.get())?;
+        let (block, first) = self.archive.block(place, nth / segment.block_records)?;
         let corrupt = || ArchiveError::corrupt_at("block of record", first);
         let mut records = block.records().ok_or_else(corrupt)?;
         records.drain(..((self.next - first) as usize).min(records.len()));

@@ -62,6 +62,7 @@ const BLACK: u32 = 6;
 /// Bit 0 of the state: Black is to move. Four bits a right follow, in FEN's order.
 const BLACK_TO_MOVE: u32 = 1;
 const RIGHTS_SHIFT: u32 = 1;
+const RIGHTS_BITS: u32 = 16;
 /// A right of the outermost rook; other rooks are their file and 2.
 const OUTERMOST: u32 = 1;
 const EXPLICIT: u32 = 2;
@@ -187,15 +188,6 @@ impl Row {
         place
     }
 
-    /// The row of the same position in a suite: with operations, without counters.
-    #[cfg(test)]
-    pub(super) fn as_of_suite(mut self) -> Row {
-        self.0[FORM] = OPERATIONS;
-        self.0[FULLMOVE] = 0;
-        self.0[HALFMOVE] = 0;
-        self
-    }
-
     /// Whether the record has operations other than counters.
     pub(super) const fn has_operations(&self) -> bool {
         self.0[FORM] & OPERATIONS != 0
@@ -213,8 +205,20 @@ impl Row {
         self.0[COLUMN_OF_RANK[rank]]
     }
 
+    /// Where the counters are; `None` for a form that there is not, and for counters that such a
+    /// form has not.
     fn counter_place(&self) -> Option<CounterPlace> {
-        PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize).copied()
+        let place = *PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize)?;
+        let clock_is_right = place.has_clock() || self.0[HALFMOVE] == 0;
+        let number_is_right = place.has_number() == (self.0[FULLMOVE] > 0);
+        (clock_is_right && number_is_right).then_some(place)
+    }
+
+    /// Whether the state has no bits but those of the table, and a dialect only where there is a
+    /// right to write in it.
+    const fn has_right_state(&self) -> bool {
+        let rights = self.0[STATE] >> RIGHTS_SHIFT;
+        rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
     /// The record without its other operations; `None` when no record has this row.
@@ -225,9 +229,6 @@ impl Row {
         }
         let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
         let place = self.counter_place()?;
-        if place.has_number() && fullmove_number == 0 {
-            return None;
-        }
         if place == CounterPlace::Fields {
             record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
         }
@@ -242,6 +243,9 @@ impl Row {
 
     /// The position; `None` when there is none of this row.
     pub(super) fn position(&self) -> Option<Position> {
+        if !self.has_right_state() {
+            return None;
+        }
         let mut board = Board::EMPTY;
         for rank in 0..8 {
             let mut rest = self.rank(rank as usize);
@@ -255,10 +259,11 @@ impl Row {
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
             let back_rank = self.rank(color.back_rank().into());
+            let outermost = outermost_rook(back_rank, color, side);
             let file = match self.right(nth) {
                 0 => continue,
-                OUTERMOST => outermost_rook(back_rank, color, side)?,
-                code => (code - EXPLICIT) as u8,
+                OUTERMOST => outermost?,
+                code => Some((code - EXPLICIT) as u8).filter(|&file| Some(file) != outermost)?,
             };
             castling.set(color, side, Some(file));
         }
@@ -283,6 +288,9 @@ impl Row {
     }
 
     fn put_text(&self, room: &mut [u8]) -> Option<usize> {
+        if !self.has_right_state() {
+            return None;
+        }
         let mut text = Text { room, at: 0 };
         for rank in (0..8).rev() {
             text.rank(self.rank(rank))?;
@@ -306,11 +314,11 @@ impl Row {
             text.put(b" ")?;
             text.number(hmvc)?;
             text.put(b" ")?;
-            text.number(Some(fmvn).filter(|&number| number > 0)?)?;
+            text.number(fmvn)?;
         }
         if matches!(place, CounterPlace::BothOperations | CounterPlace::Fmvn) {
             text.put(b" fmvn ")?;
-            text.number(Some(fmvn).filter(|&number| number > 0)?)?;
+            text.number(fmvn)?;
             text.put(b";")?;
         }
         if matches!(place, CounterPlace::BothOperations | CounterPlace::Hmvc) {
@@ -322,7 +330,7 @@ impl Row {
     }
 
     fn put_castling(&self, text: &mut Text) -> Option<()> {
-        if self.0[STATE] >> RIGHTS_SHIFT & 0xffff == 0 {
+        if self.0[STATE] >> RIGHTS_SHIFT == 0 {
             return text.put(b"-");
         }
         for (nth, (color, side)) in rights().enumerate() {
@@ -513,4 +521,45 @@ pub(super) fn operations(record: &EpdRecord) -> impl Iterator<Item = &Operation>
         !(hmvc.is_some() && operation.opcode.is("hmvc")
             || fmvn.is_some() && operation.opcode.is("fmvn"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn row(line: &str) -> Row {
+        Row::of(&crate::parse_epd(line.as_bytes()).unwrap())
+    }
+
+    /// D-D5. What no writer says is no record, whichever way it is read.
+    #[test]
+    fn rows_that_say_what_their_form_has_not_are_refused() {
+        let start = row("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3 7");
+        let bare = row("4k3/8/8/8/8/8/4P3/4K3 w - -");
+        let inner = row("4k3/8/8/8/8/8/8/4KR1R w F -");
+        assert!([start, bare, inner].iter().all(|row| row.record().is_some()));
+        let with = |mut row: Row, column: usize, value: u32| {
+            row.0[column] = value;
+            row
+        };
+        for wrong in [
+            with(bare, HALFMOVE, 1),
+            with(bare, FULLMOVE, 1),
+            with(start, FULLMOVE, 0),
+            with(start, FORM, 5 << COUNTERS_SHIFT),
+            with(start, FORM, 3 << COUNTERS_SHIFT),
+            with(start, STATE, start.0[STATE] | 1 << 17),
+            with(bare, FORM, SHREDDER),
+            // The outermost rook by its file, and a square where no rook stands.
+            with(inner, STATE, (EXPLICIT + 7) << RIGHTS_SHIFT),
+            with(inner, STATE, (EXPLICIT + 6) << RIGHTS_SHIFT),
+            with(start, EN_PASSANT, 9),
+            with(bare, RANKS, 13),
+        ] {
+            assert_eq!(wrong.record(), None, "{wrong:?}");
+            assert_eq!(wrong.write_text(&mut Vec::new()), None, "{wrong:?}");
+        }
+    }
 }

@@ -1,12 +1,16 @@
 //! A run of records in one coding: made from rows, and read block by block.
 
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rayon::prelude::*;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U32, U64};
+
 use super::error::ArchiveError;
-use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, Segment};
+use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS};
 use super::row::{Row, operations};
+use super::segments::Segment;
 use super::side::{put_sized, take_sized};
 use super::tree::{self, Encoder, Ground, Model};
 use super::{check, directory, operations as coded_operations, rans};
@@ -18,6 +22,8 @@ use crate::text::{Profile, ReadOptions, WriteOptions, epd};
 /// Records that wait to be coded.
 #[derive(Default)]
 pub(super) struct Waiting {
+    /// The number of the first of them.
+    first: u64,
     rows: Vec<Row>,
     /// The binary records of those that have operations beside counters, and their numbers.
     encoded: Vec<u8>,
@@ -53,6 +59,20 @@ const MAX_TEXT_BLOCK: usize = 4 << 20;
 const TEXT_LEVEL: i32 = 19;
 
 impl Waiting {
+    /// For records from a number on.
+    pub(super) fn from(first: u64) -> Waiting {
+        Waiting { first, ..Waiting::default() }
+    }
+
+    /// What the checks of the blocks begin with: another for other records.
+    pub(super) fn identity(&self) -> u32 {
+        let rows = self
+            .rows
+            .iter()
+            .fold(0, |check, row| crc32c::crc32c_append(check, row.0.map(U32::from).as_bytes()));
+        crc32c::crc32c_append(rows, &self.encoded)
+    }
+
     /// Takes a record.
     pub(super) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let row = Row::of(record);
@@ -68,10 +88,6 @@ impl Waiting {
     /// The position keys of the records.
     pub(super) fn keys(&self) -> &[u64] {
         &self.keys
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
     }
 
     /// Whether there are as many operations as a block may have.
@@ -114,7 +130,7 @@ impl Waiting {
             ends[owner as usize] = Some(start..end);
             start = end;
         }
-        let mut sorted = Waiting::default();
+        let mut sorted = Waiting::from(self.first);
         for place in order {
             let place = place as usize;
             if let Some(range) = ends[place].clone() {
@@ -158,10 +174,11 @@ impl Waiting {
         block_records: u32,
     ) -> Result<Coded, ArchiveError> {
         let encoder = model.encoder();
+        let identity = self.identity();
         let per_block = block_records as usize;
         let blocks: Vec<Vec<u8>> = (0..self.rows.len().div_ceil(per_block))
             .into_par_iter()
-            .map(|block| self.code_block(&encoder, block * per_block, per_block))
+            .map(|block| self.code_block(&encoder, identity, block * per_block, per_block))
             .collect::<Result<_, _>>()?;
         Ok(Coded {
             coder: if model_bytes.is_some() { CODER_TREE } else { CODER_SHIPPED },
@@ -176,6 +193,7 @@ impl Waiting {
     fn code_block(
         &self,
         encoder: &Encoder,
+        identity: u32,
         first: usize,
         count: usize,
     ) -> Result<Vec<u8>, ArchiveError> {
@@ -196,7 +214,8 @@ impl Waiting {
             );
         }
         let mut block = Vec::new();
-        rans::encode(&encoder.encode(rows), block_check(rows, &tail), &mut block);
+        let place = check::place(identity, self.first + first as u64);
+        rans::encode(&encoder.encode(rows), block_check(place, rows, &tail), &mut block);
         if self.ends.is_empty() {
             return Ok(block);
         }
@@ -211,6 +230,7 @@ impl Waiting {
     fn code_text(&self, limit: usize, per_block: usize) -> Result<Option<Coded>, ArchiveError> {
         // Whole blocks as the index counts them.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
+        let identity = self.identity();
         let sample = self.text(0, text_block)?;
         let share = (limit as u64 * text_block.min(self.rows.len()) as u64
             / self.rows.len().max(1) as u64) as usize;
@@ -227,7 +247,8 @@ impl Waiting {
                     return Ok(None);
                 };
                 let mut bytes = zstd::bulk::compress(&text, TEXT_LEVEL)?;
-                let check = crc32c::crc32c(&bytes);
+                let number = self.first + (block * text_block) as u64;
+                let check = check::placed(identity, number, &bytes);
                 bytes.extend_from_slice(&check.to_le_bytes());
                 Ok(Some(bytes))
             })
@@ -279,9 +300,10 @@ fn read_line(line: &[u8]) -> Option<EpdRecord> {
     }
 }
 
-/// The check of a block: CRC32C of its rows, then of the bytes of its operations.
-fn block_check(rows: &[Row], operations: &[u8]) -> u32 {
-    let mut bytes = Vec::with_capacity(size_of_val(rows));
+/// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
+fn block_check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
+    let mut bytes = Vec::with_capacity(size_of::<U64>() + size_of_val(rows));
+    bytes.extend_from_slice(place.as_bytes());
     for row in rows {
         row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
     }
@@ -321,46 +343,49 @@ impl Codec {
         }
     }
 
-    /// Decodes blocks of a segment, each of so many records; `None` for one whose bytes are not
-    /// those that were written.
-    pub(super) fn decode(
-        &self,
-        segment: &Segment,
-        blocks: &[(&[u8], usize)],
-    ) -> Vec<Option<Block>> {
+    /// Decodes blocks of a segment, each with the number of its first record; `None` for one whose
+    /// bytes are not those that were written there.
+    pub(super) fn decode(&self, segment: &Segment, blocks: &[(&[u8], u64)]) -> Vec<Option<Block>> {
         let Some(model) = self.model() else {
-            return blocks.iter().map(|(bytes, records)| text_block(bytes, *records)).collect();
+            let blocks = blocks.iter();
+            return blocks.map(|&(bytes, first)| text_block(segment, first, bytes)).collect();
         };
         let (mut coded, mut tails) = (Vec::new(), Vec::new());
-        for &(bytes, records) in blocks {
+        for &(bytes, first) in blocks {
             let mut tail = bytes;
-            let block = match segment.flags & HAS_OPERATIONS {
-                0 => std::mem::take(&mut tail),
-                _ => take_sized(&mut tail).unwrap_or_default(),
+            let block = match segment.has_operations {
+                false => std::mem::take(&mut tail),
+                true => take_sized(&mut tail).unwrap_or_default(),
             };
-            coded.push((rans::Decoder::new(block), records));
+            coded.push((rans::Decoder::new(block), segment.block_len(first) as usize));
             tails.push(tail.to_vec());
         }
-        let parts = model.decode(coded.into_iter()).into_iter().zip(tails);
+        let parts = model.decode(coded.into_iter()).into_iter().zip(tails).zip(blocks);
         parts
-            .map(|((decoder, rows), operations)| {
-                let holds = decoder.is_done(block_check(&rows, &operations));
+            .map(|(((decoder, rows), operations), &(_, first))| {
+                let place = check::place(segment.identity, first);
+                let holds = decoder.is_done(block_check(place, &rows, &operations));
                 holds.then_some(Block::Rows { rows, operations })
             })
             .collect()
     }
 }
 
-fn text_block(bytes: &[u8], records: usize) -> Option<Block> {
+fn text_block(segment: &Segment, first: u64, bytes: &[u8]) -> Option<Block> {
+    // A copy: zstd must not see bytes that another process may change.
+    let bytes = bytes.to_vec();
     let (body, check) = bytes.split_last_chunk()?;
-    if !check::holds(crc32c::crc32c(body), u32::from_le_bytes(*check)) {
+    if !check::holds(check::placed(segment.identity, first, body), u32::from_le_bytes(*check)) {
         return None;
     }
     let len = zstd::zstd_safe::get_frame_content_size(body).ok()??;
     let len = usize::try_from(len).ok().filter(|&len| len <= MAX_TEXT_BLOCK)?;
     let text = zstd::bulk::decompress(body, len).ok()?;
     let lines = text.iter().filter(|&&byte| byte == b'\n').count();
-    (lines == records && text.last() == Some(&b'\n')).then_some(Block::Text(text))
+    let is_whole = lines as u64 == segment.block_len(first)
+        && text.last() == Some(&b'\n')
+        && text.len() == len;
+    is_whole.then_some(Block::Text(text))
 }
 
 impl Block {
@@ -421,7 +446,7 @@ impl Block {
                 }
                 .into_iter();
                 let mut scratch = Vec::new();
-                for (_, record) in rows.iter().zip(&mut records).filter(with) {
+                for (row, record) in rows.iter().zip(&mut records).filter(with) {
                     for operation in all.next()? {
                         if record.set(operation).is_some() {
                             return None;
@@ -429,6 +454,9 @@ impl Block {
                     }
                     scratch.clear();
                     record::encode(record, &mut scratch).ok()?;
+                    if Row::of(record) != *row {
+                        return None;
+                    }
                 }
                 records.drain(..range.start.min(records.len()));
                 Some(records)
@@ -466,30 +494,5 @@ impl Block {
             }
         }
         Some(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::expect_used)]
-
-    use super::*;
-
-    /// Makes `tree/shipped.bin` anew from a file of FEN lines that `EPDB_TRAINING` names:
-    /// positions of many games, one in a few plies, none of the suites that are measured. Half of
-    /// the rows are given the form of suites: operations, no counters.
-    #[test]
-    #[ignore = "writes the model that comes with epdb"]
-    fn train() {
-        let path = std::env::var("EPDB_TRAINING").expect("EPDB_TRAINING names a file");
-        let text = std::fs::read(path).expect("readable");
-        let mut rows = Vec::new();
-        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            let row = Row::of(&read_line(line).expect("a record"));
-            rows.push(if rows.len() % 4 == 0 { row } else { row.as_of_suite() });
-        }
-        let ground = Ground::of(&rows, 1);
-        let (bytes, _) = ground.grow(&ground.plan(false), true).write();
-        std::fs::write("src/archive/tree/shipped.bin", bytes).expect("written");
     }
 }

@@ -4,20 +4,20 @@
 //! For each line of a record a script says what to cut off the canonical line and what to put
 //! there. Scripts are compressed with the canonical text as their dictionary.
 
-use std::io::{Read, Seek, Write};
+use std::io::{BufReader, Read, Seek, Write};
 
 use tempfile::SpooledTempFile;
 use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
 use super::error::ArchiveError;
-use super::layout::Checked;
+use super::sections::SectionKind;
 use super::sink::Sink;
 
-/// A chunk ends with this many records, or bytes of script or text.
 /// The most records of a chunk.
 const CHUNK_RECORDS: u32 = 4096;
+/// A chunk ends with this many bytes of script or text.
 const CHUNK_BYTES: usize = 1 << 20;
 /// The most bytes of a script that a reader takes.
 const MAX_SCRIPT: usize = 64 << 20;
@@ -39,8 +39,12 @@ struct ChunkHead {
     check: U32,
 }
 
-impl Checked for ChunkHead {
-    const PART: &'static str = PART;
+impl ChunkHead {
+    /// The CRC32C of the chunk's place and of the head up to here.
+    fn check(&self, identity: u32, number: u64) -> u32 {
+        let bytes = self.as_bytes();
+        check::placed(identity, number, &bytes[..bytes.len() - size_of::<U32>()])
+    }
 }
 
 /// Steps of a script. Numbers behind them are LEB128.
@@ -53,7 +57,7 @@ mod step {
     pub(super) const SAME_EDIT: u8 = 2;
     /// A length and bytes that belong to no record.
     pub(super) const ASIDE: u8 = 3;
-    /// A length and the name of the file that begins here.
+    /// The next file begins here.
     pub(super) const FILE: u8 = 4;
 }
 
@@ -89,6 +93,9 @@ impl Edit {
 /// Gathers side data while records are packed.
 pub(super) struct SideWriter {
     spool: SpooledTempFile,
+    /// The names of the files, and how many there are.
+    names: Vec<u8>,
+    files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
     records: u32,
@@ -102,6 +109,8 @@ impl SideWriter {
     pub(super) fn new() -> SideWriter {
         SideWriter {
             spool: tempfile::spooled_tempfile(IN_MEMORY),
+            names: Vec::new(),
+            files: 0,
             script: Vec::new(),
             canonical: Vec::new(),
             records: 0,
@@ -113,9 +122,14 @@ impl SideWriter {
 
     /// A file begins.
     pub(super) fn file(&mut self, name: &str) -> Result<(), ArchiveError> {
+        self.files = self.files.checked_add(1).ok_or(ArchiveError::LimitExceeded {
+            what: "files",
+            found: 1 << 32,
+            limit: u32::MAX.into(),
+        })?;
+        put_sized(name.as_bytes(), &mut self.names);
         self.end_run();
         self.script.push(step::FILE);
-        put_sized(name.as_bytes(), &mut self.script);
         self.end_if_full()
     }
 
@@ -195,7 +209,7 @@ impl SideWriter {
             packed_check: crc32c::crc32c(&packed).into(),
             check: 0.into(),
         };
-        self.spool.write_all(head.sealed().as_bytes())?;
+        self.spool.write_all(head.as_bytes())?;
         self.spool.write_all(&packed)?;
         self.script.clear();
         self.canonical.clear();
@@ -204,18 +218,52 @@ impl SideWriter {
         Ok(())
     }
 
-    /// Writes everything.
-    pub(super) fn finish<W: Write>(mut self, out: &mut Sink<W>) -> Result<(), ArchiveError> {
-        self.end_chunk()?;
-        self.spool.rewind()?;
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            match self.spool.read(&mut buffer)? {
-                0 => return Ok(()),
-                len => out.put(&buffer[..len])?,
-            }
-        }
+    /// Writes the names of the files.
+    pub(super) fn write_names<W: Write>(&self, out: &mut Sink<W>) -> Result<(), ArchiveError> {
+        out.put(&self.files.to_le_bytes())?;
+        Ok(out.put(&self.names)?)
     }
+
+    /// Writes the chunks of the archive with this identity.
+    pub(super) fn finish<W: Write>(
+        mut self,
+        identity: u32,
+        out: &mut Sink<W>,
+    ) -> Result<(), ArchiveError> {
+        self.end_chunk()?;
+        let len = self.spool.stream_position()?;
+        self.spool.rewind()?;
+        let mut input = BufReader::with_capacity(1 << 16, self.spool);
+        let (mut done, mut number) = (0, 0);
+        let mut packed = Vec::new();
+        while done < len {
+            let mut head = ChunkHead::new_zeroed();
+            input.read_exact(head.as_mut_bytes())?;
+            packed.resize(head.packed_len.get() as usize, 0);
+            input.read_exact(&mut packed)?;
+            head.check = head.check(identity, number).into();
+            out.put(head.as_bytes())?;
+            out.put(&packed)?;
+            done += (size_of::<ChunkHead>() + packed.len()) as u64;
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The names of the files of a verbatim archive.
+pub(super) fn names(mut bytes: &[u8]) -> Result<Vec<String>, ArchiveError> {
+    let corrupt = ArchiveError::corrupt(SectionKind::FileNames.name());
+    let names = (|| {
+        let count = u32::from_le_bytes(*bytes.split_off(..4)?.first_chunk()?);
+        let mut names = Vec::new();
+        for _ in 0..count {
+            let name = take_sized(&mut bytes)?;
+            names.push(str::from_utf8(name).ok()?.to_string());
+        }
+        bytes.is_empty().then_some(names)
+    })();
+    names.ok_or(corrupt)
 }
 
 /// A piece of the input of a verbatim archive; see [`super::Archive::restore`].
@@ -227,23 +275,31 @@ pub enum Restored<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Goes through side data. `text` appends the canonical lines of so many next records.
+/// Goes through the side data of an archive with this identity. `text` appends the canonical lines
+/// of so many next records.
 pub(super) fn restore<E: From<ArchiveError>>(
     mut side: &[u8],
+    identity: u32,
+    names: &[String],
     mut text: impl FnMut(u64, &mut Vec<u8>) -> Result<(), ArchiveError>,
     mut visit: impl FnMut(Restored) -> Result<(), E>,
 ) -> Result<u64, E> {
+    let mut names = names.iter();
     let mut total = 0;
     let mut number = 0;
     while !side.is_empty() {
         let corrupt = || ArchiveError::corrupt_at(PART, number);
-        let head = ChunkHead::read(side)?;
-        let (_, rest) = side.split_at(size_of::<ChunkHead>());
+        let (head, rest) = ChunkHead::read_from_prefix(side).map_err(|_| corrupt())?;
+        if !check::holds(head.check(identity, number), head.check.get()) {
+            return Err(corrupt().into());
+        }
         let (packed, rest) =
             rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
         side = rest;
+        // A copy: zstd must not see bytes that another process may change.
+        let packed = packed.to_vec();
         let script_len = head.script_len.get() as usize;
-        if !check::holds(crc32c::crc32c(packed), head.packed_check.get())
+        if !check::holds(crc32c::crc32c(&packed), head.packed_check.get())
             || script_len > MAX_SCRIPT
             || head.records.get() > CHUNK_RECORDS
         {
@@ -255,15 +311,20 @@ pub(super) fn restore<E: From<ArchiveError>>(
             text(records, &mut canonical)?;
         }
         let script = zstd::bulk::Decompressor::with_dictionary(&canonical)
-            .and_then(|mut decompressor| decompressor.decompress(packed, script_len))
-            .map_err(|_| corrupt())?;
+            .and_then(|mut decompressor| decompressor.decompress(&packed, script_len))
+            .ok()
+            .filter(|script| script.len() == script_len)
+            .ok_or_else(corrupt)?;
         let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
-        play(&script, &mut lines, &mut visit, corrupt)?;
+        play(&script, &mut lines, &mut names, &mut visit, corrupt)?;
         if lines.next().is_some() {
             return Err(corrupt().into());
         }
         total += records;
         number += 1;
+    }
+    if names.next().is_some() {
+        return Err(ArchiveError::corrupt(PART).into());
     }
     Ok(total)
 }
@@ -272,6 +333,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
 fn play<'a, E: From<ArchiveError>>(
     mut script: &[u8],
     lines: &mut impl Iterator<Item = &'a [u8]>,
+    names: &mut std::slice::Iter<String>,
     visit: &mut impl FnMut(Restored) -> Result<(), E>,
     corrupt: impl Fn() -> ArchiveError,
 ) -> Result<(), E> {
@@ -309,10 +371,7 @@ fn play<'a, E: From<ArchiveError>>(
                 }
             }
             step::ASIDE => visit(Restored::Bytes(take_sized(&mut script).ok_or_else(&corrupt)?))?,
-            step::FILE => {
-                let name = take_sized(&mut script).and_then(|name| std::str::from_utf8(name).ok());
-                visit(Restored::File(name.ok_or_else(&corrupt)?))?;
-            }
+            step::FILE => visit(Restored::File(names.next().ok_or_else(&corrupt)?))?,
             _ => return Err(corrupt().into()),
         }
     }
@@ -339,7 +398,8 @@ fn take_number(bytes: &mut &[u8]) -> Option<u64> {
         let byte = *bytes.split_off_first()?;
         value |= u64::from(byte & 0x7f) << (7 * place);
         if byte & 0x80 == 0 {
-            return Some(value);
+            // One number has one spelling: no zeros are put in front of it.
+            return (byte > 0 || place == 0).then_some(value);
         }
     }
     None
@@ -349,4 +409,23 @@ fn take_number(bytes: &mut &[u8]) -> Option<u64> {
 pub(super) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = usize::try_from(take_number(bytes)?).ok()?;
     bytes.split_off(..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_spelling() {
+        for value in [0, 1, 127, 128, 300, 1 << 62] {
+            let mut bytes = Vec::new();
+            put_number(value, &mut bytes);
+            assert_eq!(take_number(&mut &bytes[..]), Some(value));
+            if let Some(last) = bytes.last_mut() {
+                *last |= 0x80;
+            }
+            bytes.push(0);
+            assert_eq!(take_number(&mut &bytes[..]), None, "{value}");
+        }
+    }
 }

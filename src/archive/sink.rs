@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::layout::Section;
+use super::sections::Section;
 
 /// Bytes that memory hands over at once.
 const CACHE_LINE: usize = 64;
@@ -47,11 +47,7 @@ impl<W: Write> Sink<W> {
 
     /// Ends the part that began last.
     pub(super) fn end(&self) -> Section {
-        Section {
-            offset: self.start.into(),
-            len: (self.offset - self.start).into(),
-            check: self.check.into(),
-        }
+        Section { offset: self.start, len: self.offset - self.start, check: self.check }
     }
 
     /// Writes a part.

@@ -6,8 +6,10 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 /// A key and the record or block that has it.
 pub(super) type Entry = (u64, u32);
 
-/// Temporary files when memory does not suffice, one for each value of the first byte of keys.
-const FILES: usize = 256;
+/// Bits of a key that say in which temporary file an entry waits when memory does not suffice. A
+/// process may have few files open: 256 in all on some systems.
+const FILE_BITS: u32 = 5;
+const FILES: usize = 1 << FILE_BITS;
 const ENTRY_BYTES: usize = 12;
 
 /// Takes entries in any order and gives them back sorted, in memory of about `limit` bytes.
@@ -47,7 +49,7 @@ impl KeySorter {
             let mut bytes = [0; ENTRY_BYTES];
             bytes[..8].copy_from_slice(&key.to_le_bytes());
             bytes[8..].copy_from_slice(&place.to_le_bytes());
-            self.files[(key >> 56) as usize].write_all(&bytes)?;
+            self.files[(key >> (64 - FILE_BITS)) as usize].write_all(&bytes)?;
         }
         Ok(())
     }

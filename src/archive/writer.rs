@@ -5,10 +5,9 @@ use std::io::Write;
 use zerocopy::IntoBytes;
 
 use super::error::ArchiveError;
-use super::layout::{
-    CODER_ROWS, Checked, Footer, HAS_INDEX, Header, INDEX_OF_RECORDS, SORTED, Section, Segment,
-    VERBATIM,
-};
+use super::fast::FastRow;
+use super::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::sections::{Section, SectionEntry, SectionKind};
 use super::segment::Waiting;
 use super::side::SideWriter;
 use super::sink::Sink;
@@ -45,6 +44,9 @@ pub struct PackOptions {
     /// files, and what they hold beside records, are then told to the writer too. The order is
     /// kept.
     pub verbatim: bool,
+    /// Records of a segment, at the most. Each segment of level default has a model of its own: more
+    /// records make a smaller archive and take more memory while it is written.
+    pub segment_records: u32,
     /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
     pub memory: usize,
 }
@@ -57,13 +59,12 @@ impl Default for PackOptions {
             block_records: 64,
             sorted: false,
             verbatim: false,
+            segment_records: 1 << 20,
             memory: 256 << 20,
         }
     }
 }
 
-/// The most records of a segment.
-const SEGMENT_RECORDS: usize = 1 << 20;
 /// Bytes of memory that coding takes for each byte that waits for it.
 const CODING_FACTOR: usize = 8;
 const MIN_MEMORY: usize = 32 << 20;
@@ -83,9 +84,10 @@ pub struct Writer<W> {
     options: PackOptions,
     waiting: Waiting,
     /// Level fast: the rows and heap that wait.
-    rows: Vec<u8>,
+    rows: Vec<FastRow>,
     heap: Vec<u8>,
-    segments: Vec<Segment>,
+    segments: Vec<SegmentEntry>,
+    sections: Vec<SectionEntry>,
     keys: KeySorter,
     records: u64,
     blocks: u64,
@@ -104,13 +106,15 @@ impl<W: Write> Writer<W> {
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
         let block_records = options.block_records.clamp(1, u16::MAX.into());
+        let segment_records = options.segment_records.max(1);
         Ok(Writer {
             out,
-            options: PackOptions { memory, block_records, ..options },
+            options: PackOptions { memory, block_records, segment_records, ..options },
             waiting: Waiting::default(),
             rows: Vec::new(),
             heap: Vec::new(),
             segments: Vec::new(),
+            sections: Vec::new(),
             keys: KeySorter::new(memory / 4),
             records: 0,
             blocks: 0,
@@ -152,15 +156,21 @@ impl<W: Write> Writer<W> {
         }
         self.records += 1;
         let memory = self.options.memory / 2;
-        let is_full = match self.options.level {
-            Level::Fast => self.rows.len() + self.heap.len() > memory.min(64 << 20),
-            Level::Default => {
-                self.waiting.len() == SEGMENT_RECORDS
-                    || self.waiting.is_full()
-                    || self.waiting.memory() * CODING_FACTOR > memory
-            }
-        };
+        let is_full = self.records - self.segment_start()
+            == u64::from(self.options.segment_records)
+            || match self.options.level {
+                Level::Fast => size_of_val(&self.rows[..]) + self.heap.len() > memory.min(64 << 20),
+                Level::Default => {
+                    self.waiting.is_full() || self.waiting.memory() * CODING_FACTOR > memory
+                }
+            };
         if is_full { self.end_segment() } else { Ok(()) }
+    }
+
+    /// The number of the first record of the segment that waits.
+    fn segment_start(&self) -> u64 {
+        let last = self.segments.last();
+        last.map_or(0, |last| last.first_record.get() + u64::from(last.records.get()))
     }
 
     /// Verbatim: a file begins. Of the name only the last part is kept.
@@ -195,55 +205,72 @@ impl<W: Write> Writer<W> {
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
-        let before: u64 =
-            self.segments.iter().map(|segment| u64::from(segment.records.get())).sum();
-        let records = (self.records - before) as u32;
-        if records == 0 {
+        let first = self.segment_start();
+        if self.records == first {
             return Ok(());
         }
-        let (coder, flags, block_records, sections, blocks) = match self.options.level {
-            Level::Fast => {
-                self.out.align()?;
-                let rows = self.out.section(&std::mem::take(&mut self.rows))?;
-                let heap = self.out.section(&std::mem::take(&mut self.heap))?;
-                (CODER_ROWS, 0, 1, [rows, Section::default(), heap], records.into())
-            }
-            Level::Default => {
-                let mut waiting = std::mem::take(&mut self.waiting);
-                if self.options.sorted {
-                    waiting.sort()?;
-                }
-                self.push_blocks(waiting.keys())?;
-                let coded = waiting.code(self.options.block_records)?;
-                let model = self.out.section(&coded.model)?;
-                let directory = self.out.section(&coded.directory)?;
-                self.out.begin();
-                for block in &coded.blocks {
-                    self.out.put(block)?;
-                }
-                let blocks = self.out.end();
-                let sections = [model, directory, blocks];
-                let count = records.div_ceil(self.options.block_records);
-                (coded.coder, coded.flags, coded.block_records, sections, u64::from(count))
-            }
-        };
-        let [model, directory, coded] = sections;
-        let segment = Segment {
-            first_record: before.into(),
+        let mut segment = SegmentEntry {
+            first_record: first.into(),
             first_block: self.blocks.into(),
-            records: records.into(),
-            block_records: block_records.into(),
-            coder,
-            flags,
+            records: ((self.records - first) as u32).into(),
+            block_records: 1.into(),
+            identity: 0.into(),
+            coder: CODER_ROWS,
+            flags: 0,
             index_records: (self.options.block_records as u16).into(),
-            model,
-            directory,
-            blocks: coded,
-            check: 0.into(),
         };
-        self.segments.push(segment.sealed());
-        self.blocks += blocks;
+        match self.options.level {
+            Level::Fast => self.put_rows(&mut segment)?,
+            Level::Default => self.put_blocks(&mut segment)?,
+        }
+        self.segments.push(segment);
         Ok(())
+    }
+
+    fn put_rows(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
+        let (mut rows, mut heap) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.heap));
+        segment.identity = fast::seal(&mut rows, &mut heap, segment.first_record.get()).into();
+        self.out.align()?;
+        self.put_section(SectionKind::Rows, rows.as_bytes())?;
+        if !heap.is_empty() {
+            self.put_section(SectionKind::Heap, &heap)?;
+        }
+        self.blocks += u64::from(segment.records.get());
+        Ok(())
+    }
+
+    fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
+        let mut waiting = std::mem::replace(&mut self.waiting, Waiting::from(self.records));
+        if self.options.sorted {
+            waiting.sort()?;
+        }
+        self.push_blocks(waiting.keys())?;
+        let coded = waiting.code(self.options.block_records)?;
+        segment.block_records = coded.block_records.into();
+        segment.identity = waiting.identity().into();
+        (segment.coder, segment.flags) = (coded.coder, coded.flags);
+        if coded.coder == CODER_TREE {
+            self.put_section(SectionKind::Model, &coded.model)?;
+        }
+        self.put_section(SectionKind::BlockDirectory, &coded.directory)?;
+        self.out.begin();
+        coded.blocks.iter().try_for_each(|block| self.out.put(block))?;
+        self.end_section(SectionKind::Blocks);
+        self.blocks += u64::from(segment.records.get().div_ceil(self.options.block_records));
+        Ok(())
+    }
+
+    /// Writes a section of the segment that is being written.
+    fn put_section(&mut self, kind: SectionKind, bytes: &[u8]) -> Result<(), ArchiveError> {
+        self.out.begin();
+        self.out.put(bytes)?;
+        self.end_section(kind);
+        Ok(())
+    }
+
+    fn end_section(&mut self, kind: SectionKind) {
+        let segment = Some(self.segments.len() as u32);
+        self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
     }
 
     /// Puts the keys of a segment into the index, with their blocks.
@@ -268,38 +295,44 @@ impl<W: Write> Writer<W> {
     /// What writing reports.
     pub fn finish(mut self) -> Result<W, ArchiveError> {
         self.end_segment()?;
-        let segments = self.out.section(self.segments.as_slice().as_bytes())?;
-        let (mut index, mut lists) = (Section::default(), Section::default());
-        let mut flags = 0;
-        if self.options.sorted && self.options.level == Level::Default {
-            flags |= SORTED;
-        }
-        if self.options.index {
-            flags |= HAS_INDEX;
-            match self.options.level {
-                Level::Fast => {
-                    flags |= INDEX_OF_RECORDS;
-                    (index, lists) = fast::write_index(self.keys, &mut self.out)?;
-                }
-                Level::Default => {
-                    self.out.begin();
-                    block_index::write(self.keys, self.blocks, &mut self.out)?;
-                    index = self.out.end();
+        let segments = self.out.section(self.segments.as_bytes())?;
+        // Of all records: so are those of the segments.
+        let identity = segments.check;
+        let mut sections = self.sections;
+        let mut list = |kind: SectionKind, section: Section| {
+            sections.push(SectionEntry::new(kind, None, section));
+        };
+        list(SectionKind::SegmentTable, segments);
+        match self.options.level {
+            _ if !self.options.index => {}
+            Level::Fast => {
+                let (index, lists) = fast::write_index(self.keys, identity, &mut self.out)?;
+                list(SectionKind::RecordIndex, index);
+                if lists.len > 0 {
+                    list(SectionKind::Lists, lists);
                 }
             }
+            Level::Default => {
+                self.out.begin();
+                block_index::write(self.keys, self.blocks, identity, &mut self.out)?;
+                list(SectionKind::BlockIndex, self.out.end());
+            }
         }
-        let mut side = Section::default();
-        if let Some(writer) = self.side {
-            flags |= VERBATIM;
+        if let Some(side) = self.side {
             self.out.begin();
-            writer.finish(&mut self.out)?;
-            side = self.out.end();
+            side.write_names(&mut self.out)?;
+            list(SectionKind::FileNames, self.out.end());
+            self.out.begin();
+            side.finish(identity, &mut self.out)?;
+            list(SectionKind::SideData, self.out.end());
         }
-        let mut footer = Footer::new(0, self.records, flags);
-        (footer.segments, footer.index) = (segments, index);
-        (footer.lists, footer.side) = (lists, side);
-        footer.file_len = (self.out.offset() + size_of::<Footer>() as u64).into();
-        self.out.put(footer.sealed().as_bytes())?;
+        let is_sorted = self.options.sorted && self.options.level == Level::Default;
+        let flags = if is_sorted { SORTED } else { 0 };
+        let table = sections.as_bytes();
+        self.out.put(table)?;
+        let count = sections.len() as u32;
+        let footer = Footer::new(self.out.offset(), self.records, flags, table, count);
+        self.out.put(footer.as_bytes())?;
         Ok(self.out.finish()?)
     }
 }

@@ -1,6 +1,12 @@
-//! No damaged byte gives a wrong record (STO-07, ERR-07).
+//! No damage gives a wrong record, a missing one, or one too many (STO-07, ERR-07): a way of reading
+//! succeeds with all that was written, or ends with an error that names the place.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epdb::archive::{ArchiveError, Restored};
+use epdb::codec::query::Query;
 
 use super::games::{Squares, positions};
 use super::*;
@@ -16,98 +22,311 @@ impl Random {
     }
 }
 
-fn samples() -> Vec<(Vec<EpdRecord>, Vec<u8>)> {
-    let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 12).flatten().collect();
-    let mut samples: Vec<(Vec<EpdRecord>, Vec<u8>)> =
-        both_levels().map(|options| (records.clone(), pack(&records, &options))).to_vec();
-    let options = PackOptions { verbatim: true, ..PackOptions::default() };
-    let mut writer = Writer::new(Vec::new(), options).unwrap();
-    writer.begin_file("a.epd").unwrap();
-    for record in &records {
+/// A packed archive with what it must give.
+struct Sample {
+    name: &'static str,
+    bytes: Vec<u8>,
+    /// Another archive, of nearly the same records: what may stand on a disk where a sector was
+    /// never written.
+    stale: Vec<u8>,
+    records: Vec<EpdRecord>,
+    text: Vec<u8>,
+    /// The numbers of the records of each position that is looked up, and of two that are not there.
+    wanted: Vec<(Query, Vec<u64>)>,
+    restored: Vec<u8>,
+}
+
+impl Sample {
+    fn new(name: &'static str, records: Vec<EpdRecord>, options: &PackOptions) -> Sample {
+        let mut changed = records.clone();
+        for record in changed.iter_mut().step_by(9) {
+            *record = EpdRecord::new(*record.position());
+        }
+        let query = |record: &EpdRecord| Query::from(record.position());
+        let mut groups: BTreeMap<String, (Query, Vec<u64>)> = BTreeMap::new();
+        for (number, record) in (0..).zip(&records) {
+            let board = format!("{:?}", query(record).board());
+            groups.entry(board).or_insert((query(record), Vec::new())).1.push(number);
+        }
+        let mut wanted: Vec<(Query, Vec<u64>)> = groups.into_values().collect();
+        wanted.sort_by_key(|(_, numbers)| (std::cmp::Reverse(numbers.len()), numbers[0]));
+        wanted.truncate(6);
+        let absent = super::records("8/8/8/4k3/8/1K6/8/8 b - -\n8/8/8/4k3/8/1K6/8/7R w - -");
+        wanted.extend(absent.iter().map(|record| (query(record), Vec::new())));
+        let bytes = written(&records, options);
+        let archive = Archive::from_bytes(bytes.clone()).unwrap();
+        let restored = restored(&archive).unwrap_or_default();
+        let (stale, text) = (written(&changed, options), text_of(&records));
+        Sample { name, bytes, stale, records, text, wanted, restored }
+    }
+
+    /// Everything that a reader does gives all that is right or an error; says whether one did.
+    fn is_refused(&self, bytes: Vec<u8>) -> bool {
+        let archive = match Archive::from_bytes(bytes) {
+            Ok(archive) => archive,
+            Err(error) => return names_a_place(&error),
+        };
+        let refused = Cell::new(false);
+        let note = |error: ArchiveError| refused.set(names_a_place(&error));
+
+        let mut records = archive.iter(0..archive.len());
+        let read: Vec<EpdRecord> =
+            records.by_ref().map_while(|record| record.map_err(note).ok()).collect();
+        assert!(records.next().is_none(), "{}: reading goes on after an error", self.name);
+        assert!(self.records.starts_with(&read), "{}: other records", self.name);
+        if read.len() < self.records.len() {
+            assert!(refused.get(), "{}: only {} records", self.name, read.len());
+        }
+        let mut text = Vec::new();
+        match archive.write_text(0..u64::MAX, &mut text) {
+            Ok(()) => assert!(text == self.text, "{}: another text", self.name),
+            Err(error) => note(error),
+        }
+        for number in (0..self.records.len()).step_by(37) {
+            match archive.record(number as u64) {
+                Ok(record) => assert_eq!(record, self.records[number], "{}", self.name),
+                Err(error) => note(error),
+            }
+        }
+        for (query, numbers) in &self.wanted {
+            match archive.find(query) {
+                Ok(found) => {
+                    assert!(found.iter().map(|(number, _)| number).eq(numbers), "{}", self.name);
+                    assert!(found.iter().all(|(at, one)| self.records[*at as usize] == *one));
+                }
+                Err(error) => note(error),
+            }
+        }
+        self.look_up_together(&archive, &note);
+        match restored(&archive) {
+            Ok(bytes) => assert!(bytes == self.restored, "{}: other files", self.name),
+            Err(ArchiveError::NotVerbatim) if self.restored.is_empty() => {}
+            Err(error) => note(error),
+        }
+        match archive.verify() {
+            Ok(()) => {}
+            Err(error) => note(error),
+        }
+        refused.get()
+    }
+
+    fn look_up_together(&self, archive: &Archive, note: &impl Fn(ArchiveError)) {
+        let queries: Vec<Query> = self.wanted.iter().map(|(query, _)| *query).collect();
+        let mut found = vec![Vec::new(); queries.len()];
+        let done = archive.find_many(&queries, |query, number, record| {
+            assert_eq!(record, self.records[number as usize], "{}", self.name);
+            found[query].push(number);
+            true
+        });
+        self.assert_found(done, &found, note);
+        let mut found = vec![Vec::new(); queries.len()];
+        let done = archive.find_text(&queries, |query, number, line| {
+            let expected = text_of(&self.records[number as usize..][..1]);
+            assert_eq!(line, &expected[..expected.len() - 1], "{}", self.name);
+            found[query].push(number);
+            true
+        });
+        self.assert_found(done, &found, note);
+        let mut found = vec![Vec::new(); queries.len()];
+        let done = archive.find_numbers(&queries, |query, number| found[query].push(number));
+        self.assert_found(done, &found, note);
+    }
+
+    fn assert_found(
+        &self,
+        done: Result<(), ArchiveError>,
+        found: &[Vec<u64>],
+        note: &impl Fn(ArchiveError),
+    ) {
+        for (found, (_, numbers)) in found.iter().zip(&self.wanted) {
+            let all = found == numbers;
+            let some = found.iter().all(|number| numbers.contains(number));
+            assert!(all || done.is_err() && some, "{}: {found:?}, not {numbers:?}", self.name);
+        }
+        done.unwrap_or_else(note);
+    }
+}
+
+fn names_a_place(error: &ArchiveError) -> bool {
+    let known = matches!(
+        error,
+        ArchiveError::Corrupt { .. }
+            | ArchiveError::Truncated(_)
+            | ArchiveError::NotAnArchive
+            | ArchiveError::UnsupportedVersion { .. }
+            | ArchiveError::NoRecord { .. }
+    );
+    assert!(known, "{error}");
+    true
+}
+
+/// The files of a verbatim archive, each with its name in front.
+fn restored(archive: &Archive) -> Result<Vec<u8>, ArchiveError> {
+    let mut out = Vec::new();
+    archive.restore(|piece| {
+        match piece {
+            Restored::File(name) => out.extend_from_slice(name.as_bytes()),
+            Restored::Bytes(bytes) => out.extend_from_slice(bytes),
+        }
+        Ok::<(), ArchiveError>(())
+    })?;
+    Ok(out)
+}
+
+fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), options.clone()).unwrap();
+    for (number, record) in records.iter().enumerate() {
+        if number % 50 == 0 {
+            writer.begin_file(&format!("{number}.epd")).unwrap();
+        }
         let raw = [text_of(std::slice::from_ref(record)), b"# aside\n".to_vec()].concat();
         writer.push_line(record, &raw).unwrap();
         writer.push_aside(b"\n").unwrap();
     }
-    samples.push((records, writer.finish().unwrap()));
-    let games = positions(5, Squares::AfterDoubleSteps, true);
-    let bytes = pack(&games, &PackOptions::default());
-    samples.push((games, bytes));
-    samples
+    writer.finish().unwrap()
 }
 
-/// Everything that a reader does gives right records or an error.
-fn assert_right_or_error(bytes: Vec<u8>, records: &[EpdRecord]) -> bool {
-    let Ok(archive) = Archive::from_bytes(bytes) else { return true };
-    let mut failed = false;
-    for number in 0..archive.len() {
-        match archive.record(number) {
-            Ok(record) => assert_eq!(record, records[number as usize]),
-            Err(_) => failed = true,
+fn samples() -> Vec<Sample> {
+    let default = PackOptions::default();
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
+    let games = || positions(3, Squares::AfterDoubleSteps, true);
+    let lines = |times| -> Vec<EpdRecord> {
+        std::iter::repeat_n(records(LINES), times).flatten().collect()
+    };
+    let repeated: Vec<String> = (0..400)
+        .map(|nth| {
+            format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{nth:030}\";")
+        })
+        .collect();
+    let segments = |options: &PackOptions| PackOptions {
+        segment_records: 100,
+        block_records: 16,
+        ..options.clone()
+    };
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
+    vec![
+        Sample::new("games", games(), &default),
+        Sample::new("operations", lines(3), &default),
+        Sample::new("text", records(&repeated.join("\n")), &default),
+        Sample::new("fast", lines(20), &fast),
+        Sample::new("fast games", games(), &fast),
+        Sample::new("verbatim", lines(4), &verbatim),
+        Sample::new("segments", games(), &segments(&default)),
+        Sample::new("fast segments", lines(20), &segments(&fast)),
+        Sample::new("no index", games(), &no_index),
+    ]
+}
+
+/// Where the blocks of a segment are in the file, by its directory.
+fn blocks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let parts = Archive::from_bytes(bytes.to_vec()).unwrap().parts();
+    let mut found = Vec::new();
+    for pair in parts.windows(2) {
+        let [directory, blocks] = pair else { continue };
+        if (directory.name, blocks.name) != ("block directory", "blocks") {
+            continue;
+        }
+        let directory = &bytes[directory.offset as usize..][..directory.len as usize];
+        let (width, mut start) = (usize::from(directory[0]), blocks.offset as usize);
+        for group in directory[1..].chunks(8 + 32 * width) {
+            for len in group[8..].chunks(width) {
+                let len = len.iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
+                found.push(start..start + len);
+                start += len;
+            }
         }
     }
-    let mut text = Vec::new();
-    match archive.write_text(0..u64::MAX, &mut text) {
-        Ok(()) => assert_eq!(text, text_of(records)),
-        Err(_) => failed = true,
-    }
-    for record in &records[..14] {
-        match archive.find(record.position()) {
-            Ok(found) => {
-                let identity = record.position().identity();
-                let expected =
-                    records.iter().filter(|other| other.position().identity() == identity).count();
-                assert_eq!(found.len(), expected);
-                assert!(found.iter().all(|(number, one)| records[*number as usize] == *one));
+    found
+}
+
+/// Damages a file in one of the ways that disks and programs have.
+fn damage(sample: &Sample, blocks: &[std::ops::Range<usize>], random: &mut Random) -> Vec<u8> {
+    let mut bytes = sample.bytes.clone();
+    let len = bytes.len();
+    match random.below(10) {
+        0 => bytes[random.below(len)] ^= 1 << random.below(8),
+        1 => bytes[random.below(len)] = random.below(256) as u8,
+        2 => bytes.truncate(random.below(len)),
+        3 => {
+            // Rows, lines of the index, or whatever is as long.
+            let unit = [32, 64][random.below(2)];
+            let places = [random.below(len / unit), random.below(len / unit)];
+            exchange(&mut bytes, places.map(|place| place * unit..(place + 1) * unit));
+        }
+        4 if blocks.len() > 1 => {
+            let pair = [random.below(blocks.len()), random.below(blocks.len())];
+            exchange(&mut bytes, pair.map(|nth| blocks[nth].clone()));
+        }
+        _ => {
+            let sector = [512, 4096][usize::from(len > 8192 && random.below(2) == 1)];
+            let at = |nth: usize| nth * sector..((nth + 1) * sector).min(len);
+            let (one, other) = (random.below(len / sector + 1), random.below(len / sector + 1));
+            match random.below(4) {
+                0 => exchange(&mut bytes, [at(one), at(other)]),
+                1 if at(one).len() == sector && at(other).len() == sector => {
+                    bytes.copy_within(at(one), at(other).start);
+                }
+                2 => bytes[at(one)].fill(0),
+                _ => {
+                    let stale = sample.stale.get(at(one).start..).unwrap_or_default();
+                    let stale = &stale[..stale.len().min(at(one).len())];
+                    bytes[at(one).start..][..stale.len()].copy_from_slice(stale);
+                }
             }
-            Err(_) => failed = true,
         }
     }
-    if archive.is_verbatim() {
-        let mut out = Vec::new();
-        let done = archive.restore(|piece| {
-            if let Restored::Bytes(bytes) = piece {
-                out.extend_from_slice(bytes);
-            }
-            Ok::<(), ArchiveError>(())
-        });
-        failed |= done.is_err();
+    bytes
+}
+
+/// Exchanges two ranges that do not overlap, as far as the shorter of them goes.
+fn exchange(bytes: &mut [u8], ranges: [std::ops::Range<usize>; 2]) {
+    let len = ranges[0].len().min(ranges[1].len());
+    let [a, b] = ranges.map(|range| range.start);
+    if a.abs_diff(b) < len {
+        return;
     }
-    failed | archive.verify().is_err()
+    for nth in 0..len {
+        bytes.swap(a + nth, b + nth);
+    }
 }
 
 // README: Damage is noticed
+/// A-D3, D-W2. `EPDB_DAMAGES` says how many are tried.
 #[test]
-fn changed_bytes_give_right_records_or_errors() {
-    let mut random = Random(7);
-    for (records, bytes) in samples() {
-        for _ in 0..400 {
-            let mut changed = bytes.clone();
-            let place = random.below(changed.len());
-            changed[place] ^= random.below(255) as u8 + 1;
-            let noticed = assert_right_or_error(changed, &records);
-            assert!(noticed, "byte {place} of {}", bytes.len());
+fn directed_damage_is_refused_or_changes_nothing() {
+    let wanted = std::env::var("EPDB_DAMAGES").map_or(1800, |number| number.parse().unwrap());
+    let samples = samples();
+    let blocks: Vec<_> = samples.iter().map(|sample| blocks(&sample.bytes)).collect();
+    let (next, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= wanted {
+                return;
+            }
+            let nth = number % samples.len();
+            let mut random = Random(number as u64);
+            (0..10).for_each(|_| _ = random.below(2));
+            let changed = damage(&samples[nth], &blocks[nth], &mut random);
+            let is_other = changed != samples[nth].bytes;
+            let is_refused = samples[nth].is_refused(changed);
+            assert_eq!(is_refused, is_other, "{}, damage {number}", samples[nth].name);
+            refused.fetch_add(usize::from(is_refused), Ordering::Relaxed);
         }
-    }
-}
-
-/// Ten thousand single bytes: as many as the archive lets one try in reasonable time.
-#[test]
-#[ignore = "takes minutes"]
-fn ten_thousand_changed_bytes_give_right_records_or_errors() {
-    let mut random = Random(77);
-    for (records, bytes) in samples() {
-        for _ in 0..3400 {
-            let mut changed = bytes.clone();
-            let place = random.below(changed.len());
-            changed[place] ^= random.below(255) as u8 + 1;
-            assert!(assert_right_or_error(changed, &records), "byte {place}");
-        }
-    }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    let refused = refused.into_inner();
+    println!("{refused} of {wanted} damages changed the file; all of them were noticed");
+    assert!(refused > wanted / 2);
 }
 
 #[test]
 fn truncation_is_recognised_at_every_length() {
-    for (_, bytes) in samples() {
+    for Sample { bytes, .. } in samples() {
         let borders = Archive::from_bytes(bytes.clone()).unwrap().parts();
         let near = borders.iter().flat_map(|part| {
             let end = (part.offset + part.len) as usize;
@@ -126,30 +345,17 @@ fn truncation_is_recognised_at_every_length() {
 /// Each part of the file, damaged, is named by the error.
 #[test]
 fn damage_names_the_part() {
-    let expected = |name: &str| match name {
+    let expected = |name: &'static str| match name {
         "rows" => vec!["record", "rows"],
         "heap" => vec!["heap", "record"],
         "blocks" => vec!["block of record", "blocks"],
-        "segment table" => vec!["segment entry", "segment table"],
-        name => vec![match name {
-            "model" => "model",
-            "block directory" => "block directory",
-            "position index" => "position index",
-            "lists of equal keys" => "lists of equal keys",
-            "side data" => "side data",
-            "header" => "header",
-            _ => "footer",
-        }],
+        name => vec![name],
     };
     let mut seen = std::collections::BTreeSet::new();
-    for (_, bytes) in samples() {
+    for Sample { bytes, .. } in samples() {
         for part in Archive::from_bytes(bytes.clone()).unwrap().parts() {
             let mut changed = bytes.clone();
-            let place = match part.name {
-                "header" => 20,
-                "footer" => 30,
-                _ => part.len / 2,
-            };
+            let place = if part.name == "header" { 20 } else { part.len / 2 };
             changed[(part.offset + place) as usize] ^= 0x10;
             let error = match Archive::from_bytes(changed) {
                 Ok(archive) => archive.verify().unwrap_err(),
@@ -163,17 +369,18 @@ fn damage_names_the_part() {
     for name in [
         "header",
         "footer",
-        "model",
+        "section table",
         "block directory",
         "blocks",
         "segment table",
         "position index",
+        "file names",
         "side data",
         "rows",
         "heap",
         "lists of equal keys",
     ] {
-        assert!(seen.contains(name) || name == "model", "{name}");
+        assert!(seen.contains(name), "{name}");
     }
 }
 
@@ -196,30 +403,26 @@ fn headers_are_held_to_their_fields() {
     assert!(matches!(with(12, 1), Some(ArchiveError::Corrupt { part: "header", .. })));
 }
 
-/// The fields of footer and segment entry, each changed under a check that holds. Whoever forges
-/// checks can say what he likes, but never make a reader panic or run off.
+/// The fields of footer, section table and segment table, each changed under checks that hold.
+/// Whoever forges checks can say what he likes, but never make a reader panic or run off.
 #[test]
 fn fields_under_a_right_check_are_not_believed() {
-    for (records, bytes) in samples() {
-        let parts = Archive::from_bytes(bytes.clone()).unwrap().parts();
-        let parts = parts.iter().filter(|part| ["footer", "segment table"].contains(&part.name));
-        for part in parts {
-            let (start, end) = (part.offset as usize, (part.offset + part.len) as usize);
-            for place in start..end - 4 {
-                for change in [1, 0x80, 0xff] {
-                    let mut changed = bytes.clone();
-                    changed[place] ^= change;
-                    let check = crc32c::crc32c(&changed[start..end - 4]);
-                    changed[end - 4..end].copy_from_slice(&check.to_le_bytes());
-                    let Ok(archive) = Archive::from_bytes(changed) else { continue };
-                    for number in 0..archive.len().min(records.len() as u64) {
-                        archive.record(number).ok();
-                    }
-                    for record in &records[..3] {
-                        archive.find(record.position()).ok();
-                    }
-                    archive.verify().ok();
+    for Sample { bytes, records, .. } in samples() {
+        let file = forged::Forged::new(&bytes);
+        let places = file.table().chain(file.segments()).chain(file.footer());
+        for place in places.step_by(3) {
+            for change in [1, 0x80, 0xff] {
+                let Ok(archive) = Archive::from_bytes(file.with(place, |byte| byte ^ change))
+                else {
+                    continue;
+                };
+                for number in 0..archive.len().min(records.len() as u64).min(20) {
+                    archive.record(number).ok();
                 }
+                for record in &records[..3] {
+                    archive.find(record.position()).ok();
+                }
+                archive.verify().ok();
             }
         }
     }

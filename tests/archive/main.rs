@@ -6,6 +6,8 @@
 mod boards;
 mod damage;
 mod finding;
+mod forge;
+mod forged;
 mod games;
 mod golden;
 #[path = "../codec/records.rs"]

@@ -7,6 +7,8 @@
 mod lists;
 mod text;
 
+use foldhash::HashMap;
+
 use super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
 use crate::codec::ordinal;
 use crate::model::rules::Playable;
@@ -22,7 +24,15 @@ pub(super) fn encode<'a>(records: impl Iterator<Item = (Position, &'a [Operation
     for (position, operations) in records {
         model.record(&mut writer, &position, operations);
     }
-    writer.finish()
+    padded(writer.finish(), model.cost)
+}
+
+/// Puts as many zeros behind coded operations as make them pay for what they cost a reader. Zeros are
+/// what a reader finds behind the end anyway.
+fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
+    let len = cost.saturating_sub(FREE_COST).div_ceil(COST_OF_BYTE);
+    bytes.resize(len.max(bytes.len()), 0);
+    bytes
 }
 
 /// The operations of records at these positions; `None` when the bytes say none.
@@ -32,6 +42,8 @@ pub(super) fn decode(
 ) -> Option<Vec<Vec<Operation>>> {
     let mut reader = Reader::new(bytes);
     let mut model = Model::new();
+    let limit = bytes.len().saturating_mul(COST_OF_BYTE).saturating_add(FREE_COST);
+    model.limit = limit.min(MAX_COST);
     positions.map(|position| model.record(&mut reader, &position, &[])).collect()
 }
 
@@ -39,8 +51,18 @@ pub(super) fn decode(
 /// more do not fit the longest record.
 const MAX_COUNT: usize = crate::codec::record::MAX_LEN;
 
-/// The most operands and bytes of text of all records of a block. A writer ends a segment before.
+/// The most bytes of EPD records with operations before a writer ends a segment.
 pub(super) const MAX_BLOCK: usize = 16 << 20;
+
+/// What an operation or an operand costs, beside the bytes of its text: about its memory.
+const COST: usize = 32;
+/// What the records of a block may cost whatever the length of their coded operations, and for each
+/// byte of that.
+const FREE_COST: usize = 4096;
+const COST_OF_BYTE: usize = 512;
+/// What they may cost at the most. A byte of an EPD record costs 32 or less, and a block has 32 MiB
+/// of them or less.
+const MAX_COST: usize = 1 << 30;
 
 /// Kinds of operands. The end of the operands is coded like one.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -103,13 +125,16 @@ struct Model {
     shape_len: Numbers,
     /// The standard opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
+    /// The places of those others.
+    others: HashMap<Opcode, usize>,
     opcode: Numbers,
     opcode_text: Vec<Symbols>,
     /// Of each opcode, once it is met.
     fields: Vec<Option<Field>>,
     lists: Lists,
-    /// Operands and bytes of text so far.
-    size: usize,
+    /// What the records so far cost, and may cost at the most.
+    cost: usize,
+    limit: usize,
     /// Made when the first text needs it.
     text: Option<TextModel>,
 }
@@ -185,8 +210,10 @@ impl Model {
             opcode_text: vec![Symbols::new(4), Symbols::new(8)],
             fields: opcodes.iter().map(|_| None).collect(),
             opcodes,
+            others: HashMap::default(),
             lists: Lists::default(),
-            size: 0,
+            cost: 0,
+            limit: usize::MAX,
             text: None,
         }
     }
@@ -249,19 +276,18 @@ impl Model {
                 if let (Operand::Move { mv, .. }, None) = (&operand, lists.best) {
                     lists.best = Some(*mv);
                 }
-                self.size += 1 + text_len(&operand);
+                self.take(COST + text_len(&operand))?;
                 read.push(operand);
-                if read.len() > MAX_COUNT
-                    || self.size > MAX_BLOCK + MAX_COUNT
-                    || coder.is_exhausted()
-                {
+                if read.len() > MAX_COUNT || coder.is_exhausted() {
                     return None;
                 }
             }
+            self.take(COST)?;
             operations.push(Operation { opcode: *opcode, operands: read });
         }
         for (nth, at, form) in pending {
             let text = lists.derived(root.as_ref()?, form)?;
+            self.take(text.len())?;
             match &mut operations[nth].operands[at] {
                 Operand::Str(bytes) | Operand::Token(bytes) => *bytes = text.into_boxed_slice(),
                 _ => return None,
@@ -274,12 +300,15 @@ impl Model {
         Some(operations)
     }
 
+    /// Counts a cost; `None` when that is more than the block may.
+    fn take(&mut self, cost: usize) -> Option<()> {
+        self.cost += cost;
+        (self.cost <= self.limit).then_some(())
+    }
+
     fn field(&self, opcode: Opcode) -> Option<usize> {
-        let others = || {
-            let mut met = self.opcodes.iter().skip(STANDARD.len());
-            met.position(|&known| known == opcode).map(|nth| STANDARD.len() + nth)
-        };
-        STANDARD.binary_search_by(|entry| entry.opcode.cmp(&opcode)).ok().or_else(others)
+        let standard = STANDARD.binary_search_by(|entry| entry.opcode.cmp(&opcode));
+        standard.ok().or_else(|| self.others.get(&opcode).copied())
     }
 
     fn state(&mut self, field: usize) -> &mut Field {
@@ -326,6 +355,7 @@ impl Model {
             .map(|at| bytes.code(coder, name.get(at).copied().unwrap_or(0).into()) as u8)
             .collect();
         let opcode = Opcode::new(&name).filter(|&opcode| self.field(opcode).is_none())?;
+        self.others.insert(opcode, self.opcodes.len());
         self.opcodes.push(opcode);
         self.fields.push(None);
         Some(opcode)
@@ -457,5 +487,34 @@ impl Plan {
     fn form(&self, operation: usize, operand: usize) -> Form {
         let forms = self.0.get(operation);
         forms.and_then(|forms| forms.get(operand)).copied().unwrap_or(Form::Plain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D-W1. Forced moves and repeated texts cost a writer next to nothing, and a reader memory.
+    #[test]
+    fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
+        let position = Position::START;
+        for operand in [Operand::string(vec![b'a'; 100_000]), Operand::Integer(1)] {
+            let opcode = STANDARD[0].opcode;
+            let operations = [Operation { opcode, operands: vec![operand; 100] }];
+            let mut writer = Writer::new();
+            let mut model = Model::new();
+            model.record(&mut writer, &position, &operations);
+            let short = writer.finish();
+            assert!(model.cost > FREE_COST);
+            let bytes = encode([(position, &operations[..])].into_iter());
+            assert!(bytes.starts_with(&short));
+            let read = |bytes: &[u8]| decode(bytes, [position].into_iter());
+            assert_eq!(read(&bytes), Some(vec![operations.to_vec()]));
+            let paid = model.cost <= FREE_COST + COST_OF_BYTE * short.len();
+            assert_eq!(read(&short).is_some(), paid);
+            if bytes.len() > short.len() {
+                assert_eq!(read(&bytes[..bytes.len() - 1]), None);
+            }
+        }
     }
 }

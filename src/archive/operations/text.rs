@@ -78,7 +78,7 @@ static TAUGHT: LazyLock<Learnt> = LazyLock::new(|| {
         changed: vec![0; CONTEXTS << SLOTS_LOG >> LINE_LOG >> 6],
     };
     let mut coder = Pupil;
-    for line in include_bytes!("words.txt").split(|&byte| byte == b'\n') {
+    for line in include_bytes!("../../../formats/data/words.txt").split(|&byte| byte == b'\n') {
         learnt.code(&mut coder, 0, &[], line);
     }
     learnt.changed.fill(0);

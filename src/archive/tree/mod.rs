@@ -223,7 +223,7 @@ impl Model {
 /// The model that comes with epdb, for archives that are too small to pay for their own.
 pub(super) fn shipped() -> Option<&'static Model> {
     static SHIPPED: LazyLock<Option<Model>> =
-        LazyLock::new(|| Model::read(include_bytes!("shipped.bin")));
+        LazyLock::new(|| Model::read(include_bytes!("../../../formats/data/shipped.bin")));
     SHIPPED.as_ref()
 }
 

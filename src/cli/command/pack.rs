@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         sorted: args.sorted,
         verbatim: args.verbatim,
         memory: args.memory.memory,
+        ..PackOptions::default()
     };
     let mut writer = Writer::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
@@ -86,7 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
     }
     writer.finish()?.finish()?;
-    diagnostics.finish()
+    let outcome = diagnostics.finish()?;
+    // Lines that are no records are kept as they are: nothing is lost.
+    Ok(if args.verbatim { Outcome::Done } else { outcome })
 }
 
 fn pack_verbatim<W: std::io::Write>(

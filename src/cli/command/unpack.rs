@@ -1,20 +1,21 @@
 //! `epdb unpack`: an archive back to text.
 
-use std::collections::BTreeSet;
-use std::io::Write;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::archive::{Archive, ArchiveError, Restored};
+use crate::archive::{Archive, Restored};
 use crate::cli::args::{CastlingArg, CountersArg, EpArg, OutputArgs, WriteArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, create_file, open_output, open_output_of};
+use crate::cli::output::{Output, open_output, open_output_of};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
+use crate::new_file::{NewFile, sync_files};
 
 /// Write the records of an archive, or the files it was packed from
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// Only the records with these numbers, the first being 0 and the last not included; either
     /// end may be left out
     #[arg(long, value_name = "A..B", value_parser = parse_range)]
-    range: Option<Range<u64>>,
+    range: Option<Wanted>,
     /// The packed files as they were: into the folder -o if there are several, else into the file
     /// -o or to standard output
     #[arg(long, conflicts_with = "range")]
@@ -44,13 +45,41 @@ pub(crate) struct Args {
 /// Records that are turned into text at a time.
 const STEP: u64 = 4096;
 
-fn parse_range(text: &str) -> Result<Range<u64>, String> {
+/// The records that --range asks for.
+#[derive(Copy, Clone, Debug)]
+struct Wanted {
+    start: u64,
+    end: Option<u64>,
+}
+
+impl Wanted {
+    /// The numbers, all of which the archive has.
+    fn of(self, archive: &Archive) -> anyhow::Result<Range<u64>> {
+        let (records, end) = (archive.len(), self.end.unwrap_or(archive.len()));
+        anyhow::ensure!(
+            self.start <= end && end <= records,
+            "--range {}..{} goes beyond the end: the archive has {records} records",
+            self.start,
+            self.end.map_or(String::new(), |end| end.to_string()),
+        );
+        Ok(self.start..end)
+    }
+}
+
+fn parse_range(text: &str) -> Result<Wanted, String> {
     let (start, end) = text.split_once("..").ok_or("expected A..B")?;
-    let number = |text: &str, other: u64| match text {
-        "" => Ok(other),
-        _ => text.parse().map_err(|_| format!("`{text}` is no record number")),
+    let number = |text: &str| match text {
+        "" => Ok(None),
+        _ => text.parse().map(Some).map_err(|_| format!("`{text}` is no record number")),
     };
-    Ok(number(start, 0)?..number(end, u64::MAX)?)
+    let (start, end) = (number(start)?.unwrap_or(0), number(end)?);
+    if end.is_some_and(|end| end < start) {
+        return Err(format!(
+            "it ends before it begins; {}..{start} is the other way round",
+            end.unwrap_or(0)
+        ));
+    }
+    Ok(Wanted { start, end })
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -59,12 +88,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let archive = local.archive()?;
     threads::start(None)?;
     if args.verbatim {
-        let names = names(&archive).with_context(name)?;
-        restore(&archive, &names, args.output.output.as_deref())?;
+        let names = archive.file_names().with_context(name)?;
+        restore(&archive, &names, args.output.output.as_deref()).with_context(name)?;
         return Ok(Outcome::Done);
     }
-    let range = args.range.clone().unwrap_or(0..archive.len());
-    let range = range.start..range.end.min(archive.len());
+    let range = args.range.unwrap_or(Wanted { start: 0, end: None });
+    let range = range.of(&archive).with_context(name)?;
     if is_canonical_text(args) {
         let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
         let mut text = Vec::new();
@@ -96,67 +125,93 @@ fn is_canonical_text(args: &Args) -> bool {
         && write.ep == EpArg::Keep
 }
 
-/// The names of the files of a verbatim archive, all of which can be restored.
-fn names(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
-    let mut names = Vec::new();
-    archive.restore(|piece| {
-        if let Restored::File(name) = piece {
-            names.push(name.to_string());
-        }
-        Ok::<(), ArchiveError>(())
-    })?;
-    Ok(names)
+/// Writes the files of a verbatim archive: into the folder at `place` if there are several.
+fn restore(archive: &Archive, names: &[String], place: Option<&Path>) -> anyhow::Result<()> {
+    match place {
+        Some(folder) if names.len() > 1 || folder.is_dir() => restore_into(archive, folder),
+        _ => restore_one(archive, open_output(place)?),
+    }
 }
 
-/// Writes the files of a verbatim archive.
-fn restore(archive: &Archive, names: &[String], place: Option<&Path>) -> anyhow::Result<()> {
-    let folder = match place {
-        Some(place) if names.len() > 1 || place.is_dir() => Some(place),
-        _ => None,
-    };
-    if let Some(folder) = folder {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    let mut taken = BTreeSet::new();
-    let mut output: Option<Output> = None;
+/// Writes the bytes of one file, or of none.
+fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     archive.restore(|piece| {
-        match (piece, folder) {
-            (Restored::File(name), Some(folder)) => {
+        if let Restored::Bytes(bytes) = piece {
+            output.write_all(bytes)?;
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    output.finish()
+}
+
+/// Writes each file into a folder. All of them are brought to the disk at the end.
+fn restore_into(archive: &Archive, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let mut names = Names::default();
+    let mut output: Option<BufWriter<NewFile>> = None;
+    archive.restore(|piece| {
+        match piece {
+            Restored::File(name) => {
                 finish(output.take())?;
-                let name = free_name(name, &mut taken)?;
-                output = Some(create_file(&folder.join(name))?);
+                output = Some(BufWriter::new(create_in(folder, &names.free(name)?)?));
             }
-            (Restored::File(_), None) => {
-                if output.is_none() {
-                    output = Some(open_output(place)?);
-                }
-            }
-            (Restored::Bytes(bytes), _) => {
-                let output = output.as_mut().context("the archive names no file")?;
-                output.write_all(bytes)?;
+            Restored::Bytes(bytes) => {
+                output.as_mut().context("the archive names no file")?.write_all(bytes)?;
             }
         }
         Ok::<(), anyhow::Error>(())
     })?;
-    finish(output)
+    finish(output)?;
+    Ok(sync_files(names.taken.iter().map(|name| folder.join(name)))?)
 }
 
-fn finish(output: Option<Output>) -> anyhow::Result<()> {
-    output.map_or(Ok(()), Output::finish)
+fn finish(output: Option<BufWriter<NewFile>>) -> anyhow::Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    Ok(output.into_inner().map_err(IntoInnerError::into_error)?.finish_unsynced()?)
 }
 
-/// The name under which a file is written: that of the packed file, made plain, with a number
-/// where it is taken. Contents come back as they were packed, so compressed names lose their last
-/// suffix.
-fn free_name(name: &str, taken: &mut BTreeSet<String>) -> anyhow::Result<String> {
-    let is_plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\']);
-    anyhow::ensure!(is_plain, "the archive names a file `{name}`, which is no plain name");
-    let name = if name == "-" { "stdin.epd" } else { name };
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
-    let numbered = (2..).map(|number| format!("{number}-{name}"));
-    let free = std::iter::once(name.to_string()).chain(numbered).find(|name| !taken.contains(name));
-    let free = free.unwrap_or_default();
-    taken.insert(free.clone());
-    Ok(free)
+/// Begins a file of a folder. Nothing but a file is replaced: what was unpacked must not go through
+/// a link, or into a pipe or a device, that stands there.
+fn create_in(folder: &Path, name: &str) -> anyhow::Result<NewFile> {
+    let place = folder.join(name);
+    let in_the_way = place.symlink_metadata().is_ok_and(|found| !found.is_file());
+    anyhow::ensure!(
+        !in_the_way,
+        "cannot write {}: what stands there is no file; move it away, or unpack into another folder",
+        place.display()
+    );
+    Ok(NewFile::create(&place)?)
+}
+
+/// The names of the files written so far.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    /// The last number that was put in front of a name.
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    /// The name under which a file is written: that of the packed file, made plain, with a number
+    /// where it is taken. Contents come back as they were packed, so compressed names lose their
+    /// last suffix.
+    fn free(&mut self, name: &str) -> anyhow::Result<String> {
+        let is_plain = !["", ".", ".."].contains(&name)
+            && !name.contains(|sign: char| ['/', '\\'].contains(&sign) || sign.is_control());
+        anyhow::ensure!(
+            is_plain,
+            "the archive names a file `{}`, which is no plain name",
+            name.escape_debug()
+        );
+        let name = if name == "-" { "stdin.epd" } else { name };
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+        let mut free = name.to_string();
+        while !self.taken.insert(free.clone()) {
+            let number = self.numbers.entry(name.to_string()).or_insert(1);
+            *number += 1;
+            free = format!("{number}-{name}");
+        }
+        Ok(free)
+    }
 }

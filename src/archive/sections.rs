@@ -1,0 +1,250 @@
+//! The section table: which parts the file has, where they are, and which of them a reader may
+//! pass over.
+
+use std::collections::HashSet;
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::check;
+use super::error::ArchiveError;
+use super::layout::{Footer, Header};
+
+/// What a section holds. The numbers are part of the format.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[repr(u32)]
+pub(super) enum SectionKind {
+    SegmentTable = 1,
+    Model = 2,
+    BlockDirectory = 3,
+    Blocks = 4,
+    Rows = 5,
+    Heap = 6,
+    BlockIndex = 7,
+    RecordIndex = 8,
+    Lists = 9,
+    FileNames = 10,
+    SideData = 11,
+}
+
+impl SectionKind {
+    const ALL: [SectionKind; 11] = [
+        SectionKind::SegmentTable,
+        SectionKind::Model,
+        SectionKind::BlockDirectory,
+        SectionKind::Blocks,
+        SectionKind::Rows,
+        SectionKind::Heap,
+        SectionKind::BlockIndex,
+        SectionKind::RecordIndex,
+        SectionKind::Lists,
+        SectionKind::FileNames,
+        SectionKind::SideData,
+    ];
+
+    fn of_number(number: u32) -> Option<SectionKind> {
+        SectionKind::ALL.into_iter().find(|&kind| kind as u32 == number)
+    }
+
+    /// What it is called in errors and listings.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            SectionKind::SegmentTable => "segment table",
+            SectionKind::Model => "model",
+            SectionKind::BlockDirectory => "block directory",
+            SectionKind::Blocks => "blocks",
+            SectionKind::Rows => "rows",
+            SectionKind::Heap => "heap",
+            SectionKind::BlockIndex | SectionKind::RecordIndex => "position index",
+            SectionKind::Lists => "lists of equal keys",
+            SectionKind::FileNames => "file names",
+            SectionKind::SideData => "side data",
+        }
+    }
+
+    /// Whether there is one for each segment, not one for the file.
+    const fn is_of_segment(self) -> bool {
+        matches!(
+            self,
+            SectionKind::Model
+                | SectionKind::BlockDirectory
+                | SectionKind::Blocks
+                | SectionKind::Rows
+                | SectionKind::Heap
+        )
+    }
+
+    /// Whether the records can be read without it.
+    const fn may_be_ignored(self) -> bool {
+        matches!(
+            self,
+            SectionKind::BlockIndex
+                | SectionKind::RecordIndex
+                | SectionKind::Lists
+                | SectionKind::FileNames
+                | SectionKind::SideData
+        )
+    }
+}
+
+/// A part of the file: where it is, and the CRC32C of its bytes.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Section {
+    pub(super) offset: u64,
+    pub(super) len: u64,
+    pub(super) check: u32,
+}
+
+impl Section {
+    /// The bytes of the part, unchecked.
+    pub(super) fn of<'a>(
+        &self,
+        file: &'a [u8],
+        part: &'static str,
+    ) -> Result<&'a [u8], ArchiveError> {
+        let range = usize::try_from(self.offset)
+            .ok()
+            .zip(usize::try_from(self.len).ok())
+            .and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
+        range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
+    }
+
+    /// The bytes of the part, its check verified.
+    pub(super) fn checked<'a>(
+        &self,
+        file: &'a [u8],
+        part: &'static str,
+    ) -> Result<&'a [u8], ArchiveError> {
+        let bytes = self.of(file, part)?;
+        if check::holds(crc32c::crc32c(bytes), self.check) {
+            Ok(bytes)
+        } else {
+            Err(ArchiveError::corrupt(part))
+        }
+    }
+}
+
+/// An entry of the section table.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct SectionEntry {
+    kind: U32,
+    flags: U32,
+    /// The number of the segment, or [`NO_SEGMENT`].
+    segment: U32,
+    check: U32,
+    offset: U64,
+    len: U64,
+}
+
+const _: () = assert!(size_of::<SectionEntry>() == 32);
+
+/// The segment of a section that belongs to the whole file.
+const NO_SEGMENT: u32 = u32::MAX;
+/// Entry flag: a reader that does not know the kind reads the rest without it.
+const MAY_BE_IGNORED: u32 = 1;
+/// Between two sections there are fewer zeros than this.
+const MAX_GAP: u64 = 64;
+
+impl SectionEntry {
+    pub(super) fn new(kind: SectionKind, segment: Option<u32>, section: Section) -> SectionEntry {
+        SectionEntry {
+            kind: (kind as u32).into(),
+            flags: if kind.may_be_ignored() { MAY_BE_IGNORED } else { 0 }.into(),
+            segment: segment.unwrap_or(NO_SEGMENT).into(),
+            check: section.check.into(),
+            offset: section.offset.into(),
+            len: section.len.into(),
+        }
+    }
+
+    fn section(&self) -> Section {
+        Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
+    }
+
+    /// What the section holds; `None` for a kind that this reader does not know and may ignore.
+    fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
+        let (kind, flags) = (self.kind.get(), self.flags.get());
+        if flags & !MAY_BE_IGNORED != 0 {
+            let flags = flags & !MAY_BE_IGNORED;
+            return Err(ArchiveError::UnknownFlags { part: "section table", flags });
+        }
+        let known = SectionKind::of_number(kind);
+        let Some(known) = known else {
+            let ignored = flags & MAY_BE_IGNORED != 0;
+            return if ignored { Ok(None) } else { Err(ArchiveError::UnknownSection { kind }) };
+        };
+        let is_right = (flags & MAY_BE_IGNORED != 0) == known.may_be_ignored()
+            && (self.segment.get() != NO_SEGMENT) == known.is_of_segment();
+        if is_right { Ok(Some(known)) } else { Err(ArchiveError::corrupt(TABLE)) }
+    }
+}
+
+const TABLE: &str = "section table";
+
+/// A section of a file.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Listed {
+    /// What it holds, where this reader knows that.
+    pub(super) kind: Option<SectionKind>,
+    /// The number of its segment.
+    pub(super) segment: Option<u32>,
+    pub(super) section: Section,
+}
+
+/// The sections of a file, in the order of their places.
+#[derive(Debug)]
+pub(super) struct SectionTable(Vec<Listed>);
+
+impl SectionTable {
+    /// The table in front of the footer of a file: its sections lie in the file one behind the
+    /// other, none is there twice, and all that this reader must know it knows.
+    pub(super) fn read(file: &[u8], footer: &Footer) -> Result<SectionTable, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(TABLE);
+        let end = file.len() - size_of::<Footer>();
+        let start = (footer.sections.get() as usize)
+            .checked_mul(size_of::<SectionEntry>())
+            .and_then(|len| end.checked_sub(len))
+            .filter(|&start| start >= size_of::<Header>());
+        let bytes = start.and_then(|start| file.get(start..end)).ok_or_else(corrupt)?;
+        if !check::holds(crc32c::crc32c(bytes), footer.table_check.get()) {
+            return Err(corrupt());
+        }
+        let entries = <[SectionEntry]>::ref_from_bytes(bytes).map_err(|_| corrupt())?;
+        let mut listed = Vec::with_capacity(entries.len());
+        let mut seen = HashSet::new();
+        let mut before = size_of::<Header>() as u64;
+        for entry in entries {
+            let kind = entry.kind()?;
+            let section = entry.section();
+            follows(before, section.offset)?;
+            before = section.offset.checked_add(section.len).ok_or_else(corrupt)?;
+            if kind.is_some_and(|kind| !seen.insert((kind, entry.segment))) {
+                return Err(corrupt());
+            }
+            let segment = Some(entry.segment.get()).filter(|&number| number != NO_SEGMENT);
+            listed.push(Listed { kind, segment, section });
+        }
+        follows(before, (end - bytes.len()) as u64)?;
+        Ok(SectionTable(listed))
+    }
+
+    /// All sections.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Listed> {
+        self.0.iter()
+    }
+
+    /// A section of the whole file, if it is there.
+    pub(super) fn of_file(&self, kind: SectionKind) -> Option<Section> {
+        let mut sections = self.0.iter();
+        sections.find(|listed| listed.kind == Some(kind)).map(|listed| listed.section)
+    }
+}
+
+/// Whether a section may begin at an offset when the one before ends there.
+fn follows(end: u64, offset: u64) -> Result<(), ArchiveError> {
+    match offset.checked_sub(end) {
+        Some(0..MAX_GAP) => Ok(()),
+        _ => Err(ArchiveError::corrupt(TABLE)),
+    }
+}

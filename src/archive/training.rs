@@ -1,0 +1,19 @@
+//! Models for many archives, not for one.
+
+use super::row::Row;
+use super::tree::Ground;
+use crate::model::EpdRecord;
+
+/// The bytes of a model that fits positions such as these. The one that comes with epdb, for archives
+/// too small to pay for their own, is made by it (`tests/examples/archive_data`).
+///
+/// ```
+/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;
+/// assert!(!epdb::archive::position_model(&[record]).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
+    let rows: Vec<Row> = records.iter().map(Row::of).collect();
+    let ground = Ground::of(&rows, 1);
+    ground.grow(&ground.plan(false), true).write().0
+}

@@ -1,0 +1,100 @@
+//! Archives that say something else than their writer, under checks that hold.
+
+use std::ops::Range;
+
+/// The bytes of the footer, and of an entry of the section table.
+const FOOTER: usize = 40;
+const ENTRY: usize = 32;
+/// In an entry of the section table: kind, flags, CRC32C, offset and length of the section.
+pub(crate) const KIND: usize = 0;
+pub(crate) const FLAGS: usize = 4;
+const CHECK: usize = 12;
+const OFFSET: usize = 16;
+const LEN: usize = 24;
+
+pub(crate) struct Forged(Vec<u8>);
+
+impl Forged {
+    /// What will be changed.
+    pub(crate) fn new(bytes: &[u8]) -> Forged {
+        Forged(bytes.to_vec())
+    }
+
+    fn number(&self, at: usize) -> usize {
+        u32::from_le_bytes(*self.0[at..].first_chunk().unwrap()) as usize
+    }
+
+    /// The places of the footer.
+    pub(crate) fn footer(&self) -> Range<usize> {
+        self.0.len() - FOOTER..self.0.len()
+    }
+
+    /// The places of the section table.
+    pub(crate) fn table(&self) -> Range<usize> {
+        let end = self.footer().start;
+        end - self.number(end + 20) * ENTRY..end
+    }
+
+    /// The places of the entry of the first section of a kind.
+    pub(crate) fn entry(&self, kind: usize) -> Range<usize> {
+        let mut entries = self.table().step_by(ENTRY);
+        let start = entries.find(|&at| self.number(at + KIND) == kind).unwrap();
+        start..start + ENTRY
+    }
+
+    /// The places of the first section of a kind.
+    pub(crate) fn section(&self, kind: usize) -> Range<usize> {
+        let entry = self.entry(kind).start;
+        let (offset, len) = (self.number(entry + OFFSET), self.number(entry + LEN));
+        offset..offset + len
+    }
+
+    /// The places of the segment table.
+    pub(crate) fn segments(&self) -> Range<usize> {
+        self.section(1)
+    }
+
+    /// The file with a byte changed and the checks of sections, table and footer made right.
+    pub(crate) fn with(&self, place: usize, change: impl Fn(u8) -> u8) -> Vec<u8> {
+        self.changed(|bytes| bytes[place] = change(bytes[place]))
+    }
+
+    /// The file with bytes changed in place, and the checks of sections, table and footer made right.
+    pub(crate) fn changed(&self, change: impl Fn(&mut [u8])) -> Vec<u8> {
+        let mut bytes = self.0.clone();
+        change(&mut bytes);
+        let table = self.table();
+        for entry in table.clone().step_by(ENTRY) {
+            // Where the sections were: a forged place is left as it is.
+            let (start, len) = (self.number(entry + OFFSET), self.number(entry + LEN));
+            let check = crc32c::crc32c(&bytes[start..start + len]);
+            if bytes[start..start + len] != self.0[start..start + len] {
+                bytes[entry + CHECK..][..4].copy_from_slice(&check.to_le_bytes());
+            }
+        }
+        let footer = self.footer();
+        let seal = |bytes: &mut [u8], range: Range<usize>, at: usize| {
+            let check = crc32c::crc32c(&bytes[range]);
+            bytes[at..at + 4].copy_from_slice(&check.to_le_bytes());
+        };
+        seal(&mut bytes, table, footer.start + 24);
+        seal(&mut bytes, footer.start..footer.end - 4, footer.end - 4);
+        bytes
+    }
+}
+
+impl Forged {
+    /// The file with a row of level fast changed, and its check made right.
+    pub(crate) fn with_row(&self, number: usize, change: impl Fn(&mut [u8])) -> Vec<u8> {
+        let start = self.section(5).start + 32 * number;
+        let identity = self.number(self.segments().start + 24) as u64;
+        self.changed(|bytes| {
+            let row = &mut bytes[start..start + 32];
+            change(row);
+            row[29..].fill(0);
+            let place = (identity << 32) + number as u64;
+            let check = crc32c::crc32c_append(crc32c::crc32c(&place.to_le_bytes()), row) >> 8;
+            row[29..].copy_from_slice(&check.to_le_bytes()[..3]);
+        })
+    }
+}

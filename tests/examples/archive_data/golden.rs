@@ -1,0 +1,244 @@
+//! The samples of archives, valid and invalid.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use epdb::archive::{Archive, Level, PackOptions, Writer};
+use epdb::model::EpdRecord;
+use epdb::text::{WriteOptions, epd};
+
+#[allow(dead_code, reason = "the tests of damage use all of it")]
+#[path = "../../archive/forged.rs"]
+mod forged;
+
+use forged::{FLAGS, Forged, KIND};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+pub(crate) fn make(folder: &Path) -> Result<()> {
+    let default = PackOptions::default();
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
+    let segments = |options: &PackOptions| PackOptions { segment_records: 150, ..options.clone() };
+    let repeated: Vec<String> = (0..300).map(repeated_line).collect();
+    fs::write(folder.join("repeated.epd"), repeated.concat())?;
+    let crowded: Vec<String> = (0..200).map(crowded_line).collect();
+    fs::write(folder.join("crowded.epd"), crowded.concat())?;
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
+    let mut valid = Vec::new();
+    for (file, text, options, name) in [
+        ("default", "lines", &default, "Level default"),
+        ("fast", "lines", &fast, "Level fast"),
+        (
+            "verbatim",
+            "lines",
+            &verbatim,
+            "Verbatim: the file `lines.epd`, a line `# lines` in front, all lines with CR LF",
+        ),
+        (
+            "games",
+            "games",
+            &default,
+            "Positions of games, with the moves that lead from one to the next",
+        ),
+        ("segments", "games", &segments(&default), "Several segments"),
+        ("fast_segments", "games", &segments(&fast), "Several segments at level fast"),
+        ("no_index", "lines", &no_index, "Level default without a position index"),
+        ("repeated", "repeated", &default, "Text under zstd"),
+        ("crowded", "crowded", &fast, "Two hundred records of one position"),
+    ] {
+        let bytes = pack(&fs::read_to_string(folder.join(format!("{text}.epd")))?, options)?;
+        fs::write(folder.join(format!("{file}.epa")), bytes)?;
+        valid.push(format!(
+            "    {{\n      \"name\": {name:?},\n      \"text_file\": \"archive/{text}.epd\",\n      \
+             \"file\": \"archive/{file}.epa\"\n    }}"
+        ));
+    }
+    let invalid = make_invalid(folder)?;
+    let list = |samples: &[String]| samples.join(",\n");
+    let json = format!(
+        "{{\n  \"format\": \"archive\",\n  \"version\": 1,\n  \"page\": \"archive.md\",\n  \
+         \"note\": \"An invalid one is refused when it is opened or when all of it is verified.\",\n  \
+         \"valid\": [\n{}\n  ],\n  \"invalid\": [\n{}\n  ]\n}}\n",
+        list(&valid),
+        list(&invalid)
+    );
+    Ok(fs::write(folder.with_extension("json"), json)?)
+}
+
+/// Lines that a general compressor packs best.
+fn repeated_line(number: u32) -> String {
+    format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{number:030}\";\n")
+}
+
+/// Lines of one position.
+fn crowded_line(number: u32) -> String {
+    format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", number % 50, number + 1)
+}
+
+fn records(text: &str) -> Result<Vec<EpdRecord>> {
+    Ok(text
+        .lines()
+        .map(|line| epdb::parse_epd(line.as_bytes()))
+        .collect::<std::result::Result<_, _>>()?)
+}
+
+/// An archive of lines; a verbatim one is of a file with a comment in front and CR LF as line ends.
+fn pack(text: &str, options: &PackOptions) -> Result<Vec<u8>> {
+    let mut writer = Writer::new(Vec::new(), options.clone())?;
+    writer.begin_file("lines.epd")?;
+    writer.push_aside(b"# lines\r\n")?;
+    for record in records(text)? {
+        let mut raw = Vec::new();
+        epd::write(&record, &WriteOptions::default(), &mut raw);
+        raw.extend_from_slice(b"\r\n");
+        writer.push_line(&record, &raw)?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn make_invalid(folder: &Path) -> Result<Vec<String>> {
+    let read = |name: &str| fs::read(folder.join(name)).map(|bytes| Forged::new(&bytes));
+    let (default, fast, segments) =
+        (read("default.epa")?, read("fast.epa")?, read("segments.epa")?);
+    let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
+    let footer = |file: &Forged| file.footer().start;
+    let row = |number: usize| fast.section(5).start + 32 * number;
+    let index = default.entry(7).start;
+    let all = default.changed(|_| {});
+    fs::create_dir_all(folder.join("invalid"))?;
+    let mut samples = Vec::new();
+    for (file, name, bytes) in [
+        ("version", "A later version", version(&all, 2)),
+        ("version_0", "Version 0", version(&all, 0)),
+        ("truncated", "The last byte is missing", all[..all.len() - 1].to_vec()),
+        (
+            "footer_flag",
+            "A flag of the footer that there is not",
+            default.with(footer(&default) + 16, |flags| flags | 0x10),
+        ),
+        (
+            "footer_records",
+            "The footer counts a record more than the segments",
+            default.with(footer(&default) + 8, |records| records + 1),
+        ),
+        (
+            "segment_flag",
+            "A flag of a segment that there is not",
+            default.with(default.segments().start + 29, |flags| flags | 2),
+        ),
+        (
+            "segment_coder",
+            "A coder that there is not",
+            default.with(default.segments().start + 28, |_| 4),
+        ),
+        (
+            "segment_records",
+            "A segment of more records than rows",
+            fast.changed(|bytes| {
+                bytes[fast.segments().start + 16] += 1;
+                bytes[footer(&fast) + 8] += 1;
+            }),
+        ),
+        (
+            "section_flag",
+            "A flag of a section that there is not",
+            default.with(index + FLAGS, |flags| flags | 2),
+        ),
+        (
+            "section_needed",
+            "A kind of section that there is not and that is needed",
+            default.changed(|bytes| {
+                bytes[index + KIND] = 200;
+                bytes[index + FLAGS] = 0;
+            }),
+        ),
+        (
+            "section_place",
+            "A section that begins inside the one before",
+            default.with(index + 16, |offset| offset - 1),
+        ),
+        (
+            "section_twice",
+            "Two block directories of one segment",
+            default.with(default.entry(4).start + KIND, |_| 3),
+        ),
+        (
+            "rows_exchanged",
+            "Two rows exchanged",
+            fast.changed(|bytes| exchange(bytes, row(3), row(4), 32)),
+        ),
+        (
+            "row_counters",
+            "A row with numbers and no counters",
+            fast.with_row(3, |row| row[24 + 3] &= !1),
+        ),
+        (
+            "row_dialect",
+            "A row in Shredder's letters without a right",
+            crowded.with_row(0, |row| row[24 + 3] |= 2),
+        ),
+        (
+            "row_identity",
+            "A row whose board is that of no identity",
+            fast.with_row(3, |row| {
+                // The pawn of e4 as one whose double step can be answered by a capture.
+                row[15] = row[15] & 0x0f | 12 << 4;
+                row[27] &= 3;
+            }),
+        ),
+        (
+            "line_exchanged",
+            "Two lines of the position index exchanged",
+            fast.changed(|bytes| {
+                let lines = fast.section(8).start;
+                exchange(bytes, lines, lines + 64, 64);
+            }),
+        ),
+        (
+            "bucket",
+            "A changed bit in a bucket of the position index",
+            default.with(default.section(7).start + 5, |bits| bits ^ 1),
+        ),
+        (
+            "blocks_exchanged",
+            "Forty bytes of blocks exchanged",
+            segments.changed(|bytes| {
+                let blocks = segments.section(4).start;
+                exchange(bytes, blocks, blocks + 40, 40);
+            }),
+        ),
+        (
+            "model",
+            "A model of a segment that has none",
+            default.with(default.entry(4).start + KIND, |_| 2),
+        ),
+        (
+            "file_name",
+            "A name of a file that is not UTF-8",
+            verbatim.with(verbatim.section(10).start + 5, |_| 0xff),
+        ),
+    ] {
+        let refused = Archive::from_bytes(bytes.clone()).and_then(|archive| archive.verify());
+        let error = refused.err().ok_or_else(|| format!("{name} is accepted"))?.to_string();
+        fs::write(folder.join(format!("invalid/{file}.epa")), bytes)?;
+        samples.push(format!(
+            "    {{\n      \"name\": {name:?},\n      \"refused\": [{error:?}],\n      \
+             \"file\": \"archive/invalid/{file}.epa\"\n    }}"
+        ));
+    }
+    Ok(samples)
+}
+
+fn version(bytes: &[u8], version: u8) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[8] = version;
+    let check = crc32c::crc32c(&bytes[..28]);
+    bytes[28..32].copy_from_slice(&check.to_le_bytes());
+    bytes
+}
+
+fn exchange(bytes: &mut [u8], a: usize, b: usize, len: usize) {
+    (0..len).for_each(|nth| bytes.swap(a + nth, b + nth));
+}
