@@ -90,6 +90,222 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
     assert_eq!(desk.run(&["get", "g.epdb", start]).out.lines().count(), 4);
 }
 
+/// Three games whose tags say something, the second with variations.
+const TAGGED: &str = "[Event \"Linares\"]\n[Date \"1993.02.??\"]\n[White \"Kasparov, Garry\"]\n\
+[Black \"Karpov, Anatoly\"]\n[WhiteElo \"2805\"]\n[BlackElo \"2725\"]\n\n1. e4 e5 1-0\n\n\
+[Event \"Blitz\"]\n[Date \"2020.05.01\"]\n[White \"Anna\"]\n[Black \"Kasparov, Garry\"]\n\
+[WhiteElo \"?\"]\n[BlackElo \"2801\"]\n[TimeControl \"180+2\"]\n\n\
+1. f3 e5 2. g4 (2. e4 Nc6) (2. a3) Qh4# 0-1\n\n\
+[Event \"Linares\"]\n[Date \"1994.??.??\"]\n[White \"Anna\"]\n[Black \"Bert\"]\n\n1. d4 *\n";
+
+fn tagged() -> Desk {
+    let desk = Desk::with("t.pgn", TAGGED);
+    assert_eq!(desk.run(&["convert", "t.pgn", "t.pgc"]).status, 0);
+    desk
+}
+
+/// C-D5: tags are typed fields of games and of their positions, in text and in bytes.
+#[test]
+fn tags_are_fields_wherever_games_are_read() {
+    let desk = tagged();
+    for source in ["t.pgn", "t.pgc"] {
+        for (expression, games, positions) in [
+            ("White ~ 'Kasparov'", 1, 3),
+            ("Black ~ 'Kasparov' && has(speed)", 1, 5),
+            ("WhiteElo > 2800", 1, 3),
+            ("elo_min >= 2725", 1, 3),
+            ("Date < '1994'", 1, 3),
+            ("Date < '1994.06'", 1, 3),
+            ("year >= 1994", 2, 7),
+            ("speed == 'blitz'", 1, 5),
+            ("result == '1-0'", 1, 3),
+            ("Event in ['Linares']", 2, 5),
+            ("plies == 1", 1, 2),
+        ] {
+            let count = |rest: &[&str]| {
+                let args = [&["filter", source, "--where", expression, "--count"], rest].concat();
+                let done = desk.run(&args);
+                assert_eq!((done.status, done.err.contains("error")), (0, false), "{}", done.err);
+                done.out
+            };
+            assert_eq!(count(&["--games"]), format!("{games}\n"), "{source}: {expression}");
+            assert_eq!(count(&[]), format!("{positions}\n"), "{source}: {expression}");
+            let counted = desk.run(&["count", source, "--where", expression]).out;
+            assert_eq!(counted, format!("{games}\n"), "{source}: {expression}");
+        }
+        let mates = desk.run(&["filter", source, "--games", "--where", "mate", "--count"]).out;
+        assert_eq!(mates, "1\n", "the last position of a game is asked");
+        let columns = ["--columns", "White,BlackElo,Date,result,year", "--games"];
+        let table = desk.run(&[&["table", source], &columns[..]].concat()).out;
+        assert_eq!(
+            table,
+            "White\tBlackElo\tDate\tresult\tyear\nKasparov, Garry\t2725\t1993.02.??\t1.0\t1993\n\
+             Anna\t2801\t2020.05.01\t0.0\t2020\nAnna\t\t1994.??.??\t\t1994\n"
+        );
+        let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions", "final"];
+        let json = desk.run(&[&["table", source], &json[..]].concat()).out;
+        assert!(
+            json.starts_with(
+                "{\"White\":\"Kasparov, Garry\",\"BlackElo\":2725,\"result\":1.0,\"Date\":\"1993.02.??\"}\n"
+            ),
+            "{json}"
+        );
+        let stats = desk.run(&["stats", source, "--where", "year < 2000"]).out;
+        assert!(stats.contains(&format!("{:<34}{:>14}\n", "games", 2)), "{stats}");
+        let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions", "0"];
+        assert_eq!(desk.run(&sorted).out.lines().count(), 3);
+    }
+    assert_eq!(desk.run(&["import", "t.epdb", "t.pgn", "--where", "WhiteElo > 0"]).status, 0);
+    assert_eq!(desk.run(&["count", "t.epdb"]).out, "3\n");
+}
+
+/// C-D18: a game that is written is what `convert` writes.
+#[test]
+fn games_are_shaped_as_games() {
+    let desk = tagged();
+    desk.write("two.pgn", format!("{TAGGED}\n{TAGGED}"));
+    let convert = |file: &str| desk.run(&["convert", file, "-", "--to", "pgn"]).out;
+    let all = convert("t.pgn");
+    let games: Vec<String> =
+        all.split_inclusive("\n\n").collect::<Vec<_>>().chunks(2).map(|it| it.concat()).collect();
+    let [first, second, third] = &games[..] else { panic!("{games:?}") };
+    let write = |args: &[&str]| {
+        let done = desk.run(&[args, &["-o", "out.pgn"]].concat());
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+        let printed = desk.run(&[args, &["--games"]].concat());
+        assert_eq!(printed.out, desk.text("out.pgn"), "--games says the same as the suffix");
+        printed.out
+    };
+    assert_eq!(write(&["cat", "t.pgn", "t.pgn"]), format!("{all}{all}"));
+    assert_eq!(write(&["filter", "t.pgn", "--where", "mate"]), *second);
+    assert_eq!(
+        write(&["filter", "t.pgn", "--where", "mate", "--invert"]),
+        format!("{first}{third}")
+    );
+    assert_eq!(write(&["head", "-n", "2", "t.pgn"]), format!("{first}{second}"));
+    assert_eq!(
+        write(&["head", "-n", "9", "t.pgn", "--where", "year > 1993"]),
+        format!("{second}{third}")
+    );
+    assert_eq!(write(&["sort", "--by", "White,Date", "t.pgn"]), format!("{third}{second}{first}"));
+    assert_eq!(write(&["sort", "--by=-pieces,plies", "t.pgn"]), format!("{third}{first}{second}"));
+    assert_eq!(write(&["sample", "-n", "9", "two.pgn"]), format!("{all}{all}"));
+    let tenth = write(&["sample", "--fraction", "0.5", "--seed", "3", "two.pgn"]);
+    assert!(tenth.len() < 2 * all.len());
+    let shuffled = write(&["shuffle", "--seed", "1", "two.pgn"]);
+    assert_eq!(write(&["shuffle", "--seed", "1", "two.pgn", "--memory", "1K"]), shuffled);
+    assert_eq!(shuffled.len(), 2 * all.len());
+    assert_ne!(shuffled, format!("{all}{all}"));
+    assert_eq!(desk.run(&["head", "-n", "1", "t.pgn", "-o", "h.pgc"]).status, 0);
+    assert_eq!(convert("h.pgc"), *first);
+    let bytes = desk.run(&["head", "-n", "1", "--games", "t.pgn", "--to", "pgc"]);
+    assert_eq!(bytes.out.as_bytes(), String::from_utf8_lossy(&desk.read("h.pgc")).as_bytes());
+    assert_eq!(desk.run(&["head", "-n", "1", "t.pgn"]).out.lines().count(), 1, "a position");
+
+    for refused in [
+        &["head", "--games", "t.pgn", "-o", "x.epd"][..],
+        &["cat", "t.pgn", "-o", "x.pgn", "--positions", "all"],
+        &["dedupe", "t.pgn", "-o", "x.pgn", "--by", "board"],
+        &["dedupe", "t.pgn", "--by", "moves"],
+        &["dedupe", "t.pgn", "-o", "x.pgn", "--deny-conflicts"],
+        &["split", "t.pgn", "--ratio", "1:1", "--by-position", "-o", "x%d.pgn"],
+    ] {
+        let done = desk.run(refused);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{refused:?}: {}", done.err);
+    }
+    assert!(!desk.names().iter().any(|name| name.starts_with('x')), "{:?}", desk.names());
+}
+
+/// C-D18
+#[test]
+fn games_are_deduped_and_split() {
+    let desk = Desk::new();
+    let game = |white: &str, year: u32, moves: &str| {
+        format!(
+            "[Event \"E/{year}\"]\n[Date \"{year}.??.??\"]\n[White \"{white}\"]\n\n{moves} 1-0\n\n"
+        )
+    };
+    let games = [
+        game("a", 2000, "1. e4"),
+        game("b", 2000, "1. e4"),
+        game("a", 2000, "1. e4 {again} (1. d4)"),
+        game("a", 2001, "1. e4"),
+        game("a", 2000, "1. e4"),
+        game("a", 2000, "1. d4"),
+    ];
+    desk.write("g.pgn", games.concat());
+    for memory in ["1K", "1M"] {
+        for (by, kept) in [("moves", 2), ("players", 4), ("exact", 5)] {
+            let done =
+                desk.run(&["dedupe", "g.pgn", "--by", by, "-o", "d.pgn", "--memory", memory]);
+            assert_eq!(done.status, 0, "{}", done.err);
+            let told = format!("epdb: 6 games read, {} duplicates left out\n", 6 - kept);
+            assert!(done.err.ends_with(&told), "{}", done.err);
+            assert_eq!(desk.run(&["count", "d.pgn"]).out, format!("{kept}\n"), "{by}");
+        }
+    }
+    desk.run(&["dedupe", "g.pgn", "-o", "d.pgn"]);
+    desk.run(&["union", "g.pgn", "g.pgn", "-o", "u.pgn"]);
+    assert_eq!(desk.run(&["count", "d.pgn", "u.pgn"]).out, "8\n");
+    assert_eq!(desk.text("u.pgn"), desk.text("d.pgn"));
+
+    let all = desk.run(&["convert", "g.pgn", "-", "--to", "pgn"]).out;
+    let done = desk.run(&["split", "--lines", "4", "g.pgn", "-o", "p%d.pgn"]);
+    assert_eq!(done.err, "epdb: 4 games to p1.pgn\nepdb: 2 games to p2.pgn\n");
+    assert_eq!(desk.text("p1.pgn") + &desk.text("p2.pgn"), all);
+    let done = desk.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
+    assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 games to by-E%2F2001.pgn\n");
+    assert_eq!(desk.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
+    assert_eq!(desk.run(&["split", "--ratio", "1:1", "g.pgn", "-o", "r%d.pgc", "--ext"]).status, 0);
+    assert_eq!(desk.run(&["count", "r1.pgc", "r2.pgc"]).out, "6\n");
+}
+
+/// C-D5: what nobody has is said, and what cannot be meant is refused.
+#[test]
+fn a_name_that_nothing_has_is_said_once() {
+    let desk = tagged();
+    desk.write("a.epd", "7k/8/8/8/8/8/8/K7 w - - Depth 9;\n7k/8/8/8/8/8/8/K7 b - -\n");
+    let done = desk.run(&["filter", "a.epd", "--where", "White ~ 'Kasparov'", "--count"]);
+    assert_eq!((done.status, done.out.as_str()), (0, "0\n"));
+    assert_eq!(done.err, "epdb: no record has `White`\n");
+    let done = desk.run(&["table", "a.epd", "--columns", "Depth,Nobody,bm"]);
+    assert_eq!(done.err, "epdb: no record has `Nobody`\nepdb: no record has `bm`\n");
+    assert_eq!(desk.run(&["sort", "a.epd", "--by", "Depth"]).err, "");
+    let done = desk.run(&["table", "a.epd", "--columns", "fe"]);
+    assert_eq!((done.status, done.out.as_str()), (2, ""));
+    assert!(done.err.contains("unknown field `fe`: did you mean `fen`?"), "{}", done.err);
+    let done = desk.run(&["filter", "t.pgn", "--where", "Whte ~ 'x'"]);
+    assert!(done.status == 2 && done.err.contains("did you mean `White`?"), "{}", done.err);
+}
+
+#[test]
+fn positions_of_variations_are_counted_or_taken() {
+    let desk = tagged();
+    desk.run(&["convert", "t.pgn", "e.pgc", "--ext"]);
+    for source in ["t.pgn", "e.pgc"] {
+        let take = |rest: &[&str]| desk.run(&[&["normalize", source], rest].concat());
+        let left = |count: &str| {
+            format!("epdb: {count} of variations left out; --variations takes them\n")
+        };
+        let done = take(&[]);
+        assert_eq!((done.out.lines().count(), done.err), (10, left("3 positions")));
+        let done = take(&["--variations"]);
+        assert_eq!((done.out.lines().count(), done.err.as_str()), (13, ""));
+        let moves: Vec<&str> = done
+            .out
+            .lines()
+            .map(|line| line.split_once("sm ").map_or("-", |(_, mv)| mv.trim_end_matches(';')))
+            .collect();
+        let wanted = ["e4", "e5", "-", "f3", "e5", "g4", "Nc6", "-", "-", "Qh4#", "-", "d4", "-"];
+        assert_eq!(moves, wanted, "{source}");
+        assert_eq!(take(&["--positions", "4"]).err, left("1 position"));
+        assert_eq!(take(&["--positions", "4", "--variations"]).out.lines().count(), 2);
+        assert_eq!(take(&["--positions", "final"]).err, left("2 positions"));
+        assert_eq!(take(&["--positions", "final", "--variations"]).out.lines().count(), 5);
+        assert_eq!(take(&["--positions", "..2"]).err, "");
+    }
+}
+
 /// ERR-02, PGN-47.
 #[test]
 fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {

@@ -109,7 +109,7 @@ fn table_writes_columns_in_three_forms() {
     assert_eq!(
         table(&["--json"]).lines().next(),
         Some(
-            "{\"id\":\"S.10\",\"pieces\":32,\"uci(bm)\":\"d2d4 e2e4\",\"ce:white\":20,\
+            "{\"id\":\"S.10\",\"pieces\":32,\"uci(bm)\":[\"d2d4\",\"e2e4\"],\"ce:white\":20,\
              \"stm\":\"w\",\"check\":false,\"D1\":null}"
         )
     );
@@ -126,6 +126,149 @@ fn templates_are_filled() {
     let filled = |template: &str| out(&desk, &["table", "a.epd", "--template", template]);
     assert_eq!(filled("{fen} | {ce:white} | {result}"), format!("{AFTER_E4} 0 1 | -15 | 0.5\n"));
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
+}
+
+/// C-D20: an opcode has one type, in every command that prints JSON.
+#[test]
+fn operands_have_one_json_type() {
+    let line = |acd: u32, ce: i32, last: &str| {
+        format!(
+            "{START} acd {acd}; acn 9; bm e4; ce {ce}; id \"7\"; resign; Depth 1.5; Eval {last};\n"
+        )
+    };
+    let desk = Desk::with("a.epd", line(12, -3, "good") + PAWN + "\n");
+    let columns = "acd,acn,bm,uci(bm),ce,id,resign,Depth,Eval,pm";
+    let table = out(&desk, &["table", "a.epd", "--json", "--columns", columns]);
+    assert_eq!(
+        table.lines().next(),
+        Some(
+            "{\"acd\":12,\"acn\":9,\"bm\":[\"e4\"],\"uci(bm)\":[\"e2e4\"],\"ce\":-3,\"id\":\"7\",\
+             \"resign\":true,\"Depth\":1.5,\"Eval\":\"good\",\"pm\":null}"
+        )
+    );
+    desk.write("b.epd", line(14, 3, "bad").replace("e4", "d4") + PAWN + "\n");
+    let diff = desk.run(&["diff", "a.epd", "b.epd", "--json"]).out;
+    let operations = "\"operations\":[{\"opcode\":\"Eval\",\"old\":\"good\",\"new\":\"bad\"},\
+                      {\"opcode\":\"acd\",\"old\":12,\"new\":14},\
+                      {\"opcode\":\"bm\",\"old\":[\"e4\"],\"new\":[\"d4\"]},\
+                      {\"opcode\":\"ce\",\"old\":-3,\"new\":3}]";
+    assert!(diff.contains(operations), "{diff}");
+    let page = out(&desk, &["help", "json"]);
+    assert!(page.contains("integer opcodes") && page.contains("arrays of strings"), "{page}");
+}
+
+/// C-D17
+#[test]
+fn conflicts_are_told_in_order_with_both_values() {
+    let boards = ["K1k5/8/8/8/8/8/8/8", "8/8/8/8/8/8/8/K1k5", "8/8/8/K1k5/8/8/8/8"];
+    let lines = |rest: &str| boards.map(|board| format!("{board} w - - {rest};\n")).concat();
+    let desk = Desk::with("a.epd", lines("id \"x\\ty\"; ce 1"));
+    desk.write("b.epd", lines("id \"y\"; dm 3"));
+    let done = desk.run(&["union", "a.epd", "b.epd", "--conflicts", "c.tsv"]);
+    let told = |n: u32| {
+        format!(
+            "epdb: a.epd:{n} and b.epd:{n} are of one position, but differ in id: id \"x\\ty\" \
+             against id \"y\"\n"
+        )
+    };
+    assert!(done.err.starts_with(&[1, 2, 3].map(told).concat()), "{}", done.err);
+    assert_eq!((done.status, done.out.lines().count()), (0, 6));
+    let row = |n: u32| format!("a.epd:{n}\tb.epd:{n}\tid\tx\\\\ty\ty\n");
+    let rows = [1, 2, 3].map(row).concat();
+    assert_eq!(
+        desk.text("c.tsv"),
+        format!("#first\tsecond\topcode\tfirst value\tsecond value\n{rows}")
+    );
+    let json = ["--conflicts", "c.json", "--json", "--deny-conflicts", "-o", "u.epd"];
+    let done = desk.run(&[&["union", "a.epd", "b.epd"], &json[..]].concat());
+    assert_eq!((done.status, desk.text("u.epd").lines().count()), (1, 6));
+    assert_eq!(
+        desk.text("c.json").lines().nth(1),
+        Some(
+            "{\"first\":\"a.epd:2\",\"second\":\"b.epd:2\",\"operations\":\
+             [{\"opcode\":\"id\",\"first\":\"x\\\\ty\",\"second\":\"y\"}]}"
+        )
+    );
+    let same = desk.run(&["dedupe", "a.epd", "--deny-conflicts"]);
+    assert_eq!(same.status, 0);
+    assert_eq!(desk.run(&["dedupe", "a.epd", "--json"]).status, 2);
+}
+
+/// C-D21
+#[test]
+fn python_chess_gets_what_it_reads() {
+    let frc = "1k6/8/8/8/8/8/8/1K3R2 w F -";
+    let cases = [
+        (format!("{PAWN} bm #7;"), format!("{PAWN} dm 7;")),
+        (
+            format!("{PAWN} am #7; bm e4 #3; dm 3;"),
+            format!("{PAWN} am \"#7\"; bm \"#3 e4\"; dm 3;"),
+        ),
+        (format!("{PAWN} bm Nf3;"), format!("{PAWN} bm \"Nf3\";")),
+        (
+            format!("{PAWN} bm e3 e4; pm e4; pv e4 Kd7;"),
+            format!("{PAWN} bm e3 e4; pm e4; pv e4 Kd7;"),
+        ),
+        (format!("{PAWN} noop \"a\" \"b\";"), format!("{PAWN} noop \"'a' 'b'\";")),
+        (format!("{PAWN} c0 \"a\\b\"; c1; pv;"), format!("{PAWN} c0 \"a\\\\b\"; c1; pv;")),
+        (format!("{PAWN} D1 6; Depth 1.5e3; Eval good; X 1 2;"), {
+            format!("{PAWN} D1 6; Depth 1.5e3; Eval \"good\"; X \"1 2\";")
+        }),
+        (format!("{PAWN} 3 40"), format!("{PAWN} fmvn 40; hmvc 3;")),
+        (format!("{PAWN} ptp White \"a\";"), format!("{PAWN} ptp \"White 'a'\";")),
+        (
+            format!("{frc} bm O-O; pm Kc2;"),
+            format!("{} bm \"O-O\"; pm Kc2;", frc.replace("F -", "K -")),
+        ),
+    ];
+    let desk = Desk::with("a.epd", cases.each_ref().map(|(line, _)| format!("{line}\n")).concat());
+    let done = desk.run(&["normalize", "a.epd", "--compat", "python-chess"]);
+    assert_eq!(done.out, cases.each_ref().map(|(_, line)| format!("{line}\n")).concat());
+    assert!(
+        done.err.contains("epdb: 10 operations written in another form for --compat\n"),
+        "{}",
+        done.err
+    );
+    for refused in [["--counters", "fen"], ["--format", "fen+ops"]] {
+        let args = [&["normalize", "a.epd", "--compat", "python-chess"], &refused[..]].concat();
+        let done = desk.run(&args);
+        assert!(
+            done.status == 2 && done.err.contains("takes counters only as hmvc"),
+            "{}",
+            done.err
+        );
+    }
+    assert!(out(&desk, &["help", "compat"]).contains("chess.Board.from_epd"));
+}
+
+#[test]
+fn split_makes_a_file_for_each_value() {
+    let desk = suite();
+    let done = desk.run(&["split", "--by", "stm", "suite.epd", "-o", "%s.epd"]);
+    assert!(done.status == 0 && done.err.contains("epdb: 3 records to w.epd\n"), "{}", done.err);
+    assert_eq!(desk.text("w.epd"), out(&desk, &["normalize", "suite.epd"]));
+    desk.write(
+        "e.epd",
+        format!(
+            "{PAWN} eco \"../a\";\n{KINGS}\n{START} eco \".b c\";\n{PAWN} eco \"../a\"; ce 1;\n"
+        ),
+    );
+    out(&desk, &["split", "--by", "eco", "e.epd", "-o", "eco-%s.epd"]);
+    assert_eq!(
+        desk.text("eco-%2E.%2Fa.epd"),
+        format!("{PAWN} eco \"../a\";\n{PAWN} ce 1; eco \"../a\";\n")
+    );
+    assert_eq!(desk.text("eco-%2Eb c.epd"), format!("{START} eco \".b c\";\n"));
+    assert_eq!(desk.text("eco-_.epd"), format!("{KINGS}\n"));
+    out(&desk, &["split", "--by", "eco", "e.epd", "-o", "n%d.epb"]);
+    assert_eq!(out(&desk, &["count", "n1.epb", "n2.epb", "n3.epb"]), "4\n");
+    for args in [
+        ["split", "--lines", "2", "e.epd", "-o", "x%s.epd"],
+        ["split", "--by", "oce", "e.epd", "-o", "x%s.epd"],
+        ["split", "--by", "eco", "e.epd", "-o", "x%s%d.epd"],
+    ] {
+        assert_eq!(desk.run(&args).status, 2, "{args:?}");
+    }
 }
 
 /// All three styles of training files come back byte for byte, and say the same.

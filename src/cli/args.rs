@@ -7,19 +7,20 @@ use clap::{Args, ValueEnum};
 
 use crate::codec::pgc::PgcWriteOptions;
 use crate::library::expression::Expression;
-use crate::library::field::{Subject, parse_opcode};
+use crate::library::field::parse_opcode;
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
-use crate::model::{EpdRecord, Opcode};
+use crate::model::{EpdRecord, Game, Opcode};
 use crate::text::pgn::{
     Charset, Language, PgnReadOptions, PgnWriteOptions, PositionOptions, Positions,
 };
 use crate::text::{
-    CastlingForm, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions, ScoreView,
-    WriteOptions,
+    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions,
+    ScoreView, WriteOptions,
 };
 
 use super::diagnostics::Place;
 use super::file_format::FileFormat;
+use super::games::record_of_game;
 use super::threads;
 
 /// Which records are taken.
@@ -34,9 +35,24 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Whether a record is taken; `place` is where it came from.
     pub(crate) fn takes(&self, record: &EpdRecord, place: &Place) -> bool {
-        let forms = WriteOptions::default();
+        self.takes_of_game(record, place, None)
+    }
+
+    /// Whether a position of a game is taken.
+    pub(crate) fn takes_of_game(
+        &self,
+        record: &EpdRecord,
+        place: &Place,
+        game: Option<&Game>,
+    ) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.holds(&place.subject(record, game)))
+    }
+
+    /// Whether a game is taken: fields of positions are those of the one in which it ends.
+    pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
         self.filter.as_ref().is_none_or(|filter| {
-            filter.holds(&Subject { record, line: place.line, file: &place.file, forms })
+            let record = record_of_game(game, filter.is_of_record());
+            filter.holds(&place.subject(&record, Some(game)))
         })
     }
 }
@@ -125,6 +141,9 @@ pub(crate) struct GameReadArgs {
     /// is 0)
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
+    /// Take the positions of variations too; with final, the one in which each line ends
+    #[arg(long)]
+    pub(crate) variations: bool,
     /// Positions keep the tags of their game as ptp
     #[arg(long)]
     pub(crate) game_tags: bool,
@@ -152,6 +171,7 @@ impl GameReadArgs {
     pub(crate) fn position_options(&self) -> PositionOptions {
         PositionOptions {
             positions: self.positions.clone().unwrap_or_default(),
+            variations: self.variations,
             tags: self.game_tags,
             names: self.openings,
         }
@@ -293,9 +313,30 @@ pub(crate) struct WriteArgs {
     /// En passant squares as given, only where a capture is legal, or where a pawn stands ready
     #[arg(long, value_enum, default_value_t = EpArg::Keep, value_name = "FORM")]
     pub(crate) ep: EpArg,
+    /// Write text that a program reads which takes less than the standard allows; `epdb help
+    /// compat` tells what becomes of what
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub(crate) compat: Option<CompatArg>,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+pub(crate) enum CompatArg {
+    /// The library of that name for Python
+    PythonChess,
 }
 
 impl WriteArgs {
+    /// Refuses forms that a program cannot read for which `--compat` writes.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.compat.is_none()
+                || self.counters != CountersArg::Fen && self.format != Some(FormatArg::FenOps),
+            "python-chess takes counters only as hmvc and fmvn: --compat python-chess does not go \
+             with --counters fen or --format fen+ops"
+        );
+        Ok(())
+    }
+
     /// The options of the text writer for an output of this format.
     pub(crate) fn options(&self, output: FileFormat) -> WriteOptions {
         WriteOptions {
@@ -321,6 +362,10 @@ impl WriteArgs {
                 EpArg::Keep => EnPassantForm::Keep,
                 EpArg::Legal => EnPassantForm::Legal,
                 EpArg::Pseudo => EnPassantForm::Pseudo,
+            },
+            compat: match self.compat {
+                Some(CompatArg::PythonChess) => Compat::PythonChess,
+                None => Compat::None,
             },
         }
     }

@@ -6,12 +6,15 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::library::expression::Expression;
+use crate::library::field::{Field, Subject};
+use crate::model::{EpdRecord, Game};
 use crate::text::{Diagnostic, Severity};
 
 use super::args::FormArgs;
 use super::escape::escaped;
 use super::file_format::FileFormat;
-use super::message::{is_quiet, print_line};
+use super::message::{is_quiet, note, print_line};
 use super::outcome::Outcome;
 use super::output::{Output, create_file};
 use super::threads;
@@ -41,6 +44,15 @@ impl Place {
     pub(crate) fn of_record(&self) -> String {
         format!("{}: record {}", self.file, self.line)
     }
+
+    /// A record from here, and the game that it is a position of, for expressions and tables.
+    pub(crate) fn subject<'a>(
+        &'a self,
+        record: &'a EpdRecord,
+        game: Option<&'a Game>,
+    ) -> Subject<'a> {
+        Subject { line: self.line, file: &self.file, game, ..Subject::of(record) }
+    }
 }
 
 /// What became of the lines of a run.
@@ -58,6 +70,8 @@ pub(crate) struct Tally {
     pub(crate) rejected: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
+    /// Positions of variations that were left out.
+    pub(crate) of_variations: u64,
 }
 
 impl fmt::Display for Tally {
@@ -85,6 +99,8 @@ pub(crate) struct Diagnostics {
     allow_rejects: bool,
     rejects: Option<Output>,
     repairs: Option<Output>,
+    /// The expression of `--where`, which knows what no record had.
+    filter: Option<Expression>,
     /// What became of the lines.
     pub(crate) tally: Tally,
 }
@@ -113,8 +129,14 @@ impl Diagnostics {
             allow_rejects: args.allow_rejects,
             rejects: args.rejects.as_deref().map(create_file).transpose()?,
             repairs,
+            filter: None,
             tally: Tally::default(),
         })
+    }
+
+    /// Says at the end which tags and private opcodes of the expression no record had.
+    pub(crate) fn watch(&mut self, filter: Option<&Expression>) {
+        self.filter = filter.cloned();
     }
 
     /// Takes the warnings of a line; says whether the line may stand.
@@ -176,6 +198,7 @@ impl Diagnostics {
 
     /// Completes the files and prints the table of codes.
     pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
+        self.tell_what_is_missing();
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if !self.codes.is_empty() && !is_quiet() {
@@ -196,8 +219,31 @@ impl Diagnostics {
     }
 }
 
+impl Diagnostics {
+    /// Says what was asked for and never found, and which positions were not looked at.
+    fn tell_what_is_missing(&self) {
+        let Tally { records, games, left_out, of_variations, .. } = self.tally;
+        if records + games + left_out > 0 {
+            tell_never_met(self.filter.iter().flat_map(Expression::never_met));
+        }
+        if of_variations > 0 {
+            let positions = if of_variations == 1 { "position" } else { "positions" };
+            note!(
+                "epdb: {of_variations} {positions} of variations left out; --variations takes them"
+            );
+        }
+    }
+}
+
+/// Says which fields no record had.
+pub(crate) fn tell_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
+    for field in fields {
+        note!("epdb: no record has `{field}`");
+    }
+}
+
 /// Writes bytes as one field of a tab-separated file: tab, line ends and backslash escaped.
-fn write_field(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_field(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     for &byte in bytes {
         match byte {
             b'\t' => out.write_all(b"\\t")?,

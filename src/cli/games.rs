@@ -1,27 +1,37 @@
 //! Games on their way in, as games or as their positions, and on their way out.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::codec::pgc::{self, PgcErrorKind, PgcReader, PgcWriteOptions};
-use crate::library::sort::Sorter;
-use crate::model::Game;
+use crate::library::sets::Ordered;
+use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
 use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, positions};
 
-use super::args::{GameWriteArgs, ReadArgs};
+use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::{Diagnostics, Place};
 use super::file_format::FileFormat;
 use super::message::note;
 use super::outcome::Outcome;
 use super::output::{Output, open_output_of};
 use super::progress::Progress;
-use super::source::{self, Item, LongLine, Visit, hand_on_record};
+use super::source::{self, Item, LongLine, Visit, hand_on_of_game};
 
-/// Takes games in order; a game that it cannot use is refused with a reason.
-pub(crate) type VisitGame<'v> = dyn FnMut(&Game) -> anyhow::Result<Option<Diagnostic>> + 'v;
+/// Takes games in order.
+pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
+
+/// What became of a game.
+pub(crate) enum Visited {
+    /// It was taken, and the next one is wanted.
+    Taken,
+    /// It was taken, and no more are wanted.
+    TakenLast,
+    /// It cannot be used, for this reason.
+    Refused(Diagnostic),
+}
 
 /// What to do about a game that is larger than the limit.
 const RAISE_LIMIT: &str = "; --max-game takes larger ones";
@@ -146,15 +156,22 @@ fn hand_on(
     };
     match take {
         Take::Positions => hand_on_positions(game, raw, place, args, diagnostics, visit),
+        Take::Games(_) if !args.wanted.takes_game(game, place) => {
+            diagnostics.tally.left_out += 1;
+            Ok(true)
+        }
         Take::Games(visit_game) => {
-            match visit_game(game)? {
-                None => diagnostics.tally.games += 1,
-                Some(refusal) => {
+            let more = match visit_game(game, place)? {
+                Visited::Taken => true,
+                Visited::TakenLast => false,
+                Visited::Refused(refusal) => {
                     diagnostics.error(place, &refusal)?;
                     diagnostics.rejected(raw)?;
+                    return Ok(true);
                 }
-            }
-            Ok(true)
+            };
+            diagnostics.tally.games += 1;
+            Ok(more)
         }
     }
 }
@@ -177,6 +194,7 @@ fn hand_on_positions(
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<bool> {
     let options = args.form.games.position_options();
+    diagnostics.tally.of_variations += pgn::positions_left_out(game, &options);
     let mut rest = raw;
     let mut records = positions(game, &options).peekable();
     if records.peek().is_none() {
@@ -186,8 +204,8 @@ fn hand_on_positions(
         let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
         let (raw, behind) = rest.split_at(own);
         rest = behind;
-        let taken = args.wanted.takes(&record, place);
-        if !hand_on_record(record, taken, raw, place, diagnostics, visit)? {
+        let taken = args.wanted.takes_of_game(&record, place, Some(game));
+        if !hand_on_of_game(record, Some(game), taken, raw, place, diagnostics, visit)? {
             return Ok(false);
         }
     }
@@ -229,7 +247,7 @@ impl GameFormat {
 }
 
 /// Writes games.
-struct GameOutput {
+pub(crate) struct GameOutput {
     output: Output,
     format: GameFormat,
     losses: GameLosses,
@@ -237,29 +255,72 @@ struct GameOutput {
 }
 
 impl GameOutput {
-    fn new(output: Output, format: GameFormat) -> GameOutput {
-        GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() }
+    /// Opens the output; none is standard output.
+    pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
+        let output = open_output_of(path, format.file_format())?;
+        Ok(GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() })
     }
 
     /// Writes a game, or tells why it cannot be written.
-    fn write(&mut self, game: &Game) -> io::Result<Option<Diagnostic>> {
+    pub(crate) fn write(&mut self, game: &Game) -> anyhow::Result<Visited> {
         self.bytes.clear();
         match self.format.append(game, &mut self.bytes) {
             Ok(losses) => {
                 self.losses += losses;
                 self.output.write_all(&self.bytes)?;
-                Ok(None)
+                Ok(Visited::Taken)
             }
-            Err(refusal) => Ok(Some(refusal)),
+            Err(refusal) => Ok(Visited::Refused(refusal)),
         }
     }
 
+    /// Writes a game that [`encode`] made ready.
+    pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
+        let (losses, bytes) = split_losses(encoded)?;
+        self.losses += losses;
+        Ok(self.output.write_all(bytes)?)
+    }
+
     /// Completes the output and says what was left out.
-    fn finish(self) -> anyhow::Result<()> {
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.output.finish()?;
         tell_losses(&self.losses);
         Ok(())
     }
+}
+
+/// A game as it will be written, behind what is left out of it; or why it cannot be written.
+pub(crate) fn encode(
+    game: &Game,
+    format: &GameFormat,
+    out: &mut Vec<u8>,
+) -> Result<(), Diagnostic> {
+    out.clear();
+    out.resize(LOSSES, 0);
+    let GameLosses { tags, comments, nags, variations, escapes } = format.append(game, out)?;
+    let counts = [tags, comments, nags, variations, escapes];
+    for (place, count) in out.chunks_exact_mut(size_of::<u64>()).zip(counts) {
+        place.copy_from_slice(&count.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// The size of the losses before an encoded game: five counts.
+const LOSSES: usize = 5 * size_of::<u64>();
+
+fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
+    let changed = "the temporary file of a sort was changed";
+    let (counts, bytes) = encoded.split_at_checked(LOSSES).context(changed)?;
+    let mut counts = counts.as_chunks().0.iter().map(|count| u64::from_le_bytes(*count));
+    let mut next = || counts.next().unwrap_or_default();
+    let losses = GameLosses {
+        tags: next(),
+        comments: next(),
+        nags: next(),
+        variations: next(),
+        escapes: next(),
+    };
+    Ok((losses, bytes))
 }
 
 /// Writes the games of files in another form, or in the same form canonically.
@@ -269,45 +330,121 @@ pub(crate) fn convert(
     format: GameFormat,
     output: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut output = GameOutput::new(open_output_of(output, format.file_format())?, format);
-    each(files, read, &mut diagnostics, &mut |game| Ok(output.write(game)?))?;
-    output.finish()?;
-    diagnostics.finish()
+    GamePipe { files, read, format, output }.run(|game, _, output| output.write(game))
 }
 
-/// Writes the games of files in archival order (COL-01), in bounded memory.
-pub(crate) fn sort(
+/// Whether games are taken as games, and how they are written.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct GamesArgs {
+    /// Take games as games and write games, not their positions; it need not be said where the
+    /// output is .pgn or .pgc
+    #[arg(long)]
+    games: bool,
+    #[command(flatten)]
+    write: GameWriteArgs,
+}
+
+impl GamesArgs {
+    /// How games are written; `None` when their positions are.
+    pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
+        self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::of_name)))
+    }
+
+    /// [`GamesArgs::format`] for an output of this format.
+    pub(crate) fn format_of(&self, to: Option<FileFormat>) -> anyhow::Result<Option<GameFormat>> {
+        let to = to.or(self.games.then_some(FileFormat::Pgn));
+        let format = to.and_then(|to| GameFormat::new(to, &self.write));
+        anyhow::ensure!(
+            format.is_some() || !self.games,
+            "--games writes games: the output must be .pgn or .pgc"
+        );
+        Ok(format)
+    }
+
+    /// Games in archival order without `--games` being said.
+    pub(crate) fn implied(&self) -> GamesArgs {
+        GamesArgs { games: true, ..self.clone() }
+    }
+}
+
+/// Sources of games, and where and how games are written.
+pub(crate) struct GamePipe<'a> {
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) read: &'a ReadArgs,
+    pub(crate) format: GameFormat,
+    pub(crate) output: Option<&'a Path>,
+}
+
+impl GamePipe<'_> {
+    /// Hands each game to `step` with the output it may write to.
+    pub(crate) fn run(
+        self,
+        mut step: impl FnMut(&Game, &Place, &mut GameOutput) -> anyhow::Result<Visited>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let mut output = GameOutput::open(self.output, self.format)?;
+        each(self.files, self.read, &mut diagnostics, &mut |game, place| {
+            step(game, place, &mut output)
+        })?;
+        output.finish()?;
+        diagnostics.finish()
+    }
+
+    /// Hands each game, and the bytes that stand for it, to `collect`; then writes what `result`
+    /// makes of these bytes.
+    pub(crate) fn collect<T>(
+        self,
+        mut all: T,
+        mut collect: impl FnMut(&mut T, &Game, &Place, &[u8]) -> anyhow::Result<()>,
+        result: impl FnOnce(T) -> anyhow::Result<Ordered>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let mut output = GameOutput::open(self.output, self.format)?;
+        each_encoded(
+            self.files,
+            self.read,
+            &output.format,
+            &mut diagnostics,
+            |game, place, bytes| collect(&mut all, game, place, bytes),
+        )?;
+        let mut games = result(all)?;
+        while let Some(bytes) = games.next_encoded()? {
+            output.write_encoded(bytes)?;
+        }
+        output.finish()?;
+        diagnostics.finish()
+    }
+}
+
+/// The record whose fields are those of a game: the position in which it ends, or where
+/// positions are not asked about, the one in which it begins.
+pub(crate) fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
+    match is_asked {
+        true => pgn::final_position(game),
+        false => EpdRecord::new(game.start().position),
+    }
+}
+
+/// Hands each game of files to `visit`, with the bytes that [`GameOutput::write_encoded`] takes.
+pub(crate) fn each_encoded(
     files: &[PathBuf],
     read: &ReadArgs,
-    memory: usize,
     format: &GameFormat,
-    output: Option<&Path>,
-) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut output = open_output_of(output, format.file_format())?;
-    let mut sorter = Sorter::new(std::env::temp_dir(), memory);
-    let (mut losses, mut bytes) = (GameLosses::default(), Vec::new());
-    each(files, read, &mut diagnostics, &mut |game| {
-        bytes.clear();
-        match format.append(game, &mut bytes) {
-            Ok(lost) => losses += lost,
-            Err(refusal) => return Ok(Some(refusal)),
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(&Game, &Place, &[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    each(files, read, diagnostics, &mut |game, place| {
+        if let Err(refusal) = encode(game, format, &mut bytes) {
+            return Ok(Visited::Refused(refusal));
         }
-        sorter.push(&pgn::collation_key(game), &bytes)?;
-        Ok(None)
-    })?;
-    let mut sorted = sorter.finish()?;
-    while let Some((_key, bytes)) = sorted.next_entry()? {
-        output.write_all(bytes)?;
-    }
-    output.finish()?;
-    tell_losses(&losses);
-    diagnostics.finish()
+        visit(game, place, &bytes)?;
+        Ok(Visited::Taken)
+    })
 }
 
 /// Hands all games of files to `visit`; files of positions are refused.
-fn each(
+pub(crate) fn each(
     files: &[PathBuf],
     read: &ReadArgs,
     diagnostics: &mut Diagnostics,

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use clap::{Arg, Args, Command};
 
 use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
-use super::command::where_page;
+use super::command::{compat_page, json_page, where_page};
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
 
@@ -28,6 +28,12 @@ pub(crate) const PAGES: &[Page] = &[
         text: shared_options,
     },
     Page { name: "where", about: "the language of --where", text: where_page::page },
+    Page { name: "json", about: "what --json prints", text: json_page::page },
+    Page {
+        name: "compat",
+        about: "output for programs that take less, such as python-chess",
+        text: compat_page::page,
+    },
 ];
 
 /// A page by its name, beyond those of [`PAGES`] and of the commands.

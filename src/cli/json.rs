@@ -7,12 +7,101 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::library::census::Tally;
+use crate::library::diff;
+use crate::library::field::{Number, Value, operand_value};
 use crate::library::game_census::GameCensus;
+use crate::library::sets;
+use crate::model::{Opcode, Operand};
+
+use super::pipe::Places;
 
 /// Writes one object and a line end.
 pub(crate) fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
+}
+
+/// A value of a field: numbers as numbers, flags as true and false, moves as arrays, everything
+/// else as a string, and what is missing as null. An unquoted operand of an opcode that is not
+/// standard is a number where it reads as one. Bytes that are no UTF-8 become a replacement
+/// character.
+pub(crate) fn value(value: &Value<'_>) -> serde_json::Value {
+    let text = |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text).into_owned());
+    match (value, value.number()) {
+        (_, Some(Number::Whole(number))) => serde_json::Number::from_i128(number)
+            .map_or_else(|| text(&value.text()), serde_json::Value::Number),
+        (_, Some(Number::Fraction(number))) => number.into(),
+        (Value::Missing, _) => serde_json::Value::Null,
+        (Value::Flag(flag), _) => (*flag).into(),
+        (Value::Moves(moves), _) => moves.iter().map(|mv| text(&mv.text())).collect(),
+        (Value::Coordinates(moves), _) => moves.iter().map(|mv| text(mv)).collect(),
+        (other, _) => text(&other.text()),
+    }
+}
+
+/// The operands of an opcode, [`value`] of them; null where there is no such operation.
+pub(crate) fn operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json::Value {
+    operands.map_or(serde_json::Value::Null, |operands| value(&operand_value(opcode, operands)))
+}
+
+/// Two records that contradict each other (`dedupe --conflicts FILE --json`).
+#[derive(Serialize)]
+pub(crate) struct Conflict {
+    /// The place of the first: file, colon, line.
+    pub(crate) first: String,
+    /// The place of the second.
+    pub(crate) second: String,
+    /// In what they contradict each other.
+    pub(crate) operations: Vec<ConflictingOperation>,
+}
+
+/// An operation in which they do.
+#[derive(Serialize)]
+pub(crate) struct ConflictingOperation {
+    /// The opcode.
+    pub(crate) opcode: String,
+    /// What the first record says.
+    pub(crate) first: serde_json::Value,
+    /// What the second record says.
+    pub(crate) second: serde_json::Value,
+}
+
+impl Conflict {
+    /// Puts the object together.
+    pub(crate) fn new(conflict: &sets::Conflict, places: &Places) -> Conflict {
+        let operation = |it: &sets::ConflictingOperation| ConflictingOperation {
+            opcode: it.opcode.to_string(),
+            first: operands(it.opcode, it.first.as_deref()),
+            second: operands(it.opcode, it.second.as_deref()),
+        };
+        Conflict {
+            first: places.shown(conflict.first),
+            second: places.shown(conflict.second),
+            operations: conflict.operations.iter().map(operation).collect(),
+        }
+    }
+}
+
+/// An operation that two versions of a record do not agree upon (`diff --json`).
+#[derive(Serialize)]
+pub(crate) struct ChangedOperation {
+    /// The opcode.
+    pub(crate) opcode: String,
+    /// What the old version says; null where it lacks the operation.
+    pub(crate) old: serde_json::Value,
+    /// What the new version says.
+    pub(crate) new: serde_json::Value,
+}
+
+impl ChangedOperation {
+    /// Puts the object together.
+    pub(crate) fn new(change: &diff::ChangedOperation) -> ChangedOperation {
+        ChangedOperation {
+            opcode: change.opcode.to_string(),
+            old: operands(change.opcode, change.old.as_deref()),
+            new: operands(change.opcode, change.new.as_deref()),
+        }
+    }
 }
 
 /// A legal move (`moves --json`).

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::library::sets;
-use crate::model::EpdRecord;
+use crate::library::field::{Field, Subject};
+use crate::library::sets::{self, ConflictingOperation};
+use crate::model::{EpdRecord, Game, Opcode, Operand};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
-use super::diagnostics::{Diagnostics, Place};
+use super::diagnostics::{Diagnostics, Place, tell_never_met};
+use super::games::{GamePipe, GamesArgs};
 use super::message::note;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
@@ -27,6 +29,14 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
+    /// The way of games, if they are taken as games.
+    pub(crate) fn games(&self, args: &GamesArgs) -> anyhow::Result<Option<GamePipe<'_>>> {
+        let Pipe { files, read, output, .. } = self;
+        let output_path = output.output.as_deref();
+        let format = args.format(output)?;
+        Ok(format.map(|format| GamePipe { files, read, format, output: output_path }))
+    }
+
     /// Hands each record to `step` with the output it may write to; `step` says whether it wants
     /// more.
     pub(crate) fn run(
@@ -71,10 +81,53 @@ pub(crate) fn each(
     diagnostics: &mut Diagnostics,
     mut visit: impl FnMut(EpdRecord, &Place) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
+    each_with_game(files, read, diagnostics, |record, place, _| visit(record, place))
+}
+
+/// [`each`], with the game that a record is a position of.
+pub(crate) fn each_with_game(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
     source::read(files, read, diagnostics, &mut |item| match item {
-        Item::Record { record, place, .. } => visit(record, place),
+        Item::Record { record, place, game, .. } => visit(record, place, game),
         _ => Ok(true),
     })
+}
+
+/// Remembers which fields no record had.
+pub(crate) struct NeverMet {
+    fields: Vec<Field>,
+    was_asked: bool,
+}
+
+impl NeverMet {
+    pub(crate) fn new<'f>(fields: impl Iterator<Item = &'f Field>) -> NeverMet {
+        let mut unique: Vec<Field> = Vec::new();
+        for field in fields {
+            if !unique.contains(field) {
+                unique.push(field.clone());
+            }
+        }
+        NeverMet { fields: unique, was_asked: false }
+    }
+
+    /// Looks at a record.
+    pub(crate) fn ask(&mut self, subject: &Subject<'_>) {
+        self.was_asked = true;
+        if !self.fields.is_empty() {
+            self.fields.retain(|field| !field.is_in(subject));
+        }
+    }
+
+    /// Says which fields no record had, if there were records.
+    pub(crate) fn tell(&self) {
+        if self.was_asked {
+            tell_never_met(self.fields.iter());
+        }
+    }
 }
 
 /// Writes records in their order.
@@ -146,9 +199,29 @@ impl Findings {
 /// A conflict for a person.
 pub(crate) fn shown_conflict(conflict: &sets::Conflict, places: &Places) -> String {
     let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
-    if conflict.opcodes.is_empty() {
+    if conflict.operations.is_empty() {
         return format!("{first} and {second} are of different positions");
     }
-    let opcodes: Vec<_> = conflict.opcodes.iter().map(ToString::to_string).collect();
-    format!("{first} and {second} are of one position, but differ in {}", opcodes.join(", "))
+    let opcodes: Vec<_> = conflict.operations.iter().map(|it| it.opcode.to_string()).collect();
+    let values = |operands: fn(&ConflictingOperation) -> &Option<Vec<Operand>>| {
+        let shown = |it: &ConflictingOperation| shown_operation(it.opcode, operands(it).as_deref());
+        conflict.operations.iter().map(shown).collect::<Vec<_>>().join("; ")
+    };
+    format!(
+        "{first} and {second} are of one position, but differ in {}: {} against {}",
+        opcodes.join(", "),
+        values(|it| &it.first),
+        values(|it| &it.second)
+    )
+}
+
+/// An operation as EPD without its semicolon, or that there is none.
+pub(crate) fn shown_operation(opcode: Opcode, operands: Option<&[Operand]>) -> String {
+    let Some(operands) = operands else { return format!("no {opcode}") };
+    let mut text = opcode.to_string().into_bytes();
+    for operand in operands {
+        text.push(b' ');
+        operand.write_to(&mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }

@@ -29,6 +29,7 @@ enum Writer {
 impl RecordOutput {
     /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
+        write.check()?;
         let named = output.output.as_deref().and_then(FileFormat::of_name);
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
         let file = || open_output_of(output.output.as_deref(), format);
@@ -135,11 +136,13 @@ impl RecordOutput {
             Writer::Stream(stream) => stream.finish()?.finish()?,
             Writer::Archive(archive) => archive.finish()?.finish()?,
         }
-        let Losses { operations, counters, en_passant, long_lines } = self.losses;
+        let Losses { operations, counters, en_passant, long_lines, changed_operations } =
+            self.losses;
         for (count, what) in [
             (operations, "operations not written: the format has no place for them"),
             (counters, "records written without their counters"),
             (en_passant, "en passant squares not written"),
+            (changed_operations, "operations written in another form for --compat"),
             (long_lines, "lines longer than the 4095 bytes that every reader takes"),
         ] {
             if count > 0 {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use rayon::prelude::*;
 
 use crate::codec::{record, stream};
-use crate::model::EpdRecord;
+use crate::model::{EpdRecord, Game};
 use crate::text::epd::{Line, read_line};
 use crate::text::lines::{self, LineReader, Next};
 use crate::text::{Diagnostic, Profile, ReadOptions};
@@ -37,6 +37,8 @@ pub(crate) enum Item<'a> {
         place: &'a Place,
         /// The bytes it was read from, line end included.
         raw: &'a [u8],
+        /// The game that it is a position of.
+        game: Option<&'a Game>,
     },
     /// A record that `--where` leaves out: the bytes it was read from.
     LeftOut(&'a [u8]),
@@ -101,6 +103,7 @@ fn read_all(
     visit: &mut Visit<'_>,
     mut visit_game: Option<&mut VisitGame<'_>>,
 ) -> anyhow::Result<()> {
+    diagnostics.watch(args.wanted.filter.as_ref());
     let paths = or_stdin(paths);
     let mut progress = Progress::new(total_size(&paths));
     for path in paths {
@@ -493,12 +496,25 @@ pub(super) fn hand_on_record(
     diagnostics: &mut Diagnostics,
     visit: &mut Visit<'_>,
 ) -> anyhow::Result<bool> {
+    hand_on_of_game(record, None, taken, raw, place, diagnostics, visit)
+}
+
+/// [`hand_on_record`] for a position of a game.
+pub(super) fn hand_on_of_game(
+    record: EpdRecord,
+    game: Option<&Game>,
+    taken: bool,
+    raw: &[u8],
+    place: &Place,
+    diagnostics: &mut Diagnostics,
+    visit: &mut Visit<'_>,
+) -> anyhow::Result<bool> {
     if !taken {
         diagnostics.tally.left_out += 1;
         return visit(Item::LeftOut(raw));
     }
     diagnostics.tally.records += 1;
-    visit(Item::Record { record, place, raw })
+    visit(Item::Record { record, place, raw, game })
 }
 
 /// Whether `--where` takes what is on a line; it leaves out what is no record.

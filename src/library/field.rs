@@ -4,12 +4,14 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::game_tag::{self, Date, TagName, Tags};
 use crate::codec::{key, ordinal};
 use crate::model::rules::Playable;
 use crate::model::{
-    CastlingDialect, Color, EpdRecord, Opcode, Operand, Operands, Piece, Role, STANDARD, Square,
+    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, STANDARD,
+    Square,
 };
-use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen, san};
+use crate::text::{CastlingForm, WriteOptions, epd, fen, san};
 
 /// A record, what is known of where it came from, and how its text is to look.
 #[derive(Copy, Clone, Debug)]
@@ -22,12 +24,14 @@ pub struct Subject<'a> {
     pub file: &'a str,
     /// The form of `fen`, `epd` and `record`.
     pub forms: WriteOptions,
+    /// The game that the record is a position of.
+    pub game: Option<&'a Game>,
 }
 
 impl<'a> Subject<'a> {
     /// A record of which nothing else is known, in canonical form.
     pub fn of(record: &'a EpdRecord) -> Subject<'a> {
-        Subject { record, line: 1, file: "-", forms: WriteOptions::default() }
+        Subject { record, line: 1, file: "-", forms: WriteOptions::default(), game: None }
     }
 }
 
@@ -47,12 +51,16 @@ impl<'a> Subject<'a> {
 ///     `material`? (an opcode of that name is `op(materiel)`)");
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Field {
     /// One of [`NAMED`].
     Named(Named),
     /// The operands of an opcode.
     Operation(Opcode),
+    /// The value of a tag: of the game that the record is a position of, else of `ptp`.
+    Tag(TagName),
+    /// A tag, or where the record has no such tag the private opcode of that name.
+    TagOrOperation(TagName, Opcode),
     /// The moves of an opcode in coordinates.
     Uci(Opcode),
     /// `ce` as White sees it.
@@ -82,6 +90,16 @@ pub enum Named {
     File,
     /// White's points in the game: 1, 0.5 or 0.
     Result,
+    /// The year of the tag `Date`, else of `UTCDate`.
+    Year,
+    /// The class of the time control, as lichess.org has them.
+    Speed,
+    /// The lower of the two ratings.
+    EloMin,
+    /// The mean of the two ratings.
+    EloAverage,
+    /// The moves of the game's main line.
+    Plies,
     /// The six fields of FEN; `0 1` stands for counters that are missing (FEN-17).
     Fen,
     /// The four fields of EPD.
@@ -101,7 +119,7 @@ pub enum Named {
 }
 
 /// All fields that are no opcodes: the name, the field, and what it holds.
-pub const NAMED: [(&str, Named, &str); 18] = [
+pub const NAMED: [(&str, Named, &str); 23] = [
     ("pieces", Named::Pieces, "number of men on the board"),
     ("material", Named::Material, "the men, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
@@ -112,6 +130,11 @@ pub const NAMED: [(&str, Named, &str); 18] = [
     ("line", Named::Line, "line (or number of the record) in its source"),
     ("file", Named::File, "name of the source"),
     ("result", Named::Result, "White's points: 1, 0.5 or 0 (compares with '1-0' too)"),
+    ("year", Named::Year, "of a game: the year of Date, else of UTCDate"),
+    ("speed", Named::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
+    ("elo_min", Named::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
+    ("elo_avg", Named::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
+    ("plies", Named::Plies, "of a game: the moves of its main line, White's and Black's"),
     ("fen", Named::Fen, "the six fields"),
     ("epd", Named::Epd, "the four fields"),
     ("record", Named::Record, "the whole record as EPD"),
@@ -131,6 +154,8 @@ pub enum Type {
     Number,
     /// Text.
     Text,
+    /// A date of which parts may be missing.
+    Date,
     /// Moves.
     Moves,
     /// The operands of an opcode that is not standard: a number where they read as one.
@@ -152,8 +177,12 @@ pub enum Value<'a> {
     Text(Cow<'a, [u8]>),
     /// Text that is a number if it looks like one.
     Word(Cow<'a, [u8]>),
+    /// A date as it is written, and what it says.
+    Date(&'a [u8], Date),
     /// Moves: the operands of a move opcode.
     Moves(&'a [Operand]),
+    /// Moves in coordinates.
+    Coordinates(Vec<Vec<u8>>),
 }
 
 /// A whole number or a fraction.
@@ -166,20 +195,15 @@ pub enum Number {
 }
 
 impl Field {
-    /// Finds a field by its name: one of [`NAMED`], an opcode, `uci(OPCODE)`, `ce:white` or
-    /// `op(OPCODE)`, which is the opcode even where a field has that name.
+    /// Finds a field by its name: one of [`NAMED`], a standard opcode, `uci(OPCODE)`, `ce:white`,
+    /// `op(OPCODE)`, `tag(NAME)`, or a name that begins with an upper-case letter, which is a tag
+    /// of a game or a private opcode.
     ///
     /// # Errors
     /// What is wrong with the name, for a person.
     pub fn parse(name: &str) -> Result<Field, String> {
         if let Some((function, inner)) = name.strip_suffix(')').and_then(|it| it.split_once('(')) {
-            let opcode = parse_opcode(inner.trim())?;
-            return match function.trim() {
-                "op" => Ok(Field::Operation(opcode)),
-                "uci" if Field::Operation(opcode).kind() == Type::Moves => Ok(Field::Uci(opcode)),
-                "uci" => Err(format!("`{opcode}` has no moves; uci() takes {MOVE_OPCODES}")),
-                other => Err(format!("unknown function `{other}`: there are uci() and op()")),
-            };
+            return Field::parse_call(function.trim(), inner.trim());
         }
         if let Some((field, view)) = name.split_once(':') {
             return match (field, view) {
@@ -191,21 +215,47 @@ impl Field {
         if let Some((_, named, _)) = NAMED.iter().find(|(known, ..)| *known == name) {
             return Ok(Field::Named(*named));
         }
-        let opcode = parse_opcode(name)?;
-        match opcode.standard().is_none().then(|| nearest_name(name)).flatten() {
-            None => Ok(Field::Operation(opcode)),
-            Some(near) => Err(format!(
-                "unknown field `{name}`: did you mean `{near}`? (an opcode of that name is \
-                 `op({name})`)"
-            )),
+        let tag = name.starts_with(|first: char| first.is_ascii_uppercase());
+        let tag = TagName::new(name).filter(|_| tag);
+        match (Opcode::new(name.as_bytes()), tag) {
+            (Some(opcode), _) if opcode.standard().is_some() || opcode.is(DEPTH) => {
+                Ok(Field::Operation(opcode))
+            }
+            (Some(opcode), Some(tag)) if is_own_name(name) => {
+                Ok(Field::TagOrOperation(tag, opcode))
+            }
+            (None, Some(tag)) if is_own_name(name) => Ok(Field::Tag(tag)),
+            (opcode, tag) => Err(unknown_field(name, opcode.is_some(), tag.is_some())),
+        }
+    }
+
+    fn parse_call(function: &str, inner: &str) -> Result<Field, String> {
+        match function {
+            "op" => parse_opcode(inner).map(Field::Operation),
+            "tag" => TagName::new(inner)
+                .map(Field::Tag)
+                .ok_or_else(|| format!("`{inner}` is no name of a tag, such as White")),
+            "uci" => {
+                let opcode = parse_opcode(inner)?;
+                match Field::Operation(opcode).kind() {
+                    Type::Moves => Ok(Field::Uci(opcode)),
+                    _ => Err(format!("`{opcode}` has no moves; uci() takes {MOVE_OPCODES}")),
+                }
+            }
+            other => Err(format!("unknown function `{other}`: there are uci(), op() and tag()")),
         }
     }
 
     /// What the values of the field are.
-    pub fn kind(self) -> Type {
+    pub fn kind(&self) -> Type {
         match self {
             Field::Named(named) => named.kind(),
             Field::WhiteScore => Type::Number,
+            Field::Tag(name) => name.kind(),
+            Field::TagOrOperation(name, _) => match name.kind() {
+                Type::Text => Type::Any,
+                kind => kind,
+            },
             Field::Uci(_) => Type::Text,
             Field::Operation(opcode) => match opcode.standard().map(|entry| entry.operands) {
                 None | Some(Operands::Any) => Type::Any,
@@ -226,27 +276,81 @@ impl Field {
 
     /// What a record has for the field. Several operands of one opcode become one text with blanks
     /// between them. `hmvc` and `fmvn` are found in either form.
-    pub fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
+    pub fn value<'a>(&self, subject: &Subject<'a>) -> Value<'a> {
         match self {
             Field::Named(named) => named.value(subject),
+            Field::Tag(name) => name.value(&Tags::of(subject)),
+            Field::TagOrOperation(name, opcode) => match name.value(&Tags::of(subject)) {
+                Value::Missing => name.typed(operation(subject.record, *opcode)),
+                value => value,
+            },
             Field::WhiteScore => match subject.record.integer("ce") {
                 Some(ce) if subject.record.position().turn() == Color::Black => Value::whole(-ce),
                 Some(ce) => Value::whole(ce),
                 None => Value::Missing,
             },
-            Field::Uci(opcode) => match subject.record.operands(opcode) {
-                Some(operands) => Value::text_of(coordinates(subject.record, opcode, operands)),
+            Field::Uci(opcode) => match subject.record.operands(*opcode) {
+                Some(operands) => {
+                    Value::Coordinates(coordinates(subject.record, *opcode, operands))
+                }
                 None => Value::Missing,
             },
-            Field::Operation(opcode) => operation(subject.record, opcode),
+            Field::Operation(opcode) => operation(subject.record, *opcode),
         }
     }
 
     /// Whether a record has a value for the field.
-    pub fn is_in(self, subject: &Subject<'_>) -> bool {
+    pub fn is_in(&self, subject: &Subject<'_>) -> bool {
         match self {
-            Field::Operation(opcode) if subject.record.operands(opcode).is_some() => true,
+            Field::Operation(opcode) if subject.record.operands(*opcode).is_some() => true,
             _ => self.value(subject) != Value::Missing,
+        }
+    }
+
+    /// Whether only the user can know that records have the field: a tag, or an opcode that is
+    /// not standard.
+    pub fn is_private(&self) -> bool {
+        match self {
+            Field::Tag(_) | Field::TagOrOperation(..) => true,
+            Field::Operation(opcode) => opcode.standard().is_none() && !opcode.is(DEPTH),
+            Field::Named(_) | Field::Uci(_) | Field::WhiteScore => false,
+        }
+    }
+
+    /// Whether the value depends on the record, and not only on its game and its place.
+    pub const fn is_of_record(&self) -> bool {
+        match self {
+            Field::Tag(_) => false,
+            Field::Named(named) => !matches!(
+                named,
+                Named::Line
+                    | Named::File
+                    | Named::Result
+                    | Named::Year
+                    | Named::Speed
+                    | Named::EloMin
+                    | Named::EloAverage
+                    | Named::Plies
+            ),
+            // A position out of a game has no private opcodes.
+            Field::TagOrOperation(..) => false,
+            Field::Operation(_) | Field::Uci(_) | Field::WhiteScore => true,
+        }
+    }
+}
+
+impl std::fmt::Display for Field {
+    /// The name by which [`Field::parse`] finds the field.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Field::Named(named) => {
+                let known = NAMED.iter().find(|(_, known, _)| known == named);
+                f.write_str(known.map_or("", |(name, ..)| name))
+            }
+            Field::Operation(opcode) => opcode.fmt(f),
+            Field::Tag(name) | Field::TagOrOperation(name, _) => f.write_str(name.as_str()),
+            Field::Uci(opcode) => write!(f, "uci({opcode})"),
+            Field::WhiteScore => f.write_str("ce:white"),
         }
     }
 }
@@ -254,9 +358,15 @@ impl Field {
 impl Named {
     const fn kind(self) -> Type {
         match self {
-            Named::Pieces | Named::LegalMoves | Named::Ply | Named::Line | Named::Result => {
-                Type::Number
-            }
+            Named::Pieces
+            | Named::LegalMoves
+            | Named::Ply
+            | Named::Line
+            | Named::Result
+            | Named::Year
+            | Named::EloMin
+            | Named::EloAverage
+            | Named::Plies => Type::Number,
             Named::Check | Named::Mate | Named::Stalemate | Named::Chess960 => Type::Flag,
             _ => Type::Text,
         }
@@ -286,7 +396,15 @@ impl Named {
                     Value::whole(2 * (i128::from(number) - 1) + blacks)
                 });
             }
-            Named::Result => return result(record).map_or(Value::Missing, Value::Number),
+            Named::Result => return result(subject).map_or(Value::Missing, Value::Number),
+            Named::Year => return Tags::of(subject).year(),
+            Named::Speed => return Tags::of(subject).speed(),
+            Named::EloMin => return Tags::of(subject).lower_rating(),
+            Named::EloAverage => return Tags::of(subject).mean_rating(),
+            Named::Plies => {
+                let plies = |game: &Game| Value::whole(game.main_line().count() as i128);
+                return subject.game.map_or(Value::Missing, plies);
+            }
             Named::Check => return Value::Flag(is_in(record, |it| it.checkers() != 0)),
             Named::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
             Named::Stalemate => {
@@ -299,9 +417,7 @@ impl Named {
                 None => text.push(b'-'),
             },
             Named::Castling => {
-                fen::write_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
-                let field = text.split(|&byte| byte == b' ').nth(2).unwrap_or_default();
-                text = field.to_vec();
+                fen::write_castling(position, CastlingForm::XFen, &mut text);
             }
             Named::Epd | Named::Fen => {
                 let WriteOptions { castling, en_passant, .. } = subject.forms;
@@ -318,7 +434,7 @@ impl Named {
             }
             Named::Record => drop(epd::write(record, &subject.forms, &mut text)),
             Named::Key => {
-                text = format!("{:016x}", key::position_key(&position.identity())).into_bytes();
+                text = format!("{:016x}", key::position_key(position)).into_bytes();
             }
         }
         Value::text_of(text)
@@ -326,7 +442,7 @@ impl Named {
 }
 
 impl Value<'_> {
-    const fn whole(value: i128) -> Self {
+    pub(super) const fn whole(value: i128) -> Self {
         Value::Number(Number::Whole(value))
     }
 
@@ -341,7 +457,9 @@ impl Value<'_> {
             Value::Flag(flag) => flag.to_string().into_bytes(),
             Value::Number(number) => number.to_string().into_bytes(),
             Value::Text(text) | Value::Word(text) => text.to_vec(),
+            Value::Date(text, _) => text.to_vec(),
             Value::Moves(operands) => joined(operands),
+            Value::Coordinates(moves) => moves.join(&b' '),
         }
     }
 
@@ -367,7 +485,8 @@ impl Number {
             return None;
         }
         let whole = text.parse().ok().map(Number::Whole);
-        whole.or_else(|| text.parse().ok().map(Number::Fraction))
+        let fraction = || text.parse().ok().filter(|value: &f64| value.is_finite());
+        whole.or_else(|| fraction().map(Number::Fraction))
     }
 
     /// Which number is larger.
@@ -404,6 +523,9 @@ impl std::fmt::Display for Number {
     }
 }
 
+/// The opcode of the depth of an analysis, which the text of 1995 calls for and leaves out.
+const DEPTH: &str = "acd";
+
 /// The opcodes whose operands are moves, as a list for a person.
 pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 
@@ -419,25 +541,69 @@ pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
     })
 }
 
+/// Whether a name that begins with an upper-case letter is taken as it is: a tag that games often
+/// have, or one that resembles no known name.
+fn is_own_name(name: &str) -> bool {
+    game_tag::is_well_known(name) || nearest_name(name).is_none()
+}
+
+/// Whether a name behind a comparison is far more often a text without its quotes than a field.
+pub(super) fn is_bare_text(name: &str) -> bool {
+    match Field::parse(name) {
+        Ok(Field::Tag(_) | Field::TagOrOperation(..)) => !game_tag::is_well_known(name),
+        Ok(_) => false,
+        Err(_) => !name.contains(':') && (name.len() < 4 || nearest_name(name).is_none()),
+    }
+}
+
+/// What to say of a name that is none.
+fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
+    let near = match nearest_name(name) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`epdb help where` lists the fields".into(),
+    };
+    match (is_tag, is_opcode) {
+        (true, true) => format!(
+            "unknown field `{name}`: {near} (a tag of that name is `tag({name})`, an opcode \
+             `op({name})`)"
+        ),
+        (true, false) => {
+            format!("unknown field `{name}`: {near} (a tag of that name is `tag({name})`)")
+        }
+        (false, true) => {
+            format!("unknown field `{name}`: {near} (an opcode of that name is `op({name})`)")
+        }
+        (false, false) => format!("unknown field `{name}`: {near}"),
+    }
+}
+
 /// The known name that was probably meant: one that differs in little, a field in another case, or
-/// one of the same letters in another order. Short names have too many neighbours that are opcodes
-/// themselves, and `BM` is an opcode of its own.
+/// one of the same letters in another order. Short names that begin with an upper-case letter have
+/// too many neighbours that are opcodes themselves, and `BM` is an opcode of its own.
 fn nearest_name(name: &str) -> Option<&'static str> {
+    let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
     let most = match name.len() {
-        0..4 => 0,
-        4..6 => 1,
+        0..4 if is_private => 0,
+        0..6 => 1,
         _ => 2,
     };
     let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
     let fields = NAMED.iter().map(|(known, ..)| *known);
     let opcodes = STANDARD.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
+    let tags = game_tag::WELL_KNOWN.into_iter();
     let is_near = |known: &str| {
         let is_field = NAMED.iter().any(|(field, ..)| *field == known);
-        distance(known) <= most && (is_field || known.len() >= 4)
-            || is_field && known.eq_ignore_ascii_case(name)
+        let is_tag = game_tag::is_well_known(known);
+        let is_long = is_field || known.len() >= 4;
+        distance(known) <= most.min(known.len() / 2) && (is_long || !is_private)
+            || (is_field || is_tag) && known.eq_ignore_ascii_case(name)
             || letters(known) == letters(name)
     };
-    fields.chain(opcodes).filter(|known| is_near(known)).min_by_key(|known| distance(known))
+    if name.len() > 2 * Opcode::MAX_LEN {
+        return None;
+    }
+    let known = fields.chain(opcodes).chain(tags);
+    known.filter(|known| is_near(known)).min_by_key(|known| distance(known))
 }
 
 /// The letters of a name in alphabetical order.
@@ -468,6 +634,18 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     rows[a.len()][b.len()]
 }
 
+/// What operands of an opcode say.
+pub fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
+    match (Field::Operation(opcode).kind(), operands) {
+        (Type::Nothing, _) => Value::Flag(true),
+        (Type::Moves, moves) => Value::Moves(moves),
+        (_, [Operand::Integer(value)]) => Value::whole(*value),
+        (_, [Operand::Str(text)]) => Value::Text(Cow::Borrowed(text)),
+        (Type::Any, [Operand::Token(text)]) => Value::Word(Cow::Borrowed(text)),
+        (_, several) => Value::text_of(joined(several)),
+    }
+}
+
 fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
     let Some(operands) = record.operands(opcode) else {
         let counter = record.fen_counters().and_then(|counters| match opcode.as_bytes() {
@@ -477,13 +655,7 @@ fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
         });
         return counter.map_or(Value::Missing, |value| Value::whole(value.into()));
     };
-    match (Field::Operation(opcode).kind(), operands) {
-        (Type::Moves, moves) => Value::Moves(moves),
-        (_, [Operand::Integer(value)]) => Value::whole(*value),
-        (_, [Operand::Str(text)]) => Value::Text(Cow::Borrowed(text)),
-        (_, [Operand::Token(text)]) => Value::Word(Cow::Borrowed(text)),
-        (_, several) => Value::text_of(joined(several)),
-    }
+    operand_value(opcode, operands)
 }
 
 fn joined(operands: &[Operand]) -> Vec<u8> {
@@ -491,7 +663,7 @@ fn joined(operands: &[Operand]) -> Vec<u8> {
 }
 
 /// The moves of an opcode in coordinates; a text that is no legal move stays as it is.
-fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<u8> {
+fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<Vec<u8>> {
     let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
     let mut playable = Playable::new(record.position());
     let mut moves = Vec::with_capacity(operands.len());
@@ -506,7 +678,7 @@ fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<
             _ => moves.push(operand.text()),
         }
     }
-    moves.join(&b' ')
+    moves
 }
 
 fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
@@ -524,23 +696,18 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     men
 }
 
-/// White's points in the game a record is from: by `c9` (where labels of training files are kept),
-/// else by the Result tag of `ptp`, else by the first comment register that is a result.
-fn result(record: &EpdRecord) -> Option<Number> {
+/// White's points in the game a record is from: by that game, else by `c9` (where labels of
+/// training files are kept), else by the Result tag of `ptp`, else by the first comment register
+/// that is a result.
+fn result(subject: &Subject<'_>) -> Option<Number> {
+    if let Some(game) = subject.game {
+        return points(game.result().as_str().as_bytes());
+    }
     let registers = ["c9", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-    let by = |name: &str| points(&record.text_of(name)?);
+    let by = |name: &str| points(&subject.record.text_of(name)?);
     by("c9")
-        .or_else(|| points(tag(record, b"Result")?))
+        .or_else(|| points(Tags::of(subject).get("Result")?))
         .or_else(|| registers.iter().copied().find_map(by))
-}
-
-/// The value of a tag in `ptp`.
-fn tag<'a>(record: &'a EpdRecord, name: &[u8]) -> Option<&'a [u8]> {
-    let operands = record.operands(Opcode::new(b"ptp")?)?;
-    operands.chunks_exact(2).find_map(|pair| match pair {
-        [Operand::Token(key), Operand::Str(value)] if **key == *name => Some(&**value),
-        _ => None,
-    })
 }
 
 /// White's points by the text of a result.

@@ -168,8 +168,7 @@ impl Join {
                 }
                 Merged::Conflict(opcodes) => {
                     tally.conflicts += 1;
-                    let (first, second) = (entry.place, other.place);
-                    on_conflict(&Conflict { first, second, opcodes });
+                    on_conflict(&Conflict::new(&entry, other, &opcodes));
                     out.push(entry.order, &entry.record)?;
                 }
             }
@@ -209,7 +208,7 @@ fn with_more(
     match merge(&first.record, &more.record, rules) {
         Merged::One(record) => Entry { record, ..first },
         Merged::Conflict(opcodes) => {
-            on_conflict(&Conflict { first: first.place, second: more.place, opcodes });
+            on_conflict(&Conflict::new(&first, &more, &opcodes));
             first
         }
     }

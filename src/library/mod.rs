@@ -8,6 +8,8 @@ pub mod expression;
 pub mod field;
 pub mod flip;
 pub mod game_census;
+pub mod game_sets;
+pub mod game_tag;
 pub mod join;
 pub mod order;
 mod ordered;

@@ -57,13 +57,13 @@ fn push_byte(byte: u8, key: &mut Vec<u8>) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SortOrder(Vec<SortField>);
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct SortField {
     what: What,
     descending: bool,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum What {
     Field(Field),
     Position,
@@ -87,6 +87,23 @@ impl SortOrder {
             Ok(SortField { what, descending })
         };
         list.split(',').map(field).collect::<Result<_, String>>().map(SortOrder)
+    }
+
+    /// The fields, the first decides first.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.0.iter().filter_map(|field| match &field.what {
+            What::Field(field) => Some(field),
+            What::Position => None,
+        })
+    }
+
+    /// Whether the order depends on the records, and not only on their games and places.
+    pub fn is_of_record(&self) -> bool {
+        let is_of_record = |field: &SortField| match &field.what {
+            What::Field(field) => field.is_of_record(),
+            What::Position => true,
+        };
+        self.0.iter().any(is_of_record)
     }
 
     /// Bytes whose order is the order of records. Numbers come before texts, and records that lack
@@ -131,7 +148,16 @@ impl RecordSorter {
     pub fn add(&mut self, subject: &Subject<'_>) -> io::Result<()> {
         let mut bytes = Vec::new();
         push_record(subject.record, &mut bytes)?;
-        self.sorter.push(&self.order.key(subject), &bytes)
+        self.add_encoded(subject, &bytes)
+    }
+
+    /// Takes bytes in any form that are sorted as this subject; [`Ordered::next_encoded`] gives
+    /// them back.
+    ///
+    /// # Errors
+    /// As [`RecordSorter::add`].
+    pub fn add_encoded(&mut self, subject: &Subject<'_>, bytes: &[u8]) -> io::Result<()> {
+        self.sorter.push(&self.order.key(subject), bytes)
     }
 
     /// Ends the input.
@@ -160,6 +186,12 @@ fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     match (value, value.number()) {
         (Value::Missing, _) => key.push(MISSING),
         (Value::Flag(flag), _) => key.extend_from_slice(&[NUMBER, u8::from(*flag)]),
+        (Value::Date(_, date), _) => {
+            // Of dates that begin on one day, the one that says least comes first.
+            key.push(NUMBER);
+            push_number(Number::Whole(date.first().into()), key);
+            key.extend_from_slice(&(u32::MAX - date.last()).to_be_bytes());
+        }
         (_, Some(number)) => {
             key.push(NUMBER);
             push_number(number, key);
@@ -218,7 +250,7 @@ mod tests {
     fn numbers_of_any_kind_stand_before_texts() {
         let lines = ["x 10;", "x a;", "x 9.5;", "x -3;", "x -2.5;", "x -2;", "x 9;"];
         let order = ["x -3;", "x -2.5;", "x -2;", "x 9;", "x 9.5;", "x 10;", "x a;"];
-        assert_eq!(sorted("x", &lines), order);
+        assert_eq!(sorted("op(x)", &lines), order);
     }
 
     #[test]

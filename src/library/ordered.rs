@@ -103,7 +103,8 @@ pub(super) fn decode(bytes: &[u8]) -> io::Result<EpdRecord> {
     }
 }
 
-fn changed() -> io::Error {
+/// The error of a temporary file whose content is not what was written.
+pub(super) fn changed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the temporary file of a sort was changed")
 }
 
@@ -122,6 +123,12 @@ impl Reorder {
         self.0.push(&order.to_be_bytes(), &bytes)
     }
 
+    /// Takes a number and what has its place by it.
+    pub(super) fn push_payload(&mut self, numbered: &[u8]) -> io::Result<()> {
+        let (order, payload) = numbered.split_at_checked(8).ok_or_else(changed)?;
+        self.0.push(order, payload)
+    }
+
     /// Takes an encoded [`Entry`].
     pub(super) fn push_entry(&mut self, entry: &[u8]) -> io::Result<()> {
         let (order, record) = Entry::split(entry)?;
@@ -137,6 +144,12 @@ impl Reorder {
 #[derive(Debug)]
 pub struct Ordered(pub(super) Sorted);
 
+impl From<Sorted> for Ordered {
+    fn from(sorted: Sorted) -> Ordered {
+        Ordered(sorted)
+    }
+}
+
 impl Ordered {
     /// The next record; `None` after the last.
     ///
@@ -146,7 +159,7 @@ impl Ordered {
         self.0.next_entry()?.map(|(_, payload)| decode(payload)).transpose()
     }
 
-    /// The next record, encoded; `None` after the last.
+    /// The next record, encoded, or whatever bytes were sorted; `None` after the last.
     ///
     /// # Errors
     /// As [`Ordered::next_record`].

@@ -29,10 +29,18 @@ impl Shuffle {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
-        let key = random::number(self.seed, self.sorter.len()).to_be_bytes();
         let mut bytes = Vec::new();
         push_record(record, &mut bytes)?;
-        self.sorter.push(&key, &bytes)
+        self.add_encoded(&bytes)
+    }
+
+    /// Takes what comes next as bytes in any form; [`Ordered::next_encoded`] gives them back.
+    ///
+    /// # Errors
+    /// As [`Shuffle::add`].
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let key = random::number(self.seed, self.sorter.len()).to_be_bytes();
+        self.sorter.push(&key, bytes)
     }
 
     /// Ends the input.
@@ -90,6 +98,21 @@ impl Sample {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+        self.add_with(|entry| push_record(record, entry))
+    }
+
+    /// Takes what comes next as bytes in any form; [`Ordered::next_encoded`] gives them back.
+    ///
+    /// # Errors
+    /// As [`Sample::add`].
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.add_with(|entry| {
+            entry.extend_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let number = random::number(self.seed, self.seen);
         let order = self.seen;
         self.seen += 1;
@@ -103,7 +126,7 @@ impl Sample {
             least.push(number);
         }
         let mut entry = order.to_be_bytes().to_vec();
-        push_record(record, &mut entry)?;
+        push(&mut entry)?;
         self.sorter.push(&number.to_be_bytes(), &entry)
     }
 

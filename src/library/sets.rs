@@ -8,10 +8,10 @@ use std::io;
 use std::path::PathBuf;
 
 pub use super::ordered::{By, Ordered, Place};
-use super::ordered::{Entry, Reorder, push_key};
-use super::sort::Sorter;
+use super::ordered::{Entry, Reorder, changed, push_key};
+use super::sort::{Sorted, Sorter};
 use crate::model::merge::{MergeRules, Merged, merge};
-use crate::model::{EpdRecord, Opcode};
+use crate::model::{EpdRecord, Opcode, Operand};
 
 /// What becomes of two records of one position that contradict each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -32,8 +32,78 @@ pub struct Conflict {
     pub first: Place,
     /// Where the second came from.
     pub second: Place,
-    /// In which opcodes.
-    pub opcodes: Vec<Opcode>,
+    /// The opcodes in which they do, with the operands of both; none when the records are of
+    /// different positions.
+    pub operations: Vec<ConflictingOperation>,
+}
+
+/// An operation in which two records contradict each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConflictingOperation {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// The operands in the first record, if it has the operation.
+    pub first: Option<Vec<Operand>>,
+    /// The operands in the second record, if it has the operation.
+    pub second: Option<Vec<Operand>>,
+}
+
+impl Conflict {
+    /// The conflict of two records in these opcodes.
+    pub(super) fn new(first: &Entry, second: &Entry, opcodes: &[Opcode]) -> Conflict {
+        let operands = |entry: &Entry, opcode| entry.record.operands(opcode).map(<[_]>::to_vec);
+        let operation = |&opcode: &Opcode| ConflictingOperation {
+            opcode,
+            first: operands(first, opcode),
+            second: operands(second, opcode),
+        };
+        let operations = opcodes.iter().map(operation).collect();
+        Conflict { first: first.place, second: second.place, operations }
+    }
+}
+
+/// Conflicts in the order of the first records, of those with one first record in that of the
+/// second ones.
+#[derive(Debug)]
+pub struct Conflicts(Sorted);
+
+impl Conflicts {
+    /// The next conflict; `None` after the last.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn next_conflict(&mut self) -> io::Result<Option<Conflict>> {
+        let Some((_, payload)) = self.0.next_entry()? else { return Ok(None) };
+        let (len, entries) = payload.split_first_chunk::<4>().ok_or_else(changed)?;
+        let len = u32::from_be_bytes(*len) as usize;
+        let (first, rest) = entries.split_at_checked(len).ok_or_else(changed)?;
+        let (len, rest) = rest.split_first_chunk::<4>().ok_or_else(changed)?;
+        let len = u32::from_be_bytes(*len) as usize;
+        let (second, names) = rest.split_at_checked(len).ok_or_else(changed)?;
+        let names = names.split(|&byte| byte == b' ');
+        let opcodes: Vec<_> = names.filter_map(Opcode::new).collect();
+        Ok(Some(Conflict::new(&Entry::decode(first)?, &Entry::decode(second)?, &opcodes)))
+    }
+}
+
+/// Puts a conflict away until all are there.
+fn push_conflict(
+    sorter: &mut Sorter,
+    first: &Entry,
+    second: &Entry,
+    opcodes: &[Opcode],
+) -> io::Result<()> {
+    let mut payload = Vec::new();
+    for Entry { order, place, record } in [first, second] {
+        let mut entry = Vec::new();
+        Entry::encode(*order, *place, record, &mut entry)?;
+        payload.extend_from_slice(&(entry.len() as u32).to_be_bytes());
+        payload.extend_from_slice(&entry);
+    }
+    let names: Vec<_> = opcodes.iter().map(Opcode::as_bytes).collect();
+    payload.extend_from_slice(&names.join(&b' '));
+    let key = [first.order.to_be_bytes(), second.order.to_be_bytes()].concat();
+    sorter.push(&key, &payload)
 }
 
 /// What a [`Union`] did.
@@ -65,8 +135,9 @@ pub struct UnionTally {
 /// for line in ["7k/8/8/8/8/8/8/K7 w - - id \"a\";", "7k/8/8/8/8/8/8/K7 b - -", "7k/8/8/8/8/8/8/K7 w - - ce 0;"] {
 ///     union.add(&epdb::parse_epd(line.as_bytes())?, Place::default())?;
 /// }
-/// let (mut records, tally) = union.finish(&mut |_conflict| {})?;
+/// let (mut records, mut conflicts, tally) = union.finish()?;
 /// assert_eq!(tally.merged, 1);
+/// assert_eq!(conflicts.next_conflict()?, None);
 /// let first = records.next_record()?.map(|record| epdb::format_epd(&record));
 /// assert_eq!(first, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; id \"a\";".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -112,17 +183,15 @@ impl Union {
         self.sorter.push(&key, &entry)
     }
 
-    /// Ends the input; conflicts are told in the order of positions.
+    /// Ends the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(
-        self,
-        on_conflict: &mut dyn FnMut(&Conflict),
-    ) -> io::Result<(Ordered, UnionTally)> {
+    pub fn finish(self) -> io::Result<(Ordered, Conflicts, UnionTally)> {
         let Union { by, rules, on_conflict: policy, directory, memory, sorter, tally } = self;
-        let out = Reorder::new(&directory, memory / 2);
-        let mut groups = Groups { by, rules, policy, tell: on_conflict, out, tally };
+        let out = Reorder::new(&directory, memory / 4);
+        let conflicts = Sorter::new(&directory, memory / 4);
+        let mut groups = Groups { by, rules, policy, conflicts, out, tally };
         let mut sorted = sorter.finish()?;
         let (mut key, mut first) = (Vec::new(), Vec::new());
         let mut group = Group::default();
@@ -144,7 +213,7 @@ impl Union {
         if started {
             groups.close(&mut group, &first)?;
         }
-        Ok((groups.out.finish()?, groups.tally))
+        Ok((groups.out.finish()?, Conflicts(groups.conflicts.finish()?), groups.tally))
     }
 }
 
@@ -152,16 +221,16 @@ impl Union {
 #[derive(Default)]
 struct Group(VecDeque<Entry>);
 
-struct Groups<'t> {
+struct Groups {
     by: By,
     rules: MergeRules,
     policy: OnConflict,
-    tell: &'t mut dyn FnMut(&Conflict),
+    conflicts: Sorter,
     out: Reorder,
     tally: UnionTally,
 }
 
-impl Groups<'_> {
+impl Groups {
     /// Takes another record of a key whose first one is `first`.
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> io::Result<()> {
         if group.0.is_empty() {
@@ -173,7 +242,7 @@ impl Groups<'_> {
         }
         let entry = Entry::decode(entry)?;
         let mut conflict = None;
-        for kept in &mut group.0 {
+        for (place, kept) in group.0.iter_mut().enumerate() {
             if kept.record == entry.record {
                 self.tally.duplicates += 1;
                 return Ok(());
@@ -188,19 +257,15 @@ impl Groups<'_> {
                     return Ok(());
                 }
                 Merged::Conflict(opcodes) => {
-                    conflict.get_or_insert(Conflict {
-                        first: kept.place,
-                        second: entry.place,
-                        opcodes,
-                    });
+                    conflict.get_or_insert((place, opcodes));
                 }
             }
         }
-        match conflict {
+        match conflict.and_then(|(place, opcodes)| Some((group.0.get(place)?, opcodes))) {
             None => self.tally.same_board += 1,
-            Some(conflict) => {
+            Some((first, opcodes)) => {
                 self.tally.conflicts += 1;
-                (self.tell)(&conflict);
+                push_conflict(&mut self.conflicts, first, &entry, &opcodes)?;
             }
         }
         self.settle(group, entry)
@@ -387,8 +452,11 @@ mod tests {
         for (line, text) in input.iter().enumerate() {
             union.add(&record(text), Place { source: 0, line: line as u64 + 1 }).unwrap();
         }
+        let (records, mut found, tally) = union.finish().unwrap();
         let mut conflicts = Vec::new();
-        let (records, tally) = union.finish(&mut |it| conflicts.push(it.clone())).unwrap();
+        while let Some(conflict) = found.next_conflict().unwrap() {
+            conflicts.push(conflict);
+        }
         (lines(records), tally, conflicts)
     }
 
@@ -407,6 +475,48 @@ mod tests {
         assert_eq!((tally.read, tally.merged, tally.duplicates), (5, 1, 1));
     }
 
+    /// C-D17
+    #[test]
+    fn conflicts_come_in_the_order_of_the_input_with_both_values() {
+        let boards = [
+            "8/8/8/8/8/8/8/K1k5",
+            "k1K5/8/8/8/8/8/8/8",
+            "8/8/8/K1k5/8/8/8/8",
+            "K1k5/8/8/8/8/8/8/8",
+        ];
+        let line = |id: char| boards.map(|board| format!("{board} w - - id \"{id}\";"));
+        let input: Vec<String> = ('a'..='c').flat_map(line).collect();
+        let input: Vec<&str> = input.iter().map(String::as_str).collect();
+        for memory in [0, 1 << 20] {
+            let (_, tally, conflicts) =
+                union(By::Position, MergeRules::default(), OnConflict::Report, memory, &input);
+            assert_eq!((tally.conflicts, conflicts.len()), (8, 8));
+            let places: Vec<_> =
+                conflicts.iter().map(|it| (it.first.line, it.second.line)).collect();
+            assert_eq!(places, [(1, 5), (1, 9), (2, 6), (2, 10), (3, 7), (3, 11), (4, 8), (4, 12)]);
+            let [operation] = &conflicts[1].operations[..] else { panic!("one operation") };
+            let values = [&operation.first, &operation.second];
+            let texts = values.map(|it| it.as_ref().map(|it| it[0].text()));
+            assert_eq!(texts, [Some(b"a".to_vec()), Some(b"c".to_vec())]);
+        }
+    }
+
+    /// A record is held against the last 64 of its position, so the memory is bounded: mutant 19.
+    #[test]
+    fn a_record_is_held_against_the_last_ones_of_its_position_only() {
+        let id = |n: usize| format!("{A} id \"{n}\";");
+        for (between, duplicates) in [(WINDOW - 1, 1), (WINDOW, 0), (10 * WINDOW, 0)] {
+            let mut input: Vec<String> = (0..=between).map(id).collect();
+            input.push(id(0));
+            let input: Vec<&str> = input.iter().map(String::as_str).collect();
+            let (lines, tally, conflicts) =
+                union(By::Position, MergeRules::default(), OnConflict::Report, 0, &input);
+            assert_eq!(tally.duplicates, duplicates, "{between} others between");
+            assert_eq!(lines.len() as u64, between as u64 + 2 - duplicates);
+            assert_eq!(conflicts.len() as u64, tally.conflicts);
+        }
+    }
+
     #[test]
     fn records_that_contradict_each_other_stay_and_are_reported() {
         let input = [
@@ -420,7 +530,7 @@ mod tests {
         assert_eq!(lines, [format!("{A} bm e4; id \"x\";"), format!("{A} bm e3;")]);
         assert_eq!((tally.conflicts, tally.merged, tally.duplicates), (1, 1, 1));
         let places = [conflicts[0].first.line, conflicts[0].second.line];
-        assert_eq!((places, conflicts[0].opcodes[0].to_string()), ([1, 2], "bm".into()));
+        assert_eq!((places, conflicts[0].operations[0].opcode.to_string()), ([1, 2], "bm".into()));
 
         let rules = MergeRules { best_moves: BestMoves::Union, ..MergeRules::default() };
         let (lines, ..) = union(By::Position, rules, OnConflict::Report, 0, &input);

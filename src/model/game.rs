@@ -262,6 +262,11 @@ impl Game {
         self.other_tags.is_empty() && self.start == Start::ARRAY && self.notes.iter().all(plain)
     }
 
+    /// Whether the game has variations.
+    pub fn has_variations(&self) -> bool {
+        self.notes.iter().any(|note| matches!(note.kind, NoteKind::Variation(_)))
+    }
+
     /// The moves of the main line.
     pub fn main_line(&self) -> impl Iterator<Item = Move> {
         let mut node = self.nodes.first();

@@ -1,5 +1,6 @@
 //! EPD lines (SPEC sections 4 to 7 and 17): read, and written in canonical form.
 
+mod compat;
 mod consistency;
 mod moves;
 mod operation;

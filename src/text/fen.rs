@@ -460,7 +460,8 @@ fn write_placement(board: &Board, out: &mut Vec<u8>) {
     }
 }
 
-fn write_castling(position: &Position, form: CastlingForm, out: &mut Vec<u8>) {
+/// Appends the castling field.
+pub(crate) fn write_castling(position: &Position, form: CastlingForm, out: &mut Vec<u8>) {
     let board = position.board();
     if position.castling().is_empty() {
         out.push(b'-');

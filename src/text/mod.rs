@@ -15,6 +15,6 @@ mod scan;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use options::{
-    CastlingForm, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions, ScoreView,
-    WriteOptions,
+    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions,
+    ScoreView, WriteOptions,
 };

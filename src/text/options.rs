@@ -121,6 +121,17 @@ pub enum EnPassantForm {
     Pseudo,
 }
 
+/// For whom text is written that takes less than the standard allows.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Compat {
+    /// Nobody.
+    #[default]
+    None,
+    /// python-chess (`Board.from_epd`): counters are operations, and operands that it cannot read
+    /// are one string.
+    PythonChess,
+}
+
 /// How records become text. The default is the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct WriteOptions {
@@ -132,4 +143,6 @@ pub struct WriteOptions {
     pub castling: CastlingForm,
     /// The en passant field.
     pub en_passant: EnPassantForm,
+    /// For whom.
+    pub compat: Compat,
 }

@@ -6,16 +6,20 @@ use anyhow::Context;
 
 use crate::archive::Archive;
 use crate::cli::args::ReadArgs;
-use crate::cli::diagnostics::Diagnostics;
+use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
+use crate::cli::games::Visited;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Item};
+use crate::model::Game;
 
 /// Print how many records there are; of files of games how many games, or with --positions how
 /// many positions
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example: epdb count book.epd suite.epdb")]
+#[command(after_help = "Examples:
+  epdb count book.epd suite.epdb
+  epdb count games.pgn --where 'WhiteElo > 2500 && result == 1'")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -35,7 +39,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if !files.is_empty() {
         let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
-        source::read_with_games(&files, read, &mut diagnostics, &mut any, &mut |_| Ok(None))?;
+        let mut any_game = |_: &Game, _: &Place| Ok(Visited::Taken);
+        source::read_with_games(&files, read, &mut diagnostics, &mut any, &mut any_game)?;
     }
     print_line(told + diagnostics.tally.records + diagnostics.tally.games)?;
     diagnostics.finish()

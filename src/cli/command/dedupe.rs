@@ -1,57 +1,81 @@
-//! `epdb dedupe` and `epdb union`: each position once.
+//! `epdb dedupe` and `epdb union`: each position, or each game, once.
+
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, MergeArgs};
+use crate::cli::diagnostics::write_field;
+use crate::cli::games::{GamePipe, GamesArgs};
+use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{Findings, Pipe, shown_conflict, temporary_directory};
-use crate::library::sets::{By, OnConflict, Union};
+use crate::cli::output::{Output, create_file};
+use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
+use crate::library::game_sets::{GameDedupe, SameGame};
+use crate::library::sets::{By, Conflict, Conflicts, OnConflict, Union};
+use crate::model::Operand;
 
 /// Merge records of one position, in one file or in several
 ///
 /// Of equal records one stays; records that say different things of one position become one
 /// record that says both, at the place of the first. Records that contradict each other (in bm,
 /// am, id, ...) all stay and are reported. Counters and superfluous en passant squares make no
-/// other position.
+/// other position. Conflicts are told in the order of the input, with both values.
+///
+/// Games are taken as games when the output is .pgn or .pgc, or with --games: of the same ones
+/// the first stays, and nothing is merged.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dedupe book.epd -o unique.epd
-  epdb union wac1.epd wac2.epd --bm union --prefer deepest")]
+  epdb union wac1.epd wac2.epd --bm union --prefer deepest
+  epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct Args {
-    /// Which records count as the same: those of one position, with the same men on the same
-    /// squares (the first stays), or equal in everything
-    #[arg(long, value_enum, default_value_t = ByArg::Position, value_name = "WHAT")]
-    by: ByArg,
+    /// What counts as the same [default: records of one position; games with the same moves,
+    /// players, date and result]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<SameArg>,
     /// What becomes of records of one position that contradict each other
     #[arg(long, value_enum, default_value_t = OnConflictArg::Report, value_name = "WHAT")]
     on_conflict: OnConflictArg,
+    /// Write the conflicts to this file, in the order of the input: both places, the opcode, both
+    /// values
+    #[arg(long, value_name = "FILE.tsv")]
+    conflicts: Option<PathBuf>,
+    /// Write one JSON object a conflict there
+    #[arg(long, requires = "conflicts")]
+    json: bool,
+    /// Conflicts make the exit status 1
+    #[arg(long)]
+    deny_conflicts: bool,
     #[command(flatten)]
     merge: MergeArgs,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-pub(crate) enum ByArg {
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum SameArg {
+    /// Records of one position
     Position,
+    /// Records with the same men on the same squares; the first stays
     Board,
+    /// Records that are equal in everything
     Record,
+    /// Games with the same moves from the same position; variations do not count
+    Moves,
+    /// Games that also have the same White, Black, Date and Result, letter by letter
+    Players,
+    /// Games that are equal in everything: tags, variations, comments
+    Exact,
 }
 
-impl From<ByArg> for By {
-    fn from(by: ByArg) -> By {
-        match by {
-            ByArg::Position => By::Position,
-            ByArg::Board => By::Board,
-            ByArg::Record => By::Record,
-        }
-    }
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum OnConflictArg {
     /// All stay, and are reported
     Report,
@@ -62,22 +86,63 @@ enum OnConflictArg {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    match args.pipe.games(&args.games)? {
+        Some(games) => dedupe_games(args, games),
+        None => dedupe_records(args),
+    }
+}
+
+/// Of the same games the first one stays.
+fn dedupe_games(args: &Args, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+    let same = match args.by.unwrap_or(SameArg::Players) {
+        SameArg::Moves => SameGame::Moves,
+        SameArg::Players => SameGame::Players,
+        SameArg::Exact => SameGame::Exact,
+        SameArg::Position | SameArg::Board | SameArg::Record => {
+            anyhow::bail!("games are the same --by moves, players or exact")
+        }
+    };
+    anyhow::ensure!(
+        args.conflicts.is_none() && !args.deny_conflicts,
+        "games are not merged, so that there are no conflicts: the first of the same games stays"
+    );
+    let dedupe = GameDedupe::new(same, temporary_directory(), args.memory.memory);
+    games.collect(
+        dedupe,
+        |dedupe, game, _, bytes| Ok(dedupe.add(game, bytes)?),
+        |dedupe| {
+            let (games, tally) = dedupe.finish()?;
+            note!("epdb: {} games read, {} duplicates left out", tally.read, tally.duplicates);
+            Ok(games)
+        },
+    )
+}
+
+fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
+    let by = match args.by.unwrap_or(SameArg::Position) {
+        SameArg::Position => By::Position,
+        SameArg::Board => By::Board,
+        SameArg::Record => By::Record,
+        SameArg::Moves | SameArg::Players | SameArg::Exact => anyhow::bail!(
+            "records are the same --by position, board or record; for games say --games, or give \
+             the output the suffix .pgn or .pgc"
+        ),
+    };
     let on_conflict = match args.on_conflict {
         OnConflictArg::Report => OnConflict::Report,
         OnConflictArg::First => OnConflict::First,
         OnConflictArg::Last => OnConflict::Last,
     };
     let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let union = Union::new(args.by.into(), args.merge.rules(), on_conflict, directory, memory);
-    args.pipe.collect(
+    let union = Union::new(by, args.merge.rules(), on_conflict, directory, memory);
+    let mut has_conflicts = false;
+    let outcome = args.pipe.collect(
         union,
         |union, record, place| Ok(union.add(record, place)?),
         |union, places| {
-            let mut findings = Findings::new(args.pipe.read.form.all_warnings);
-            let (records, tally) = union.finish(&mut |conflict| {
-                findings.tell(|| shown_conflict(conflict, places));
-            })?;
-            findings.finish();
+            let (records, conflicts, tally) = union.finish()?;
+            report_conflicts(args, conflicts, places)?;
+            has_conflicts = tally.conflicts > 0;
             let counts = [
                 (tally.duplicates, "duplicates left out"),
                 (tally.merged, "merged into earlier ones"),
@@ -92,5 +157,48 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             note!("epdb: {} records read{counts}", tally.read);
             Ok(records)
         },
-    )
+    )?;
+    Ok(if has_conflicts && args.deny_conflicts { Outcome::Different } else { outcome })
+}
+
+/// Prints the first conflicts, and writes all of them where the user wants them.
+fn report_conflicts(args: &Args, mut conflicts: Conflicts, places: &Places) -> anyhow::Result<()> {
+    let mut findings = Findings::new(args.pipe.read.form.all_warnings);
+    let mut file = args.conflicts.as_deref().map(create_file).transpose()?;
+    if let (Some(file), false) = (&mut file, args.json) {
+        file.write_all(b"#first\tsecond\topcode\tfirst value\tsecond value\n")?;
+    }
+    while let Some(conflict) = conflicts.next_conflict()? {
+        findings.tell(|| shown_conflict(&conflict, places));
+        match &mut file {
+            Some(file) if args.json => json::line(file, &json::Conflict::new(&conflict, places))?,
+            Some(file) => write_rows(file, &conflict, places)?,
+            None => {}
+        }
+    }
+    findings.finish();
+    file.map_or(Ok(()), Output::finish)
+}
+
+/// One row an opcode; an operation that a record lacks is an empty field.
+fn write_rows(file: &mut Output, conflict: &Conflict, places: &Places) -> anyhow::Result<()> {
+    for operation in &conflict.operations {
+        let value = |operands: &Option<Vec<Operand>>| {
+            let texts = operands.iter().flatten().map(Operand::text).collect::<Vec<_>>();
+            texts.join(&b' ')
+        };
+        let fields = [
+            places.shown(conflict.first).into_bytes(),
+            places.shown(conflict.second).into_bytes(),
+            operation.opcode.to_string().into_bytes(),
+            value(&operation.first),
+            value(&operation.second),
+        ];
+        for (place, field) in fields.iter().enumerate() {
+            file.write_all(if place == 0 { b"" } else { b"\t" })?;
+            write_field(file, field)?;
+        }
+        file.write_all(b"\n")?;
+    }
+    Ok(())
 }

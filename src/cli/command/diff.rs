@@ -12,9 +12,9 @@ use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_other_output};
-use crate::cli::pipe::{Places, each, temporary_directory};
+use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
-use crate::model::{EpdRecord, Operand, Operation};
+use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, fen};
 
 /// Show what was removed, added and changed from one source to another
@@ -115,26 +115,14 @@ fn what_changed(change: &Change) -> Vec<String> {
         changes.push(format!("{} -> {}", fields(&change.old), fields(&change.new)));
     }
     for ChangedOperation { opcode, old, new } in change.operations() {
-        let shown = |operands: Option<Vec<Operand>>| match operands {
-            Some(operands) => operation_text(&Operation { opcode, operands }),
-            None => "nothing".into(),
-        };
-        changes.push(match (old, new) {
-            (None, new) => format!("added {}", shown(new)),
-            (old, None) => format!("removed {}", shown(old)),
-            (old, new) => format!("{} -> {}", shown(old), shown(new)),
+        let shown = |operands: &Option<Vec<Operand>>| shown_operation(opcode, operands.as_deref());
+        changes.push(match (&old, &new) {
+            (None, _) => format!("added {}", shown(&new)),
+            (_, None) => format!("removed {}", shown(&old)),
+            _ => format!("{} -> {}", shown(&old), shown(&new)),
         });
     }
     changes
-}
-
-fn operation_text(operation: &Operation) -> String {
-    let mut text = operation.opcode.to_string().into_bytes();
-    for operand in &operation.operands {
-        text.push(b' ');
-        operand.write_to(&mut text);
-    }
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn fields(record: &EpdRecord) -> String {
@@ -152,9 +140,22 @@ fn text(record: &EpdRecord) -> String {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Object {
-    Removed { place: String, record: String },
-    Added { place: String, record: String },
-    Changed { old_place: String, new_place: String, old: String, new: String, changes: Vec<String> },
+    Removed {
+        place: String,
+        record: String,
+    },
+    Added {
+        place: String,
+        record: String,
+    },
+    Changed {
+        old_place: String,
+        new_place: String,
+        old: String,
+        new: String,
+        changes: Vec<String>,
+        operations: Vec<json::ChangedOperation>,
+    },
 }
 
 impl Object {
@@ -172,6 +173,7 @@ impl Object {
                 old: text(&change.old),
                 new: text(&change.new),
                 changes: what_changed(change),
+                operations: change.operations().iter().map(json::ChangedOperation::new).collect(),
             },
         }
     }

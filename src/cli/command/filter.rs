@@ -1,17 +1,22 @@
-//! `epdb filter`: the records for which an expression holds.
+//! `epdb filter`: the records, or games, for which an expression holds.
 
-use crate::cli::diagnostics::{Diagnostics, Place};
+use crate::cli::args::Wanted;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs, Visited};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
-use crate::cli::pipe::{Pipe, each};
+use crate::cli::pipe::{Pipe, each_with_game};
 use crate::cli::record_output::RecordOutput;
-use crate::model::EpdRecord;
 
-/// Write the records for which --where holds, in their order
+/// Write the records, or games, for which --where holds, in their order
+///
+/// Games are taken as games when the output is .pgn or .pgc, or with --games; what an expression
+/// asks of a position is then asked of the one in which the game ends.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count
   epdb filter suite.epd --where 'illegal(bm) || !has(bm)'
+  epdb filter games.pgn --where \"White ~ 'Carlsen' && elo_min >= 2600\" -o top.pgn
 `epdb help where` tells the language.")]
 pub(crate) struct Args {
     /// Write the records for which it does not hold
@@ -22,6 +27,8 @@ pub(crate) struct Args {
     count: bool,
     #[command(flatten)]
     pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -32,25 +39,57 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
          (`epdb help where` tells the language)"
     );
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
-    let is_wanted = |record: &EpdRecord, place: &Place| {
-        inverted.as_ref().is_none_or(|wanted| !wanted.takes(record, place))
-    };
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
-    let mut output = match args.count {
-        true => None,
-        false => Some(RecordOutput::open(&pipe.output, &pipe.write)?),
-    };
+    if let Some(format) = args.games.format(&pipe.output)? {
+        filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?;
+    } else {
+        filter_records(&pipe, inverted.as_ref(), args.count, &mut diagnostics)?;
+    }
+    diagnostics.watch(args.pipe.read.wanted.filter.as_ref());
+    diagnostics.finish()
+}
+
+fn filter_records(
+    pipe: &Pipe,
+    inverted: Option<&Wanted>,
+    only_count: bool,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let output = || RecordOutput::open(&pipe.output, &pipe.write);
+    let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
-    each(&pipe.files, &pipe.read, &mut diagnostics, |record, place| {
-        if is_wanted(&record, place) {
+    each_with_game(&pipe.files, &pipe.read, diagnostics, |record, place, game| {
+        if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) {
             count += 1;
             output.as_mut().map_or(Ok(()), |output| output.write(&record))?;
         }
         Ok(true)
     })?;
     match output {
-        Some(output) => output.finish()?,
-        None => print_line(count)?,
+        Some(output) => output.finish(),
+        None => Ok(print_line(count)?),
     }
-    diagnostics.finish()
+}
+
+fn filter_games(
+    pipe: &Pipe,
+    inverted: Option<&Wanted>,
+    only_count: bool,
+    format: GameFormat,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let output = || GameOutput::open(pipe.output.output.as_deref(), format);
+    let mut output = (!only_count).then(output).transpose()?;
+    let mut count = 0_u64;
+    games::each(&pipe.files, &pipe.read, diagnostics, &mut |game, place| {
+        if inverted.is_some_and(|wanted| wanted.takes_game(game, place)) {
+            return Ok(Visited::Taken);
+        }
+        count += 1;
+        output.as_mut().map_or(Ok(Visited::Taken), |output| output.write(game))
+    })?;
+    match output {
+        Some(output) => output.finish(),
+        None => Ok(print_line(count)?),
+    }
 }

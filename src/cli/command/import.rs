@@ -121,6 +121,7 @@ fn settings(read: &ReadArgs) -> String {
     } = form;
     let GameReadArgs {
         positions,
+        variations,
         game_tags,
         openings,
         language,
@@ -140,6 +141,7 @@ fn settings(read: &ReadArgs) -> String {
         ("--from", from.as_ref().and_then(value)),
         ("--deny-warnings", flag(*deny_warnings)),
         ("--positions", positions.as_ref().map(ToString::to_string)),
+        ("--variations", flag(*variations)),
         ("--game-tags", flag(*game_tags)),
         ("--openings", flag(*openings)),
         ("--language", Some(language.name().to_string())),

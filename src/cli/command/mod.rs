@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod cat;
+pub(crate) mod compat_page;
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod dedupe;
@@ -14,6 +15,7 @@ pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod import;
 pub(crate) mod join;
+pub(crate) mod json_page;
 pub(crate) mod moves;
 pub(crate) mod normalize;
 pub(crate) mod pack;

@@ -1,18 +1,20 @@
 //! `epdb sample`: some of the records, chosen at random.
 
 use crate::cli::args::MemoryArgs;
+use crate::cli::games::{GamesArgs, Visited};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::library::random;
 use crate::library::sample::{Sample, is_within};
 
-/// Write some of the records, chosen at random, in their order
+/// Write some of the records, or games, chosen at random, in their order
 ///
 /// One seed gives one choice, on every machine and with any number of threads.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb sample -n 1000 book.epd
-  epdb sample --fraction 0.1 --seed 7 book.epd")]
+  epdb sample --fraction 0.1 --seed 7 book.epd
+  epdb sample -n 100 games.pgn -o some.pgn")]
 pub(crate) struct Args {
     #[command(flatten)]
     size: Size,
@@ -21,6 +23,8 @@ pub(crate) struct Args {
     seed: u64,
     #[command(flatten)]
     pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -44,6 +48,13 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Some(number) = args.size.number else { return fraction(args) };
     let sample = Sample::new(number, args.seed, temporary_directory(), args.memory.memory);
+    if let Some(games) = args.pipe.games(&args.games)? {
+        return games.collect(
+            sample,
+            |sample, _, _, bytes| Ok(sample.add_encoded(bytes)?),
+            |sample| Ok(sample.finish()?),
+        );
+    }
     args.pipe.collect(
         sample,
         |sample, record, _| Ok(sample.add(record)?),
@@ -54,8 +65,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn fraction(args: &Args) -> anyhow::Result<Outcome> {
     let fraction = args.size.fraction.unwrap_or_default();
     let mut numbers = (0..).map(|place| random::number(args.seed, place));
+    let mut is_chosen = || numbers.next().is_some_and(|number| is_within(number, fraction));
+    if let Some(games) = args.pipe.games(&args.games)? {
+        return games.run(|game, _, output| match is_chosen() {
+            true => output.write(game),
+            false => Ok(Visited::Taken),
+        });
+    }
     args.pipe.run(|record, _, output| {
-        if numbers.next().is_some_and(|number| is_within(number, fraction)) {
+        if is_chosen() {
             output.write(&record)?;
         }
         Ok(true)

@@ -2,21 +2,20 @@
 
 use anyhow::Context;
 
-use crate::cli::args::{GameWriteArgs, MemoryArgs};
+use crate::cli::args::MemoryArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::{self, GameFormat};
+use crate::cli::games::{GamePipe, GamesArgs, record_of_game};
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{Pipe, each, temporary_directory, write_all};
+use crate::cli::pipe::{NeverMet, Pipe, each_with_game, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::library::field::Subject;
 use crate::library::order::{RecordSorter, SortOrder};
-use crate::text::WriteOptions;
+use crate::library::sort::Sorter;
+use crate::text::pgn;
 
 /// Sort records by fields, or games in the order of archives
 ///
-/// With --by, records: texts are in natural order (WAC.2 before WAC.10), records that lack a field
-/// come last, and records that agree in all fields stay in the order of the input. Fields are those
+/// With --by, records, or games where the output is .pgn or .pgc or with --games: texts are in natural order (WAC.2 before WAC.10), what lacks a field
+/// comes last, and what agrees in all fields stays in the order of the input. Fields are those
 /// of `epdb help where`; `position` brings records of one position together.
 ///
 /// Without --by, games: by date, event, site, round, White, Black, result, moves. Rounds are
@@ -25,7 +24,8 @@ use crate::text::WriteOptions;
 #[command(after_help = "Examples:
   epdb sort --by id suite.epd
   epdb sort --by=-ce,id analysed.epd
-  epdb sort 1991.pgn 1992.pgn -o archive.pgn")]
+  epdb sort 1991.pgn 1992.pgn -o archive.pgn
+  epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
 pub(crate) struct Args {
     /// Fields, the first decides first; a minus sign before a field sorts downwards
     #[arg(long, value_name = "FIELD[,...]", allow_hyphen_values = true)]
@@ -33,15 +33,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
-    games: GameWriteArgs,
+    games: GamesArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    match &args.by {
-        Some(order) => sort_records(args, order),
-        None => sort_games(args),
+    match (&args.by, args.pipe.games(&args.games)?) {
+        (Some(order), Some(games)) => sort_games(args, order, games),
+        (Some(order), None) => sort_records(args, order),
+        (None, _) => sort_archive(args),
     }
 }
 
@@ -50,22 +51,44 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
-    each(files, read, &mut diagnostics, |record, place| {
-        let (line, file, forms) = (place.line, &*place.file, WriteOptions::default());
-        sorter.add(&Subject { record: &record, line, file, forms })?;
+    let mut never_met = NeverMet::new(order.fields());
+    each_with_game(files, read, &mut diagnostics, |record, place, game| {
+        let subject = place.subject(&record, game);
+        never_met.ask(&subject);
+        sorter.add(&subject)?;
         Ok(true)
     })?;
     write_all(sorter.finish()?, &mut output)?;
     output.finish()?;
+    never_met.tell();
     diagnostics.finish()
 }
 
-fn sort_games(args: &Args) -> anyhow::Result<Outcome> {
-    let Pipe { files, read, output, .. } = &args.pipe;
-    let path = output.output.as_deref();
-    let format = output.to.or(path.and_then(FileFormat::of_name)).unwrap_or(FileFormat::Pgn);
-    let format = GameFormat::new(format, &args.games).context(
+fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+    let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
+    let mut never_met = NeverMet::new(order.fields());
+    let outcome = games.collect(
+        sorter,
+        |sorter, game, place, bytes| {
+            let record = record_of_game(game, order.is_of_record());
+            let subject = place.subject(&record, Some(game));
+            never_met.ask(&subject);
+            Ok(sorter.add_encoded(&subject, bytes)?)
+        },
+        |sorter| Ok(sorter.finish()?),
+    )?;
+    never_met.tell();
+    Ok(outcome)
+}
+
+/// Games in the order of archives.
+fn sort_archive(args: &Args) -> anyhow::Result<Outcome> {
+    let games = args.pipe.games(&args.games.implied())?.context(
         "without --by games are sorted, which become .pgn or .pgc; to sort records, say --by FIELD",
     )?;
-    games::sort(files, read, args.memory.memory, &format, path)
+    games.collect(
+        Sorter::new(temporary_directory(), args.memory.memory),
+        |sorter, game, _, bytes| Ok(sorter.push(&pgn::collation_key(game), bytes)?),
+        |sorter| Ok(sorter.finish()?.into()),
+    )
 }

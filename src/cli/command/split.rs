@@ -1,31 +1,40 @@
 //! `epdb split`: one collection in several files.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::diagnostics::Diagnostics;
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
+use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs, Visited, record_of_game};
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::each;
+use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
 use crate::cli::record_output::RecordOutput;
-use crate::codec::packed;
+use crate::codec::{packed, record};
 use crate::library::edit::Numbering;
+use crate::library::field::Field;
 use crate::library::random;
 use crate::library::sample::part_of;
-use crate::model::EpdRecord;
+use crate::library::sort::Sorter;
+use crate::model::{EpdRecord, Game};
 
 /// Split a collection into several files
 ///
 /// With --ratio each record falls into a part at random, so the sizes are about as asked for; one
 /// seed gives one split, on every machine. With --by-position all records of one position fall
 /// into the same part, whatever their number and order. With --lines the parts follow one another.
+/// With --by there is a file for each value of a field of `epdb help where`; records keep their
+/// order, and %s in the pattern stands for the value (_ for what lacks the field).
+///
+/// Games are split as games when the files are .pgn or .pgc, or with --games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb split --ratio 90:10 --by-position data.epd -o 'part-%d.epd'
-  epdb split --lines 1000000 book.epd -o 'book-%03d.epb'")]
+  epdb split --lines 1000000 book.epd -o 'book-%03d.epb'
+  epdb split --by Event games.pgn -o 'events/%s.pgn'")]
 pub(crate) struct Args {
     #[command(flatten)]
     way: Way,
@@ -37,9 +46,10 @@ pub(crate) struct Args {
     seed: u64,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The names of the parts, with %d (or %03d) for their numbers from 1
-    #[arg(short, long, value_parser = Numbering::parse, value_name = "PATTERN")]
-    output: Numbering,
+    /// The names of the parts, with %d (or %03d) for their numbers from 1, or with --by %s for the
+    /// value
+    #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
+    output: Names,
     /// The format of files whose name does not tell it
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
@@ -47,6 +57,10 @@ pub(crate) struct Args {
     read: ReadArgs,
     #[command(flatten)]
     write: WriteArgs,
+    #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -55,9 +69,12 @@ struct Way {
     /// The sizes of the parts in proportion to each other, such as 90:10 or 8:1:1
     #[arg(long, value_parser = parse_ratio, value_name = "N:N[:...]")]
     ratio: Option<Ratio>,
-    /// So many records a file; the last has what is left
+    /// So many records or games a file; the last has what is left
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     lines: Option<u64>,
+    /// A file for each value of this field, such as Event, year or eco
+    #[arg(long, value_name = "FIELD", value_parser = Field::parse)]
+    by: Option<Field>,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +82,9 @@ struct Ratio(Vec<u64>);
 
 /// So many files are written at a time at the most.
 const MOST_PARTS: usize = 100;
+
+/// So many values of a field may have files of their own.
+const MOST_VALUES: usize = 10_000;
 
 fn parse_ratio(text: &str) -> Result<Ratio, String> {
     let wrong = || "expected numbers with colons between them, such as 90:10".to_string();
@@ -78,47 +98,200 @@ fn parse_ratio(text: &str) -> Result<Ratio, String> {
     }
 }
 
+/// How the files are called: by their numbers, or by the values of the field.
+#[derive(Clone, Debug)]
+enum Names {
+    Numbers(Numbering),
+    Values { before: String, after: String },
+}
+
+impl Names {
+    fn parse(pattern: &str) -> Result<Names, String> {
+        match pattern.split_once("%s") {
+            Some((before, after)) if !format!("{before}{after}").contains('%') => {
+                Ok(Names::Values { before: before.into(), after: after.into() })
+            }
+            Some(_) => Err(format!("`{pattern}` has more than the one %s")),
+            None => Numbering::parse(pattern).map(Names::Numbers),
+        }
+    }
+
+    /// The name of a part, which has a number from 1, and a value if the field decides.
+    fn write(&self, number: u64, value: Option<&Value>) -> String {
+        match self {
+            Names::Numbers(numbering) => numbering.write(number),
+            Names::Values { before, after } => {
+                format!("{before}{}{after}", value.map_or_else(String::new, file_name))
+            }
+        }
+    }
+}
+
+/// What a record or game has for the field; `None` where it lacks it.
+type Value = Option<Vec<u8>>;
+
+/// A value as part of a file name: `_` for what lacks the field, and otherwise letters, digits,
+/// blanks and `-,+._` as they are, all other bytes as `%` and two hexadecimal digits. Of a long
+/// value the beginning and a number that is all but unique.
+fn file_name(value: &Value) -> String {
+    const LONGEST: usize = 120;
+    let Some(bytes) = value else { return "_".into() };
+    let mut name = String::new();
+    for (place, c) in String::from_utf8_lossy(bytes).chars().enumerate() {
+        let is_plain = c.is_alphanumeric() || "-,+".contains(c) || place > 0 && " ._".contains(c);
+        if is_plain {
+            name.push(c);
+        } else {
+            let mut utf8 = [0; 4];
+            for byte in c.encode_utf8(&mut utf8).bytes() {
+                name.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    if name.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end)).unwrap_or_default();
+        name.truncate(end);
+        name.push_str(&format!("~{:016x}", random::of_bytes(0, bytes)));
+    }
+    name
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let by_value = matches!(args.output, Names::Values { .. });
+    anyhow::ensure!(
+        !by_value || args.way.by.is_some(),
+        "%s stands for the value of a field: say --by FIELD, or write %d"
+    );
+    anyhow::ensure!(
+        !args.by_position || args.game_format()?.is_none(),
+        "--by-position is for records: games have no position of their own"
+    );
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    match (&args.way.ratio, args.way.lines) {
-        (Some(ratio), _) => by_ratio(args, ratio, &mut diagnostics)?,
-        (None, lines) => by_lines(args, lines.unwrap_or(u64::MAX), &mut diagnostics)?,
+    match &args.way {
+        Way { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
+        Way { by: Some(field), .. } => by_field(args, field, &mut diagnostics)?,
+        Way { lines, .. } => by_lines(args, lines.unwrap_or(u64::MAX), &mut diagnostics)?,
     }
     diagnostics.finish()
+}
+
+impl Args {
+    /// How games are written; `None` when records are.
+    fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
+        let name = self.output.write(1, Some(&None));
+        self.games.format_of(self.to.or_else(|| FileFormat::of_name(Path::new(&name))))
+    }
+}
+
+/// What is split.
+#[derive(Copy, Clone)]
+enum Unit<'a> {
+    Record(&'a EpdRecord, Option<&'a Game>),
+    Game(&'a Game),
+}
+
+/// Hands all records, or all games, to `visit`.
+fn each_unit(
+    args: &Args,
+    diagnostics: &mut Diagnostics,
+    visit: &mut dyn FnMut(Unit<'_>, &Place) -> anyhow::Result<Visited>,
+) -> anyhow::Result<()> {
+    if args.game_format()?.is_some() {
+        return games::each(&args.files, &args.read, diagnostics, &mut |game, place| {
+            visit(Unit::Game(game), place)
+        });
+    }
+    each_with_game(&args.files, &args.read, diagnostics, |record, place, game| {
+        visit(Unit::Record(&record, game), place)?;
+        Ok(true)
+    })
 }
 
 fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
     let numbers = 1..=ratio.0.len() as u64;
     let mut parts =
-        numbers.map(|number| Part::open(args, number)).collect::<Result<Vec<_>, _>>()?;
+        numbers.map(|number| Part::open(args, number, None)).collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
-    each(&args.files, &args.read, diagnostics, |record, _| {
-        let number = match args.by_position {
-            true => {
+    each_unit(args, diagnostics, &mut |unit, _| {
+        let number = match unit {
+            Unit::Record(record, _) if args.by_position => {
                 let identity = packed::pack(&record.position().identity());
                 random::of_bytes(args.seed, identity.as_bytes())
             }
-            false => random::number(args.seed, count),
+            _ => random::number(args.seed, count),
         };
         count += 1;
-        let part = parts.get_mut(part_of(number, &ratio.0)).context("a part of the ratio")?;
-        part.write(&record)?;
-        Ok(true)
+        parts.get_mut(part_of(number, &ratio.0)).context("a part of the ratio")?.write(unit)
     })?;
     parts.into_iter().try_for_each(Part::finish)
 }
 
 fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
-    let mut part = Part::open(args, 1)?;
-    each(&args.files, &args.read, diagnostics, |record, _| {
+    let mut part = Part::open(args, 1, None)?;
+    each_unit(args, diagnostics, &mut |unit, _| {
         if part.count == lines {
-            let next = Part::open(args, part.number + 1)?;
+            let next = Part::open(args, part.number + 1, None)?;
             std::mem::replace(&mut part, next).finish()?;
         }
-        part.write(&record)?;
-        Ok(true)
+        part.write(unit)
     })?;
     part.finish()
+}
+
+/// Sorts by the values of the field, so that one file is written at a time.
+fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    let format = args.game_format()?;
+    let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
+    let mut never_met = NeverMet::new(std::iter::once(field));
+    let mut values = HashSet::new();
+    let mut bytes = Vec::new();
+    each_unit(args, diagnostics, &mut |unit, place| {
+        bytes.clear();
+        let of_game;
+        let (record, game) = match (unit, &format) {
+            (Unit::Game(game), Some(format)) => {
+                if let Err(refusal) = games::encode(game, format, &mut bytes) {
+                    return Ok(Visited::Refused(refusal));
+                }
+                of_game = record_of_game(game, field.is_of_record());
+                (&of_game, Some(game))
+            }
+            (Unit::Game(_), None) => anyhow::bail!("positions are no games"),
+            (Unit::Record(record, game), _) => {
+                record::encode(record, &mut bytes)?;
+                (record, game)
+            }
+        };
+        let subject = place.subject(record, game);
+        never_met.ask(&subject);
+        let value = field.is_in(&subject).then(|| field.value(&subject).text());
+        // What lacks the field comes last.
+        let key = value.map_or_else(|| vec![1], |text| [&[0], &text[..]].concat());
+        values.insert(random::of_bytes(0, &key));
+        anyhow::ensure!(
+            values.len() <= MOST_VALUES,
+            "`{field}` has more than {MOST_VALUES} values: that would be too many files"
+        );
+        sorter.push(&key, &bytes)?;
+        Ok(Visited::Taken)
+    })?;
+    never_met.tell();
+    let mut sorted = sorter.finish()?;
+    let mut part: Option<(Vec<u8>, Part)> = None;
+    while let Some((key, bytes)) = sorted.next_entry()? {
+        if part.as_ref().is_none_or(|(of, _)| of != key) {
+            let number = part.as_ref().map_or(1, |(_, part)| part.number + 1);
+            if let Some((_, done)) = part.take() {
+                done.finish()?;
+            }
+            let value = key.strip_prefix(&[0]).map(<[u8]>::to_vec);
+            part = Some((key.to_vec(), Part::open(args, number, Some(&value))?));
+        }
+        if let Some((_, part)) = &mut part {
+            part.write_encoded(bytes)?;
+        }
+    }
+    part.map_or(Ok(()), |(_, part)| part.finish())
 }
 
 /// One of the files.
@@ -126,24 +299,55 @@ struct Part {
     number: u64,
     name: String,
     count: u64,
-    output: RecordOutput,
+    output: PartOutput,
+}
+
+enum PartOutput {
+    Records(RecordOutput),
+    Games(GameOutput),
 }
 
 impl Part {
-    fn open(args: &Args, number: u64) -> anyhow::Result<Part> {
-        let name = args.output.write(number);
-        let output = OutputArgs { output: Some(PathBuf::from(&name)), to: args.to };
-        Ok(Part { number, name, count: 0, output: RecordOutput::open(&output, &args.write)? })
+    fn open(args: &Args, number: u64, value: Option<&Value>) -> anyhow::Result<Part> {
+        let name = args.output.write(number, value);
+        let path = PathBuf::from(&name);
+        let output = match args.game_format()? {
+            Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
+            None => {
+                let output = OutputArgs { output: Some(path), to: args.to };
+                PartOutput::Records(RecordOutput::open(&output, &args.write)?)
+            }
+        };
+        Ok(Part { number, name, count: 0, output })
     }
 
-    fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+    fn write(&mut self, unit: Unit<'_>) -> anyhow::Result<Visited> {
+        let visited = match (&mut self.output, unit) {
+            (PartOutput::Records(output), Unit::Record(record, _)) => {
+                output.write(record)?;
+                Visited::Taken
+            }
+            (PartOutput::Games(output), Unit::Game(game)) => output.write(game)?,
+            _ => anyhow::bail!("positions are no games"),
+        };
+        self.count += u64::from(!matches!(visited, Visited::Refused(_)));
+        Ok(visited)
+    }
+
+    fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.count += 1;
-        self.output.write(record)
+        match &mut self.output {
+            PartOutput::Records(output) => output.write_encoded(bytes),
+            PartOutput::Games(output) => output.write_encoded(bytes),
+        }
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        self.output.finish()?;
-        note!("epdb: {} records to {}", self.count, self.name);
+        let what = match self.output {
+            PartOutput::Records(output) => output.finish().map(|()| "records")?,
+            PartOutput::Games(output) => output.finish().map(|()| "games")?,
+        };
+        note!("epdb: {} {what} to {}", self.count, self.name);
         Ok(())
     }
 }

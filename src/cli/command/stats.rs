@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::diagnostics::Diagnostics;
+use crate::cli::diagnostics::{Diagnostics, Place};
 use crate::cli::file_format::FileFormat;
+use crate::cli::games::Visited;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
@@ -51,9 +52,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         Ok(true)
     };
-    let mut count_game = |game: &Game| {
+    let mut count_game = |game: &Game, _: &Place| {
         games.add(game);
-        Ok(None)
+        Ok(Visited::Taken)
     };
     let (files, read) = (&args.files, &args.read);
     source::read_with_games(files, read, &mut diagnostics, &mut count_record, &mut count_game)?;

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{each, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::library::sets::{Keep, Selection};
-
-use super::dedupe::ByArg;
+use crate::library::sets::{By, Keep, Selection};
 
 /// Write the records of the first source that are in none (subtract) or in all (intersect) of the
 /// others, unchanged and in their order
@@ -36,6 +36,23 @@ pub(crate) struct Args {
     output: OutputArgs,
     #[command(flatten)]
     memory: MemoryArgs,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum ByArg {
+    Position,
+    Board,
+    Record,
+}
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> By {
+        match by {
+            ByArg::Position => By::Position,
+            ByArg::Board => By::Board,
+            ByArg::Record => By::Record,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {

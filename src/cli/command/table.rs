@@ -6,19 +6,24 @@ use std::path::PathBuf;
 use crate::cli::args::{ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
+use crate::cli::games::{self, Visited, record_of_game};
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_other_output};
-use crate::cli::pipe::each;
-use crate::library::field::{Field, Subject, Value};
+use crate::cli::pipe::{NeverMet, each_with_game};
+use crate::library::field::{Field, Subject};
+use crate::text::WriteOptions;
 
 /// Write fields of records as a table, one line a record
 ///
 /// Columns are the fields of `epdb help where`: opcodes, and fen, epd, key, pieces, material, stm,
-/// uci(bm), ce:white, result and more. What a record lacks is an empty field (null in JSON). In a
+/// uci(bm), ce:white, result and more; of games and their positions also White, WhiteElo, Date
+/// and any other tag, year, speed and more. What a record lacks is an empty field (null in JSON). In a
 /// template, fields stand in braces; \t is a tab, \n a new line, {{ and }} are braces.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
+  epdb table --columns White,Black,result,fen --games games.pgn
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -28,6 +33,9 @@ pub(crate) struct Args {
     /// No line with the names of the columns
     #[arg(long, conflicts_with_all = ["template", "json"])]
     no_header: bool,
+    /// One line a game, and not one a position: what is asked of a position is asked of the last
+    #[arg(long)]
+    games: bool,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// Write to this file instead of standard output; it appears only when it is complete
@@ -123,29 +131,74 @@ fn parse_template(text: &str) -> Result<Template, String> {
     Ok(Template(parts))
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut out = open_other_output(args.output.as_deref(), "a table")?;
-    let forms = args.write.options(FileFormat::Epd);
-    let form = Shape::of(args);
-    if let (Some(columns), false) = (&args.what.columns, args.no_header) {
-        form.write_header(columns, &mut out)?;
-    }
-    let mut line = Vec::new();
-    each(&args.files, &args.read, &mut diagnostics, |record, place| {
-        let subject = Subject { record: &record, line: place.line, file: &place.file, forms };
-        line.clear();
-        match (&args.what.columns, &args.what.template) {
-            (Some(columns), _) => form.write_row(columns, &subject, &mut line)?,
-            (None, Some(template)) => template.fill(&subject, &mut line),
+/// What a table is made of, and what no record had.
+struct Table<'a> {
+    args: &'a Args,
+    shape: Shape,
+    forms: WriteOptions,
+    never_met: NeverMet,
+    out: Output,
+    line: Vec<u8>,
+}
+
+impl Table<'_> {
+    fn write(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
+        let subject = &Subject { forms: self.forms, ..*subject };
+        self.never_met.ask(subject);
+        self.line.clear();
+        match (&self.args.what.columns, &self.args.what.template) {
+            (Some(columns), _) => self.shape.write_row(columns, subject, &mut self.line)?,
+            (None, Some(template)) => template.fill(subject, &mut self.line),
             (None, None) => {}
         }
-        line.push(b'\n');
-        out.write_all(&line)?;
-        Ok(true)
-    })?;
-    out.finish()?;
+        self.line.push(b'\n');
+        Ok(self.out.write_all(&self.line)?)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let fields = args.what.fields();
+    let mut table = Table {
+        args,
+        shape: Shape::of(args),
+        forms: args.write.options(FileFormat::Epd),
+        never_met: NeverMet::new(fields.iter().copied()),
+        out: open_other_output(args.output.as_deref(), "a table")?,
+        line: Vec::new(),
+    };
+    if let (Some(columns), false) = (&args.what.columns, args.no_header) {
+        table.shape.write_header(columns, &mut table.out)?;
+    }
+    if args.games {
+        let is_of_record = fields.iter().any(|field| field.is_of_record());
+        games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
+            let record = record_of_game(game, is_of_record);
+            table.write(&place.subject(&record, Some(game)))?;
+            Ok(Visited::Taken)
+        })?;
+    } else {
+        each_with_game(&args.files, &args.read, &mut diagnostics, |record, place, game| {
+            table.write(&place.subject(&record, game))?;
+            Ok(true)
+        })?;
+    }
+    table.out.finish()?;
+    table.never_met.tell();
     diagnostics.finish()
+}
+
+impl What {
+    /// The fields of the columns or of the template.
+    fn fields(&self) -> Vec<&Field> {
+        let columns = self.columns.iter().flat_map(|columns| &columns.0).map(|(_, field)| field);
+        let parts = self.template.iter().flat_map(|template| &template.0);
+        let in_parts = parts.filter_map(|part| match part {
+            Part::Field(field) => Some(field),
+            Part::Text(_) => None,
+        });
+        columns.chain(in_parts).collect()
+    }
 }
 
 impl Template {
@@ -202,7 +255,7 @@ impl Shape {
                     line.push(if place == 0 { b'{' } else { b',' });
                     serde_json::to_writer(&mut *line, name)?;
                     line.push(b':');
-                    write_json(&value, line)?;
+                    serde_json::to_writer(&mut *line, &json::value(&value))?;
                 }
             }
         }
@@ -249,21 +302,4 @@ fn write_tsv(text: &[u8], line: &mut Vec<u8>) {
             byte => line.push(byte),
         }
     }
-}
-
-/// Moves become an array, bytes that are no UTF-8 a replacement character.
-fn write_json(value: &Value<'_>, line: &mut Vec<u8>) -> anyhow::Result<()> {
-    match value {
-        Value::Missing => line.extend_from_slice(b"null"),
-        Value::Moves(moves) => {
-            let text =
-                |mv: &crate::model::Operand| String::from_utf8_lossy(&mv.text()).into_owned();
-            serde_json::to_writer(line, &moves.iter().map(text).collect::<Vec<_>>())?;
-        }
-        Value::Flag(_) | Value::Number(_) => line.extend_from_slice(&value.text()),
-        Value::Text(text) | Value::Word(text) => {
-            serde_json::to_writer(line, &String::from_utf8_lossy(text))?;
-        }
-    }
-    Ok(())
 }

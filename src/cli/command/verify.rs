@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::archive::ArchiveError;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::Take;
+use crate::cli::games::{Take, Visited};
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::{Output, open_output};
 use crate::cli::progress::Progress;
@@ -126,7 +126,7 @@ fn check(
         _ => {
             let read = &ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
             let mut any = |_: Item<'_>| Ok(true);
-            let whole = &mut |_: &_| Ok(None);
+            let whole = &mut |_: &_, _: &_| Ok(Visited::Taken);
             let take = match args.form.games.positions {
                 None => Take::Games(whole),
                 Some(_) => Take::Positions,

@@ -18,10 +18,13 @@ mod parse;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use regex::bytes::Regex;
 
 use super::field::{Field, Number, Subject, Value};
+use super::game_tag::Date;
 use super::order::natural_order;
 use crate::model::{Opcode, Operand};
 
@@ -41,6 +44,9 @@ use crate::model::{Opcode, Operand};
 pub struct Expression {
     text: String,
     root: Test,
+    is_of_record: bool,
+    /// The fields that only the user knows of, and whether a record had one. Clones share it.
+    private: Arc<[(Field, AtomicBool)]>,
 }
 
 /// What is wrong with an expression, and where.
@@ -59,7 +65,14 @@ impl Expression {
     /// # Errors
     /// [`ExpressionError`] with the column.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        parse::parse(text).map(|root| Expression { text: text.into(), root })
+        let root = parse::parse(text)?;
+        let mut fields = Vec::new();
+        root.fields(&mut fields);
+        let is_of_record = fields.iter().any(Field::is_of_record);
+        fields.retain(Field::is_private);
+        fields.dedup();
+        let private = fields.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
+        Ok(Expression { text: text.into(), root, is_of_record, private })
     }
 
     /// The expression as it was written.
@@ -69,7 +82,24 @@ impl Expression {
 
     /// Whether the expression holds for a record.
     pub fn holds(&self, subject: &Subject<'_>) -> bool {
+        for (field, was_met) in &*self.private {
+            if !was_met.load(Relaxed) && field.is_in(subject) {
+                was_met.store(true, Relaxed);
+            }
+        }
         self.root.holds(subject)
+    }
+
+    /// Whether the answer depends on the record, and not only on its game and its place.
+    pub const fn is_of_record(&self) -> bool {
+        self.is_of_record
+    }
+
+    /// The tags and private opcodes that no record had for which this expression, or a clone of
+    /// it, was asked.
+    pub fn never_met(&self) -> impl Iterator<Item = &Field> {
+        let unmet = self.private.iter().filter(|(_, was_met)| !was_met.load(Relaxed));
+        unmet.map(|(field, _)| field)
     }
 }
 
@@ -109,11 +139,28 @@ enum Comparison {
 enum Term {
     Number(Number),
     Text(Vec<u8>),
+    Date(Date),
     Field(Field),
     Abs(Box<Term>),
 }
 
 impl Test {
+    /// Appends the fields that the test looks at.
+    fn fields(&self, fields: &mut Vec<Field>) {
+        match self {
+            Test::Or(tests) | Test::And(tests) => tests.iter().for_each(|it| it.fields(fields)),
+            Test::Not(test) => test.fields(fields),
+            Test::Flag(field) | Test::Has(field) => fields.push(field.clone()),
+            Test::Illegal(opcode) => fields.push(Field::Operation(*opcode)),
+            Test::Compare(left, _, right) => [left, right].iter().for_each(|it| it.fields(fields)),
+            Test::Matches(term, _) | Test::InList(term, _) => term.fields(fields),
+            Test::InMoves(term, opcode) => {
+                term.fields(fields);
+                fields.push(Field::Operation(*opcode));
+            }
+        }
+    }
+
     fn holds(&self, subject: &Subject<'_>) -> bool {
         match self {
             Test::Or(tests) => tests.iter().any(|test| test.holds(subject)),
@@ -188,12 +235,13 @@ fn without_marks(mv: &[u8]) -> &[u8] {
 
 impl Side<'_> {
     fn spellings(&self, subject: &Subject<'_>) -> Vec<Spelled> {
-        let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, self.field)
+        let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, &self.field)
         else {
             return Vec::new();
         };
-        let coordinates = Field::Uci(opcode).value(subject).text();
-        let coordinates = coordinates.split(|&byte| byte == b' ').map(<[u8]>::to_vec);
+        let Value::Coordinates(coordinates) = Field::Uci(*opcode).value(subject) else {
+            return Vec::new();
+        };
         let spelled =
             |(mv, coordinates): (&Operand, Vec<u8>)| Spelled { san: mv.text(), coordinates };
         moves.iter().zip(coordinates).map(spelled).collect()
@@ -209,7 +257,7 @@ impl Side<'_> {
         if asked.len() != spelled.len() {
             return false;
         }
-        let is_line = matches!(self.field, Some(Field::Operation(opcode)) if opcode.is("pv") || opcode.is("sv"));
+        let is_line = matches!(&self.field, Some(Field::Operation(opcode)) if opcode.is("pv") || opcode.is("sv"));
         if is_line {
             return spelled.iter().zip(&asked).all(|(spelled, asked)| spelled.is(asked));
         }
@@ -230,6 +278,13 @@ impl Comparison {
             (other, Value::Moves(_)) => {
                 return right.are_moves(other, subject) == (self == Comparison::Equal);
             }
+            (Value::Date(_, a), Value::Date(_, b)) => {
+                return match (left.field.is_some(), right.field.is_some()) {
+                    (true, true) => self.holds_for_days(a, b),
+                    (false, _) => self.turned().holds_for_period(b, a),
+                    (true, false) => self.holds_for_period(a, b),
+                };
+            }
             (a, b) => match (a.number(), b.number()) {
                 (Some(a), Some(b)) => a.compare(b),
                 (Some(_), None) if matches!(a, Value::Number(_)) => return false,
@@ -241,6 +296,44 @@ impl Comparison {
             },
         };
         self.fits(order)
+    }
+
+    /// Whether a day stands so to a period, whichever of its possible days it is.
+    fn holds_for_period(self, day: &Date, period: &Date) -> bool {
+        let is_before = day.last() < period.first();
+        let is_after = day.first() > period.last();
+        match self {
+            Comparison::Equal => day.first() >= period.first() && day.last() <= period.last(),
+            Comparison::Unequal => is_before || is_after,
+            Comparison::Less => is_before,
+            Comparison::LessOrEqual => day.last() <= period.last(),
+            Comparison::Greater => is_after,
+            Comparison::GreaterOrEqual => day.first() >= period.first(),
+        }
+    }
+
+    /// Whether one day stands so to another, whichever of their possible days they are.
+    fn holds_for_days(self, a: &Date, b: &Date) -> bool {
+        match self {
+            Comparison::Equal => a.is_one_day() && a == b,
+            Comparison::Unequal => a.last() < b.first() || a.first() > b.last(),
+            Comparison::Less => a.last() < b.first(),
+            Comparison::LessOrEqual => a.last() <= b.first(),
+            Comparison::Greater => a.first() > b.last(),
+            Comparison::GreaterOrEqual => a.first() >= b.last(),
+        }
+    }
+
+    /// The comparison that holds from right to left when this one does from left to right.
+    const fn turned(self) -> Comparison {
+        match self {
+            Comparison::Equal => Comparison::Equal,
+            Comparison::Unequal => Comparison::Unequal,
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        }
     }
 
     fn fits(self, order: Ordering) -> bool {
@@ -256,10 +349,19 @@ impl Comparison {
 }
 
 impl Term {
+    fn fields(&self, fields: &mut Vec<Field>) {
+        match self {
+            Term::Field(field) => fields.push(field.clone()),
+            Term::Abs(inner) => inner.fields(fields),
+            Term::Number(_) | Term::Text(_) | Term::Date(_) => {}
+        }
+    }
+
     fn value<'a>(&'a self, subject: &Subject<'a>) -> Value<'a> {
         match self {
             Term::Number(number) => Value::Number(*number),
             Term::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Term::Date(date) => Value::Date(b"", date.clone()),
             Term::Field(field) => field.value(subject),
             Term::Abs(term) => match term.value(subject).number() {
                 Some(number) => Value::Number(number.abs()),
@@ -269,7 +371,7 @@ impl Term {
     }
 
     fn side<'a>(&'a self, subject: &Subject<'a>) -> Side<'a> {
-        let field = if let Term::Field(field) = self { Some(*field) } else { None };
+        let field = if let Term::Field(field) = self { Some(field.clone()) } else { None };
         Side { value: self.value(subject), field }
     }
 }

@@ -3,7 +3,8 @@
 use regex::bytes::Regex;
 
 use super::{Comparison, ExpressionError, Term, Test};
-use crate::library::field::{Field, MOVE_OPCODES, NAMED, Named, Number, Type, points};
+use crate::library::field::{Field, MOVE_OPCODES, Named, Number, Type, is_bare_text, points};
+use crate::library::game_tag::Date;
 use crate::model::Square;
 
 /// How deep parentheses, negations and `abs` may nest.
@@ -358,17 +359,16 @@ impl<'p, 't> Parser<'p, 't> {
     fn refuse_bare_text(&self) -> Parsed<()> {
         let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) else { return Ok(()) };
         let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == Kind::Open);
-        match Field::parse(name) {
-            Ok(Field::Operation(opcode)) if !is_call && opcode.standard().is_none() => {
-                self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
-            }
-            _ => Ok(()),
+        if is_call || !is_bare_text(name) {
+            return Ok(());
         }
+        self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
     }
 
     fn matches(&mut self, left: Placed) -> Parsed<Test> {
         match left.term.kind() {
-            Type::Text | Type::Any | Type::Moves if matches!(left.term, Term::Field(_)) => {}
+            Type::Text | Type::Date | Type::Any | Type::Moves
+                if matches!(left.term, Term::Field(_)) => {}
             _ => {
                 let message =
                     format!("`~` looks into a field of text, and {} is none", left.term.shown());
@@ -400,10 +400,10 @@ impl<'p, 't> Parser<'p, 't> {
         }
         let column = self.column();
         let field = self.field("a list in brackets or an opcode of moves")?;
-        let opcode = match (field, field.kind()) {
-            (Field::Operation(opcode), Type::Moves) => opcode,
-            (_, Type::Text | Type::Any) => {
-                let message = format!("{} is one text: look into it with `~`", shown(field));
+        let opcode = match (&field, field.kind()) {
+            (Field::Operation(opcode), Type::Moves) => *opcode,
+            (_, Type::Text | Type::Date | Type::Any) => {
+                let message = format!("`{field}` is one text: look into it with `~`");
                 return Err(ExpressionError { column, message });
             }
             _ => {
@@ -428,14 +428,12 @@ impl<'p, 't> Parser<'p, 't> {
     fn list(&mut self, left: Placed) -> Parsed<Test> {
         let mut list = Vec::new();
         loop {
-            let constant = self.value()?;
-            if matches!(constant.term, Term::Field(_) | Term::Abs(_)) {
-                let message = format!(
-                    "a list holds numbers and texts; texts stand in quotes: '{}'",
-                    constant.term.shown().trim_matches('`')
-                );
-                return Err(ExpressionError { column: constant.column, message });
+            if let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) {
+                return self.error(format!(
+                    "a list holds numbers and texts; texts stand in quotes: '{name}'"
+                ));
             }
+            let constant = self.value()?;
             let left = Placed { term: left.term.clone(), column: left.column };
             if let Test::Compare(_, _, constant) = compare(left, Comparison::Equal, constant)? {
                 list.push(constant);
@@ -494,8 +492,13 @@ impl<'p, 't> Parser<'p, 't> {
         if !self.takes(Kind::Open) {
             return Field::parse(name).map_err(|message| token.error(message));
         }
-        let Some(Kind::Name(inner)) = self.peek().map(|token| token.kind) else {
-            return self.error(format!("expected an opcode, found {}", self.found()));
+        let inner = match self.peek().map(|token| token.kind) {
+            Some(Kind::Name(inner)) => inner,
+            Some(Kind::Text(inner)) if name == "tag" => inner,
+            _ => {
+                let expected = if name == "tag" { "the name of a tag" } else { "an opcode" };
+                return self.error(format!("expected {expected}, found {}", self.found()));
+            }
         };
         self.next += 1;
         self.expect(Kind::Close, "`)`")?;
@@ -508,6 +511,7 @@ impl Term {
         match self {
             Term::Number(_) | Term::Abs(_) => Type::Number,
             Term::Text(_) => Type::Text,
+            Term::Date(_) => Type::Date,
             Term::Field(field) => field.kind(),
         }
     }
@@ -516,21 +520,10 @@ impl Term {
         match self {
             Term::Number(number) => format!("`{number}`"),
             Term::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
-            Term::Field(field) => shown(*field),
+            Term::Date(date) => format!("'{date}'"),
+            Term::Field(field) => format!("`{field}`"),
             Term::Abs(inner) => format!("`abs({})`", inner.shown().trim_matches('`')),
         }
-    }
-}
-
-fn shown(field: Field) -> String {
-    match field {
-        Field::Named(named) => {
-            let name = NAMED.iter().find(|(_, known, _)| *known == named).map(|(name, ..)| *name);
-            format!("`{}`", name.unwrap_or_default())
-        }
-        Field::Operation(opcode) => format!("`{opcode}`"),
-        Field::Uci(opcode) => format!("`uci({opcode})`"),
-        Field::WhiteScore => "`ce:white`".into(),
     }
 }
 
@@ -540,10 +533,8 @@ fn alone(value: Placed) -> Parsed<Test> {
         Term::Field(field) => match field.kind() {
             Type::Flag => return Ok(Test::Flag(field)),
             Type::Nothing => return Ok(Test::Has(field)),
-            Type::Moves | Type::Text | Type::Any | Type::Number => {
-                let name = shown(field);
-                let name = name.trim_matches('`');
-                format!("`{name}` by itself says nothing: compare it, or ask `has({name})`")
+            Type::Moves | Type::Text | Type::Date | Type::Any | Type::Number => {
+                format!("`{field}` by itself says nothing: compare it, or ask `has({field})`")
             }
         },
         other => format!("{} by itself says nothing: compare it with a field", other.shown()),
@@ -603,6 +594,7 @@ fn mismatch(left: &Term, right: &Term) -> String {
         let kind = match term.kind() {
             Type::Number => "a number",
             Type::Moves => "moves",
+            Type::Date => "a date",
             _ => "a text",
         };
         format!("{} is {kind}", term.shown())
@@ -620,6 +612,11 @@ fn mismatch(left: &Term, right: &Term) -> String {
 /// Checks the constant that is compared with a field of few possible values, and gives it the form
 /// in which the field has it.
 fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
+    match terms {
+        [Term::Field(field), constant @ Term::Text(_)]
+        | [constant @ Term::Text(_), Term::Field(field)] => settle_tag(field, constant)?,
+        _ => {}
+    }
     let (field, constant) = match terms {
         [Term::Field(Field::Named(field)), constant]
         | [constant, Term::Field(Field::Named(field))] => (*field, constant),
@@ -655,4 +652,28 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
         },
         _ => Ok(()),
     }
+}
+
+/// [`settle_constant`] for a text that is compared with a tag.
+fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
+    let (Field::Tag(name) | Field::TagOrOperation(name, _), Term::Text(text)) = (field, &constant)
+    else {
+        return Ok(());
+    };
+    let written = String::from_utf8_lossy(text);
+    match name.kind() {
+        Type::Date => match Date::parse(text) {
+            Some(date) => *constant = Term::Date(date),
+            None => {
+                return Err(format!(
+                    "`{field}` is a date: '1992.11.04', '1992.11' or '1992', never '{written}'"
+                ));
+            }
+        },
+        _ if matches!(&**text, b"" | b"?") => {
+            return Err(format!("a tag that says '{written}' is missing: ask `!has({field})`"));
+        }
+        _ => {}
+    }
+    Ok(())
 }

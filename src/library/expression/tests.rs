@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::EpdRecord;
+use crate::text::pgn::{GameReader, PgnReadOptions};
 
 /// Whether an expression holds for a record.
 fn holds(expression: &str, line: &str) -> bool {
@@ -156,7 +158,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ),
         (
             "STM == 'w'",
-            "column 1: unknown field `STM`: did you mean `stm`? (an opcode of that name is `op(STM)`)",
+            "column 1: unknown field `STM`: did you mean `stm`? (a tag of that name is `tag(STM)`, an opcode `op(STM)`)",
         ),
         ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
         ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
@@ -190,7 +192,30 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("has(check)", "column 5: every record has it: it stands by itself, as in `check`"),
         ("has()", "column 5: expected an opcode or a field, found `)`"),
         ("uci(id) == 'x'", "column 1: `id` has no moves; uci() takes am, bm, pm, pv, sm and sv"),
-        ("len(bm) == 2", "column 1: unknown function `len`: there are uci() and op()"),
+        ("len(bm) == 2", "column 1: unknown function `len`: there are uci(), op() and tag()"),
+        (
+            "xyz == 2",
+            "column 1: unknown field `xyz`: `epdb help where` lists the fields (an opcode of that name is `op(xyz)`)",
+        ),
+        (
+            "Whte ~ 'x'",
+            "column 1: unknown field `Whte`: did you mean `White`? (a tag of that name is `tag(Whte)`, an opcode `op(Whte)`)",
+        ),
+        (
+            "White == Kasparov",
+            "column 10: a text stands in quotes: 'Kasparov' (an opcode is op(Kasparov))",
+        ),
+        (
+            "WhiteElo == '2500'",
+            "column 13: `WhiteElo` is a number, but '2500' is a text: write 2500 without quotes",
+        ),
+        ("Date > 1990", "column 8: `Date` is a date, but `1990` is a number: write '1990'"),
+        (
+            "Date > 'May 1990'",
+            "column 8: `Date` is a date: '1992.11.04', '1992.11' or '1992', never 'May 1990'",
+        ),
+        ("Site == '?'", "column 9: a tag that says '?' is missing: ask `!has(Site)`"),
+        ("tag() == 'x'", "column 5: expected the name of a tag, found `)`"),
         ("abs(id) == 2", "column 5: abs() takes a number, and `id` is none"),
         ("ce:black == 2", "column 1: `ce:black`: the other view of ce is `ce:white`"),
         ("acd:white == 2", "column 1: `acd` has no other view; `ce:white` is the one there is"),
@@ -233,6 +258,60 @@ fn nesting_is_limited_but_length_is_not() {
             .unwrap()
             .holds(&Subject::of(&crate::parse_epd(STALEMATE.as_bytes()).unwrap()))
     );
+}
+
+/// Whether an expression holds for a game of these tags.
+fn holds_for(expression: &str, tags: &str) -> bool {
+    let text = format!("{tags}\n\n1. e4 e5 1-0\n");
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let read = reader.next_game().unwrap().unwrap();
+    let game = read.game.unwrap();
+    let record = EpdRecord::new(game.start().position);
+    let expression =
+        Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    assert!(!expression.is_of_record(), "{expression:?}");
+    expression.holds(&Subject { game: Some(game), ..Subject::of(&record) })
+}
+
+const TAGS: &str = "[Event \"Rated Blitz\"]\n[Site \"?\"]\n[Date \"1992.11.??\"]\n\
+                    [UTCDate \"1993.01.02\"]\n[EventDate \"1992.12.24\"]\n[Round \"9.2\"]\n\
+                    [White \"Kasparov, Garry\"]\n[Black \"-\"]\n[WhiteElo \"2790\"]\n\
+                    [BlackElo \"2605\"]\n[BlackUSCF \"-\"]\n[TimeControl \"300+3\"]\n[Board \"12\"]";
+
+/// C-D5
+#[test]
+fn tags_of_games_are_fields_of_their_types() {
+    for expression in [
+        "White ~ 'Kasparov' && White == 'Kasparov, Garry' && Black == '-'",
+        "WhiteElo > 2700 && abs(BlackElo) == 2605 && WhiteElo > BlackElo && !has(BlackUSCF)",
+        "elo_min == 2605 && elo_avg == 2697.5 && speed == 'blitz' && plies == 2",
+        "result == '1-0' && result == 1 && Result == '1-0'",
+        "!has(Site) && !(Site == 'x') && !(Site != 'x') && Round == '9.2' && Round < '10'",
+        "Board == 12 && tag(Board) > 9 && tag('Board') < 13 && Board in [11, 12]",
+        "year == 1992 && Date == '1992' && Date == '1992.11' && Date < '1992-12' && Date ~ '^1992'",
+        "Date in ['1991', '1992'] && '1993' > Date && Date >= '1992.11.01' && Date <= '1992.11.30'",
+        "Date < EventDate && Date != EventDate && UTCDate >= EventDate && UTCDate == '1993/01/02'",
+    ] {
+        assert!(holds_for(expression, TAGS), "{expression}");
+    }
+    for undecided in ["Date == '1992.11.04'", "Date != '1992.11.04'", "Date < '1992.11.04'"] {
+        assert!(!holds_for(undecided, TAGS), "{undecided}");
+    }
+    assert!(holds_for("year == 1993 && !has(Date)", "[UTCDate \"1993.01.02\"]"));
+    assert!(holds_for("!has(elo_avg) && !has(speed) && !has(year)", "[WhiteElo \"?\"]"));
+}
+
+/// C-D5
+#[test]
+fn tags_that_a_record_keeps_are_fields_and_private_opcodes_too() {
+    let line = "8/8/8/8/8/8/8/8 w - - White \"opcode\"; ptp WhiteElo \"2500\" Date \"1990.??.??\" \
+                Black \"b\"; Whose x;";
+    assert!(holds("White == 'opcode' && WhiteElo == 2500 && year == 1990 && Black == 'b'", line));
+    assert!(holds("!has(tag(White)) && has(op(White)) && Whose == 'x'", line));
+    let expression = Expression::parse("White == 'x' || Nobody == 'x' || has(bm)").unwrap();
+    expression.holds(&Subject::of(&crate::parse_epd(line.as_bytes()).unwrap()));
+    let unmet: Vec<_> = expression.clone().never_met().map(ToString::to_string).collect();
+    assert_eq!(unmet, ["Nobody"]);
 }
 
 proptest! {

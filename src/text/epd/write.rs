@@ -2,10 +2,11 @@
 
 use std::ops::AddAssign;
 
+use super::compat::for_python_chess;
 use crate::model::{CastlingDialect, Counters, EpdRecord};
 use crate::text::fen::{shown_en_passant, write_fields};
 use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::options::{CastlingForm, CounterForm, Format, WriteOptions};
+use crate::text::options::{CastlingForm, Compat, CounterForm, Format, WriteOptions};
 
 /// How much of records the chosen form could not carry, and lines longer than the specification
 /// lets readers refuse.
@@ -19,6 +20,8 @@ pub struct Losses {
     pub en_passant: u64,
     /// Lines of more than 4095 bytes (EPD-04). They are written whole.
     pub long_lines: u64,
+    /// Operations in another form for the sake of [`Compat`].
+    pub changed_operations: u64,
 }
 
 impl Losses {
@@ -34,6 +37,7 @@ impl AddAssign for Losses {
         self.counters += other.counters;
         self.en_passant += other.en_passant;
         self.long_lines += other.long_lines;
+        self.changed_operations += other.changed_operations;
     }
 }
 
@@ -53,6 +57,9 @@ impl AddAssign for Losses {
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
 pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> Losses {
+    if options.compat == Compat::PythonChess {
+        return write_for_python_chess(record, options, out);
+    }
     let start = out.len();
     let position = record.position();
     let castling = match (options.castling, record.dialect()) {
@@ -92,6 +99,19 @@ pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> L
     }
     losses.long_lines += u64::from(out.len() - start > SPEC_LINE_LIMIT);
     losses
+}
+
+fn write_for_python_chess(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> Losses {
+    let counters = match options.counters {
+        CounterForm::Keep => CounterForm::Ops,
+        form => form,
+    };
+    if options.format == Format::Fen {
+        return write(record, &WriteOptions { compat: Compat::None, ..*options }, out);
+    }
+    let (record, changed_operations) = for_python_chess(record);
+    let options = WriteOptions { compat: Compat::None, counters, ..*options };
+    Losses { changed_operations, ..write(&record, &options, out) }
 }
 
 /// Where the counters go.

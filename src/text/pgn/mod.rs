@@ -17,7 +17,7 @@ mod write;
 pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
 pub use collation::{archive_name, collation_key};
 pub use language::Language;
-pub use positions::{PositionOptions, Positions, positions};
+pub use positions::{PositionOptions, Positions, final_position, positions, positions_left_out};
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use setup::SetUpError;
 pub(crate) use setup::set_up;

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::model::rules::Move;
-use crate::model::{EpdRecord, Game, Opcode, Operand, Operation, Replay};
+use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
 use crate::text::san;
 
-/// Which positions of a game's main line are taken. Position n is the one after n plies, so the
-/// start is position 0.
+/// Which positions of a line are taken. Position n is the one after n plies from the start of the
+/// game, so the start is position 0.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Positions {
     /// All, the start and the end included.
@@ -64,6 +64,8 @@ impl FromStr for Positions {
 pub struct PositionOptions {
     /// Which positions.
     pub positions: Positions,
+    /// Those of variations too: the position after each of their moves.
+    pub variations: bool,
     /// Tags as `ptp`. Names that are no identifiers of at most 15 characters stay behind.
     pub tags: bool,
     /// The tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
@@ -71,8 +73,11 @@ pub struct PositionOptions {
     pub names: bool,
 }
 
-/// The positions of a game's main line as records with `hmvc`, `fmvn` and, unless it is the last,
+/// The positions of a game as records with `hmvc`, `fmvn` and, unless it is the last of its line,
 /// `sm`, the move that was played. Quotes in strings become apostrophes (EPD-07).
+///
+/// A position comes when its line goes on or ends, so those of a variation come before the one
+/// after the move that the variation replaces.
 ///
 /// ```
 /// use epdb::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
@@ -91,27 +96,164 @@ pub fn positions<'g>(
     game: &'g Game,
     options: &PositionOptions,
 ) -> impl Iterator<Item = EpdRecord> + use<'g> {
-    let last = game.main_line().count() as u32;
-    let wanted = match &options.positions {
-        Positions::All => 0..=last,
-        Positions::Final => last..=last,
-        Positions::Plies(range) => range.clone(),
-    };
-    let common = common_operations(game, options);
-    let start = EpdRecord::new(game.start().position);
-    let mut replay = Replay::new(game.start());
-    let mut moves = game.main_line();
-    (0..=last.min(*wanted.end())).filter_map(move |ply| {
-        let mv = moves.next();
-        let record = wanted.contains(&ply).then(|| match &replay {
-            Some(replay) => record(replay, mv, &common),
-            None => with_operations(start.clone(), &common),
-        });
-        if let (Some(replay), Some(mv)) = (&mut replay, mv) {
-            replay.play(mv);
+    Walk {
+        game,
+        elements: game.elements(),
+        replay: Replay::new(game.start()),
+        wanted: options.positions.clone(),
+        variations: options.variations,
+        common: common_operations(game, options),
+        lines: vec![Line { is_at_branch: false }],
+        is_over: false,
+    }
+}
+
+/// The position in which the main line of a game ends, with its counters.
+pub fn final_position(game: &Game) -> EpdRecord {
+    let options = PositionOptions { positions: Positions::Final, ..PositionOptions::default() };
+    let last = positions(game, &options).next();
+    last.unwrap_or_else(|| EpdRecord::new(game.start().position))
+}
+
+/// How many positions of variations [`positions`] leaves out with these options.
+pub fn positions_left_out(game: &Game, options: &PositionOptions) -> u64 {
+    if options.variations || !game.has_variations() {
+        return 0;
+    }
+    let (mut ply, mut outer, mut count) = (0_u32, Vec::new(), 0);
+    for element in game.elements() {
+        match element {
+            Element::VariationBegin => {
+                outer.push(ply);
+                ply = ply.saturating_sub(1);
+            }
+            Element::VariationEnd => {
+                count += u64::from(options.positions == Positions::Final);
+                ply = outer.pop().unwrap_or_default();
+            }
+            Element::Move(_) => {
+                ply = ply.saturating_add(1);
+                count += u64::from(!outer.is_empty() && options.positions.has_ply(ply));
+            }
+            Element::Nag(_) | Element::Comment(_) | Element::Escape(_) => {}
         }
-        record
-    })
+    }
+    count
+}
+
+impl Positions {
+    /// Whether the position after so many plies is taken, even if its line goes on.
+    fn has_ply(&self, ply: u32) -> bool {
+        match self {
+            Positions::All => true,
+            Positions::Final => false,
+            Positions::Plies(range) => range.contains(&ply),
+        }
+    }
+
+    /// Whether positions after more plies than these may be taken.
+    fn goes_on_after(&self, ply: u32) -> bool {
+        !matches!(self, Positions::Plies(range) if *range.end() < ply)
+    }
+}
+
+/// The lines of a game on the way through them.
+struct Walk<'g> {
+    game: &'g Game,
+    elements: Elements<'g>,
+    replay: Option<Replay>,
+    wanted: Positions,
+    variations: bool,
+    common: Vec<Operation>,
+    /// The main line and the variations that are open.
+    lines: Vec<Line>,
+    is_over: bool,
+}
+
+#[derive(Copy, Clone)]
+struct Line {
+    /// The position belongs to the line that this one left, and no move was made yet.
+    is_at_branch: bool,
+}
+
+impl Iterator for Walk<'_> {
+    type Item = EpdRecord;
+
+    fn next(&mut self) -> Option<EpdRecord> {
+        while !self.is_over {
+            let found = match self.elements.next() {
+                Some(Element::Move(mv)) => self.play(mv),
+                Some(Element::VariationBegin) if self.variations => {
+                    self.lines.push(Line { is_at_branch: true });
+                    self.replay.iter_mut().for_each(Replay::begin_variation);
+                    None
+                }
+                Some(Element::VariationBegin) => {
+                    self.pass_variation();
+                    None
+                }
+                Some(Element::VariationEnd) => {
+                    let last = self.leave(None);
+                    self.lines.pop();
+                    self.replay.iter_mut().for_each(Replay::end_variation);
+                    last
+                }
+                Some(Element::Nag(_) | Element::Comment(_) | Element::Escape(_)) => None,
+                None => {
+                    self.is_over = true;
+                    self.leave(None)
+                }
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+}
+
+impl Walk<'_> {
+    /// Makes a move, and gives the position before it.
+    fn play(&mut self, mv: Move) -> Option<EpdRecord> {
+        let before = self.leave(Some(mv));
+        if let Some(line) = self.lines.last_mut() {
+            line.is_at_branch = false;
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.play(mv);
+            self.is_over = self.lines.len() == 1 && !self.wanted.goes_on_after(replay.ply());
+        }
+        before
+    }
+
+    /// The position that was reached, if it is taken; `mv` is how its line goes on.
+    fn leave(&self, mv: Option<Move>) -> Option<EpdRecord> {
+        if self.lines.last().is_some_and(|line| line.is_at_branch) {
+            return None;
+        }
+        let ply = self.replay.as_ref().map_or(0, Replay::ply);
+        let is_last = self.wanted == Positions::Final && mv.is_none();
+        if !is_last && !self.wanted.has_ply(ply) {
+            return None;
+        }
+        Some(match &self.replay {
+            Some(replay) => record(replay, mv, &self.common),
+            None => with_operations(EpdRecord::new(self.game.start().position), &self.common),
+        })
+    }
+
+    /// Passes over a variation and those in it.
+    fn pass_variation(&mut self) {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.elements.next() {
+                Some(Element::VariationBegin) => depth += 1,
+                Some(Element::VariationEnd) => depth -= 1,
+                Some(_) => {}
+                None => return,
+            }
+        }
+    }
 }
 
 fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord {

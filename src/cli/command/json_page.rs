@@ -1,0 +1,34 @@
+//! `epdb help json`: the page about what `--json` prints.
+
+const PAGE: &str = "\
+--json prints one object a line. Names of objects' fields are only ever added to.
+
+Values of fields and operations (table, diff, and conflicts of dedupe and union)
+  integer opcodes (acn acs ce dm fmvn hmvc rc tcgs), WhiteElo ..., pieces, ply ...   numbers
+  move opcodes (am bm pm pv sm sv), also in uci()                 arrays of strings, of one too
+  strings (id c0-c9 v0-v9 eco nic), tags, dates, fen, material ...  strings
+  opcodes without operands (resign draw_offer ...), check, mate ...   true or false
+  other standard opcodes (cc noop ptp tcri tcsi ts ...)   one string, blanks between the operands
+  acd, private opcodes (Depth, op(x)), tags that are not common   an unquoted operand is a number
+                                                  where it reads as one; all else is a string
+  what a record lacks                                             null
+
+Objects
+  table      one a record: the names of --columns as they were given
+  diff       kind: removed, added (place, record) or changed (old_place, new_place, old, new,
+             changes: texts, operations: opcode, old, new)
+  dedupe, union --conflicts FILE
+             first, second: places FILE:LINE; operations: opcode, first, second
+  stats      records, white_to_move, ..., opcodes: counts by opcode; of games: games, white_wins,
+             ..., tags: counts by tag
+  moves      ordinal, san, uci
+  perft      place, depth, nodes; expected and agrees where the record has the count
+  import     file, read, stored, dropped, replaced, merged, conflicts
+
+Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
+";
+
+/// The whole page.
+pub(crate) fn page() -> String {
+    PAGE.into()
+}

@@ -1,0 +1,159 @@
+//! Collections of games in which none stands twice, in bounded memory.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::ordered::{Ordered, Reorder};
+use super::sort::Sorter;
+use crate::codec::packed;
+use crate::model::rules::Move;
+use crate::model::{Game, Role};
+use crate::text::pgn::{self, PgnWriteOptions};
+
+/// When two games count as the same.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum SameGame {
+    /// They have the same main line from the same position.
+    Moves,
+    /// Also the tags White, Black, Date and Result are the same, letter by letter.
+    #[default]
+    Players,
+    /// They agree in everything: tags, variations, comments and all else that is written.
+    Exact,
+}
+
+/// What a [`GameDedupe`] did.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct GameTally {
+    /// Games that came in.
+    pub read: u64,
+    /// Games that did not stay.
+    pub duplicates: u64,
+}
+
+/// Games of which no two are the same; of those that are, the first one stays.
+///
+/// ```
+/// use epdb::library::game_sets::{GameDedupe, SameGame};
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let mut dedupe = GameDedupe::new(SameGame::Moves, std::env::temp_dir(), 1 << 20);
+/// let mut reader = GameReader::new(&b"1. e4 * 1. d4 * 1. e4 {again} *"[..], PgnReadOptions::default());
+/// while let Some(read) = reader.next_game()? {
+///     dedupe.add(read.game.expect("a good game"), read.raw)?;
+/// }
+/// let (mut games, tally) = dedupe.finish()?;
+/// assert_eq!((tally.read, tally.duplicates), (3, 1));
+/// assert_eq!(games.next_encoded()?.map(<[u8]>::trim_ascii), Some(&b"1. e4 *"[..]));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct GameDedupe {
+    same: SameGame,
+    directory: PathBuf,
+    memory: usize,
+    sorter: Sorter,
+}
+
+impl GameDedupe {
+    /// One that uses about `memory` bytes, and beyond them temporary files in `directory`.
+    pub fn new(same: SameGame, directory: impl Into<PathBuf>, memory: usize) -> GameDedupe {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory / 2);
+        GameDedupe { same, directory, memory, sorter }
+    }
+
+    /// Takes the next game, and bytes in any form that stand for it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, game: &Game, bytes: &[u8]) -> io::Result<()> {
+        let order = self.sorter.len().to_be_bytes();
+        self.sorter.push(&key(game, self.same), &[&order, bytes].concat())
+    }
+
+    /// The bytes of the games that stay, in the order of the input.
+    ///
+    /// # Errors
+    /// The temporary files cannot be made, written or read.
+    pub fn finish(self) -> io::Result<(Ordered, GameTally)> {
+        let read = self.sorter.len();
+        let mut out = Reorder::new(&self.directory, self.memory / 2);
+        let mut sorted = self.sorter.finish()?;
+        let (mut last, mut duplicates) = (None, 0);
+        while let Some((key, payload)) = sorted.next_entry()? {
+            if last.as_deref() == Some(key) {
+                duplicates += 1;
+                continue;
+            }
+            last = Some(key.to_vec());
+            out.push_payload(payload)?;
+        }
+        Ok((out.finish()?, GameTally { read, duplicates }))
+    }
+}
+
+/// Bytes that are equal exactly for games that count as the same.
+fn key(game: &Game, same: SameGame) -> Vec<u8> {
+    let mut key = Vec::new();
+    if same == SameGame::Exact {
+        let options = PgnWriteOptions { escapes: true, ..PgnWriteOptions::default() };
+        // UTF-8 can say every game.
+        pgn::write(game, &options, &mut key).ok();
+        return key;
+    }
+    if same == SameGame::Players {
+        for name in ["White", "Black", "Date", "Result"] {
+            key.extend_from_slice(game.tag(name).unwrap_or_default().as_bytes());
+            // No tag has a control character.
+            key.push(0);
+        }
+    }
+    key.extend_from_slice(packed::pack(&game.start().position.identity()).as_bytes());
+    game.main_line().for_each(|mv| key.extend_from_slice(&move_bytes(mv)));
+    key
+}
+
+fn move_bytes(mv: Move) -> [u8; 2] {
+    let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
+    let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
+    (u16::from(promotion) << 12 | squares).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::text::pgn::{GameReader, PgnReadOptions};
+
+    fn kept(same: SameGame, memory: usize) -> Vec<usize> {
+        let text = "[White \"a\"]\n\n1. e4 e5 *\n\n[White \"b\"]\n\n1. e4 e5 *\n\n\
+                    [White \"a\"]\n\n1. e4 $1 e5 *\n\n[White \"a\"]\n\n1. e4 e5 *\n\n\
+                    [White \"a\"]\n[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n\n1. e4 *\n\n\
+                    [White \"a\"]\n\n1. e4 *\n\n";
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let mut dedupe = GameDedupe::new(same, std::env::temp_dir(), memory);
+        let mut number = 0;
+        while let Some(read) = reader.next_game().unwrap() {
+            dedupe.add(read.game.unwrap(), &[number]).unwrap();
+            number += 1;
+        }
+        assert_eq!(number, 6);
+        let (mut games, tally) = dedupe.finish().unwrap();
+        let mut kept = Vec::new();
+        while let Some(bytes) = games.next_encoded().unwrap() {
+            kept.push(usize::from(bytes[0]));
+        }
+        assert_eq!((tally.read, kept.len() as u64 + tally.duplicates), (6, 6));
+        kept
+    }
+
+    #[test]
+    fn the_first_of_the_same_games_stays() {
+        for memory in [0, 1 << 20] {
+            assert_eq!(kept(SameGame::Moves, memory), [0, 4, 5]);
+            assert_eq!(kept(SameGame::Players, memory), [0, 1, 4, 5]);
+            assert_eq!(kept(SameGame::Exact, memory), [0, 1, 2, 4, 5]);
+        }
+    }
+}

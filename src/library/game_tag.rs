@@ -1,0 +1,373 @@
+//! Tags of games as values of their types: names, ratings, dates, and what follows from them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::field::{Number, Subject, Type, Value};
+use crate::model::{EpdRecord, Game, Opcode, Operand, is_tag_name};
+
+/// Tags that games often have: these names are never taken for slips of the pen.
+pub const WELL_KNOWN: [&str; 41] = [
+    "Annotator",
+    "Black",
+    "BlackElo",
+    "BlackFideId",
+    "BlackNA",
+    "BlackRatingDiff",
+    "BlackTeam",
+    "BlackTitle",
+    "BlackType",
+    "BlackUSCF",
+    "Date",
+    "ECO",
+    "Event",
+    "EventDate",
+    "EventSponsor",
+    "EventType",
+    "FEN",
+    "GameId",
+    "NIC",
+    "Opening",
+    "PlyCount",
+    "Result",
+    "Round",
+    "SetUp",
+    "Site",
+    "Source",
+    "SourceDate",
+    "SubVariation",
+    "Termination",
+    "TimeControl",
+    "UTCDate",
+    "UTCTime",
+    "Variant",
+    "Variation",
+    "White",
+    "WhiteElo",
+    "WhiteFideId",
+    "WhiteNA",
+    "WhiteRatingDiff",
+    "WhiteTeam",
+    "WhiteTitle",
+];
+
+/// Whether games often have a tag of this name.
+pub fn is_well_known(name: &str) -> bool {
+    let of_white = name.strip_prefix("White").map(|rest| format!("Black{rest}"));
+    WELL_KNOWN.contains(&of_white.as_deref().unwrap_or(name))
+}
+
+/// The name of a tag, which tells the type of its value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TagName(Arc<str>);
+
+impl TagName {
+    /// Checks a name; `None` when no tag can have it.
+    pub fn new(name: &str) -> Option<TagName> {
+        is_tag_name(name).then(|| TagName(name.into()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What the values of the tag are: dates where the name ends in `Date`, numbers where it is
+    /// `PlyCount` or ends in `Elo`, `Rating`, `RatingDiff` or `USCF`, texts where it is one of
+    /// [`WELL_KNOWN`], and otherwise anything.
+    pub fn kind(&self) -> Type {
+        let name = self.as_str();
+        let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
+        match name {
+            _ if ends(&["Date"]) => Type::Date,
+            _ if ends(&["Elo", "Rating", "RatingDiff", "USCF", "PlyCount"]) => Type::Number,
+            _ if is_well_known(name) => Type::Text,
+            _ => Type::Any,
+        }
+    }
+
+    /// The value among these tags.
+    pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
+        let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
+        self.typed(value.unwrap_or(Value::Missing))
+    }
+
+    /// A value in the type of the tag; missing when it cannot be that.
+    pub(super) fn typed<'a>(&self, value: Value<'a>) -> Value<'a> {
+        match (self.kind(), value) {
+            (Type::Number, Value::Word(text) | Value::Text(text)) => {
+                Number::parse(&text).map_or(Value::Missing, Value::Number)
+            }
+            (Type::Date, Value::Word(Cow::Borrowed(text)) | Value::Text(Cow::Borrowed(text))) => {
+                Date::parse(text).map_or(Value::Missing, |date| Value::Date(text, date))
+            }
+            (Type::Date, _) => Value::Missing,
+            (Type::Text, Value::Word(text)) => Value::Text(text),
+            (_, value) => value,
+        }
+    }
+}
+
+/// The tags of a record: those of the game that it is a position of, else those that it keeps as
+/// `ptp`.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Tags<'a> {
+    OfGame(&'a Game),
+    OfRecord(&'a EpdRecord),
+}
+
+impl<'a> Tags<'a> {
+    pub(super) const fn of(subject: &Subject<'a>) -> Tags<'a> {
+        match subject.game {
+            Some(game) => Tags::OfGame(game),
+            None => Tags::OfRecord(subject.record),
+        }
+    }
+
+    /// The value of a tag; `None` where it says that nothing is known.
+    pub(super) fn get(&self, name: &str) -> Option<&'a [u8]> {
+        let value = match self {
+            Tags::OfGame(game) => game.tag(name)?.as_bytes(),
+            Tags::OfRecord(record) => kept_tag(record, name)?,
+        };
+        let is_known = !matches!(value, b"" | b"?" | b"????.??.??");
+        is_known.then_some(value)
+    }
+
+    fn number(&self, name: &str) -> Option<Number> {
+        Number::parse(self.get(name)?)
+    }
+
+    pub(super) fn year(&self) -> Value<'a> {
+        let year = |name| Date::parse(self.get(name)?)?.year();
+        let year = year("Date").or_else(|| year("UTCDate"));
+        year.map_or(Value::Missing, |year| Value::whole(year.into()))
+    }
+
+    pub(super) fn speed(&self) -> Value<'a> {
+        let speed = self.get("TimeControl").and_then(speed);
+        speed.map_or(Value::Missing, |speed| Value::Text(Cow::Borrowed(speed.as_bytes())))
+    }
+
+    fn ratings(&self) -> Option<[Number; 2]> {
+        Some([self.number("WhiteElo")?, self.number("BlackElo")?])
+    }
+
+    pub(super) fn lower_rating(&self) -> Value<'a> {
+        let lower = |[white, black]: [Number; 2]| {
+            Value::Number(if white.compare(black).is_le() { white } else { black })
+        };
+        self.ratings().map_or(Value::Missing, lower)
+    }
+
+    pub(super) fn mean_rating(&self) -> Value<'a> {
+        match self.ratings() {
+            None => Value::Missing,
+            Some([Number::Whole(white), Number::Whole(black)]) if (white ^ black) & 1 == 0 => {
+                Value::whole((white & black) + ((white ^ black) >> 1))
+            }
+            Some([white, black]) => {
+                let mean = f64::midpoint(white.as_f64(), black.as_f64());
+                Value::Number(Number::Fraction(mean))
+            }
+        }
+    }
+}
+
+/// The value of a tag in `ptp`.
+fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
+    let operands = record.operands(Opcode::new(b"ptp")?)?;
+    operands.chunks_exact(2).find_map(|pair| match pair {
+        [Operand::Token(key), Operand::Str(value)] if **key == *name.as_bytes() => Some(&**value),
+        _ => None,
+    })
+}
+
+/// The classes of time controls, from the fastest, each with the seconds for forty moves that it
+/// stays below.
+pub const SPEEDS: [(&str, f64); 6] = [
+    ("ultraBullet", 30.0),
+    ("bullet", 180.0),
+    ("blitz", 480.0),
+    ("rapid", 1500.0),
+    ("classical", 21_600.0),
+    ("correspondence", f64::INFINITY),
+];
+
+/// The class of a time control as the tag `TimeControl` has it: by the time for forty moves
+/// without a pause, as lichess.org has it; `-`, and days for a move, are correspondence.
+fn speed(control: &[u8]) -> Option<&'static str> {
+    if control == b"-" {
+        return Some("correspondence");
+    }
+    let control = std::str::from_utf8(control).ok()?;
+    let first = control.split(':').next()?.trim_start_matches('*');
+    let number =
+        |text: &str| Some(Number::parse(text.as_bytes())?.as_f64()).filter(|it| *it >= 0.0);
+    let (moves, time) = match first.split_once('/') {
+        Some((moves, time)) => (Some(number(moves).filter(|moves| *moves >= 1.0)?), time),
+        None => (None, first),
+    };
+    let (base, increment) = match time.split_once('+') {
+        Some((base, increment)) => (number(base)?, number(increment)?),
+        None => (number(time)?, 0.0),
+    };
+    let periods = moves.map_or(1.0, |moves| (40.0 / moves).max(1.0));
+    let seconds = base * periods + 40.0 * increment;
+    SPEEDS.iter().find(|(_, limit)| seconds < *limit).map(|(name, _)| *name)
+}
+
+/// The days on which something may have been: one, or several when parts of a date are missing.
+///
+/// ```
+/// use epdb::library::game_tag::Date;
+/// let date = Date::parse(b"1992.11.??").expect("a date");
+/// assert_eq!(date, Date::parse(b"1992.11").expect("a date"));
+/// assert_eq!(date.year(), Some(1992));
+/// assert_eq!(Date::parse(b"soon"), None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Date {
+    /// Year, month and day, two decimal digits each for the latter, so that later is larger.
+    days: RangeInclusive<u32>,
+}
+
+impl Date {
+    /// Reads `YYYY.MM.DD`, `YYYY.MM` or `YYYY`, also with `-` or `/`; any digit may be `?`.
+    pub fn parse(text: &[u8]) -> Option<Date> {
+        let text = std::str::from_utf8(text).ok()?;
+        let separator = text.chars().find(|c| matches!(c, '.' | '-' | '/')).unwrap_or('.');
+        let mut parts = text.split(separator);
+        let year = part(parts.next()?, 4..=4, 0..=9999)?;
+        let month = part(parts.next().unwrap_or("??"), 1..=2, 1..=12)?;
+        let days = days_in_month(*year.end(), *month.end());
+        let day = part(parts.next().unwrap_or("??"), 1..=2, 1..=days)?;
+        let number = |[year, month, day]: [u32; 3]| (year * 100 + month) * 100 + day;
+        let first = number([*year.start(), *month.start(), *day.start()]);
+        let last = number([*year.end(), *month.end(), *day.end()]);
+        parts.next().is_none().then_some(Date { days: first..=last })
+    }
+
+    /// The year, if it is known.
+    pub fn year(&self) -> Option<u32> {
+        let (first, last) = (self.first() / 10_000, self.last() / 10_000);
+        (first == last).then_some(first)
+    }
+
+    /// The first day that it may be, as a number that is larger for later days.
+    pub const fn first(&self) -> u32 {
+        *self.days.start()
+    }
+
+    /// The last day that it may be.
+    pub const fn last(&self) -> u32 {
+        *self.days.end()
+    }
+
+    /// Whether the day is known.
+    pub const fn is_one_day(&self) -> bool {
+        self.first() == self.last()
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown =
+            |day: u32| format!("{:04}.{:02}.{:02}", day / 10_000, day / 100 % 100, day % 100);
+        match self.is_one_day() {
+            true => f.write_str(&shown(self.first())),
+            false => write!(f, "{} to {}", shown(self.first()), shown(self.last())),
+        }
+    }
+}
+
+/// How many days a month has, by the calendar of today.
+const fn days_in_month(year: u32, month: u32) -> u32 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// What a part of a date may be.
+fn part(
+    text: &str,
+    lengths: RangeInclusive<usize>,
+    values: RangeInclusive<u32>,
+) -> Option<RangeInclusive<u32>> {
+    let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'?';
+    if !lengths.contains(&text.len()) || !text.bytes().all(is_part) {
+        return None;
+    }
+    let least = text.replace('?', "0").parse::<u32>().ok()?.max(*values.start());
+    let most = text.replace('?', "9").parse::<u32>().ok()?.min(*values.end());
+    (least <= most).then_some(least..=most)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn dates_say_what_is_missing() {
+        for (text, shown) in [
+            ("1992.11.04", "1992.11.04"),
+            ("1992-11-4", "1992.11.04"),
+            ("1992.??.??", "1992.01.01 to 1992.12.31"),
+            ("1992", "1992.01.01 to 1992.12.31"),
+            ("199?.??.??", "1990.01.01 to 1999.12.31"),
+            ("1992.1?.3?", "1992.10.30 to 1992.12.31"),
+            ("1992.02.??", "1992.02.01 to 1992.02.29"),
+            ("1900.02", "1900.02.01 to 1900.02.28"),
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()).unwrap().to_string(), shown);
+        }
+        for text in [
+            "",
+            "92",
+            "1992.13",
+            "1992.00.01",
+            "1992.1.1.1",
+            "1992.11.",
+            "1992.11.31",
+            "x992",
+            "4.11.1992",
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    /// The classes of lichess.org, whose limits are in its documentation.
+    #[test]
+    fn speeds_follow_the_time_for_forty_moves() {
+        for (control, class) in [
+            ("15+0", Some("ultraBullet")),
+            ("0+1", Some("bullet")),
+            ("60", Some("bullet")),
+            ("179+0", Some("bullet")),
+            ("180+0", Some("blitz")),
+            ("300+3", Some("blitz")),
+            ("600", Some("rapid")),
+            ("600+5", Some("rapid")),
+            ("1500+0", Some("classical")),
+            ("40/7200:3600", Some("classical")),
+            ("*180", Some("blitz")),
+            ("1/259200", Some("correspondence")),
+            ("-", Some("correspondence")),
+            ("?", None),
+            ("", None),
+            ("fast", None),
+            ("0/5", None),
+        ] {
+            assert_eq!(speed(control.as_bytes()), class, "{control}");
+        }
+    }
+}

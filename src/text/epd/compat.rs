@@ -1,0 +1,103 @@
+//! Records as programs read them that take less than the standard allows.
+
+use crate::model::score::mate_target;
+use crate::model::{EpdRecord, Opcode, Operand, Operation};
+
+/// The record with every operation in a form that python-chess reads, and how many operations had
+/// another form.
+///
+/// python-chess takes numbers, one string, and legal moves in SAN; anything else is written as one
+/// string. A mate target `bm #5` becomes `dm 5`. In strings, where it takes a backslash for an
+/// escape, backslashes are doubled.
+pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
+    let with_targets = mate_target_as_dm(record);
+    let source = with_targets.as_ref().unwrap_or(record);
+    let mut written = source.clone();
+    let mut changed = u64::from(with_targets.is_some());
+    for operation in source.operations() {
+        if let Some(operand) = readable(source, operation) {
+            written.set(Operation { opcode: operation.opcode, operands: vec![operand] });
+            changed += 1;
+        }
+    }
+    (written, changed)
+}
+
+/// The record with a `dm` in place of the one mate target in `bm`, where it has such.
+fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
+    let (bm, dm) = (Opcode::new(b"bm")?, Opcode::new(b"dm")?);
+    let operands = record.operands(bm)?;
+    let mut targets = operands.iter().filter_map(|operand| mate_target(&operand.text()));
+    let (Some(target), None) = (targets.next(), targets.next()) else { return None };
+    if target <= 0 || record.operands(dm).is_some() {
+        return None;
+    }
+    let moves: Vec<Operand> =
+        operands.iter().filter(|it| mate_target(&it.text()).is_none()).cloned().collect();
+    let mut written = record.clone();
+    match moves.is_empty() {
+        true => written.remove(bm),
+        false => written.set(Operation { opcode: bm, operands: moves }),
+    };
+    written.set(Operation { opcode: dm, operands: vec![Operand::Integer(target.into())] });
+    Some(written)
+}
+
+/// The string in place of the operands; `None` where they can stay.
+fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
+    let takes_several = ["am", "bm", "pv"].iter().any(|name| operation.opcode.is(name));
+    match &*operation.operands {
+        [] | [Operand::Integer(_)] => None,
+        [Operand::Token(text)] if is_number(text) => None,
+        [Operand::Str(text)] => text.contains(&b'\\').then(|| string(text)),
+        [Operand::Move { .. }] if is_read(record, operation) => None,
+        [Operand::Move { .. }, ..] if takes_several && is_read(record, operation) => None,
+        operands => {
+            let mut text = Vec::new();
+            for (place, operand) in operands.iter().enumerate() {
+                if place > 0 {
+                    text.push(b' ');
+                }
+                operand.write_to(&mut text);
+            }
+            Some(string(&text))
+        }
+    }
+}
+
+/// Whether all operands are moves that python-chess finds; without being told, it does not castle
+/// in positions that only Chess960 knows.
+fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
+    operation.operands.iter().all(|operand| match operand {
+        Operand::Move { san, .. } => {
+            !(record.position().is_chess960() && san.as_bytes().starts_with(b"O-O"))
+        }
+        _ => false,
+    })
+}
+
+/// A string operand: quotes become apostrophes, backslashes are doubled.
+fn string(text: &[u8]) -> Operand {
+    let mut written = Vec::with_capacity(text.len());
+    for &byte in text {
+        match byte {
+            b'"' => written.push(b'\''),
+            b'\\' => written.extend_from_slice(b"\\\\"),
+            byte => written.push(byte),
+        }
+    }
+    Operand::string(written)
+}
+
+/// Whether Python's `int()` or `float()` reads the text, and the number is finite.
+fn is_number(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return (1..=4000).contains(&digits.len());
+    }
+    let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+    digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+        && text.bytes().all(is_part)
+        && text.parse().is_ok_and(f64::is_finite)
+}
