@@ -57,8 +57,10 @@ pub(crate) fn open(path: &Path, progress: &Progress) -> anyhow::Result<Input> {
     let (start, bytes) = peek(bytes).with_context(failed)?;
     let decoded = match Compression::of_bytes(&start) {
         Compression::None => return Ok(Input { bytes, start, ready, is_file }),
-        Compression::Gzip => Decoded::new(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
-        Compression::Zstd => Decoded::new(zstd::Decoder::new(bytes).with_context(failed)?, "zstd"),
+        Compression::Gzip => Decoded::boxed(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
+        Compression::Zstd => {
+            Decoded::boxed(zstd::Decoder::new(bytes).with_context(failed)?, "zstd")
+        }
     };
     let (start, bytes) = peek(decoded).with_context(failed)?;
     Ok(Input { bytes, start, ready: None, is_file: false })
@@ -96,7 +98,7 @@ struct Decoded<R> {
 }
 
 impl<R: Read + Send + 'static> Decoded<R> {
-    fn new(decoder: R, format: &'static str) -> Box<dyn Read + Send> {
+    fn boxed(decoder: R, format: &'static str) -> Box<dyn Read + Send> {
         Box::new(Decoded { decoder, format })
     }
 }
