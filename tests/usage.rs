@@ -286,7 +286,7 @@ fn what_comes_through_a_slow_pipe_is_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
-    for call in [&["normalize"][..], &["play", "--op", "bm"]] {
+    for call in [&["normalize"][..], &["filter", "--where", "has(bm)"], &["play", "--op", "bm"]] {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin("epdb"))
             .args(call)
             .stdin(Stdio::piped())

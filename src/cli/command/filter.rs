@@ -3,10 +3,11 @@
 use crate::cli::args::Wanted;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs, Visited};
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
-use crate::cli::pipe::{Pipe, each_with_game};
+use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Item};
 
 /// Write the records, or games, for which --where holds, in their order
 ///
@@ -33,11 +34,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut pipe = args.pipe.clone();
-    anyhow::ensure!(
-        pipe.read.wanted.filter.is_some(),
-        "say which records with --where, such as --where 'pieces <= 7' \
-         (`epdb help where` tells the language)"
-    );
+    if pipe.read.wanted.filter.is_none() {
+        let text = "say which records with --where, such as --where 'pieces <= 7' \
+                    (`epdb help where` tells the language)";
+        return Err(Usage(text.into()).into());
+    }
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     if let Some(format) = args.games.format(&pipe.output)? {
@@ -58,10 +59,16 @@ fn filter_records(
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
-    each_with_game(&pipe.files, &pipe.read, diagnostics, |record, place, game| {
-        if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) {
-            count += 1;
-            output.as_mut().map_or(Ok(()), |output| output.write(&record))?;
+    source::read(&pipe.files, &pipe.read, diagnostics, &mut |item| {
+        match item {
+            Item::Record { record, place, game, .. }
+                if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) =>
+            {
+                count += 1;
+                output.as_mut().map_or(Ok(()), |output| output.write(&record))?;
+            }
+            Item::Waiting => output.as_mut().map_or(Ok(()), RecordOutput::hand_on)?,
+            _ => {}
         }
         Ok(true)
     })?;
