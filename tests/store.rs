@@ -17,5 +17,7 @@ mod growth;
 mod resume;
 #[path = "golden/mod.rs"]
 mod samples;
+#[path = "store/seeds.rs"]
+mod seeds;
 #[path = "store/sharing.rs"]
 mod sharing;

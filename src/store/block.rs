@@ -6,7 +6,7 @@
 //! checksum over all it holds; so a lookup touches a directory line and one bucket, and a checksum
 //! costs a third of a byte an entry.
 
-use super::schema::{Digest, spread};
+use super::schema::{Digest, holds, spread};
 
 /// How many entries share a bucket on average.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
@@ -184,7 +184,7 @@ impl<'a> Block<'a> {
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
             return Err(Damage("reserved bytes of the header are not 0"));
         }
-        if word(self.bytes, HEADER_CRC) != header_crc(self.number, &self.bytes[..data_start]) {
+        if !holds(header_crc(self.number, &self.bytes[..data_start]), self.header_crc()) {
             return Err(Damage("the checksum of the header does not match"));
         }
         if self.header_crc() != announced {
@@ -273,7 +273,7 @@ impl<'a> Bucket<'a> {
 
     /// Checks the checksum over all that the bucket holds.
     pub(super) fn check(&self) -> Result<()> {
-        if bucket_crc(self.place, self.body) != self.crc {
+        if !holds(bucket_crc(self.place, self.body), self.crc) {
             return Err(Damage("the checksum of a bucket does not match"));
         }
         if self.is_empty() && !self.entries.is_empty() {

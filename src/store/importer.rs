@@ -85,8 +85,8 @@ impl ImportOptions {
                     BestMoves::First => "first",
                     BestMoves::Last => "last",
                 };
-                let counts: Vec<String> = counts.iter().map(|opcode| opcode.to_string()).collect();
-                format!("merge, prefer {prefer}, bm {best_moves}, add {}", counts.join(" "))
+                let add: String = counts.iter().map(|opcode| format!(", add {opcode}")).collect();
+                format!("merge, prefer {prefer}, bm {best_moves}{add}")
             }
         };
         match self.same {

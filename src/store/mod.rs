@@ -16,6 +16,7 @@
 //! file causes there is caught and becomes [`StoreError::Damaged`]; so that it is not printed,
 //! the first use of a store wraps the panic hook, which passes all other panics on.
 
+mod any_row;
 mod batch;
 mod block;
 mod crowd;
@@ -44,6 +45,8 @@ use crate::new_file::NewFile;
 use error::{Fault, Result as Inner, guarded};
 use schema::{Access, Digest, Header, Meta, RowCounts};
 
+#[doc(hidden)]
+pub use any_row::any_row;
 pub use error::StoreError;
 pub use importer::{Conflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
 pub use journal::{Counts, ImportInfo, ImportState, Place};

@@ -98,8 +98,8 @@ impl Args {
 }
 
 /// The arguments that decide which records a source gives, as the journal of a store keeps them:
-/// as they are written on the command line, where they are not the default. Every argument of
-/// reading is named here, so that a new one cannot be forgotten.
+/// as they are written on the command line. Every argument of reading is named here, so that a new
+/// one cannot be forgotten.
 fn settings(read: &ReadArgs) -> String {
     let ReadArgs { wanted, form } = read;
     let FormArgs {
