@@ -62,7 +62,8 @@ fn send(child: &Child, signal: &str) {
 }
 
 /// The commands that make files, reading the FIFO `in`, and the files they make.
-const MAKERS: [(&[&str], usize); 7] = [
+const MAKERS: [(&[&str], usize); 8] = [
+    (&["import", "out.epdb", "in"], 1),
     (&["normalize", "in", "-o", "out.epd", "--rejects", "bad", "--repairs", "repairs"], 3),
     (&["sort", "--by", "id", "in", "-o", "out.epd.gz", "--memory", "1K"], 1),
     (&["pack", "in", "-o", "out.epa"], 1),
@@ -73,6 +74,7 @@ const MAKERS: [(&[&str], usize); 7] = [
 ];
 
 // A-D8, C-D1, C-D2
+// README: Files appear complete or not at all
 #[test]
 fn signals_remove_what_is_unfinished_and_end_the_process() {
     for (args, files) in MAKERS {
@@ -185,6 +187,25 @@ fn a_store_of_convert_appears_when_it_is_complete() {
     assert_eq!(desk.run(&["count", "there.epdb"]).out, "3000\n");
     let no_stdout = desk.run(&["convert", "good.epd", "-", "--to", "epdb"]);
     assert_eq!((no_stdout.status, desk.path("-").exists()), (2, false));
+}
+
+// C-D2
+#[test]
+fn a_store_in_which_nothing_was_committed_does_not_stay() {
+    let desk = Desk::with("cut.epd.gz", b"\x1f\x8b\x08");
+    for input in ["nosuch.epd", ".", "cut.epd.gz"] {
+        let done = desk.run(&["import", "new.epdb", input]);
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert_eq!(desk.names(), ["cut.epd.gz"], "{input}");
+    }
+    desk.write("a.epd", book(4000));
+    desk.write("b.epd", "");
+    assert_eq!(desk.run(&["import", "a.epdb", "a.epd", "b.epd", "--memory", "1M"]).status, 0);
+    assert_eq!(desk.run(&["count", "a.epdb"]).out, "4000\n");
+    assert_eq!(desk.run(&["import", "b.epdb", "b.epd"]).status, 0);
+    assert_eq!(desk.run(&["verify", "a.epdb", "b.epdb"]).status, 0);
+    assert_eq!(desk.run(&["import", "c.epdb", "a.epd", "nosuch.epd"]).status, 2);
+    assert_eq!(desk.run(&["count", "c.epdb"]).out, "4000\n");
 }
 
 // C-D4
@@ -352,7 +373,7 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
         assert_eq!(told(&["normalize", name]).status, 2);
         let usage = desk.run(&["sort", "--threads", name]);
         assert!(usage.status == 2 && !control(&usage.err), "{:?}", usage.err);
-        desk.write(name, "no record\n");
+        desk.write(name, format!("no record {}\n", name.len()));
         assert_eq!(told(&["normalize", name]).status, 1);
         assert_eq!(told(&["import", "s.epdb", name]).status, 1);
         told(&["split", "--lines", "5", name, "-o", &format!("%d{name}")]);
@@ -360,6 +381,7 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
 }
 
 /// The byte 9B of Latin-1 is a letter of the data, and C1 control to some terminals.
+// README: A terminal is told nothing
 #[test]
 fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
     let desk = Desk::new();

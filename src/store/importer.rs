@@ -200,6 +200,11 @@ impl<'s> Importer<'s> {
         Ok(Importer { store, options, id, info, pending, given_up, batch, conflicts, failed })
     }
 
+    /// What became of the records that are committed, those of earlier runs included.
+    pub const fn committed(&self) -> Counts {
+        self.info.counts
+    }
+
     /// Where an interrupted import of this source stood, if there was one. It is continued with
     /// [`Importer::resume`].
     pub fn resume_point(&self) -> Option<Place> {

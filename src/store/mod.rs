@@ -98,7 +98,7 @@ impl StoreOptions {
 struct Shared {
     /// The name of the store, for messages.
     path: PathBuf,
-    /// Where its file is.
+    /// Where its file was when it was opened.
     file: PathBuf,
     key: KeyFunction,
     /// Bytes that blocks kept by readers and windows of exports may still take.
@@ -142,8 +142,9 @@ impl Store {
         Store::open(path, options)
     }
 
-    /// Makes an empty store in a new file and opens it for writing. It stands in its place when it
-    /// was closed and the file was finished ([`NewFile::finish_new`]); errors name that place.
+    /// Makes an empty store in a new file and opens it for writing. It stands in its place when the
+    /// file was finished ([`NewFile::finish_new`]), which may be while it is open; errors name that
+    /// place.
     ///
     /// # Errors
     /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].

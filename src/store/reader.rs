@@ -237,7 +237,9 @@ impl Reader {
     /// [`StoreError::Io`] when the length of the file cannot be had.
     pub fn stats(&self) -> Result<Stats> {
         let path = &self.shared.path;
+        // A new file has its place by now, or not yet.
         let file = std::fs::metadata(&self.shared.file)
+            .or_else(|_| std::fs::metadata(path))
             .map_err(|error| StoreError::Io { path: path.clone(), error })?;
         Ok(Stats {
             records: self.meta.records,

@@ -22,10 +22,9 @@ use crate::store::{
 
 /// Add the records of files to a store, which is made if it is not there
 ///
-/// What is committed survives everything. An import that was interrupted or failed goes on where it
-/// stood when the same command is run again, and the store becomes the one of an undisturbed run. A
-/// file that was imported before with the same settings is recognised by its bytes, under any name,
-/// and is not imported twice unless --again is said. Standard input is never recognised.
+/// What is committed survives everything: an import that was interrupted or failed goes on where it
+/// stood when the same command is run again. A file that was imported before with the same settings
+/// is recognised by its bytes, under any name, and passed over; standard input never is.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
@@ -167,28 +166,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
-    let is_new = !args.store.try_exists()?;
-    let mut store = match is_new {
-        false => Store::open(&args.store, &options)?,
-        true => Store::create(&args.store, &options)?,
+    let mut target = match args.store.try_exists()? {
+        true => Target { store: Store::open(&args.store, &options)?, new: None },
+        false => {
+            let new = NewFile::create(&args.store)?;
+            Target { store: Store::create_in(&new, &options)?, new: Some(new) }
+        }
     };
-    let imported = import_all(args, &store, &mut diagnostics);
-    if imported.is_err() && is_new && store.imports().is_ok_and(|imports| imports.is_empty()) {
-        drop(store);
-        fs::remove_file(&args.store).ok();
-        imported?;
-        return Ok(Outcome::Done);
-    }
-    imported?;
+    import_all(args, &mut target, &mut diagnostics)?;
+    let Target { mut store, .. } = target;
     finish(&mut store)?;
     store.close()?;
     diagnostics.finish()
 }
 
-fn import_all(args: &Args, store: &Store, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+/// The store that is written. A new one gets its name with its first commit.
+struct Target {
+    store: Store,
+    new: Option<NewFile>,
+}
+
+fn import_all(
+    args: &Args,
+    target: &mut Target,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
     let mut options = args.options();
     for file in &args.files {
-        let known = recognise(store, file, &mut options)?;
+        let known = recognise(&target.store, file, &mut options)?;
         let name = file.display();
         if let (Recognised::Imported(import), false) = (&known, args.again) {
             tell(args, file, &ImportReport::default(), Some(&import.source))?;
@@ -207,7 +212,9 @@ fn import_all(args: &Args, store: &Store, diagnostics: &mut Diagnostics) -> anyh
             ),
             _ => {}
         }
-        let report = import(store, file, &args.read, &options, diagnostics)?;
+        let Target { store, new } = &mut *target;
+        let report = import(store, file, &args.read, &options, diagnostics, new)?;
+        publish(new)?;
         tell(args, file, &report, None)?;
     }
     Ok(())
@@ -262,7 +269,7 @@ pub(crate) fn into_new_store(
     let mut store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
     let mut options = ImportOptions { settings: settings(read), ..ImportOptions::default() };
     recognise(&store, source, &mut options)?;
-    import(&store, source, read, &options, &mut diagnostics)?;
+    import(&store, source, read, &options, &mut diagnostics, &mut None)?;
     finish(&mut store)?;
     store.close()?;
     new.finish_new()?;
@@ -270,13 +277,15 @@ pub(crate) fn into_new_store(
 }
 
 /// Imports one source, or what an interrupted run left of it. The source is read from its start
-/// all the same, so that its diagnostics and rejects are complete.
+/// all the same, so that its diagnostics and rejects are complete. A store that is `new` gets its
+/// name when something is committed.
 fn import(
     store: &Store,
     source: &Path,
     read: &ReadArgs,
     options: &ImportOptions,
     diagnostics: &mut Diagnostics,
+    new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
     let mut importer = store.importer(&source.to_string_lossy(), options)?;
     let mut place = Place::START;
@@ -289,10 +298,17 @@ fn import(
             }
         } else if let Item::Record { record, .. } = item {
             importer.push_from(&record, place)?;
+            if new.is_some() && importer.committed().read > 0 {
+                publish(new)?;
+            }
         }
         Ok(true)
     })?;
     Ok(importer.finish_at(place)?)
+}
+
+fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
+    Ok(new.take().map_or(Ok(()), NewFile::finish_new)?)
 }
 
 /// Gives back the space that earlier batches took, where it is much.

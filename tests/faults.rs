@@ -1,0 +1,313 @@
+//! Every system call that makes, writes, syncs, renames or reads a file fails once, or is where the
+//! process is killed: the run says so and names a file, leaves nothing unfinished behind, and the
+//! same command again ends as an undisturbed one.
+//!
+//! Each place that a command reaches is a trial; `cargo test` makes a part of them, spread evenly,
+//! and `EPDB_FAULT_TRIALS=2000` so many of each kind.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A command, what is there before, and what it makes.
+struct Scenario {
+    args: &'static [&'static str],
+    /// Files that are there before, beside `in.epd` and `few.epd`.
+    given: &'static [&'static str],
+    /// Files that it makes or replaces.
+    made: &'static [&'static str],
+}
+
+const SCENARIOS: [Scenario; 9] = [
+    Scenario {
+        args: &["import", "out.epdb", "in.epd", "--memory", "1M"],
+        given: &[],
+        made: &["out.epdb"],
+    },
+    Scenario {
+        args: &["convert", "in.epd", "out.epdb", "--memory", "1M"],
+        given: &[],
+        made: &["out.epdb"],
+    },
+    Scenario { args: &["convert", "in.epd", "out.epb"], given: &[], made: &["out.epb"] },
+    Scenario { args: &["convert", "few.epd", "out.epa"], given: &["out.epa"], made: &["out.epa"] },
+    Scenario {
+        args: &["pack", "in.epd", "-o", "out.epa", "--level", "fast", "--memory", "64K"],
+        given: &[],
+        made: &["out.epa"],
+    },
+    Scenario {
+        args: &["sort", "--by", "id", "in.epd", "-o", "out.epd", "--memory", "64K"],
+        given: &["out.epd"],
+        made: &["out.epd"],
+    },
+    Scenario {
+        args: &["split", "--ratio", "2:1", "in.epd", "-o", "part-%d.epd"],
+        given: &["part-1.epd"],
+        made: &["part-1.epd", "part-2.epd"],
+    },
+    Scenario {
+        args: &["export", "s.epdb", "-o", "out.epd"],
+        given: &["s.epdb"],
+        made: &["out.epd"],
+    },
+    Scenario {
+        args: &["dedupe", "in.epd", "-o", "out.epd.gz", "--memory", "64K"],
+        given: &[],
+        made: &["out.epd.gz"],
+    },
+];
+
+const LINES: usize = 4000;
+const FEW: usize = 100;
+/// What stands where an output will be.
+const OLD: &[u8] = b"what was there before\n";
+
+fn book() -> String {
+    let rank = |number: usize| match number % 8 {
+        0 => "P7".to_string(),
+        7 => "7P".to_string(),
+        file => format!("{file}P{}", 7 - file),
+    };
+    let line = |number: usize| {
+        let (a, b, c) = (rank(number), rank(number / 8), rank(number / 64));
+        let id = number.wrapping_mul(2_654_435_761) % 100_003;
+        format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - - id \"a text with the number {id}\";\n")
+    };
+    (0..LINES).map(line).collect()
+}
+
+/// One way in which a run is disturbed.
+#[derive(Clone, Debug)]
+struct Fault {
+    kind: String,
+    at: u64,
+    action: &'static str,
+}
+
+/// The shim, the files that scenarios begin with, and where runs are made.
+struct Bench {
+    folder: TempDir,
+    book: String,
+}
+
+impl Bench {
+    /// `None` where there is no way to disturb a run.
+    fn new() -> Option<Bench> {
+        let folder = tempfile::tempdir().unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(folder.path().join("shim.so"));
+        let is_made = cfg!(target_os = "linux")
+            && compiler.arg(source).arg("-ldl").status().is_ok_and(|status| status.success());
+        if !is_made {
+            eprintln!("skipped: system calls are disturbed only on Linux, and with `cc`");
+            return None;
+        }
+        let bench = Bench { folder, book: book() };
+        let store = bench.run_folder();
+        bench.run(&store, &["import", "s.epdb", "in.epd"], None);
+        fs::rename(store.join("s.epdb"), bench.folder.path().join("s.epdb")).unwrap();
+        fs::remove_dir_all(store).unwrap();
+        Some(bench)
+    }
+
+    /// A new folder with the input in it.
+    fn run_folder(&self) -> PathBuf {
+        let folder = tempfile::tempdir_in(self.folder.path()).unwrap().keep();
+        fs::create_dir(folder.join("tmp")).unwrap();
+        fs::write(folder.join("in.epd"), &self.book).unwrap();
+        let few: String = self.book.split_inclusive('\n').take(FEW).collect();
+        fs::write(folder.join("few.epd"), few).unwrap();
+        folder
+    }
+
+    fn scenario_folder(&self, scenario: &Scenario) -> PathBuf {
+        let folder = self.run_folder();
+        for given in scenario.given {
+            match *given {
+                "s.epdb" => {
+                    fs::copy(self.folder.path().join("s.epdb"), folder.join("s.epdb")).unwrap();
+                }
+                old => fs::write(folder.join(old), OLD).unwrap(),
+            }
+        }
+        folder
+    }
+
+    fn run(&self, folder: &Path, args: &[&str], fault: Option<&Fault>) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epdb"));
+        command.args(args).current_dir(folder).env("TMPDIR", "tmp").stdin(Stdio::null());
+        if let Some(Fault { kind, at, action }) = fault {
+            command.env("LD_PRELOAD", self.folder.path().join("shim.so"));
+            command.env("EPDB_FAULT", format!("{kind}:{at}:{action}"));
+            command.env("EPDB_FAULT_LOG", log_of(folder));
+        }
+        command.output().unwrap()
+    }
+
+    /// How often an undisturbed run makes each kind of call, and the files it makes.
+    fn undisturbed(&self, scenario: &Scenario) -> (BTreeMap<String, u64>, Vec<Vec<u8>>) {
+        let folder = self.scenario_folder(scenario);
+        let never = Fault { kind: "none".into(), at: 0, action: "eio" };
+        let done = self.run(&folder, scenario.args, Some(&never));
+        assert_eq!(done.status.code(), Some(0), "{:?}: {}", scenario.args, text(&done.stderr));
+        let log = fs::read_to_string(log_of(&folder)).unwrap();
+        let count = |line: &str| {
+            let (kind, count) = line.split_once(' ')?;
+            Some((kind.to_string(), count.parse().ok()?))
+        };
+        let counts = log.lines().filter_map(count).collect();
+        let made = scenario.made.iter().map(|name| self.content(&folder, name).unwrap()).collect();
+        self.assert_tidy(scenario, &folder, "undisturbed");
+        fs::remove_dir_all(folder).unwrap();
+        (counts, made)
+    }
+
+    /// What a file says; of a store its records in both orders. `None` if it is not there.
+    fn content(&self, folder: &Path, name: &str) -> Option<Vec<u8>> {
+        if !folder.join(name).exists() {
+            return None;
+        }
+        if !name.ends_with(".epdb") {
+            return Some(fs::read(folder.join(name)).unwrap());
+        }
+        let mut all = Vec::new();
+        for order in ["import", "key"] {
+            let done = self.run(folder, &["export", name, "--order", order], None);
+            assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+            all.extend(done.stdout);
+        }
+        Some(all)
+    }
+
+    /// Nothing is there but what was given and what is made.
+    fn assert_tidy(&self, scenario: &Scenario, folder: &Path, why: &str) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let is_known = ["in.epd", "few.epd", "tmp"].contains(&name.as_str())
+                || scenario.given.contains(&name.as_str())
+                || scenario.made.contains(&name.as_str());
+            assert!(is_known, "{name} was left behind: {:?}, {why}", scenario.args);
+        }
+        let scratch = fs::read_dir(folder.join("tmp")).unwrap().count();
+        assert_eq!(scratch, 0, "scratch files were left behind: {:?}, {why}", scenario.args);
+    }
+
+    /// One disturbed run, and the same command again. Whether the fault came.
+    fn try_one(&self, scenario: &Scenario, expected: &[Vec<u8>], fault: &Fault) -> bool {
+        let folder = self.scenario_folder(scenario);
+        let done = self.run(&folder, scenario.args, Some(fault));
+        let log = fs::read_to_string(log_of(&folder)).unwrap_or_default();
+        let has_fired = log.contains("fired");
+        let err = text(&done.stderr);
+        let why = format!("{fault:?}: {:?} {err}", done.status);
+        let args = scenario.args;
+        let is_kept = args[0] == "import";
+        if done.status.signal() == Some(9) {
+            assert!(["kill", "torn"].contains(&fault.action), "{args:?}, {why}");
+        } else if done.status.code() == Some(0) {
+            let made: Vec<_> =
+                scenario.made.iter().map(|name| self.content(&folder, name)).collect();
+            let complete: Vec<_> = expected.iter().cloned().map(Some).collect();
+            assert!(made == complete, "exit 0 means complete: {args:?}, {why}");
+        } else {
+            assert_eq!(done.status.code(), Some(2), "{args:?}, {why}");
+            let names =
+                [scenario.made, scenario.given, &["in.epd", "few.epd", "part-", "tmp"]].concat();
+            assert!(
+                names.iter().any(|name| err.contains(name)),
+                "no file is named: {args:?}, {why}"
+            );
+            assert!(!err.contains(".part"), "{args:?}, {why}");
+            self.assert_tidy(scenario, &folder, &why);
+        }
+        let mut stands = false;
+        for (name, expected) in scenario.made.iter().zip(expected) {
+            let Some(found) = (!is_kept).then(|| self.content(&folder, name)).flatten() else {
+                continue;
+            };
+            let is_old = scenario.given.contains(name) && found == OLD;
+            assert!(is_old || found == *expected, "{name} is not complete: {args:?}, {why}");
+            stands |= name.ends_with(".epdb");
+        }
+        let again = self.run(&folder, args, None);
+        let err = text(&again.stderr);
+        // What stands is complete, and a store that stands is not made once more.
+        let code = if stands { 2 } else { 0 };
+        assert_eq!(again.status.code(), Some(code), "again, {args:?}, {why}\nagain: {err}");
+        for (name, expected) in scenario.made.iter().zip(expected) {
+            let found = self.content(&folder, name);
+            assert!(
+                found.as_ref() == Some(expected),
+                "again, {name}: {args:?}, {why}\nagain: {err}"
+            );
+        }
+        self.assert_tidy(scenario, &folder, &why);
+        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_file(log_of(folder)).ok();
+        has_fired
+    }
+
+    /// As many trials as are wanted of all that there are, spread evenly; how often the fault came.
+    fn try_all(&self, actions: &[&'static str], kinds: &[&str]) -> (usize, usize) {
+        let mut trials = Vec::new();
+        let undisturbed: Vec<_> =
+            SCENARIOS.iter().map(|scenario| self.undisturbed(scenario)).collect();
+        for (number, (counts, _)) in undisturbed.iter().enumerate() {
+            for (kind, &count) in counts.iter().filter(|(kind, _)| kinds.contains(&kind.as_str())) {
+                let fault = |at, action| Fault { kind: kind.clone(), at, action };
+                trials.extend(
+                    (1..=count).flat_map(|at| {
+                        actions.iter().map(move |action| (number, fault(at, action)))
+                    }),
+                );
+            }
+        }
+        let wanted = std::env::var("EPDB_FAULT_TRIALS").ok().and_then(|text| text.parse().ok());
+        let step = trials.len().div_ceil(wanted.unwrap_or(60)).max(1);
+        let chosen: Vec<_> = trials.iter().step_by(step).collect();
+        let mut fired = 0;
+        for (number, fault) in &chosen {
+            let expected = &undisturbed[*number].1;
+            fired += usize::from(self.try_one(&SCENARIOS[*number], expected, fault));
+        }
+        println!("{} of {} places tried, {fired} faults came", chosen.len(), trials.len());
+        (chosen.len(), fired)
+    }
+}
+
+fn log_of(folder: impl AsRef<Path>) -> PathBuf {
+    folder.as_ref().with_extension("log")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const FAILING: [&str; 10] =
+    ["write", "pwrite", "fsync", "truncate", "rename", "link", "chmod", "open", "read", "pread"];
+
+// A-D2, A-D5, A-D8
+#[test]
+fn a_call_that_fails_is_told_and_leaves_nothing() {
+    let Some(bench) = Bench::new() else { return };
+    let (tried, fired) = bench.try_all(&["eio", "enospc+"], &FAILING);
+    assert!(fired * 10 > tried * 9, "{fired} of {tried}");
+}
+
+// A-D2, A-D5, A-D8
+#[test]
+fn after_a_kill_the_same_command_ends_as_undisturbed() {
+    let Some(bench) = Bench::new() else { return };
+    let kinds = ["write", "pwrite", "fsync", "truncate", "rename", "link", "unlink", "open"];
+    let (tried, fired) = bench.try_all(&["kill", "torn"], &kinds);
+    assert!(fired * 10 > tried * 9, "{fired} of {tried}");
+}
