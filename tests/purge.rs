@@ -47,6 +47,7 @@ fn is_written_plainly(opcode: Opcode, warnings: &[&str]) -> bool {
             codes::W_LEN_PM,
             codes::W_LEN_COUNTERS,
             codes::W_LEN_DUP,
+            codes::W_LEN_JOINED,
         ]
         .contains(code)
     };

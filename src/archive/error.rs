@@ -79,7 +79,7 @@ pub enum ArchiveError {
     #[error(transparent)]
     Encode(#[from] crate::codec::error::EncodeError),
     /// The archive keeps no verbatim text.
-    #[error("packed without --verbatim: the text of the input was not kept")]
+    #[error("the archive was packed without the text of its input")]
     NotVerbatim,
 }
 

@@ -102,6 +102,9 @@ pub(crate) struct FormArgs {
     /// Take perft counts in any dialect and read them as D1 ... Dn
     #[arg(long)]
     pub(crate) perft: bool,
+    /// Of `startpos moves e2e4` take the first position, with the moves as pv
+    #[arg(long)]
+    pub(crate) keep_moves: bool,
     /// What a mate target such as `bm #5` becomes
     #[arg(long, value_enum, default_value_t = MatesArg::Keep, value_name = "FORM")]
     pub(crate) mates: MatesArg,
@@ -293,6 +296,7 @@ impl FormArgs {
                 MatesArg::Dm => MateTargets::Dm,
                 MatesArg::Ce => MateTargets::Ce,
             },
+            keep_moves: self.keep_moves,
         }
     }
 }

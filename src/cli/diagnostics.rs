@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::library::expression::Expression;
 use crate::library::field::{Field, Subject};
 use crate::model::{EpdRecord, Game};
-use crate::text::{Diagnostic, Severity};
+use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
 use super::escape::escaped;
@@ -66,8 +66,10 @@ pub(crate) struct Tally {
     pub(crate) left_out: u64,
     /// Blank lines and comments.
     pub(crate) skipped: u64,
-    /// Lines and damaged records that were not read.
+    /// Lines, damaged records and games that were not read.
     pub(crate) rejected: u64,
+    /// Those of them that were to be taken as games.
+    pub(crate) rejected_games: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
     /// Positions of variations that were left out.
@@ -76,11 +78,12 @@ pub(crate) struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { records, games, left_out, skipped, rejected, .. } = *self;
-        if games > 0 {
+        let Tally { records, games, left_out, skipped, rejected, rejected_games, .. } = *self;
+        let has_games = games + rejected_games > 0;
+        if has_games {
             write!(f, "{games} games, ")?;
         }
-        if games == 0 || records + skipped > 0 {
+        if !has_games || records + skipped > 0 {
             write!(f, "{records} records, {skipped} blank or comment lines, ")?;
         }
         write!(f, "{rejected} rejected")?;
@@ -191,7 +194,8 @@ impl Diagnostics {
         let is_shown = is_wanted && (self.all || entry.count < SHOWN);
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
-            print_line(&format!("{}:{}:{diagnostic}", place.file, place.line));
+            let advice = diagnostic.setting.map_or("", option);
+            print_line(&format!("{}:{}:{diagnostic}{advice}", place.file, place.line));
         }
         Ok(())
     }
@@ -239,6 +243,15 @@ impl Diagnostics {
 pub(crate) fn tell_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
     for field in fields {
         note!("epdb: no record has `{field}`");
+    }
+}
+
+/// The option of the command line that would take a line.
+const fn option(setting: Setting) -> &'static str {
+    match setting {
+        Setting::Labels => "; --labels takes it",
+        Setting::ScoreView => "; --score-view white or mover says it",
+        Setting::Perft => "; --perft takes them",
     }
 }
 

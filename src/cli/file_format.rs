@@ -111,14 +111,14 @@ impl FileFormat {
     }
 
     /// The format that the first bytes of a file tell; text has no marks of its own, but games
-    /// mostly begin with a tag, and no record does.
+    /// mostly begin with a tag, and no record does. Blanks and line ends may stand before it.
     pub(crate) fn of_bytes(start: &[u8]) -> FileFormat {
-        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+        let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
         if start.starts_with(&crate::codec::stream::MAGIC) {
             FileFormat::Epb
-        } else if start.starts_with(b"redb\x1a\x0a\xa9\x0d\x0a") {
+        } else if start.starts_with(crate::store::MAGIC) {
             FileFormat::Epdb
-        } else if matches!(start, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) {
+        } else if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) {
             FileFormat::Pgn
         } else if start.starts_with(&crate::archive::MAGIC) {
             FileFormat::Epa
@@ -133,6 +133,63 @@ impl FileFormat {
     /// a game, which is no text.
     pub(crate) fn of_first_byte(start: &[u8]) -> FileFormat {
         if matches!(start, [0x01 | 0x05, ..]) { FileFormat::Pgc } else { FileFormat::Epd }
+    }
+}
+
+/// A format that is not read.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Foreign {
+    /// Its name with an article.
+    pub(crate) name: &'static str,
+    /// What to do with such a file.
+    pub(crate) advice: &'static str,
+}
+
+const fn foreign(name: &'static str, advice: &'static str) -> Foreign {
+    Foreign { name, advice }
+}
+
+/// The first bytes of formats that are not read.
+const FOREIGN: [(&[u8], Foreign); 11] = [
+    (b"BZh", foreign("bzip2", "`bzip2 -dc` gives its text")),
+    (b"\xfd7zXZ\0", foreign("xz", "`xz -dc` gives its text")),
+    (b"PK\x03\x04", foreign("a zip archive", "`unzip -p` gives the text of its files")),
+    (b"PK\x05\x06", foreign("a zip archive", "it has no files")),
+    (b"7z\xbc\xaf\x27\x1c", foreign("a 7z archive", "`7z x -so` gives the text of its files")),
+    (b"Rar!\x1a\x07", foreign("a RAR archive", "`unrar p -inul` gives the text of its files")),
+    (b"\x04\x22\x4d\x18", foreign("lz4", "`lz4 -dc` gives its text")),
+    (b"LZIP\x01", foreign("lzip", "`lzip -dc` gives its text")),
+    (b"\x1f\x9d", foreign("compress (.Z)", "`uncompress -c` gives its text")),
+    (b"SQLite format 3\0", foreign("an SQLite database", "export its positions as text")),
+    (b"\xff\xfe\0\0", foreign("UTF-32", "`iconv -f UTF-32 -t UTF-8` makes it readable")),
+];
+
+const POLYGLOT: Foreign = foreign(
+    "a Polyglot opening book",
+    "it holds keys, not positions: make the book again from the games it was made of",
+);
+
+impl Foreign {
+    /// The error for a file of the format.
+    pub(crate) fn refused(&self, path: &Path) -> anyhow::Error {
+        anyhow::anyhow!("{} is {}, which is not read: {}", path.display(), self.name, self.advice)
+    }
+
+    /// The foreign format that the first bytes of a file tell.
+    pub(crate) fn of_bytes(start: &[u8]) -> Option<Foreign> {
+        FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
+    }
+
+    /// A Polyglot book that would be taken for text: it has no mark, but its entries of 16 bytes are
+    /// binary, and end in the four bytes of the learning field, which nobody uses.
+    pub(crate) fn of_text(start: &[u8], path: &Path) -> Option<Foreign> {
+        let is_named = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
+        let has_zero = start.contains(&0);
+        let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
+        let is_entry = start
+            .first_chunk::<16>()
+            .is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4]);
+        ((is_named && has_zero) || is_entry).then_some(POLYGLOT)
     }
 }
 

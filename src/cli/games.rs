@@ -76,6 +76,7 @@ pub(super) fn read_pgn(
                 diagnostics.error(&place, &error)?;
                 if is_long {
                     diagnostics.tally.rejected += 1;
+                    diagnostics.tally.rejected_games += u64::from(matches!(take, Take::Games(_)));
                     let mut sink = LongLine::new(diagnostics, visit);
                     let copied = reader.copy_long_game(&mut sink);
                     sink.finish(copied)?;
@@ -152,6 +153,7 @@ fn hand_on(
 ) -> anyhow::Result<bool> {
     let Some(game) = game else {
         diagnostics.rejected(raw)?;
+        diagnostics.tally.rejected_games += u64::from(matches!(take, Take::Games(_)));
         return visit_rejected(raw, visit, take);
     };
     match take {
@@ -167,6 +169,7 @@ fn hand_on(
                 Visited::Refused(refusal) => {
                     diagnostics.error(place, &refusal)?;
                     diagnostics.rejected(raw)?;
+                    diagnostics.tally.rejected_games += 1;
                     return Ok(true);
                 }
             };

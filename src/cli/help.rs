@@ -6,9 +6,10 @@ use std::io::{self, IsTerminal, Write};
 use clap::{Arg, Args, Command};
 
 use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
-use super::command::{compat_page, json_page, where_page};
+use super::command::{code_page, compat_page, json_page, where_page};
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
+use crate::text::codes;
 
 /// A page that is no command's.
 pub(crate) struct Page {
@@ -34,11 +35,16 @@ pub(crate) const PAGES: &[Page] = &[
         about: "output for programs that take less, such as python-chess",
         text: compat_page::page,
     },
+    Page {
+        name: "codes",
+        about: "what the codes of errors and warnings mean; `epdb help CODE` explains one",
+        text: codes::page,
+    },
 ];
 
 /// A page by its name, beyond those of [`PAGES`] and of the commands.
-fn found_page(_name: &str) -> Option<String> {
-    None
+fn found_page(name: &str) -> Option<String> {
+    code_page::of_code(name)
 }
 
 /// The headings of options that many commands share. On the page of a command these options are

@@ -11,10 +11,11 @@ use crate::archive::Archive;
 use crate::new_file::SpooledFile;
 use crate::store::{Store, StoreOptions};
 
-use super::file_format::Compression;
+use super::file_format::{Compression, FileFormat, Foreign};
 use super::message::note;
 use super::progress::Progress;
 use super::read_ahead::{ReadAhead, Ready};
+use super::utf16;
 
 /// An opened input.
 pub(crate) struct Input {
@@ -26,13 +27,31 @@ pub(crate) struct Input {
     pub(crate) ready: Option<Ready>,
     /// Whether the path can be opened again and has the same bytes then.
     pub(crate) is_file: bool,
+    /// The encoding that the bytes were in, if they are read as UTF-8 now.
+    pub(crate) encoding: Option<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file, or standard input for `-`. Text in UTF-16 is given in UTF-8.
 ///
 /// # Errors
-/// When it cannot be read, with its name.
+/// When it cannot be read, or has a format that nothing here reads, with its name.
 pub(crate) fn open(path: &Path, progress: &Progress) -> anyhow::Result<Input> {
+    let input = decompressed(path, progress)?;
+    if let Some(foreign) = Foreign::of_bytes(&input.start) {
+        return Err(foreign.refused(path));
+    }
+    let is_text = FileFormat::of_name(path) != Some(FileFormat::Pgc);
+    let Some(encoding) = utf16::of_bytes(&input.start).filter(|_| is_text) else {
+        return Ok(input);
+    };
+    let failed = || format!("cannot read {}", path.display());
+    let text = utf16::Transcoder::new(input.bytes, encoding);
+    let (start, bytes) = peek(Box::new(text)).with_context(failed)?;
+    let encoding = Some(encoding.name());
+    Ok(Input { bytes, start, ready: None, encoding, is_file: input.is_file })
+}
+
+fn decompressed(path: &Path, progress: &Progress) -> anyhow::Result<Input> {
     let failed = || format!("cannot read {}", path.display());
     let (bytes, is_file): (Box<dyn Read + Send>, bool) = if path == Path::new("-") {
         let stdin = io::stdin();
@@ -56,14 +75,14 @@ pub(crate) fn open(path: &Path, progress: &Progress) -> anyhow::Result<Input> {
     let is_file = is_file && path != Path::new("-");
     let (start, bytes) = peek(bytes).with_context(failed)?;
     let decoded = match Compression::of_bytes(&start) {
-        Compression::None => return Ok(Input { bytes, start, ready, is_file }),
+        Compression::None => return Ok(Input { bytes, start, ready, is_file, encoding: None }),
         Compression::Gzip => Decoded::boxed(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
         Compression::Zstd => {
             Decoded::boxed(zstd::Decoder::new(bytes).with_context(failed)?, "zstd")
         }
     };
     let (start, bytes) = peek(decoded).with_context(failed)?;
-    Ok(Input { bytes, start, ready: None, is_file: false })
+    Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
 }
 
 #[cfg(windows)]
@@ -84,10 +103,23 @@ fn is_stdin_a_file() -> bool {
     false
 }
 
-/// The first bytes of an input, and the whole input all the same.
+/// How many bytes tell the format of an input.
+const TELLING: usize = 16;
+
+/// The most white space that is passed over to find them.
+const MOST_WHITE_SPACE: usize = 64 * 1024;
+
+/// The first bytes of an input, white space before them included, and the whole input all the same.
 fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
     let mut start = Vec::new();
-    input.by_ref().take(16).read_to_end(&mut start)?;
+    loop {
+        let wanted = TELLING - start.trim_ascii_start().len();
+        let count = input.by_ref().take(wanted as u64).read_to_end(&mut start)?;
+        let is_enough = start.trim_ascii_start().len() == TELLING;
+        if count == 0 || is_enough || start.len() > MOST_WHITE_SPACE {
+            break;
+        }
+    }
     Ok((start.clone(), Box::new(io::Cursor::new(start).chain(input))))
 }
 

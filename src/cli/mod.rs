@@ -13,6 +13,7 @@ mod man;
 mod message;
 mod outcome;
 mod output;
+mod perft_blocks;
 mod pipe;
 mod places;
 mod progress;
@@ -22,6 +23,7 @@ mod record_output;
 mod signals;
 mod source;
 mod threads;
+mod utf16;
 
 use std::io::Write;
 use std::path::PathBuf;

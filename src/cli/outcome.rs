@@ -9,6 +9,7 @@ use crate::codec::stream;
 use super::message::print_line;
 
 /// What a command that did its work has to say about it.
+#[must_use]
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// Everything was done, repairs included: exit status 0.
@@ -20,6 +21,11 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// Both: done only where both are.
+    pub(crate) fn and(self, other: Outcome) -> Outcome {
+        Outcome::different_if(self == Outcome::Different || other == Outcome::Different)
+    }
+
     /// [`Outcome::Different`] where `condition` holds.
     pub(crate) fn different_if(condition: bool) -> Outcome {
         if condition { Outcome::Different } else { Outcome::Done }

@@ -50,8 +50,8 @@ impl Pipe {
             Item::Waiting => output.hand_on().map(|()| true).map_err(Into::into),
             _ => Ok(true),
         })?;
-        output.finish()?;
-        diagnostics.finish()
+        let written = output.finish()?;
+        Ok(diagnostics.finish()?.and(written))
     }
 
     /// Hands each record to `collect`, then writes what `result` makes of them.
@@ -69,8 +69,8 @@ impl Pipe {
             Ok(true)
         })?;
         write_all(result(all, &places)?, &mut output)?;
-        output.finish()?;
-        diagnostics.finish()
+        let written = output.finish()?;
+        Ok(diagnostics.finish()?.and(written))
     }
 }
 

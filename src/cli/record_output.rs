@@ -12,6 +12,7 @@ use crate::text::lines::SPEC_LINE_LIMIT;
 use super::args::{OutputArgs, WriteArgs};
 use super::file_format::FileFormat;
 use super::message::note;
+use super::outcome::Outcome;
 use super::output::{Output, open_output_of};
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
@@ -130,17 +131,24 @@ impl RecordOutput {
     }
 
     /// Completes the output and says what its format could not carry.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
         match self.writer {
             Writer::Text { output, .. } => output.finish()?,
             Writer::Stream(stream) => stream.finish()?.finish()?,
             Writer::Archive(archive) => archive.finish()?.finish()?,
         }
-        let Losses { operations, counters, en_passant, long_lines, changed_operations } =
-            self.losses;
+        let Losses {
+            operations,
+            counters,
+            salvaged_counters,
+            en_passant,
+            long_lines,
+            changed_operations,
+        } = self.losses;
         for (count, what) in [
             (operations, "operations not written: the format has no place for them"),
             (counters, "records written without their counters"),
+            (salvaged_counters, "records written with other counters: theirs could not be read"),
             (en_passant, "en passant squares not written"),
             (changed_operations, "operations written in another form for --compat"),
             (long_lines, "lines longer than the 4095 bytes that every reader takes"),
@@ -149,6 +157,6 @@ impl RecordOutput {
                 note!("epdb: {count} {what}");
             }
         }
-        Ok(())
+        Ok(Outcome::different_if(salvaged_counters > 0))
     }
 }

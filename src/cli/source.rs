@@ -13,13 +13,14 @@ use crate::codec::{record, stream};
 use crate::model::{EpdRecord, Game};
 use crate::text::epd::{Line, read_line};
 use crate::text::lines::{self, LineReader, Next};
-use crate::text::{Diagnostic, Profile, ReadOptions};
+use crate::text::{Diagnostic, Profile, ReadOptions, codes, fen};
 
 use super::args::ReadArgs;
 use super::diagnostics::{Diagnostics, Place};
-use super::file_format::FileFormat;
+use super::file_format::{FileFormat, Foreign};
 use super::games::{self, Take, VisitGame};
 use super::input::{self, Local};
+use super::perft_blocks::{Block, BlockLine};
 use super::progress::Progress;
 use super::query;
 use super::read_ahead::Ready;
@@ -136,11 +137,22 @@ pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result
 }
 
 /// Opens a source that must be text.
-pub(crate) fn open_text(path: &Path) -> anyhow::Result<Text> {
-    match Source::open(path, None, &Progress::new(None))?.content {
+pub(crate) fn open_text(
+    path: &Path,
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Text> {
+    let source = Source::open(path, None, &Progress::new(None))?;
+    source.report_encoding(args, diagnostics)?;
+    match source.content {
         Content::Text(text) => Ok(text),
         _ => anyhow::bail!("{} is not text: export or convert it first", path.display()),
     }
+}
+
+/// Whether the bytes of a source are not those that are read from it, compression aside.
+pub(crate) fn is_transcoded(path: &Path) -> anyhow::Result<bool> {
+    Ok(path != Path::new("-") && Source::open(path, None, &Progress::new(None))?.encoding.is_some())
 }
 
 fn total_size(paths: &[&Path]) -> Option<u64> {
@@ -157,6 +169,8 @@ pub(crate) struct Source {
     pub(crate) content: Content,
     /// Whether it can be opened again.
     pub(crate) is_file: bool,
+    /// The encoding of a text that is not in UTF-8 or Latin-1.
+    encoding: Option<&'static str>,
 }
 
 /// What a source is.
@@ -174,6 +188,8 @@ pub(crate) struct Text {
     pub(crate) input: Box<dyn Read + Send>,
     /// Whether there is more, where that may have to be waited for.
     pub(crate) ready: Option<Ready>,
+    /// Whether they are FEN and nothing else.
+    pub(crate) is_fen: bool,
 }
 
 impl Text {
@@ -209,16 +225,21 @@ impl Source {
         }
         let name: Arc<str> = path.to_string_lossy().into();
         let input = input::open(path, progress)?;
-        let is_file = input.is_file;
+        let (is_file, encoding) = (input.is_file, input.encoding);
+        let expected = FileFormat::of_name(path).or(from);
         let format = match FileFormat::of_bytes(&input.start) {
-            FileFormat::Epd => FileFormat::of_name(path)
-                .or(from)
-                .unwrap_or_else(|| FileFormat::of_first_byte(&input.start)),
+            FileFormat::Epd => expected.unwrap_or_else(|| FileFormat::of_first_byte(&input.start)),
             found => found,
         };
+        if matches!(format, FileFormat::Epd | FileFormat::Fen)
+            && let Some(foreign) = Foreign::of_text(&input.start, path)
+        {
+            return Err(foreign.refused(path));
+        }
         let content = match format {
             FileFormat::Epd | FileFormat::Fen => {
-                Content::Text(Text { input: input.bytes, ready: input.ready })
+                let is_fen = format == FileFormat::Fen;
+                Content::Text(Text { input: input.bytes, ready: input.ready, is_fen })
             }
             FileFormat::Epb => Content::Stream(input.bytes),
             FileFormat::Epdb => Content::Store(Local::of(path, input)?),
@@ -226,7 +247,7 @@ impl Source {
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Archive(Local::of(path, input)?),
         };
-        Ok(Source { name, content, is_file })
+        Ok(Source { name, content, is_file, encoding })
     }
 
     /// A position that stands where a file could stand.
@@ -238,8 +259,8 @@ impl Source {
             );
         }
         let input = Box::new(io::Cursor::new(text.as_bytes().to_vec()));
-        let content = Content::Text(Text { input, ready: None });
-        Ok(Source { name: "FEN".into(), content, is_file: true })
+        let content = Content::Text(Text { input, ready: None, is_fen: false });
+        Ok(Source { name: "FEN".into(), content, is_file: true, encoding: None })
     }
 
     /// The format of the source.
@@ -254,6 +275,27 @@ impl Source {
         }
     }
 
+    /// Warns of a text that is in UTF-16; only the lenient profile takes it.
+    fn report_encoding(
+        &self,
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<()> {
+        let Some(encoding) = self.encoding else { return Ok(()) };
+        let message = format!("text in {encoding}; read, and written in UTF-8");
+        let warning = Diagnostic::warning(codes::W_LEN_UTF16, 1, message);
+        let place = Place { file: self.name.clone(), line: 1 };
+        let takes = args.form.options().profile == Profile::Lenient
+            && diagnostics.warnings(&place, &[warning])?;
+        anyhow::ensure!(
+            takes,
+            "{} is text in {encoding}, which is read with a warning in the lenient profile: \
+             `iconv -f {encoding} -t UTF-8` makes it readable",
+            self.name
+        );
+        Ok(())
+    }
+
     /// Hands all items of the source to `visit`; false when it wants no more.
     pub(crate) fn read(
         self,
@@ -263,13 +305,15 @@ impl Source {
         visit: &mut Visit<'_>,
         take: Take<'_, '_>,
     ) -> anyhow::Result<bool> {
+        self.report_encoding(args, diagnostics)?;
         let mut place = Place { file: self.name, line: 0 };
         match self.content {
-            Content::Text(Text { input, ready }) => {
+            Content::Text(Text { input, ready, is_fen }) => {
                 let limit =
                     args.form.max_line.unwrap_or(lines::default_limit(args.form.options().profile));
                 let lines = LineReader::new(input, limit);
-                let mut reader = TextSource { lines, ready, limit, place };
+                let mut reader =
+                    TextSource { lines, ready, limit, is_fen, place, block: None, id: None };
                 reader.read(args, diagnostics, progress, visit)
             }
             Content::Pgn(input) => {
@@ -339,7 +383,13 @@ struct TextSource {
     lines: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
     limit: usize,
+    /// Whether lines are FEN and nothing else.
+    is_fen: bool,
     place: Place,
+    /// The record that perft counts of the next lines belong to.
+    block: Option<Block>,
+    /// The line `id NAME` that was read last, and its number, if nothing came behind it.
+    id: Option<(u64, Vec<u8>)>,
 }
 
 /// A line of a batch: where its bytes are.
@@ -368,27 +418,99 @@ impl TextSource {
         let (mut bytes, mut batch) = (Vec::new(), Vec::new());
         loop {
             let stop = self.fill(&mut bytes, &mut batch);
-            let results = read_batch(&bytes, &batch, &self.place.file, args);
+            let results = read_batch(&bytes, &batch, &self.place.file, self.is_fen, args);
             for (line, result) in batch.iter().zip(results) {
                 self.place.line = line.number;
                 progress.record();
                 let raw = &bytes[line.raw.clone()];
-                if !hand_on(result, raw, &self.place, diagnostics, visit)? {
+                let goes_on = match args.form.perft {
+                    true => self.gather(result, raw, args, diagnostics, visit)?,
+                    false => hand_on(result, raw, &self.place, diagnostics, visit)?,
+                };
+                if !goes_on {
                     return Ok(false);
                 }
             }
             let Place { file, line } = &self.place;
             match stop.with_context(|| format!("{file}:{}: cannot read on", line + 1))? {
                 Stop::Full => {}
-                Stop::End => return Ok(true),
+                Stop::End => return self.end_block(false, args, diagnostics, visit),
                 Stop::Waiting => {
                     if !visit(Item::Waiting)? {
                         return Ok(false);
                     }
                 }
-                Stop::LongLine(number) => self.reject_long_line(number, diagnostics, visit)?,
+                Stop::LongLine(number) => {
+                    if !self.end_block(false, args, diagnostics, visit)? {
+                        return Ok(false);
+                    }
+                    self.reject_long_line(number, diagnostics, visit)?;
+                }
             }
         }
+    }
+
+    /// Hands a line on, or keeps it with its block: positions whose name and perft counts stand on
+    /// lines of their own.
+    fn gather(
+        &mut self,
+        line: ReadLine,
+        raw: &[u8],
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+        visit: &mut Visit<'_>,
+    ) -> anyhow::Result<bool> {
+        let number = self.place.line;
+        let kind = BlockLine::of(raw);
+        if let (Some(BlockLine::Count(opcode, nodes)), Some(block)) = (&kind, &mut self.block)
+            && block.add(*opcode, nodes)
+        {
+            block.raw.extend_from_slice(raw);
+            return Ok(true);
+        }
+        let may_stand = !args.form.deny_warnings || line.warnings.is_empty();
+        let begins = may_stand && kind == Some(BlockLine::Position) && line.result.is_ok();
+        if !self.end_block(begins, args, diagnostics, visit)? {
+            return Ok(false);
+        }
+        match (kind, line.result) {
+            (Some(BlockLine::Id(_)), _) => self.id = Some((number, raw.to_vec())),
+            (_, Ok(Line::Record(record))) if begins => {
+                diagnostics.warnings(&self.place, &line.warnings)?;
+                self.block = Some(Block::new(record, number, self.id.take(), raw));
+            }
+            (_, result) => {
+                let line = ReadLine { result, ..line };
+                return hand_on(line, raw, &self.place, diagnostics, visit);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands on what is left of a block; of one that has no position yet only if none comes.
+    fn end_block(
+        &mut self,
+        position_comes: bool,
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+        visit: &mut Visit<'_>,
+    ) -> anyhow::Result<bool> {
+        let number = self.place.line;
+        let mut goes_on = true;
+        if let Some(Block { record, line, raw }) = self.block.take() {
+            self.place.line = line;
+            let taken = args.wanted.takes(&record, &self.place);
+            goes_on = hand_on_record(record, taken, &raw, &self.place, diagnostics, visit)?;
+        }
+        if let Some((line, raw)) = self.id.take_if(|_| !position_comes) {
+            self.place.line = line;
+            let mut warnings = Vec::new();
+            let result = read_line(raw.trim_ascii_end(), &args.form.options(), &mut warnings);
+            let line = ReadLine { result, warnings, taken: true };
+            goes_on = goes_on && hand_on(line, &raw, &self.place, diagnostics, visit)?;
+        }
+        self.place.line = number;
+        Ok(goes_on)
     }
 
     /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
@@ -443,9 +565,14 @@ fn read_batch(
     bytes: &[u8],
     batch: &[BatchLine],
     file: &Arc<str>,
+    is_fen: bool,
     args: &ReadArgs,
 ) -> Vec<ReadLine> {
     let options = args.form.options();
+    let read_line = match is_fen && !options.labels && !options.perft {
+        true => fen::read_line,
+        false => read_line,
+    };
     let read = |line: &BatchLine| {
         let mut warnings = Vec::new();
         let result = read_line(&bytes[line.text.clone()], &options, &mut warnings);

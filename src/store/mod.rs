@@ -361,22 +361,23 @@ fn begin_write(database: &Database) -> Inner<redb::WriteTransaction> {
     Ok(transaction)
 }
 
-const REDB_MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+/// The first bytes of a store: those of every redb database.
+pub(crate) const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 /// Whether a file is empty or ends within the magic of a store.
 fn is_cut_short(path: &Path) -> bool {
-    let most = REDB_MAGIC.len() as u64;
+    let most = MAGIC.len() as u64;
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < most)
-        && fs::read(path).is_ok_and(|bytes| REDB_MAGIC.starts_with(&bytes))
+        && fs::read(path).is_ok_and(|bytes| MAGIC.starts_with(&bytes))
 }
 
 /// Tells a file that is no redb database, which redb would call an input/output error.
 fn check_magic(path: &Path) -> Result<()> {
-    let mut start = [0; REDB_MAGIC.len()];
+    let mut start = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut start));
     let path = path.to_path_buf();
     match read {
-        Ok(()) if start == REDB_MAGIC => Ok(()),
+        Ok(()) if start == MAGIC => Ok(()),
         Ok(()) => Err(StoreError::NotAStore { path, what: "it does not begin like one".into() }),
         Err(error) => Err(match error.kind() {
             io::ErrorKind::NotFound => StoreError::NotFound { path },

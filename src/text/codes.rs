@@ -528,7 +528,7 @@ codes! {
     E_PGN_VARIANT "E-PGN-VARIANT"
         "a Variant tag that is neither standard chess nor Chess960",
         REFUSED,
-        "[Variant \"Atomic\"]\n\n1. e4 *",
+        "[Variant \"Atomic\"]\\n\\n1. e4 *",
         "read it with a program for that variant; if the moves are those of chess, take the tag out";
     W_PGN_LINELEN "W-PGN-LINELEN"
         "a line longer than 255 characters (not in the lenient profile)",

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::options::Setting;
+
 /// How much a [`Diagnostic`] weighs.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Severity {
@@ -21,7 +23,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Warning or error.
     pub severity: Severity,
-    /// The stable code, such as `E-EPD-QUOTE` (SPEC section 1) or `W-LEN-UNQUOTED` (section 17).
+    /// The stable code, such as `E-EPD-QUOTE` or `W-LEN-UNQUOTED`.
     pub code: &'static str,
     /// The place in the raw line: bytes, counted from 1.
     pub column: usize,
@@ -31,19 +33,33 @@ pub struct Diagnostic {
     pub repair: Option<Repair>,
     /// How many findings this one stands for: one, but for `W-LEN-MORE`.
     pub findings: u32,
+    /// The setting with which the line would be read.
+    pub setting: Option<Setting>,
 }
 
 impl Diagnostic {
     /// An error at a column.
     pub fn error(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
-        let message = message.into();
-        Diagnostic { severity: Severity::Error, code, column, message, repair: None, findings: 1 }
+        Diagnostic::new(Severity::Error, code, column, message.into())
     }
 
     /// A warning at a column.
     pub fn warning(code: &'static str, column: usize, message: impl Into<String>) -> Diagnostic {
-        let message = message.into();
-        Diagnostic { severity: Severity::Warning, code, column, message, repair: None, findings: 1 }
+        Diagnostic::new(Severity::Warning, code, column, message.into())
+    }
+
+    const fn new(
+        severity: Severity,
+        code: &'static str,
+        column: usize,
+        message: String,
+    ) -> Diagnostic {
+        Diagnostic { severity, code, column, message, repair: None, findings: 1, setting: None }
+    }
+
+    /// The same finding with the setting that would take the line.
+    pub fn with_setting(self, setting: Setting) -> Diagnostic {
+        Diagnostic { setting: Some(setting), ..self }
     }
 
     /// The same finding with what the repair changed.

@@ -1,4 +1,4 @@
-//! EPD lines (SPEC sections 4 to 7 and 17): read, and written in canonical form.
+//! EPD lines: read, and written in canonical form (`formats/epd_text.md`).
 
 mod compat;
 mod consistency;
@@ -6,10 +6,13 @@ mod moves;
 mod operation;
 mod strings;
 mod tail;
+mod uci;
 mod write;
 
+pub(super) use moves::is_promotion;
 pub(super) use operation::{Raw, split_operands};
 pub(super) use strings::string_end;
+pub(super) use uci::is_word_before_position;
 pub(crate) use write::push_number;
 pub use write::{Losses, write};
 
@@ -91,7 +94,7 @@ fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
     }
 }
 
-/// Refuses control bytes that are no white space, and a byte order mark (EPD-05, EPD-09).
+/// Refuses control bytes that are no white space, and a byte order mark.
 pub(super) fn refuse_control_bytes(line: &[u8]) -> Result<(), Diagnostic> {
     let (place, what) = if line.starts_with(BYTE_ORDER_MARK) {
         (0, "byte order mark".into())
@@ -103,6 +106,17 @@ pub(super) fn refuse_control_bytes(line: &[u8]) -> Result<(), Diagnostic> {
     Err(Diagnostic::error(codes::E_EPD_CTRL, place + 1, what))
 }
 
+/// The warning about a position that cannot arise in a game.
+pub(super) fn illegal_position(position: &Position, at: usize) -> Option<Diagnostic> {
+    let flags = legality(position);
+    if flags.is_legal() {
+        return None;
+    }
+    let reasons: Vec<&str> = flags.reasons().collect();
+    let message = format!("illegal position: {}", reasons.join(", "));
+    Some(Diagnostic::warning(codes::W_POS_ILLEGAL, at + 1, message))
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether a byte is a control byte and no white space.
@@ -111,6 +125,7 @@ const fn is_control(byte: u8) -> bool {
 }
 
 /// An operation of the line and where it stands.
+#[derive(Clone)]
 struct Placed {
     operation: Operation,
     at: usize,
@@ -121,15 +136,30 @@ struct Reader<'o, 'w> {
     options: &'o ReadOptions,
     warnings: &'w mut Vec<Diagnostic>,
     operations: Vec<Placed>,
-    /// Operations that are kept as operands of `noop` (LEN-01), with their places.
+    /// Operations that are kept as operands of `noop`, with their places.
     salvaged: Vec<(usize, Operand)>,
+    /// Operations of one move that have several.
+    choices: Vec<moves::Choice>,
+    /// Whether the line begins with a word that is no part of a record, such as `position`.
+    has_words: bool,
+    /// The operation that the last one of the line became, if it was am, bm or pv.
+    moves_before: Option<usize>,
     /// The position's moves, prepared when the first move is met.
     playable: Option<Option<Playable>>,
 }
 
 impl<'o, 'w> Reader<'o, 'w> {
     const fn new(options: &'o ReadOptions, warnings: &'w mut Vec<Diagnostic>) -> Self {
-        Reader { options, warnings, operations: Vec::new(), salvaged: Vec::new(), playable: None }
+        Reader {
+            options,
+            warnings,
+            operations: Vec::new(),
+            salvaged: Vec::new(),
+            choices: Vec::new(),
+            has_words: false,
+            moves_before: None,
+            playable: None,
+        }
     }
 
     fn is_lenient(&self) -> bool {
@@ -152,7 +182,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.warnings.push(warning);
     }
 
-    /// The table's entry for an opcode, as far as the revision knows it (OP-04).
+    /// The table's entry for an opcode, as far as the revision knows it.
     fn standard(&self, opcode: Opcode) -> Option<&'static StandardOpcode> {
         opcode.standard().filter(|entry| entry.in_1994 || !self.options.revision_1994)
     }
@@ -165,14 +195,14 @@ impl<'o, 'w> Reader<'o, 'w> {
         if rest.text.starts_with(b"#") {
             return self.comment(rest);
         }
-        let (fields, rest) = self.split_fields(rest)?;
-        let (position, dialect) = read_fields(fields, self.options.profile, self.warnings)?;
-        self.check_legality(&position, fields[0].at);
-        let (counters, rest) = self.read_counters(rest)?;
+        let (mut record, at, rest) = self.read_position(rest)?;
+        let rest = self.read_moves_behind(&mut record, rest)?;
+        let position = *record.position();
+        let counters = record.fen_counters().map(|counters| (counters, at));
+        record.set_fen_counters(None);
         self.read_tail(&position, rest)?;
+        self.settle_choices();
 
-        let mut record = EpdRecord::new(position);
-        record.set_dialect(dialect);
         let plain = self.operations.is_empty() && self.salvaged.is_empty();
         match counters {
             Some((counters, _)) if plain && self.is_lenient() => {
@@ -183,7 +213,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         }
         if !(self.operations.is_empty() && self.salvaged.is_empty()) {
             self.convert_mate_targets();
-            let operations = self.settle_operations()?;
+            let operations = self.settle_operations(&position)?;
             self.check_consistency(&position, &operations)?;
             record = record.with_operations(operations.into_iter().map(|p| p.operation).collect());
         }
@@ -255,16 +285,41 @@ impl<'o, 'w> Reader<'o, 'w> {
         Ok(Line::Comment)
     }
 
-    /// The four fields and what follows them. The fourth also ends at a semicolon, and where
-    /// perft counts are taken, at a comma.
-    fn split_fields<'a>(&self, line: Word<'a>) -> Result<([Word<'a>; 4], Word<'a>), Diagnostic> {
+    /// The position with its counters as fields, the place of these, and what follows them.
+    fn read_position<'a>(
+        &mut self,
+        line: Word<'a>,
+    ) -> Result<(EpdRecord, usize, Word<'a>), Diagnostic> {
+        let (begin, rest) = self.skip_words(line);
+        if let uci::Begin::StartArray = begin {
+            let mut record = EpdRecord::new(Position::START);
+            record.set_fen_counters(Some(Counters::default()));
+            return Ok((record, line.at, rest));
+        }
+        let (fields, rest) = self.split_fields(rest)?;
+        let (position, dialect) = read_fields(fields, self.options.profile, self.warnings)?;
+        self.warnings.extend(illegal_position(&position, fields[0].at));
+        let (counters, rest) = self.read_counters(rest)?;
+        let mut record = EpdRecord::new(position);
+        record.set_dialect(dialect);
+        record.set_fen_counters(counters.map(|(counters, _)| counters));
+        Ok((record, counters.map_or(0, |(_, at)| at), rest))
+    }
+
+    /// The four fields and what follows them. In the lenient profile, and where perft counts are
+    /// taken, the fourth also ends at a semicolon or a comma.
+    fn split_fields<'a>(
+        &mut self,
+        line: Word<'a>,
+    ) -> Result<([Word<'a>; 4], Word<'a>), Diagnostic> {
         let (placement, rest) = line.split_word();
         let (turn, rest) = rest.split_word();
         let (castling, rest) = rest.split_word();
         let rest = rest.trimmed_start();
-        let takes_commas = self.is_lenient() || self.options.perft;
-        let ends = |&byte: &u8| is_blank(byte) || byte == b';' || (byte == b',' && takes_commas);
+        let takes_glued = self.is_lenient() || self.options.perft;
+        let ends = |&byte: &u8| is_blank(byte) || (takes_glued && matches!(byte, b';' | b','));
         let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
+        let end = self.end_of_en_passant(rest.part(0, end));
         let en_passant = rest.part(0, end);
         let fields = [placement, turn, castling, en_passant];
         let count = fields.iter().take_while(|field| !field.text.is_empty()).count();
@@ -278,19 +333,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         Ok((fields, rest.part(end, rest.text.len())))
     }
 
-    fn check_legality(&mut self, position: &Position, at: usize) {
-        let flags = legality(position);
-        if !flags.is_legal() {
-            let reasons: Vec<&str> = flags.reasons().collect();
-            self.warn(
-                codes::W_POS_ILLEGAL,
-                at,
-                format!("illegal position: {}", reasons.join(", ")),
-            );
-        }
-    }
-
-    /// The position's moves; `None` when it is not playable (POS-05).
+    /// The position's moves; `None` when it is not playable.
     fn playable(&mut self, position: &Position) -> Option<Playable> {
         *self.playable.get_or_insert_with(|| Playable::new(position))
     }
@@ -315,7 +358,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.operations.extend(own);
     }
 
-    /// Keeps a text as an operand of `noop` (LEN-01).
+    /// Keeps a text as an operand of `noop`.
     fn salvage(&mut self, code: &'static str, text: Word, why: &str) {
         let kept = strings::readable(text.trimmed().text);
         let message = format!("{why}; {} kept as noop", shown(text.text));
@@ -326,19 +369,27 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.salvaged.push((text.at, operand));
     }
 
-    /// Sorts the operations, settles duplicates (EPD-11) and adds what was salvaged.
-    fn settle_operations(&mut self) -> Result<Vec<Placed>, Diagnostic> {
+    /// Sorts the operations, settles duplicates and adds what was salvaged.
+    fn settle_operations(&mut self, position: &Position) -> Result<Vec<Placed>, Diagnostic> {
         let mut placed = std::mem::take(&mut self.operations);
         placed.sort_by_key(|one| one.operation.opcode);
         let mut kept: Vec<Placed> = Vec::with_capacity(placed.len());
         for next in placed {
-            match kept.last() {
-                Some(first) if first.operation.opcode == next.operation.opcode => {
-                    let same = first.operation.operands == next.operation.operands;
+            if let Some(last) = kept.last_mut() {
+                if last.operation.opcode == next.operation.opcode {
+                    let same = last.operation.operands == next.operation.operands;
                     self.settle_duplicate(next, same)?;
+                    continue;
                 }
-                _ => kept.push(next),
+                // Read again, a move would stand behind the operation.
+                if self.joins_operation(position, last, &next) {
+                    continue;
+                }
             }
+            kept.push(next);
+        }
+        if self.is_lenient() {
+            self.salvage_loose_marks(&mut kept);
         }
         self.add_salvaged(&mut kept);
         Ok(kept)
@@ -380,7 +431,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         }
     }
 
-    /// Reports the rules between opcodes (OP-01): warnings, and errors in the strict profile.
+    /// Reports the rules between opcodes: warnings, and errors in the strict profile.
     fn check_consistency(
         &mut self,
         position: &Position,

@@ -1,4 +1,4 @@
-//! The four fields that FEN and EPD share, and FEN records (SPEC sections 2 and 3).
+//! The four fields that FEN and EPD share, and FEN records (`formats/epd_text.md`).
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
@@ -43,6 +43,32 @@ pub fn read(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
         refuse_other_than(&canonical, text, codes::E_FEN_NONCANON)?;
     }
     Ok(record)
+}
+
+/// Reads one line of a file of FEN records, without its line end: six fields and nothing else; in
+/// the lenient profile as [`epd::read_line`] does.
+///
+/// # Errors
+/// Why the profile does not take the line, with the column.
+///
+/// ```
+/// use epdb::text::{Profile, ReadOptions, fen};
+/// let options = ReadOptions::new(Profile::Standard);
+/// let error = fen::read_line(b"4k3/8/8/8/8/8/4P3/4K3 w - - x 39", &options, &mut Vec::new());
+/// assert_eq!(error.unwrap_err().code, "E-FEN-HMVC");
+/// ```
+pub fn read_line(
+    line: &[u8],
+    options: &ReadOptions,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Line, Diagnostic> {
+    let is_blank = Word { at: 0, text: line }.trimmed().text.is_empty();
+    if is_blank || options.profile == Profile::Lenient {
+        return epd::read_line(line, options, warnings);
+    }
+    let record = read(line, options.profile)?;
+    warnings.extend(epd::illegal_position(record.position(), 0));
+    Ok(Line::Record(record))
 }
 
 /// The error of the strict profile when a text is not its own canonical form.
@@ -92,7 +118,7 @@ fn read_six_fields(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnosti
     Ok(record)
 }
 
-/// Reads fields 5 and 6 (FEN-10 to FEN-12).
+/// Reads fields 5 and 6.
 pub(super) fn read_counters(clock: Word, number: Word) -> Result<Counters, Diagnostic> {
     let halfmove_clock = decimal(clock.text).ok_or_else(|| {
         let message = format!(
@@ -186,7 +212,7 @@ const fn meanings() -> [Meaning; 256] {
 /// The longest field 1: a byte for each square, and seven solidi.
 const LONGEST_PLACEMENT: usize = 71;
 
-/// Reads field 1; digits may stand side by side (FEN-05). `None` when anything is wrong.
+/// Reads field 1; digits may stand side by side. `None` when anything is wrong.
 ///
 /// Men and runs follow each other in no order that a processor could foresee, so the loop has no
 /// branches: what is no man goes to a thirteenth set, and faults are gathered until the end.
@@ -280,6 +306,7 @@ fn read_castling(
         return Ok(rights);
     }
     check_castling_letters(word)?;
+    let told = warnings.len();
     for (place, &letter) in word.text.iter().enumerate() {
         let letter_word = word.part(place, place + 1);
         rights.only_files &= !matches!(letter, b'K' | b'Q' | b'k' | b'q');
@@ -307,7 +334,35 @@ fn read_castling(
         }
         rights.castling.set(color, side, Some(file));
     }
+    if warnings.len() > told {
+        report_chess960(word, board, &rights.castling, warnings);
+    }
     Ok(rights)
+}
+
+/// Tells of rights that only Chess960 has and that stand in a field beside rights of the same side
+/// without king and rook: it is likely that the side has castled.
+fn report_chess960(word: Word, board: &Board, castling: &Castling, warnings: &mut Vec<Diagnostic>) {
+    for (place, &letter) in word.text.iter().enumerate() {
+        let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
+        let right = |letter: u8| find_right(board, color, letter.to_ascii_lowercase());
+        let is_dropped = |other: &u8| {
+            other.is_ascii_uppercase() == letter.is_ascii_uppercase() && right(*other).is_none()
+        };
+        let (Some((side, file)), Some(king)) = (right(letter), board.king(color)) else { continue };
+        let classic = king.file() == 4 && matches!(file, 0 | 7);
+        if classic || castling.rook(color, side) != Some(file) || !word.text.iter().any(is_dropped)
+        {
+            continue;
+        }
+        let letter = word.part(place, place + 1);
+        let rook = Square::at(file, color.back_rank());
+        let message = format!(
+            "castling right {} kept as one of Chess960: king {king}, rook {rook}",
+            shown(letter.text)
+        );
+        warnings.push(Diagnostic::warning(codes::W_LEN_CHESS960, letter.column(), message));
+    }
 }
 
 fn check_castling_letters(word: Word) -> Result<(), Diagnostic> {

@@ -8,7 +8,7 @@ use super::codes;
 use super::diagnostic::Diagnostic;
 use super::options::Profile;
 
-/// The number of bytes that the specification lets a line have without its end (EPD-04).
+/// The number of bytes that the specification lets a line have without its end.
 pub const SPEC_LINE_LIMIT: usize = 4095;
 
 /// The number of bytes a line may have, without its end, unless something else is asked for:
@@ -23,7 +23,7 @@ pub const fn default_limit(profile: Profile) -> usize {
 const CHUNK: usize = 256 * 1024;
 
 /// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last one may lack its end
-/// (EPD-05). A line over the limit is announced and can be copied away in pieces, so memory stays
+///. A line over the limit is announced and can be copied away in pieces, so memory stays
 /// below the limit plus 512 KiB.
 ///
 /// ```

@@ -16,5 +16,5 @@ mod scan;
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use options::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions,
-    ScoreView, WriteOptions,
+    ScoreView, Setting, WriteOptions,
 };

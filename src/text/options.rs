@@ -1,13 +1,13 @@
 //! How text is read and written.
 
-/// How much a reader takes, each profile a superset of the one before (SPEC, introduction).
+/// How much a reader takes, each profile a superset of the one before.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Profile {
     /// Only the exact canonical text.
     Strict,
     /// What the standards allow a careful reader.
     Standard,
-    /// Files as they are found; each repair is a warning (SPEC section 17).
+    /// Files as they are found; each repair is a warning.
     #[default]
     Lenient,
 }
@@ -21,7 +21,7 @@ pub enum ScoreView {
     Mover,
 }
 
-/// What `bm #5` becomes (SPEC section 17).
+/// What `bm #5` becomes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MateTargets {
     /// Stays as it is written.
@@ -38,8 +38,7 @@ pub enum MateTargets {
 pub struct ReadOptions {
     /// The profile.
     pub profile: Profile,
-    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position
-    /// (OP-04, CE-10).
+    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
     pub revision_1994: bool,
     /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
     pub labels: bool,
@@ -49,6 +48,20 @@ pub struct ReadOptions {
     pub perft: bool,
     /// What becomes of mate targets.
     pub mates: MateTargets,
+    /// Of a position with moves behind it, `startpos moves e2e4`, take the position before the
+    /// moves and keep these as `pv`; otherwise the record is that of the position after them.
+    pub keep_moves: bool,
+}
+
+/// A setting of [`ReadOptions`] without which a line is rejected.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Setting {
+    /// [`ReadOptions::labels`].
+    Labels,
+    /// [`ReadOptions::score_view`].
+    ScoreView,
+    /// [`ReadOptions::perft`].
+    Perft,
 }
 
 impl ReadOptions {
@@ -61,6 +74,7 @@ impl ReadOptions {
             score_view: None,
             perft: false,
             mates: MateTargets::Keep,
+            keep_moves: false,
         }
     }
 }
@@ -86,7 +100,7 @@ pub enum Format {
 /// In which form counters are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CounterForm {
-    /// As the record has them (NRM-07).
+    /// As the record has them.
     #[default]
     Keep,
     /// As `hmvc` and `fmvn`.
@@ -100,7 +114,7 @@ pub enum CounterForm {
 /// In which letters castling rights are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingForm {
-    /// `KQkq`, file letters only for inner rooks (C960-07).
+    /// `KQkq`, file letters only for inner rooks.
     #[default]
     XFen,
     /// The files of the rooks.
@@ -112,10 +126,10 @@ pub enum CastlingForm {
 /// Which en passant squares are written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnPassantForm {
-    /// As given (NRM-06).
+    /// As given.
     #[default]
     Keep,
-    /// Only where a legal capture exists (X-FEN, C960-04).
+    /// Only where a legal capture exists (X-FEN).
     Legal,
     /// Only where an enemy pawn stands ready, pins and checks aside (Polyglot).
     Pseudo,

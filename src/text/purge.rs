@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::codes;
 use super::diagnostic::Diagnostic;
-use super::epd::{Raw, split_operands, string_end};
+use super::epd::{Raw, is_promotion, is_word_before_position, split_operands, string_end};
 use super::scan::{Word, is_blank};
 use crate::model::{Opcode, Operands};
 
@@ -17,16 +17,16 @@ pub struct Purged<'a> {
     /// How many operations were dropped.
     pub dropped: usize,
     /// Rules that the line broke only when `sm` was dropped: a `draw_offer` or `draw_claim` that
-    /// stays needs it (VERB-pfop-04). Columns are those of the line as it was.
+    /// stays needs it. Columns are those of the line as it was.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// Drops all operations of these opcodes from a line. What stays, stays byte for byte; one blank
-/// goes with each operation, unless it is needed to keep its neighbours apart (VERB-pfop-02).
+/// goes with each operation, unless it is needed to keep its neighbours apart.
 ///
 /// The line may have any bytes, may be an EPD record or a FEN with operations behind its six
 /// fields, and may end in a line end or not. It is cut into operations as the lenient profile
-/// reads it (SPEC section 17): the last semicolon may be missing, as may one before a standard
+/// reads it: the last semicolon may be missing, as may one before a standard
 /// opcode that cannot belong to the operation in front of it; a string that is left open ends
 /// with the line. Comments, blank lines and lines of fewer than four fields have no operations.
 ///
@@ -127,6 +127,13 @@ fn behind_fields(line: Word) -> Option<Word> {
         return None;
     }
     let mut rest = line;
+    loop {
+        let (word, behind) = rest.split_word();
+        if !is_word_before_position(word.text) {
+            break;
+        }
+        rest = behind;
+    }
     for _ in 0..3 {
         rest = rest.split_word().1;
     }
@@ -218,7 +225,10 @@ fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     };
     let begins_next = |&place: &usize| {
         let raw = &raws[place];
+        let is_promotion =
+            || matches!(raw, Raw::Token(word) if is_promotion(word.text, None, &raws[place + 1..]));
         is_known(raw)
+            && !(wanted.is_none() && is_promotion())
             && (!is_square(raw)
                 || wanted == Some(place)
                 || (wanted.is_none() && is_string(raws.get(place + 1))))

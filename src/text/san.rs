@@ -1,4 +1,4 @@
-//! Standard Algebraic Notation (SPEC section 9): moves read and written.
+//! Standard Algebraic Notation: moves read and written.
 
 mod quick;
 mod read;
@@ -10,7 +10,7 @@ pub use read::{MoveError, SanRead, read};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
 
-/// The canonical SAN of a legal move, check and mate marks included (SAN-01 to SAN-09).
+/// The canonical SAN of a legal move, check and mate marks included.
 ///
 /// What is returned for a move that is not legal here is SAN-like text without meaning.
 ///
@@ -57,7 +57,7 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
     format!("{}{to}{}", mv.from, promotion.map(String::from).unwrap_or_default())
 }
 
-/// The SAN of a legal move without check and mate marks: the sort key of move ordinals (PGC-06).
+/// The SAN of a legal move without check and mate marks: the sort key of move ordinals.
 pub fn without_marks(playable: &Playable, mv: Move) -> San {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
@@ -117,7 +117,7 @@ struct SanText {
 }
 
 impl SanText {
-    /// Canonical SAN is never longer than seven bytes (SAN-09); what would be is dropped.
+    /// Canonical SAN is never longer than seven bytes; what would be is dropped.
     fn push(&mut self, byte: u8) {
         if let Some(place) = self.bytes.get_mut(self.len) {
             *place = byte;

@@ -6,7 +6,7 @@ pub(super) const fn is_blank(byte: u8) -> bool {
     byte <= b' ' || byte == 0x7f
 }
 
-/// Whether a byte is white space in the sense of NRM-04.
+/// Whether a byte is white space: what may stand between words without a warning.
 pub(super) const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }

@@ -21,6 +21,7 @@ fn all_options() -> Vec<ReadOptions> {
             score_view: Some(ScoreView::White),
             perft: true,
             mates: MateTargets::Ce,
+            keep_moves: true,
         });
     }
     all

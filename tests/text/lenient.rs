@@ -1,7 +1,9 @@
 //! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
 
-use epdb::text::epd::{Line, read_line};
-use epdb::text::{Diagnostic, MateTargets, Profile, ReadOptions, ScoreView, codes};
+use epdb::text::epd::{self, Line, read_line};
+use epdb::text::{
+    Diagnostic, Format, MateTargets, Profile, ReadOptions, ScoreView, Setting, WriteOptions, codes,
+};
 
 use crate::{normalise, normalise_with, read, read_with};
 
@@ -46,6 +48,122 @@ fn rejected(line: &str, code: &str, column: usize, part: &str) {
     assert_eq!((error.code, error.column), (code, column), "{error}");
     assert!(error.message.contains(part), "{error}");
     assert!(warnings.is_empty());
+}
+
+/// B-D1: `c1` and `c8` where a pawn can become a piece.
+#[test]
+fn promotions_on_files_of_registers() {
+    let white = "5nr1/2Pp2pk/3Pp1p1/4P1P1/6P1/5K2/8/7n w - -";
+    let joined = [("W-LEN-DETACHED", 51), ("W-LEN-DETACHED", 53)];
+    check(&format!("{white} bm c8 = N;"), &format!("{white} bm c8=N;"), &joined);
+    check(&format!("{white} bm c8 =N;"), &format!("{white} bm c8=N;"), &joined[..1]);
+    check(&format!("{white} bm c8;"), &format!("{white} bm c8;"), &[("W-LEN-MOVE", 48)]);
+    check(
+        &format!("{white} bm Ke2 c8 \"note\";"),
+        &format!("{white} bm Ke2; c8 \"note\";"),
+        &[("W-LEN-SEMICOLON", 52)],
+    );
+    check(
+        &format!("{white} bm Ke2; c8 = N;"),
+        &format!("{white} bm Ke2 c8=N;"),
+        &[("W-LEN-JOINED", 53), joined_at(56), joined_at(58)],
+    );
+    let black = "8/8/8/8/8/4k3/2p5/4K3 b - -";
+    check(
+        &format!("{black} bm Kd3 c1 = Q+;"),
+        &format!("{black} bm Kd3 c1=Q#;"),
+        &[joined_at(39), joined_at(41)],
+    );
+    check(&format!("{black} bm Kd3 c1;"), &format!("{black} bm Kd3 c1;"), &[("W-LEN-MOVE", 36)]);
+    check(
+        &format!("{black} bm Kd3; c1;"),
+        &format!("{black} bm Kd3 c1;"),
+        &[("W-LEN-JOINED", 37), ("W-LEN-MOVE", 37)],
+    );
+    // Where no pawn can go there the register stands.
+    operations("bm e4 c1;", "bm e4; c1;", &[("W-LEN-SEMICOLON", 60)]);
+    operations("bm e4; c1;", "bm e4; c1;", &[]);
+}
+
+fn joined_at(column: usize) -> (&'static str, usize) {
+    ("W-LEN-DETACHED", column)
+}
+
+/// B-D2: moves with semicolons between them.
+#[test]
+fn moves_behind_moves_are_joined() {
+    let joined = |column| ("W-LEN-JOINED", column);
+    let line = "8/2b2k1K/1pPp1p2/1P1P1P2/5B2/8/8/8 w - -";
+    check(
+        &format!("{line}; bm Be3; Bd2; Bc1; Bh6"),
+        &format!("{line} bm Bc1 Bd2 Be3 Bh6;"),
+        &[joined(51), joined(56), joined(61)],
+    );
+    operations("bm e4; c3; c4; id \"x\";", "bm c3 c4 e4; id \"x\";", &[joined(61), joined(65)]);
+    operations(
+        "pv e4; e5; Nf3; Nc6 !;",
+        "pv e4 e5 Nf3 Nc6;",
+        &[joined(61), joined(65), joined(70), ("W-LEN-MARKS", 70), joined_at(74)],
+    );
+    operations("am e4; d2d4; ce 5;", "am d4 e4; ce 5;", &[joined(61)]);
+    // What is no legal move, or stands elsewhere, is an operation of its own.
+    operations("bm e4; e5;", "bm e4; e5;", &[]);
+    operations("pm e4; d4;", "d4; pm e4;", &[]);
+    operations("bm e4; id \"x\"; Nf3;", "Nf3; bm e4; id \"x\";", &[]);
+    operations("bm e4; d4 x;", "bm e4; d4 x;", &[]);
+    // Canonical text has it behind bm, and would be read so.
+    operations("c4; bm e4;", "bm c4 e4;", &[joined(54)]);
+    let (text, warnings) = normalise(&format!("{S} bm e4; c4;"), Profile::Standard);
+    assert_eq!((text, warnings), (Ok(format!("{S} bm e4; c4;")), vec![]));
+}
+
+/// B-D15
+#[test]
+fn misspelt_moves() {
+    let both = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
+    check(
+        &format!("{both} bm OO OOO;"),
+        &format!("{both} bm O-O O-O-O;"),
+        &[("W-LEN-SPELLING", 37), ("W-LEN-SPELLING", 40)],
+    );
+    let bishop = "4k3/8/8/8/8/2p5/1B6/4K3 w - -";
+    check(&format!("{bishop} bm Bcx3+;"), &format!("{bishop} bm Bxc3;"), &[("W-LEN-SPELLING", 34)]);
+    check(&format!("{bishop} bm Bax3;"), &format!("{bishop} bm Bax3;"), &[("W-LEN-MOVE", 34)]);
+    operations("bm e4 M15;", "bm #15 e4;", &[("W-LEN-TARGET", 60)]);
+    operations("bm +M3;", "bm #3;", &[("W-LEN-TARGET", 57)]);
+    operations("bm -M3;", "bm #-3;", &[("W-LEN-TARGET", 57)]);
+    operations("pv OO;", "pv OO;", &[("W-LEN-MOVE", 57)]);
+}
+
+/// A-D7: marks that would be glued to another move when the text is read again.
+#[test]
+fn loose_marks_do_not_wander() {
+    let position = "2k5/2p5/1q1p4/pPpPp1p1/N1P1Pp1p/P4PbP/KQ4P1/8 w - -";
+    check(
+        &format!("{position} ; am Nxb6 +,? ;"),
+        &format!("{position} am Nxb6+;"),
+        &[("W-LEN-COMMA", 55), ("W-LEN-MARKS", 58), joined_at(63), joined_at(65)],
+    );
+    let salvaged = [("W-LEN-MOVE", 57), ("W-LEN-SALVAGED", 54)];
+    operations_in_any_order("bm ep e4;", "noop \"bm e4 ep\";", &salvaged);
+    operations("bm + e4;", "bm + e4;", &salvaged[..1]);
+}
+
+/// B-D1: nothing is lost where a list stands before a string.
+#[test]
+fn a_list_before_a_string_is_kept() {
+    operations("bm e4,c4 \"note\";", "noop \"bm e4,c4 'note'\";", &[("W-LEN-SALVAGED", 54)]);
+}
+
+#[track_caller]
+fn operations_in_any_order(line: &str, wanted: &str, codes: &[(&str, usize)]) {
+    let (text, warnings) = normalise(&format!("{S} {line}"), Profile::Lenient);
+    assert_eq!(text, Ok(format!("{S} {wanted}")));
+    let mut wanted: Vec<&str> = codes.iter().map(|(code, _)| *code).collect();
+    wanted.sort_unstable();
+    let mut warnings = warnings;
+    warnings.sort_unstable();
+    assert_eq!(warnings, wanted);
 }
 
 /// A list with a name of an operation in it is not taken apart, since that name would then begin
@@ -141,14 +259,114 @@ fn counters_keep_their_form_without_operations() {
 
 #[test]
 fn counters_out_of_range_are_salvaged() {
-    for counters in ["5 0", "-1 39", "4294967296 1", "0 99999999999999999999999"] {
-        check(
-            &format!("{K} {counters}"),
-            &format!("{K} noop \"FEN counters {counters}\";"),
-            &[("W-LEN-COUNTERS", 29)],
-        );
+    // B-D7, C-D22: what is valid stays, a fullmove number of 0 is 1.
+    check(&format!("{K} 1 0"), &format!("{K} 1 1"), &[("W-LEN-COUNTERS", 31)]);
+    check(&format!("{K} 0 0"), &format!("{K} 0 1"), &[("W-LEN-COUNTERS", 31)]);
+    let salvaged = |counters: &str, wanted: &str, column| {
+        check(&format!("{K} {counters}"), &format!("{K} {wanted}"), &[("W-LEN-COUNTERS", column)]);
+    };
+    salvaged("-1 39", "fmvn 39; noop \"FEN counters -1\";", 29);
+    salvaged("4294967296 1", "fmvn 1; noop \"FEN counters 4294967296\";", 29);
+    let long = "99999999999999999999999";
+    salvaged(&format!("0 {long}"), &format!("hmvc 0; noop \"FEN counters {long}\";"), 31);
+    salvaged("-1 -2 bm e4;", "bm e4; noop \"FEN counters -1 -2\";", 29);
+    salvaged("-3", "noop \"FEN counters -3\";", 29);
+    // B-D9: one character that is no counter, where the line has nothing else.
+    salvaged("x 39", "fmvn 39; noop \"FEN counters x\";", 29);
+    salvaged("5 ?", "hmvc 5; noop \"FEN counters ?\";", 31);
+    let short = ("W-EPD-SHORTOPCODE", 29);
+    check(&format!("{K} x 39;"), &format!("{K} x 39;"), &[short]);
+    check(&format!("{K} x 39; y"), &format!("{K} x 39; y;"), &[short, ("W-EPD-SHORTOPCODE", 35)]);
+    check(&format!("{K} id 39"), &format!("{K} id \"39\";"), &[("W-LEN-UNQUOTED", 32)]);
+}
+
+/// B-D9: FEN output shows other counters than those that could not be read, and says so.
+#[test]
+fn salvaged_counters_are_counted_as_not_written() {
+    let losses = |line: &str| {
+        let options = WriteOptions { format: Format::Fen, ..WriteOptions::default() };
+        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        epd::write(&record, &options, &mut Vec::new())
+    };
+    let lost = losses(&format!("{K} x 39"));
+    assert_eq!((lost.salvaged_counters, lost.operations, lost.counters), (1, 0, 0));
+    let lost = losses(&format!("{K} -1 39 bm e4; v=3;"));
+    assert_eq!((lost.salvaged_counters, lost.operations), (1, 2));
+    assert_eq!(losses(&format!("{K} noop \"x\";")).salvaged_counters, 0);
+}
+
+/// B-D4: counters glued to field 4 or to each other.
+#[test]
+fn glued_counters_are_taken_apart() {
+    let b = K.replace("w - -", "b - -");
+    check(
+        &format!("{b}1 12 ; bm Kd8"),
+        &format!("{b} bm Kd8; fmvn 12; hmvc 1;"),
+        &[("W-LEN-GLUED", 27)],
+    );
+    check(
+        &format!("{K}0 1 bm e3;"),
+        &format!("{K} bm e3; fmvn 1; hmvc 0;"),
+        &[("W-LEN-GLUED", 27)],
+    );
+    check(&format!("{K}5"), &format!("{K} hmvc 5;"), &[("W-LEN-GLUED", 27), ("W-LEN-HMVC", 28)]);
+    let after_e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
+    check(&format!("{after_e4}0 1"), &format!("{after_e4} 0 1"), &[("W-LEN-GLUED", 54)]);
+    check(&format!("{K} 012"), &format!("{K} 0 12"), &[("W-LEN-GLUED", 29)]);
+    check(&format!("{K} 005"), &format!("{K} hmvc 5;"), &[("W-LEN-HMVC", 29)]);
+}
+
+/// B-D16: words of UCI and of test files around a position.
+#[test]
+fn words_before_a_position() {
+    let start = format!("{S} 0 1");
+    for line in ["startpos", "position startpos", " Position  startpos ", "startpos;"] {
+        check(line, &start, &[]);
     }
-    check(&format!("{K} -3"), &format!("{K} noop \"FEN counters -3\";"), &[("W-LEN-COUNTERS", 29)]);
+    check(&format!("epd {S}"), S, &[]);
+    check(&format!("fen {start}"), &start, &[]);
+    check(&format!("position fen {start}"), &start, &[]);
+    check(&format!("EPD {S} bm e4;"), &format!("{S} bm e4;"), &[]);
+    rejected("epd", "E-EPD-FIELDS", 4, "0 of the four");
+    rejected("position of the day", "E-FEN-RANKS", 10, "no placement");
+    for profile in [Profile::Strict, Profile::Standard] {
+        assert_eq!(normalise(&format!("epd {S}"), profile).0, Err("E-FEN-RANKS"));
+    }
+}
+
+#[test]
+fn moves_behind_a_position() {
+    let after = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq e6";
+    check("position startpos moves e2e4 e7e5", &format!("{after} 0 2"), &[("W-LEN-MOVES", 19)]);
+    check(&format!("{S} moves e4 e5"), after, &[("W-LEN-MOVES", 54)]);
+    check(
+        &format!("{K} 4 17 moves e1d1 Kd7"),
+        "8/3k4/8/8/8/8/4P3/3K4 w - - 6 18",
+        &[("W-LEN-MOVES", 34)],
+    );
+    check(
+        &format!("{K} 4 moves e1d1"),
+        "4k3/8/8/8/8/8/4P3/3K4 b - - hmvc 5;",
+        &[("W-LEN-HMVC", 29), ("W-LEN-MOVES", 31)],
+    );
+    check(
+        "startpos moves e2e4; bm e5;",
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 bm e5; fmvn 1; hmvc 0;",
+        &[("W-LEN-MOVES", 10)],
+    );
+    rejected("startpos moves e2e4 e2e4", "E-MOVE-ILLEGAL", 21, "e2e4");
+    rejected("8/8/8/8/8/8/8/8 w - - moves e2e4", "E-MOVE-ILLEGAL", 29, "no moves can be made");
+    // An operation of that name is one.
+    operations("moves e2e4;", "moves e2e4;", &[]);
+    operations("moves", "moves;", &[]);
+
+    let keep = ReadOptions { keep_moves: true, ..ReadOptions::default() };
+    let kept = |line: &str| normalise_with(line, &keep);
+    let (text, warnings) = kept("position startpos moves e2e4 e7e5");
+    assert_eq!(text, Ok(format!("{S} fmvn 1; hmvc 0; pv e4 e5;")));
+    assert_eq!(warnings, ["W-LEN-MOVES"]);
+    assert_eq!(kept(&format!("{S} moves e4 Qh5 e5")).0, Ok(format!("{S} pv e4 Qh5 e5;")));
+    assert_eq!(kept(&format!("{S} moves e4 dm 5")).0, Err("E-MOVE-SYNTAX"));
 }
 
 #[test]
@@ -167,12 +385,27 @@ fn castling_in_any_letters_and_rights_without_rooks() {
     rejected(both, "E-FEN-CASTLE", 33, "second right");
     let line = "rn1qr1k1/8/8/8/8/8/8/2KR3R w kqK - bm Kb1;";
     let wanted = "rn1qr1k1/8/8/8/8/8/8/2KR3R w Kq - bm Kb1;";
-    check(line, wanted, &[("W-LEN-CASTLE", 30)]);
+    check(line, wanted, &[("W-LEN-CASTLE", 30), ("W-LEN-CHESS960", 31)]);
     check(
         "4k3/8/8/8/8/8/8/4K3 w KQkq -",
         "4k3/8/8/8/8/8/8/4K3 w - -",
         &[("W-LEN-CASTLE", 23), ("W-LEN-CASTLE", 24), ("W-LEN-CASTLE", 25), ("W-LEN-CASTLE", 26)],
     );
+    // C-D22: a right of Chess960 is no matter, unless the field beside it shows that it is none.
+    let castled = "r4rk1/8/8/8/8/8/8/R4RK1 w KQkq -";
+    check(
+        castled,
+        &castled.replace("KQkq", "Qq"),
+        &[
+            ("W-LEN-CASTLE", 25),
+            ("W-LEN-CHESS960", 26),
+            ("W-LEN-CASTLE", 27),
+            ("W-LEN-CHESS960", 28),
+        ],
+    );
+    check(&castled.replace("KQkq", "Qq"), &castled.replace("KQkq", "Qq"), &[]);
+    let classic = "r3k3/8/8/8/8/8/8/4K2R w KQq -";
+    check(classic, &classic.replace("KQq", "Kq"), &[("W-LEN-CASTLE", 24)]);
 }
 
 #[test]
@@ -368,7 +601,15 @@ fn operands_that_break_the_rules_are_salvaged() {
     operations("refcom hello;", "noop \"refcom hello\";", &[("W-LEN-SALVAGED", 54)]);
     operations("c0 \"a\" \"b\";", "noop \"c0 'a' 'b'\";", &[("W-LEN-SALVAGED", 54)]);
     operations("pm;", "noop \"pm\";", &[("W-LEN-SALVAGED", 54)]);
-    operations("pm e4 e5 Nf3;", "noop \"pm e4 e5 Nf3\"; pm e4;", &[("W-LEN-PM", 54)]);
+    // B-D8
+    operations("pm e4 e5 Nf3;", "noop \"pm e4 e5 Nf3\";", &[("W-LEN-PM", 54)]);
+    operations(
+        "pm Nf3 {39} d4 {11}; pv d4 d5;",
+        "noop \"pm Nf3 {39} d4 {11}\"; pm d4; pv d4 d5;",
+        &[("W-LEN-PM", 54)],
+    );
+    operations("pv c4; pm e4 d4;", "noop \"pm e4 d4\"; pv c4;", &[("W-LEN-PM", 61)]);
+    operations("sm e4 d4; sv d4;", "noop \"sm e4 d4\"; sm d4; sv d4;", &[("W-LEN-PM", 54)]);
     operations(
         "ptp White \"a\" White \"b\";",
         "ptp White \"a\" White \"b\";",
@@ -379,8 +620,12 @@ fn operands_that_break_the_rules_are_salvaged() {
 #[test]
 fn labels_are_read_when_asked_for() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - - 5 39";
-    rejected(&format!("{fen} [0.5]"), "E-EPD-LABEL", 34, "--labels");
-    rejected(&format!("{fen} | 23 | 1.0"), "E-EPD-LABEL", 34, "--labels");
+    rejected(&format!("{fen} [0.5]"), "E-EPD-LABEL", 34, "label of a training set");
+    rejected(&format!("{fen} | 23 | 1.0"), "E-EPD-LABEL", 34, "label of a training set");
+    let setting = |line: String, options: &ReadOptions| {
+        read_with(line.as_bytes(), options).0.unwrap_err().setting
+    };
+    assert_eq!(setting(format!("{fen} [0.5]"), &ReadOptions::default()), Some(Setting::Labels));
     let labels = ReadOptions { labels: true, ..ReadOptions::default() };
     let read =
         |label: &str, options: &ReadOptions| normalise_with(&format!("{fen} {label}"), options);
@@ -391,6 +636,8 @@ fn labels_are_read_when_asked_for() {
     assert_eq!(read("| 0.0", &labels).0, record("c9 \"0-1\";"));
     assert_eq!(read("| 23 | 0.0", &labels).0, Err("E-EPD-LABEL"));
     assert_eq!(read("[0.7]", &labels).0, Err("E-EPD-LABEL"));
+    let score = format!("{fen} | 23 | 0.0");
+    assert_eq!(setting(score, &labels), Some(Setting::ScoreView));
     let view = |view| ReadOptions { score_view: Some(view), ..labels.clone() };
     let white = view(ScoreView::White);
     assert_eq!(read("| 23 | 0.0", &white).0, record("c9 \"0-1\"; ce -23;"));
@@ -401,8 +648,8 @@ fn labels_are_read_when_asked_for() {
 
 #[test]
 fn perft_counts_are_read_when_asked_for() {
-    rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "--perft");
-    rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "--perft");
+    rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");
+    rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "perft counts");
     operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
     let perft = ReadOptions { perft: true, ..ReadOptions::default() };
     let read = |tail: &str| normalise_with(&format!("{S}{tail}"), &perft).0;
@@ -446,6 +693,14 @@ fn consistency() {
     check("draw_claim; draw_offer; sm e4;", "W-CONS-CLAIMOFFER");
     check("draw_accept; resign;", "W-CONS-RESIGN");
     check("ce 32758; dm 4;", "W-CONS-DMCE");
+    // E, mutant 31: a ce above 32000 says a mate, one of 32000 does not.
+    check("ce 32500; dm 4;", "W-CONS-DMCE");
+    check("ce 32001; dm 383;", "W-CONS-DMCE");
+    for fits in ["ce 32000; dm 4;", "ce 32002; dm 383;", "ce 32758; dm 5;"] {
+        assert_eq!(normalise(&format!("{S} {fits}"), Profile::Standard).1, [""; 0]);
+    }
+    let mated = "R5k1/5ppp/8/8/8/8/8/6K1 b - - ce -32767;";
+    assert_eq!(normalise(mated, Profile::Strict), (Ok(mated.into()), vec![]));
     check("ce -32767;", "W-CONS-MATED");
     let bare = "4k3/8/8/8/8/8/4N3/4K3 w - - draw_claim;";
     assert_eq!(normalise(bare, Profile::Strict), (Ok(bare.into()), vec![]));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_bytes;
+mod codes;
 mod found_files;
 mod lenient;
 mod peers;

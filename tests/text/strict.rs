@@ -66,6 +66,8 @@ fn standard_refuses_what_the_documents_do_not_allow() {
         (format!("{S} 0 0"), "E-FEN-FMVN"),
         (format!("{S} [0.5]"), "E-EPD-OPCODE"),
         (format!("{S},20,400"), "E-FEN-EP"),
+        // B-D18, NRM-h019: field 4 ends at a blank
+        (format!("{S};bm e4;"), "E-FEN-EP"),
     ] {
         assert_eq!(normalise(&line, Profile::Standard).0, Err(code), "{line}");
     }

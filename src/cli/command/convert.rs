@@ -70,6 +70,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         Ok(true)
     })?;
-    output.finish()?;
-    diagnostics.finish()
+    let written = output.finish()?;
+    Ok(diagnostics.finish()?.and(written))
 }

@@ -57,6 +57,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Order::Import => reader.by_import().try_for_each(&mut write)?,
         Order::Key => reader.by_key().try_for_each(&mut write)?,
     }
-    output.finish()?;
-    Ok(Outcome::Done)
+    output.finish()
 }

@@ -73,7 +73,7 @@ fn filter_records(
         Ok(true)
     })?;
     match output {
-        Some(output) => output.finish(),
+        Some(output) => output.finish().map(|_| ()),
         None => Ok(print_line(count)?),
     }
 }

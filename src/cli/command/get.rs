@@ -122,8 +122,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(usage) = mistaken.filter(|_| questions.lines_read == 0) {
         return Err(usage.into());
     }
-    output.finish()?;
-    let outcome = diagnostics.finish()?;
+    let written = output.finish()?;
+    let outcome = diagnostics.finish()?.and(written);
     Ok(if found_all { outcome } else { Outcome::Different })
 }
 
@@ -253,8 +253,8 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn open(path: &Path) -> anyhow::Result<OpenFile> {
-        let Text { input, ready } = source::open_text(path)?;
+    fn open(path: &Path, args: &Args, diagnostics: &mut Diagnostics) -> anyhow::Result<OpenFile> {
+        let Text { input, ready, .. } = source::open_text(path, &args.read, diagnostics)?;
         let lines = LineReader::new(input, MAX_QUESTION);
         Ok(OpenFile { name: path.to_string_lossy().into(), lines, ready })
     }
@@ -303,7 +303,7 @@ impl<'a> Questions<'a> {
                 }
                 self.next_line(Question { asked, args, diagnostics })?;
             } else if let Some(path) = self.files.pop_front() {
-                self.open = Some(OpenFile::open(path)?);
+                self.open = Some(OpenFile::open(path, args, diagnostics)?);
                 self.lines_before = self.lines_read;
             } else {
                 break;

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         findings.tell(|| shown_conflict(conflict, &places));
     })?;
     write_all(records, &mut output)?;
-    output.finish()?;
+    let written = output.finish()?;
     findings.finish();
     let others = [
         (tally.conflicts, "left as they are because they contradict what is to be taken"),
@@ -93,5 +93,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     note!("epdb: {} records matched, {} unmatched{others}", tally.matched, tally.unmatched);
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(written))
 }

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod cat;
+pub(crate) mod code_page;
 pub(crate) mod compat_page;
 pub(crate) mod convert;
 pub(crate) mod count;

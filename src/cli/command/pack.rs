@@ -101,6 +101,11 @@ fn pack_verbatim<W: std::io::Write>(
     let is_text =
         matches!(source::format_of(file, args.read.form.from)?, FileFormat::Epd | FileFormat::Fen);
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
+    anyhow::ensure!(
+        !source::is_transcoded(file)?,
+        "{} is text in UTF-16, whose bytes --verbatim cannot keep: convert it to UTF-8 first",
+        file.display()
+    );
     writer.begin_file(&file.to_string_lossy())?;
     source::read(&[file.to_path_buf()], &args.read, diagnostics, &mut |item| {
         match item {

@@ -1,7 +1,9 @@
 //! `epdb perft`: counts of legal lines.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -14,6 +16,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
 use crate::cli::pipe::each;
 use crate::cli::query;
+use crate::cli::source;
 use crate::cli::threads;
 use crate::library::perft::{divide, expected, perft};
 use crate::model::EpdRecord;
@@ -22,9 +25,10 @@ use crate::text::san;
 
 /// Count the lines of legal moves, for one position or for a file
 ///
-/// For a position: the count behind each move, then the total. For files: records that bring counts
-/// (D1 20; D2 400; ...) are checked as deep as --depth, and what does not agree is printed; of
-/// other records the count at --depth is printed. Exit status 1 when something does not agree.
+/// For a position: the count behind each move, then the total. For files: records that bring counts,
+/// in any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`), are checked as deep as --depth,
+/// and what does not agree is printed; of other records the count at --depth is printed. Exit status
+/// 1 when something does not agree, or a file has nothing to check.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4
@@ -85,10 +89,12 @@ const BATCH: usize = 256;
 
 fn of_files(args: &Args, names: &[String]) -> anyhow::Result<Outcome> {
     let files: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let mut read = args.read.clone();
+    read.form.perft = true;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut check = Check { args, out: open_output(None)?, tally: Tally::default() };
     let mut batch = Vec::new();
-    each(&files, &args.read, &mut diagnostics, |record, place| {
+    each(&files, &read, &mut diagnostics, |record, place| {
         batch.push((record, place.clone()));
         if batch.len() == BATCH {
             check.batch(&mut batch)?;
@@ -97,13 +103,23 @@ fn of_files(args: &Args, names: &[String]) -> anyhow::Result<Outcome> {
     })?;
     check.batch(&mut batch)?;
     check.out.finish()?;
-    let Tally { records, checked, mismatches, not_playable } = check.tally;
+    let Tally { records, checked, mismatches, not_playable, by_file } = check.tally;
     note!("epdb: {records} records, {checked} counts checked, {mismatches} do not agree");
     if not_playable > 0 {
         note!("epdb: {not_playable} records not counted: {NOT_PLAYABLE}");
     }
-    let outcome = diagnostics.finish()?;
-    Ok(if mismatches + not_playable > 0 { Outcome::Different } else { outcome })
+    let mut unchecked = 0;
+    for file in source::or_stdin(&files) {
+        if by_file.get(&*file.to_string_lossy()).is_none_or(|checked| *checked == 0) {
+            let (file, depth) = (file.display(), args.depth);
+            eprintln!(
+                "epdb: {file}: nothing to check: no record brings a count of depth 1 to {depth}"
+            );
+            unchecked += 1;
+        }
+    }
+    let differs = Outcome::different_if(mismatches + not_playable + unchecked > 0);
+    Ok(diagnostics.finish()?.and(differs))
 }
 
 #[derive(Default)]
@@ -112,6 +128,8 @@ struct Tally {
     checked: u64,
     mismatches: u64,
     not_playable: u64,
+    /// The counts checked, by the name of the source.
+    by_file: BTreeMap<Arc<str>, u64>,
 }
 
 struct Check<'a> {
@@ -140,7 +158,10 @@ impl Check<'_> {
         let Count { depth, nodes, expected } = *count;
         let (file, line) = (&place.file, place.line);
         let agrees = expected.is_none_or(|expected| expected == nodes);
-        self.tally.checked += u64::from(expected.is_some());
+        if expected.is_some() {
+            self.tally.checked += 1;
+            *self.tally.by_file.entry(file.clone()).or_default() += 1;
+        }
         self.tally.mismatches += u64::from(!agrees);
         if self.args.json {
             let file = file.to_string();

@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let limit = args.read.form.max_line.unwrap_or(1 << 20);
     for path in source::or_stdin(&args.files) {
         let mut place = Place { file: path.to_string_lossy().into(), line: 0 };
-        let mut lines = LineReader::new(source::open_text(path)?.input, limit);
+        let text = source::open_text(path, &args.read, &mut diagnostics)?;
+        let mut lines = LineReader::new(text.input, limit);
         while let Some(next) = lines.next_line()? {
             match next {
                 Next::Line(line) => {

@@ -59,9 +59,9 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
         Ok(true)
     })?;
     write_all(sorter.finish()?, &mut output)?;
-    output.finish()?;
+    let written = output.finish()?;
     never_met.tell();
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(written))
 }
 
 fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {

@@ -344,7 +344,7 @@ impl Part {
 
     fn finish(self) -> anyhow::Result<()> {
         let what = match self.output {
-            PartOutput::Records(output) => output.finish().map(|()| "records")?,
+            PartOutput::Records(output) => output.finish().map(|_| "records")?,
             PartOutput::Games(output) => output.finish().map(|()| "games")?,
         };
         note!("epdb: {} {what} to {}", self.count, self.name);

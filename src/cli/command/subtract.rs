@@ -75,6 +75,6 @@ pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
         })?;
     }
     write_all(selection.finish()?, &mut output)?;
-    output.finish()?;
-    diagnostics.finish()
+    let written = output.finish()?;
+    Ok(diagnostics.finish()?.and(written))
 }

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         let mut output = RecordOutput::open(&args.output, &args.write)?;
         archive.iter(range).try_for_each(|record| output.write(&record.with_context(name)?))?;
-        output.finish()?;
+        return output.finish();
     }
     Ok(Outcome::Done)
 }

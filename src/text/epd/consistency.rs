@@ -1,4 +1,4 @@
-//! The rules between opcodes (OP-01 to OP-03, CE-10, section 6).
+//! The rules between opcodes.
 
 use super::Placed;
 use crate::model::rules::Playable;
@@ -8,73 +8,149 @@ use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::options::ReadOptions;
 
+/// A rule that a record can break.
+struct Rule {
+    code: &'static str,
+    /// The operation that is told about.
+    opcode: &'static str,
+    /// Whether the text of 1994 has the rule too.
+    in_1994: bool,
+    /// What is wrong, if anything is.
+    broken: fn(&Record) -> Option<String>,
+}
+
+const RULES: [Rule; 10] = [
+    Rule { code: codes::W_CONS_AMBM, opcode: "bm", in_1994: true, broken: move_in_am_and_bm },
+    Rule {
+        code: codes::W_CONS_PMPV,
+        opcode: "pm",
+        in_1994: true,
+        broken: |record| record.is_not_first_of("pm", "pv"),
+    },
+    Rule {
+        code: codes::W_CONS_SMSV,
+        opcode: "sm",
+        in_1994: false,
+        broken: |record| record.is_not_first_of("sm", "sv"),
+    },
+    Rule {
+        code: codes::W_CONS_OFFERSM,
+        opcode: "draw_offer",
+        in_1994: true,
+        broken: |record| (!record.has("sm")).then(|| "draw_offer without sm".into()),
+    },
+    Rule {
+        code: codes::W_CONS_CLAIMSM,
+        opcode: "draw_claim",
+        in_1994: true,
+        broken: |record| {
+            let unfounded = !record.has("sm") && !is_bare(record.position);
+            unfounded.then(|| "draw_claim without sm".into())
+        },
+    },
+    Rule {
+        code: codes::W_CONS_ACCREJ,
+        opcode: "draw_accept",
+        in_1994: false,
+        broken: |record| record.beside("draw_accept", &["draw_reject"]),
+    },
+    Rule {
+        code: codes::W_CONS_CLAIMOFFER,
+        opcode: "draw_claim",
+        in_1994: false,
+        broken: |record| record.beside("draw_claim", &["draw_offer"]),
+    },
+    Rule {
+        code: codes::W_CONS_RESIGN,
+        opcode: "resign",
+        in_1994: false,
+        broken: |record| {
+            record.beside("resign", &["draw_accept", "draw_claim", "draw_offer", "draw_reject"])
+        },
+    },
+    Rule { code: codes::W_CONS_DMCE, opcode: "dm", in_1994: true, broken: other_mate_in_ce },
+    Rule { code: codes::W_CONS_MATED, opcode: "ce", in_1994: true, broken: not_checkmated },
+];
+
+/// Reports each rule that the operations of a position break.
 pub(super) fn check(
     options: &ReadOptions,
     position: &Position,
     operations: &[Placed],
     warnings: &mut Vec<Diagnostic>,
 ) {
-    let find = |name: &str| operations.iter().find(|one| one.operation.opcode.is(name));
-    let has = |name| find(name).is_some();
-    let first = |name| find(name).and_then(|one| one.operation.operands.first());
-    let mut report = |name: &str, code, message: String| {
-        let at = find(name).map_or(0, |one| one.at);
-        warnings.push(Diagnostic::warning(code, at + 1, message));
-    };
-
-    if let (Some(am), Some(bm)) = (find("am"), find("bm")) {
-        let both = am.operation.operands.iter().find(|&operand| {
-            matches!(operand, Operand::Move { .. }) && bm.operation.operands.contains(operand)
-        });
-        if let Some(both) = both {
-            let text = String::from_utf8_lossy(&both.text()).into_owned();
-            report("bm", codes::W_CONS_AMBM, format!("`{text}` stands in am and in bm"));
+    let record = Record { position, operations };
+    for rule in RULES.iter().filter(|rule| rule.in_1994 || !options.revision_1994) {
+        let Some(operation) = record.find(rule.opcode) else { continue };
+        if let Some(message) = (rule.broken)(&record) {
+            warnings.push(Diagnostic::warning(rule.code, operation.at + 1, message));
         }
-    }
-    let lines = [("pm", "pv", codes::W_CONS_PMPV), ("sm", "sv", codes::W_CONS_SMSV)];
-    for (name, line, code) in lines {
-        let known = line == "pv" || !options.revision_1994;
-        if known
-            && let (Some(one), Some(begin)) = (first(name), first(line))
-            && one != begin
-        {
-            report(name, code, format!("`{name}` is not the first move of `{line}`"));
-        }
-    }
-    if has("draw_offer") && !has("sm") {
-        report("draw_offer", codes::W_CONS_OFFERSM, "draw_offer without sm".into());
-    }
-    if has("draw_claim") && !has("sm") && !is_bare(position) {
-        report("draw_claim", codes::W_CONS_CLAIMSM, "draw_claim without sm".into());
-    }
-    if !options.revision_1994 {
-        if has("draw_accept") && has("draw_reject") {
-            report("draw_accept", codes::W_CONS_ACCREJ, "draw_accept beside draw_reject".into());
-        }
-        if has("draw_claim") && has("draw_offer") {
-            report("draw_claim", codes::W_CONS_CLAIMOFFER, "draw_claim beside draw_offer".into());
-        }
-        let draws = ["draw_accept", "draw_claim", "draw_offer", "draw_reject"];
-        if has("resign")
-            && let Some(draw) = draws.into_iter().find(|&name| has(name))
-        {
-            report("resign", codes::W_CONS_RESIGN, format!("resign beside {draw}"));
-        }
-    }
-    let Some(Operand::Integer(ce)) = first("ce") else { return };
-    if let Some(&Operand::Integer(dm)) = first("dm") {
-        let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());
-        if *ce > 32000 && fitting.map(i128::from) != Some(*ce) {
-            report("dm", codes::W_CONS_DMCE, format!("dm {dm} does not fit ce {ce}"));
-        }
-    }
-    if *ce == -32767 && !Playable::new(position).is_some_and(|playable| playable.is_checkmate()) {
-        let message = "ce -32767 says that the mover is checkmated, and he is not";
-        report("ce", codes::W_CONS_MATED, message.into());
     }
 }
 
-/// Whether neither side can mate with what it has: a draw may be claimed at once (DIS-08).
+/// What the rules speak of.
+struct Record<'a> {
+    position: &'a Position,
+    operations: &'a [Placed],
+}
+
+impl<'a> Record<'a> {
+    fn find(&self, opcode: &str) -> Option<&'a Placed> {
+        self.operations.iter().find(|one| one.operation.opcode.is(opcode))
+    }
+
+    fn has(&self, opcode: &str) -> bool {
+        self.find(opcode).is_some()
+    }
+
+    fn first(&self, opcode: &str) -> Option<&'a Operand> {
+        self.find(opcode)?.operation.operands.first()
+    }
+
+    fn integer(&self, opcode: &str) -> Option<i128> {
+        match self.first(opcode)? {
+            Operand::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn is_not_first_of(&self, one: &str, line: &str) -> Option<String> {
+        let differs = self.first(one)? != self.first(line)?;
+        differs.then(|| format!("`{one}` is not the first move of `{line}`"))
+    }
+
+    fn beside(&self, opcode: &str, others: &[&str]) -> Option<String> {
+        let other = others.iter().find(|other| self.has(other))?;
+        Some(format!("{opcode} beside {other}"))
+    }
+}
+
+fn move_in_am_and_bm(record: &Record) -> Option<String> {
+    let best = &record.find("bm")?.operation.operands;
+    let both = record
+        .find("am")?
+        .operation
+        .operands
+        .iter()
+        .find(|&operand| matches!(operand, Operand::Move { .. }) && best.contains(operand))?;
+    Some(format!("`{}` stands in am and in bm", String::from_utf8_lossy(&both.text())))
+}
+
+/// A `ce` above 32000 says how many moves it is to mate, as `dm` does.
+fn other_mate_in_ce(record: &Record) -> Option<String> {
+    let (ce, dm) = (record.integer("ce")?, record.integer("dm")?);
+    let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());
+    let differs = ce > 32000 && fitting.map(i128::from) != Some(ce);
+    differs.then(|| format!("dm {dm} does not fit ce {ce}"))
+}
+
+fn not_checkmated(record: &Record) -> Option<String> {
+    let is_mate = || Playable::new(record.position).is_some_and(|playable| playable.is_checkmate());
+    (record.integer("ce")? == -32767 && !is_mate())
+        .then(|| "ce -32767 says that the mover is checkmated, and he is not".into())
+}
+
+/// Whether neither side can mate with what it has: a draw may be claimed at once.
 fn is_bare(position: &Position) -> bool {
     let board = position.board();
     let heavy = board.role(Role::Pawn) | board.role(Role::Rook) | board.role(Role::Queen);

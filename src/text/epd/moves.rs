@@ -1,14 +1,14 @@
-//! Move operands: sets, lines and single moves (OP-am, OP-bm, OP-pv, OP-pm; section 17).
+//! Move operands: sets, lines and single moves.
 
 use std::borrow::Cow;
 
-use super::Reader;
-use super::operation::{Raw, Segment, Taken, token};
+use super::operation::{Raw, Segment, Taken, split_operands, takes_more_moves, token};
+use super::{Placed, Reader};
 use crate::model::rules::Playable;
 use crate::model::score::{mate_target, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::options::MateTargets;
+use crate::text::options::{MateTargets, Profile};
 use crate::text::scan::Word;
 use crate::text::{codes, san};
 
@@ -29,6 +29,15 @@ impl MoveText<'_> {
     }
 }
 
+/// An operation of one move that has several. Which one it means is known when the line that it
+/// should begin is.
+pub(super) struct Choice {
+    opcode: Opcode,
+    at: usize,
+    text: Vec<u8>,
+    moves: Vec<Operand>,
+}
+
 impl Reader<'_, '_> {
     pub(super) fn read_moves(
         &mut self,
@@ -36,15 +45,14 @@ impl Reader<'_, '_> {
         segment: &Segment,
         wanted: &Operands,
     ) -> Result<Taken, Diagnostic> {
-        let (mut texts, mut count) = self.move_texts(segment)?;
-        let more = match wanted {
-            Operands::Move if self.is_lenient() => texts.split_off(texts.len().min(1)),
-            _ => Vec::new(),
-        };
+        let told = self.warnings.len();
         let mut playable = self.playable(position);
+        let in_line = *wanted == Operands::MoveLine;
+        let (texts, mut count) =
+            self.move_texts(segment, playable.as_ref().filter(|_| !in_line))?;
         let mut operands = Vec::with_capacity(texts.len());
         for text in &texts {
-            match self.read_move(&mut playable, text, *wanted == Operands::MoveLine)? {
+            match self.read_move(&mut playable, text, in_line)? {
                 Some(operand) => operands.push(operand),
                 None => {
                     count = text.operand;
@@ -52,15 +60,42 @@ impl Reader<'_, '_> {
                 }
             }
         }
-        if *wanted == Operands::Move && operands.len() != 1 {
+        if *wanted != Operands::Move || operands.len() == 1 {
+            return Ok(Taken::new(operands, count));
+        }
+        if operands.is_empty() || !self.is_lenient() {
             return Err(segment.arity("one move"));
         }
-        if !more.is_empty() {
-            // More moves are a line whose first it is (section 17).
-            let why = format!("`{}` has several moves; the first is taken", segment.opcode);
-            self.salvage(codes::W_LEN_PM, segment.text_before(count), &why);
+        self.warnings.truncate(told);
+        let text = segment.text_before(count).text.to_vec();
+        self.choices.push(Choice {
+            opcode: segment.opcode,
+            at: segment.at(),
+            text,
+            moves: operands,
+        });
+        Ok(Taken { operands: None, count })
+    }
+
+    /// Of several moves where one belongs keeps the one that begins the line beside it, and all as
+    /// text.
+    pub(super) fn settle_choices(&mut self) {
+        for Choice { opcode, at, text, moves } in std::mem::take(&mut self.choices) {
+            let line = if opcode.is("sm") { "sv" } else { "pv" };
+            let begin = self.operations.iter().find(|one| one.operation.opcode.is(line));
+            let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
+            let chosen = begin
+                .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
+            let which = match &chosen {
+                Some(_) => "the one that begins",
+                None => "none of them begins",
+            };
+            let why = format!("`{opcode}` has several moves, {which} `{line}`");
+            self.salvage(codes::W_LEN_PM, Word { at, text: &text }, &why);
+            if let Some(chosen) = chosen {
+                self.add(opcode, vec![chosen], at);
+            }
         }
-        Ok(Taken { operands, count })
     }
 
     /// Reads one move, and in a line plays it; `None` when a register stands in its place. After a
@@ -73,6 +108,11 @@ impl Reader<'_, '_> {
     ) -> Result<Option<Operand>, Diagnostic> {
         if self.is_lenient() && mate_target(&text.text).is_some() {
             return Ok(Some(Operand::token(text.text.as_ref())));
+        }
+        if let Some(target) = mate_distance(&text.text).filter(|_| self.is_lenient()) {
+            let message = format!("{} read as a mate target", shown(&text.text));
+            self.repaired(codes::W_LEN_TARGET, text.at, message, &text.text, &target);
+            return Ok(Some(Operand::token(target)));
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
         let error = match san::read(current, &text.text, self.options.profile) {
@@ -88,6 +128,15 @@ impl Reader<'_, '_> {
         if !self.is_lenient() {
             let message = format!("{}: {error}", shown(&text.text));
             return Err(Diagnostic::error(error.code, text.at + 1, message));
+        }
+        if let Some(read) = read_misspelt(current, &text.text) {
+            let message = format!("{} read as {}", shown(&text.text), read.san);
+            let after = read.san.as_bytes();
+            self.repaired(codes::W_LEN_SPELLING, text.at, message, &text.text, after);
+            if in_line {
+                *playable = Some(read.after);
+            }
+            return Ok(Some(Operand::Move { mv: read.mv, san: read.san }));
         }
         if matches!(text.text.as_ref(), b"c2" | b"c7") {
             return Ok(None);
@@ -113,17 +162,147 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Joins a text that is nothing but a move to the operation of the line before it, `bm Be3;
+    /// Bd2;`; false when it is an operation of its own.
+    pub(super) fn join_to_operation<'a>(
+        &mut self,
+        position: &Position,
+        before: usize,
+        text: Word<'a>,
+        raws: &mut Vec<Raw<'a>>,
+    ) -> bool {
+        if !could_be_move(text.text) {
+            return false;
+        }
+        split_operands(text, true, raws);
+        let Some(one) = self.operations.get(before).cloned() else { return false };
+        let Some(mv) = self.move_behind(position, &one, text, raws) else { return false };
+        if let Some(one) = self.operations.get_mut(before) {
+            one.operation.operands.push(mv);
+            one.operation.settle();
+        }
+        true
+    }
+
+    /// [`Reader::join_to_operation`] for operations in canonical order.
+    pub(super) fn joins_operation(
+        &mut self,
+        position: &Position,
+        before: &mut Placed,
+        next: &Placed,
+    ) -> bool {
+        if !self.is_lenient() || !takes_more_moves(before.operation.opcode) {
+            return false;
+        }
+        let mut text = Vec::new();
+        next.operation.write_to(&mut text);
+        text.pop();
+        if !could_be_move(&text) {
+            return false;
+        }
+        let mut raws = Vec::new();
+        let word = Word { at: next.at, text: &text };
+        split_operands(word, true, &mut raws);
+        let Some(mv) = self.move_behind(position, before, word, &raws) else { return false };
+        before.operation.operands.push(mv);
+        before.operation.settle();
+        true
+    }
+
+    /// The move that a text is, where it can stand behind am, bm or pv; with its warnings.
+    fn move_behind(
+        &mut self,
+        position: &Position,
+        before: &Placed,
+        text: Word,
+        raws: &[Raw],
+    ) -> Option<Operand> {
+        let opcode = before.operation.opcode;
+        let mut playable = self.playable(position)?;
+        if opcode.is("pv") {
+            for operand in &before.operation.operands {
+                let Operand::Move { mv, .. } = operand else { return None };
+                playable = playable.after(*mv);
+            }
+        }
+        let told = self.warnings.len();
+        let found = self.only_move(&playable, &Segment { opcode, text, raws });
+        if found.is_none() {
+            self.warnings.truncate(told);
+            return None;
+        }
+        let message = format!("{} joined to `{opcode}` before it", shown(text.text));
+        let after = found.as_ref().map(Operand::text).unwrap_or_default();
+        let warning = Diagnostic::warning(codes::W_LEN_JOINED, text.column(), message);
+        self.warnings.insert(told, warning.with_repair(text.text, after));
+        found
+    }
+
+    fn only_move(&mut self, playable: &Playable, segment: &Segment) -> Option<Operand> {
+        let reached = Some(playable).filter(|_| !segment.opcode.is("pv"));
+        let (texts, count) = self.move_texts(segment, reached).ok()?;
+        let [text] = texts.as_slice() else { return None };
+        if count < segment.raws.len() || mate_target(&text.text).is_some() {
+            return None;
+        }
+        let is_legal = san::read(playable, &text.text, self.options.profile).is_ok()
+            || read_misspelt(playable, &text.text).is_some();
+        if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
+            return None;
+        }
+        self.read_move(&mut Some(*playable), text, false).ok()?
+    }
+
+    /// Salvages operations whose texts would be put together otherwise if they were read again:
+    /// marks that belong to no move.
+    pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
+        let is_loose = |one: &Placed| {
+            let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);
+            matches!(wanted, Some(Operands::Move | Operands::MoveSet | Operands::MoveLine))
+                && !self.stay_apart(&one.operation.operands)
+        };
+        if !operations.iter().any(is_loose) {
+            return;
+        }
+        let (loose, kept) = std::mem::take(operations).into_iter().partition(is_loose);
+        *operations = kept;
+        let loose: Vec<Placed> = loose;
+        for Placed { operation, at } in loose {
+            let mut text = Vec::new();
+            operation.write_to(&mut text);
+            text.pop();
+            let why = format!("`{}` has marks that belong to no move", operation.opcode);
+            self.salvage(codes::W_LEN_SALVAGED, Word { at, text: &text }, &why);
+        }
+    }
+
+    /// Whether operands that are written side by side are read as they are.
+    fn stay_apart(&self, operands: &[Operand]) -> bool {
+        if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
+            return true;
+        }
+        let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
+        texts.iter().all(|text| !self.is_list(text))
+            && texts.windows(2).all(|pair| !joins(&pair[0], &pair[1]))
+    }
+
     /// The texts of the moves, and the number of operands up to where a semicolon is missing.
     fn move_texts<'a>(
         &mut self,
         segment: &Segment<'a, '_>,
+        playable: Option<&Playable>,
     ) -> Result<(Vec<MoveText<'a>>, usize), Diagnostic> {
         let mut texts: Vec<MoveText> = Vec::with_capacity(segment.raws.len());
         let mut has_commas = false;
         for (operand, raw) in segment.raws.iter().enumerate() {
             let Raw::Token(word) = raw else {
+                let whole = |last: &MoveText| match &segment.raws[last.operand] {
+                    Raw::Token(word) => *last.text == *word.text,
+                    Raw::Str(..) => false,
+                };
                 if self.is_lenient()
-                    && let Some(last) = texts.pop_if(|last| is_register_or_square(&last.text))
+                    && let Some(last) =
+                        texts.pop_if(|last| is_register_or_square(&last.text) && whole(last))
                 {
                     self.report_commas(segment, has_commas, last.operand);
                     return Ok((texts, last.operand));
@@ -138,18 +317,21 @@ impl Reader<'_, '_> {
                 texts.push(MoveText { at: word.at, text: Cow::Borrowed(word.text), operand });
                 continue;
             }
-            if self.begins_operation(word.text) {
+            let is_move = || is_promotion(word.text, playable, &segment.raws[operand + 1..]);
+            if self.begins_operation(word.text) && !is_move() {
                 self.report_commas(segment, has_commas, operand);
                 return Ok((texts, operand));
             }
-            if self.join_to_last(&mut texts, *word) {
-                continue;
-            }
-            if self.is_list(word.text) {
-                has_commas = true;
-                split_at_commas(*word, operand, &mut texts);
-            } else {
-                texts.push(MoveText { at: word.at, text: Cow::Borrowed(word.text), operand });
+            let is_list = self.is_list(word.text);
+            has_commas |= is_list;
+            let ends = |&byte: &u8| is_list && byte == b',';
+            let mut from = 0;
+            for part in word.text.split(ends) {
+                let part = word.part(from, from + part.len());
+                from += part.text.len() + 1;
+                if !part.text.is_empty() && !self.join_to_last(&mut texts, part) {
+                    texts.push(MoveText { at: part.at, text: Cow::Borrowed(part.text), operand });
+                }
             }
         }
         self.report_commas(segment, has_commas, segment.raws.len());
@@ -181,33 +363,18 @@ impl Reader<'_, '_> {
 
     /// Joins a mark that stands apart to the move before it: `Qd1 +`, `f8 = Q`.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
-        let Some(last) = texts.last_mut().filter(|last| last.text.len() < LONGEST_JOINED) else {
+        let Some(last) = texts.last_mut().filter(|last| joins(&last.text, mark.text)) else {
             return false;
         };
-        let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
-        let is_piece = |byte: &u8| {
-            Role::from_letter(byte.to_ascii_uppercase())
-                .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
-        };
-        let joins = match mark.text {
-            b"=" | b"e.p." | b"ep" => true,
-            [b'=', piece, rest @ ..] => is_piece(piece) && rest.iter().all(is_mark),
-            [piece, rest @ ..] if last.text.ends_with(b"=") => {
-                is_piece(piece) && rest.iter().all(is_mark)
-            }
-            marks => marks.iter().all(is_mark),
-        };
-        if joins {
-            let mut joined = last.text.to_vec();
-            let before = [&joined, mark.text].join(&b' ');
-            joined.extend_from_slice(mark.text);
-            let message = format!("{} joined to its move", shown(mark.text));
-            let warning = Diagnostic::warning(codes::W_LEN_DETACHED, mark.column(), message)
-                .with_repair(before, joined.as_slice());
-            self.warnings.push(warning);
-            last.text = Cow::Owned(joined);
-        }
-        joins
+        let mut joined = last.text.to_vec();
+        let before = [&joined, mark.text].join(&b' ');
+        joined.extend_from_slice(mark.text);
+        let message = format!("{} joined to its move", shown(mark.text));
+        let warning = Diagnostic::warning(codes::W_LEN_DETACHED, mark.column(), message)
+            .with_repair(before, joined.as_slice());
+        self.warnings.push(warning);
+        last.text = Cow::Owned(joined);
+        true
     }
 
     /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
@@ -247,12 +414,86 @@ fn is_register_or_square(text: &[u8]) -> bool {
     matches!(text, [b'c', b'2'..=b'7'])
 }
 
-fn split_at_commas<'a>(word: Word<'a>, operand: usize, texts: &mut Vec<MoveText<'a>>) {
-    let mut from = 0;
-    for part in word.text.split(|&byte| byte == b',') {
-        if !part.is_empty() {
-            texts.push(MoveText { at: word.at + from, text: Cow::Borrowed(part), operand });
+/// Whether a text is a mark that belongs to the text before it.
+fn joins(last: &[u8], mark: &[u8]) -> bool {
+    let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
+    last.len() < LONGEST_JOINED
+        && match mark {
+            b"=" | b"e.p." | b"ep" => true,
+            [b'=', piece, rest @ ..] => is_promoted(*piece) && rest.iter().all(is_mark),
+            [piece, rest @ ..] if last.ends_with(b"=") => {
+                is_promoted(*piece) && rest.iter().all(is_mark)
+            }
+            marks => marks.iter().all(is_mark),
         }
-        from += part.len() + 1;
+}
+
+fn is_promoted(letter: u8) -> bool {
+    Role::from_letter(letter.to_ascii_uppercase())
+        .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
+}
+
+/// Whether `c1` or `c8`, which are names of registers, is a move of a pawn: `c8 = N`, or where a
+/// pawn can go there and no string follows.
+pub(in crate::text) fn is_promotion(
+    text: &[u8],
+    playable: Option<&Playable>,
+    behind: &[Raw],
+) -> bool {
+    if !matches!(text, b"c1" | b"c8") {
+        return false;
     }
+    match behind {
+        [Raw::Str(..), ..] => false,
+        [Raw::Token(sign), Raw::Token(piece), ..] if sign.text == b"=" => joins(b"=", piece.text),
+        [Raw::Token(sign), ..] if sign.text.len() > 1 && sign.text.starts_with(b"=") => {
+            joins(text, sign.text)
+        }
+        _ => playable.is_some_and(|playable| pawn_reaches(playable, text)),
+    }
+}
+
+/// Whether `c1` or `c8` is where a pawn can step to, and become a piece.
+fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
+    matches!(text, b"c1" | b"c8")
+        && san::read(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
+}
+
+/// Whether a text may be a move: a cheap look at what stands behind am, bm and pv.
+fn could_be_move(text: &[u8]) -> bool {
+    let has_square = |text: &[u8]| {
+        text.windows(2).any(|pair| matches!(pair, [b'a'..=b'h', b'1'..=b'8']))
+            || matches!(text, [b'O' | b'0', ..] | [_, _, b'x', ..])
+    };
+    let begins =
+        matches!(text.first(), Some(b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0'));
+    begins && text.len() <= LONGEST_JOINED && !text.contains(&b'"') && has_square(text)
+}
+
+/// `M15`, `-M3` as mate targets.
+fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
+    let (sign, digits) = match text {
+        [b'M' | b'm', digits @ ..] | [b'+', b'M' | b'm', digits @ ..] => (&b"#"[..], digits),
+        [b'-', b'M' | b'm', digits @ ..] => (&b"#-"[..], digits),
+        _ => return None,
+    };
+    let target = [sign, digits].concat();
+    mate_target(&target).is_some().then_some(target)
+}
+
+/// Moves that are misspelt and cannot be mistaken: `OO`, `OOO`, and captures whose `x` stands
+/// within the square, `Bcx3+`, if exactly one fits.
+fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
+    let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
+    let end = text.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1);
+    let is_o = |byte: &u8| matches!(byte, b'O' | b'o' | b'0');
+    let spelt = match &text[..end] {
+        [a, b] if is_o(a) && is_o(b) => b"O-O".to_vec(),
+        [a, b, c] if is_o(a) && is_o(b) && is_o(c) => b"O-O-O".to_vec(),
+        [piece @ (b'N' | b'B' | b'R' | b'Q' | b'K'), file @ b'a'..=b'h', b'x', rank] => {
+            vec![*piece, b'x', *file, *rank]
+        }
+        _ => return None,
+    };
+    san::read(playable, &spelt, Profile::Lenient).ok().filter(|read| !read.false_capture)
 }

@@ -1,4 +1,4 @@
-//! Operations: split, and their operands read as their opcodes want them (SPEC sections 4 and 6).
+//! Operations: split, and their operands read as their opcodes want them.
 
 use super::Reader;
 use super::strings::string_end;
@@ -78,8 +78,15 @@ impl<'a> Segment<'a, '_> {
 
 /// Operands as the record holds them, and how many of the raw ones they took.
 pub(super) struct Taken {
-    pub(super) operands: Vec<Operand>,
+    /// `None` when it is settled later what becomes of the operation.
+    pub(super) operands: Option<Vec<Operand>>,
     pub(super) count: usize,
+}
+
+impl Taken {
+    pub(super) const fn new(operands: Vec<Operand>, count: usize) -> Taken {
+        Taken { operands: Some(operands), count }
+    }
 }
 
 impl Reader<'_, '_> {
@@ -133,6 +140,13 @@ impl Reader<'_, '_> {
         text: Word<'a>,
         raws: &mut Vec<Raw<'a>>,
     ) -> Result<(), Diagnostic> {
+        let before = self.moves_before.take();
+        if let Some(before) = before
+            && self.join_to_operation(position, before, text, raws)
+        {
+            self.moves_before = Some(before);
+            return Ok(());
+        }
         let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
         let end = text.text.iter().position(ends).unwrap_or(text.text.len());
         let mut name = text.part(0, end);
@@ -144,16 +158,16 @@ impl Reader<'_, '_> {
             let segment =
                 Segment { opcode, text: text.part(name.at - text.at, text.text.len()), raws };
             let taken = self.read_segment(position, &segment)?;
-            let Some((Raw::Token(next), behind)) =
-                raws.get(taken..).and_then(|left| left.split_first())
-            else {
+            let Some((next, behind)) = raws.get(taken..).and_then(|left| left.split_first()) else {
                 return Ok(());
             };
-            name = *next;
-            opcode = match Opcode::new(name.text) {
-                Some(opcode) => opcode,
-                None => return Ok(()),
+            let (Raw::Token(word), Some(next_opcode)) = (next, next.as_opcode()) else {
+                let left = text.part(next.at() - text.at, text.text.len());
+                self.salvage(codes::W_LEN_SALVAGED, left, "no operation begins here");
+                return Ok(());
             };
+            name = *word;
+            opcode = next_opcode;
             let message = format!("semicolon missing before `{opcode}`; split");
             self.repaired(codes::W_LEN_SEMICOLON, name.at, message, b" ", b"; ");
             raws = behind;
@@ -203,18 +217,23 @@ impl Reader<'_, '_> {
 
     /// Reads a segment into an operation, or salvages it. Gives the number of operands it took:
     /// what is left begins with an opcode.
-    fn read_segment(
+    pub(super) fn read_segment(
         &mut self,
         position: &Position,
         segment: &Segment,
     ) -> Result<usize, Diagnostic> {
         let before = self.warnings.len();
+        self.moves_before = None;
         let error = match self.read_operands(position, segment) {
-            Ok(Taken { operands, count }) => {
+            Ok(Taken { operands: Some(operands), count }) => {
                 let opcode = self.perft_depth(segment.opcode);
                 self.add(opcode, operands, segment.at());
+                if self.is_lenient() && takes_more_moves(opcode) {
+                    self.moves_before = Some(self.operations.len() - 1);
+                }
                 return Ok(count);
             }
+            Ok(Taken { operands: None, count }) => return Ok(count),
             Err(error) if !self.is_lenient() => return Err(error),
             Err(error) => error,
         };
@@ -243,7 +262,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn known_opcode(&self, raw: &Raw) -> bool {
+    pub(super) fn known_opcode(&self, raw: &Raw) -> bool {
         raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
     }
 
@@ -268,11 +287,11 @@ impl Reader<'_, '_> {
             Operands::Any => {
                 let operands =
                     raws.iter().map(|raw| self.verbatim(raw)).collect::<Result<_, _>>()?;
-                return Ok(Taken { operands, count: all });
+                return Ok(Taken::new(operands, all));
             }
             Operands::Str { optional } => return self.read_text(segment, *optional),
             Operands::TagPairs => {
-                return Ok(Taken { operands: self.read_tag_pairs(segment)?, count: all });
+                return Ok(Taken::new(self.read_tag_pairs(segment)?, all));
             }
             wanted @ (Operands::Move | Operands::MoveSet | Operands::MoveLine) => {
                 return self.read_moves(position, segment, wanted);
@@ -304,10 +323,10 @@ impl Reader<'_, '_> {
             (_, [date, time]) => vec![read_date(segment, date)?, read_time(segment, time)?],
             _ => return Err(segment.arity("a date and a time")),
         };
-        Ok(Taken { operands, count })
+        Ok(Taken::new(operands, count))
     }
 
-    /// An operand as it stands: noop and unknown opcodes (EPD-16).
+    /// An operand as it stands: noop and unknown opcodes.
     pub(super) fn verbatim(&mut self, raw: &Raw) -> Result<Operand, Diagnostic> {
         match raw {
             Raw::Str(inner, closed) => self.read_string(*inner, *closed),
@@ -353,7 +372,7 @@ impl Reader<'_, '_> {
                 if count > 1 {
                     return Err(segment.arity(wanted));
                 }
-                return Ok(Taken { operands: vec![self.read_string(*inner, *closed)?], count });
+                return Ok(Taken::new(vec![self.read_string(*inner, *closed)?], count));
             }
             [first @ Raw::Token(_), .., last] if self.is_lenient() => {
                 let (from, to) = (first.at() - segment.at(), last.end() - segment.at());
@@ -361,7 +380,7 @@ impl Reader<'_, '_> {
             }
             _ => return Err(segment.arity(wanted)),
         };
-        Ok(Taken { operands, count: raws.len() })
+        Ok(Taken::new(operands, raws.len()))
     }
 
     fn read_integer(
@@ -457,7 +476,12 @@ pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &
     }
 }
 
-/// An unquoted operand: printing ASCII (EPD-09).
+/// Whether a move behind the operation may be one of its own.
+pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
+    matches!(opcode.as_bytes(), b"am" | b"bm" | b"pv")
+}
+
+/// An unquoted operand: printing ASCII.
 pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
     match word.text.iter().position(|byte| !(b'!'..=b'~').contains(byte)) {
         None => Ok(Operand::token(word.text)),
@@ -478,7 +502,7 @@ fn could_be_square(raw: &Raw) -> bool {
     matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
 }
 
-/// An integer (BT-03): `None` when it is none, `Some(None)` when it is too large for any opcode.
+/// An integer: `None` when it is none, `Some(None)` when it is too large for any opcode.
 pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -495,7 +519,7 @@ pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
     Some(value.map(|value| if negative { -value } else { value }))
 }
 
-/// The `ce` value of `+M8`, `M8`, `-M3`, `#8`, `#-3` (section 17).
+/// The `ce` value of `+M8`, `M8`, `-M3`, `#8`, `#-3`.
 fn mate_score(text: &[u8]) -> Option<i32> {
     let (negative, rest) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -1,4 +1,4 @@
-//! Strings: where they end, and what bytes they hold (EPD-06 to EPD-09, section 17).
+//! Strings: where they end, and what bytes they hold.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::scan::{Word, is_blank};
 
-/// The most bytes of a string (EPD-06).
+/// The most bytes of a string.
 const LONGEST: usize = 255;
 
 /// The place of the quote that ends a string whose first byte is at `start`; `None` when it is
 /// left open.
 ///
-/// A quote always ends the string (EPD-07). Only where `escapes` are looked for, one behind a
+/// A quote always ends the string. Only where `escapes` are looked for, one behind a
 /// backslash does not, unless the operand plainly ends there.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;

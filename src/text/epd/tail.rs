@@ -1,12 +1,12 @@
-//! What may follow the four fields: counters, labels of training sets, perft counts, operations
-//! (NRM-07, section 17).
+//! What may follow the four fields: counters, labels of training sets, perft counts, operations.
 
 use super::Reader;
 use super::operation::integer;
+use super::write::SALVAGED_COUNTERS;
 use crate::model::rules::Playable;
 use crate::model::{Color, Counters, Opcode, Operand, Position};
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::options::{Profile, ScoreView};
+use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, fen};
 
@@ -17,33 +17,87 @@ impl Reader<'_, '_> {
         rest: Word<'a>,
     ) -> Result<(Option<(Counters, usize)>, Word<'a>), Diagnostic> {
         let rest = rest.trimmed_start();
-        let first = rest.text.first();
-        if !first.is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+')) {
-            return Ok((None, rest));
+        if !rest.text.first().is_some_and(begins_number) {
+            return match self.clock_that_is_none(rest) {
+                Some([clock, number]) => {
+                    let counters = self.settle_counters(clock, number);
+                    Ok((counters, rest.part(rest.text.len(), rest.text.len())))
+                }
+                None => Ok((None, rest)),
+            };
         }
         let (numbers, count, behind) = self.counter_words(rest);
         match (numbers, count) {
-            ([clock, number], 2) => match fen::read_counters(clock, number) {
-                Ok(counters) => {
-                    if !self.is_lenient() {
-                        let message = "FEN counters; read as hmvc and fmvn";
-                        self.warn(codes::W_EPD_FENFIELDS, clock.at, message);
-                    }
-                    Ok((Some((counters, clock.at)), behind))
-                }
-                Err(error) if !self.is_lenient() => Err(error),
-                Err(error) => {
-                    self.salvage_counters(&[clock, number], &error.message);
-                    Ok((None, behind))
-                }
-            },
-            ([clock, _], 1) if self.is_lenient() => {
-                self.read_clock_alone(clock);
-                Ok((None, behind))
+            ([clock, number], 2) if self.is_lenient() => {
+                Ok((self.settle_counters(clock, number), behind))
             }
+            ([clock, number], 2) => {
+                let counters = fen::read_counters(clock, number)?;
+                let message = "FEN counters; read as hmvc and fmvn";
+                self.warn(codes::W_EPD_FENFIELDS, clock.at, message);
+                Ok((Some((counters, clock.at)), behind))
+            }
+            ([clock, _], 1) if self.is_lenient() => match last_character(behind) {
+                Some(number) => {
+                    let end = behind.part(behind.text.len(), behind.text.len());
+                    Ok((self.settle_counters(clock, number), end))
+                }
+                None => Ok((self.read_clock_alone(clock), behind)),
+            },
             (_, 0) if self.is_lenient() => Ok((None, behind)),
             _ => Ok((None, rest)),
         }
+    }
+
+    /// Where field 4 ends: before counters that are glued to it (lenient only).
+    pub(super) fn end_of_en_passant(&mut self, word: Word) -> usize {
+        let all = word.text.len();
+        let (end, glued) = match word.text {
+            [b'-', glued @ ..] => (1, glued),
+            [b'a'..=b'h', b'1'..=b'8', glued @ ..] => (2, glued),
+            _ => return all,
+        };
+        if glued.is_empty() || !glued.iter().all(u8::is_ascii_digit) || !self.is_lenient() {
+            return all;
+        }
+        let message = format!("{}: a counter glued to field 4; taken apart", shown(word.text));
+        let after = [&word.text[..end], glued].join(&b' ');
+        self.repaired(codes::W_LEN_GLUED, word.at, message, word.text, &after);
+        end
+    }
+
+    /// `x 39` as the last of a line: a number behind one character that is none (lenient only).
+    fn clock_that_is_none<'a>(&self, rest: Word<'a>) -> Option<[Word<'a>; 2]> {
+        let (clock, behind) = rest.split_word();
+        let (number, behind) = behind.split_word();
+        let counters = self.is_lenient()
+            && clock.text.len() == 1
+            && integer(number.text).is_some()
+            && behind.trimmed().text.is_empty();
+        counters.then_some([clock, number])
+    }
+
+    /// Keeps each counter that is valid; the others become an operand of noop.
+    fn settle_counters(&mut self, clock: Word, number: Word) -> Option<(Counters, usize)> {
+        let halfmove_clock = counter(clock);
+        let fullmove_number = counter(number).map(|number| number.max(1));
+        if counter(number) == Some(0) {
+            let message = "a fullmove number of 0 read as 1";
+            self.repaired(codes::W_LEN_COUNTERS, number.at, message, number.text, b"1");
+        }
+        if let (Some(halfmove_clock), Some(fullmove_number)) = (halfmove_clock, fullmove_number) {
+            return Some((Counters { halfmove_clock, fullmove_number }, clock.at));
+        }
+        let values = [("hmvc", clock, halfmove_clock), ("fmvn", number, fullmove_number)];
+        let mut bad = Vec::new();
+        for (name, word, value) in values {
+            match value {
+                Some(value) => self.add_integer(name, value.into(), word.at),
+                None => bad.push(word),
+            }
+        }
+        self.salvage_counters(&bad);
+        None
     }
 
     /// Up to two integers; in the lenient profile dashes among them are dropped.
@@ -74,26 +128,37 @@ impl Reader<'_, '_> {
         (numbers, count, behind)
     }
 
-    /// A fifth field without a sixth (section 17).
-    fn read_clock_alone(&mut self, clock: Word) {
-        match integer(clock.text).flatten().and_then(|value| u32::try_from(value).ok()) {
+    /// A fifth field without a sixth, or with the sixth glued to it: `01`.
+    fn read_clock_alone(&mut self, clock: Word) -> Option<(Counters, usize)> {
+        if let [b'0', number @ ..] = clock.text
+            && !matches!(number, [] | [b'0', ..])
+            && let Some(fullmove_number) = counter(clock)
+        {
+            let message = format!("{}: two counters; taken apart", shown(clock.text));
+            let after = [b"0", number].join(&b' ');
+            self.repaired(codes::W_LEN_GLUED, clock.at, message, clock.text, &after);
+            return Some((Counters { halfmove_clock: 0, fullmove_number }, clock.at));
+        }
+        match counter(clock) {
             Some(value) => {
                 let message = "a halfmove clock without a fullmove number; read as hmvc";
                 let after = format!("hmvc {value};");
                 self.repaired(codes::W_LEN_HMVC, clock.at, message, clock.text, after.as_bytes());
                 self.add_integer("hmvc", value.into(), clock.at);
             }
-            None => self.salvage_counters(&[clock], "the halfmove clock is out of range"),
+            None => self.salvage_counters(&[clock]),
         }
+        None
     }
 
-    fn salvage_counters(&mut self, counters: &[Word], why: &str) {
-        let mut text = b"FEN counters".to_vec();
+    fn salvage_counters(&mut self, counters: &[Word]) {
+        let mut text = SALVAGED_COUNTERS.to_vec();
         for counter in counters {
             text.push(b' ');
             text.extend_from_slice(counter.text);
         }
         let at = counters.first().map_or(0, |word| word.at);
+        let why = "a counter must be an integer from 0 to 4294967295";
         self.salvage(codes::W_LEN_COUNTERS, Word { at, text: &text }, why);
     }
 
@@ -105,11 +170,10 @@ impl Reader<'_, '_> {
             None => Ok(()),
             Some(b'[' | b'|') if self.options.labels && !strict => self.read_labels(position, rest),
             Some(b'[' | b'|') if self.is_lenient() => {
-                let message = format!(
-                    "{} looks like the label of a training set; it is read with `--labels`",
-                    shown(rest.text)
-                );
-                Err(Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message))
+                let message =
+                    format!("{} looks like the label of a training set", shown(rest.text));
+                let error = Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message);
+                Err(error.with_setting(Setting::Labels))
             }
             Some(b',' | b';') if (self.is_lenient() || self.options.perft) && !strict => {
                 match perft_counts(rest) {
@@ -150,7 +214,8 @@ impl Reader<'_, '_> {
         };
         if let Some(score) = score {
             let Some(view) = self.options.score_view else {
-                return refuse(score.column(), "whose score is it? say `--score-view white|mover`");
+                return refuse(score.column(), "it is not said whose score it is")
+                    .map_err(|error| error.with_setting(Setting::ScoreView));
             };
             let Some(value) = integer(score.text).flatten().filter(|v| v.abs() <= 32000) else {
                 return refuse(score.column(), "a score must be an integer from -32000 to 32000");
@@ -174,10 +239,8 @@ impl Reader<'_, '_> {
         let refuse =
             |message: String| Err(Diagnostic::error(codes::E_EPD_PERFT, rest.column(), message));
         if !self.options.perft {
-            return refuse(format!(
-                "{} looks like perft counts; they are read with `--perft`",
-                shown(rest.text)
-            ));
+            return refuse(format!("{} looks like perft counts", shown(rest.text)))
+                .map_err(|error| error.with_setting(Setting::Perft));
         }
         if let [count] = counts {
             let moves = Playable::new(position).map(|playable| playable.legal_moves().len());
@@ -209,6 +272,22 @@ impl Reader<'_, '_> {
             .and_then(|depth| Opcode::new(&[b"D", depth].concat()))
             .unwrap_or(opcode)
     }
+}
+
+/// Whether a counter may begin with a byte.
+const fn begins_number(byte: &u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'+')
+}
+
+/// A counter in the range of its field; a fullmove number of 0 among them.
+fn counter(word: Word) -> Option<u32> {
+    integer(word.text).flatten().and_then(|value| u32::try_from(value).ok())
+}
+
+/// A single character that is all that is left of a line, and no semicolon.
+fn last_character(rest: Word) -> Option<Word> {
+    let word = rest.trimmed();
+    (word.text.len() == 1 && word.text != b";").then_some(word)
 }
 
 /// The counts of a text of nothing but integers between commas or semicolons; `None` for all

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::compat::for_python_chess;
-use crate::model::{CastlingDialect, Counters, EpdRecord};
+use crate::model::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
 use crate::text::fen::{shown_en_passant, write_fields};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, WriteOptions};
@@ -16,9 +16,12 @@ pub struct Losses {
     pub operations: u64,
     /// Records whose counters were not written.
     pub counters: u64,
+    /// Records with counters that no rule could read, kept as an operand of noop that was not
+    /// written: the form shows others in their place.
+    pub salvaged_counters: u64,
     /// En passant squares that were not written.
     pub en_passant: u64,
-    /// Lines of more than 4095 bytes (EPD-04). They are written whole.
+    /// Lines of more than 4095 bytes. They are written whole.
     pub long_lines: u64,
     /// Operations in another form for the sake of [`Compat`].
     pub changed_operations: u64,
@@ -35,6 +38,7 @@ impl AddAssign for Losses {
     fn add_assign(&mut self, other: Losses) {
         self.operations += other.operations;
         self.counters += other.counters;
+        self.salvaged_counters += other.salvaged_counters;
         self.en_passant += other.en_passant;
         self.long_lines += other.long_lines;
         self.changed_operations += other.changed_operations;
@@ -43,8 +47,8 @@ impl AddAssign for Losses {
 
 /// Appends a record as one line without line end.
 ///
-/// With the default options this is the canonical form (NRM-14), and nothing is lost. FEN output
-/// of a record without counters says `0 1` (FEN-17).
+/// With the default options this is the canonical form, and nothing is lost. FEN output of a
+/// record without counters says `0 1`.
 ///
 /// ```
 /// use epdb::text::{Format, WriteOptions, epd};
@@ -91,7 +95,9 @@ pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> L
             continue;
         }
         if options.format == Format::Fen {
-            losses.operations += 1;
+            let salvaged = has_salvaged_counters(operation);
+            losses.salvaged_counters += u64::from(salvaged);
+            losses.operations += u64::from(!salvaged || operation.operands.len() > 1);
             continue;
         }
         out.push(b' ');
@@ -112,6 +118,14 @@ fn write_for_python_chess(record: &EpdRecord, options: &WriteOptions, out: &mut 
     let (record, changed_operations) = for_python_chess(record);
     let options = WriteOptions { compat: Compat::None, counters, ..*options };
     Losses { changed_operations, ..write(&record, &options, out) }
+}
+
+/// What an operand of noop begins with that keeps counters no rule could read.
+pub(super) const SALVAGED_COUNTERS: &[u8] = b"FEN counters";
+
+fn has_salvaged_counters(operation: &Operation) -> bool {
+    let is_one = |operand: &Operand| matches!(operand, Operand::Str(text) if text.starts_with(SALVAGED_COUNTERS));
+    operation.opcode.is("noop") && operation.operands.iter().any(is_one)
 }
 
 /// Where the counters go.

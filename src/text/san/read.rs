@@ -1,4 +1,4 @@
-//! Reading moves (SPEC SAN-20 to SAN-34).
+//! Reading moves.
 
 use super::{file_set, play, rank_set};
 use crate::model::rules::{BACK_RANKS, Move, Playable, role_attacks};
@@ -12,9 +12,9 @@ pub struct SanRead {
     pub mv: Move,
     /// Its canonical text, check and mate marks included.
     pub san: San,
-    /// The annotation mark behind it as a Numeric Annotation Glyph, 1 to 6 (NAG-01).
+    /// The annotation mark behind it as a Numeric Annotation Glyph, 1 to 6.
     pub nag: Option<u8>,
-    /// A capture mark stood on a move that captures nothing (SAN-23).
+    /// A capture mark stood on a move that captures nothing.
     pub false_capture: bool,
     /// The position after the move.
     pub after: Playable,
@@ -24,7 +24,7 @@ pub struct SanRead {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct MoveError {
-    /// The stable code, `E-MOVE-…` (SPEC section 1).
+    /// The stable code, `E-MOVE-…`.
     pub code: &'static str,
     /// What was met and what was expected.
     pub message: &'static str,
@@ -54,8 +54,8 @@ const LONGEST: usize = 24;
 
 /// Reads the text of a move.
 ///
-/// `Strict` takes the canonical text alone. `Standard` takes the liberties of SAN-20 to SAN-30,
-/// `Lenient` also long algebraic and coordinate notation (SAN-31).
+/// `Strict` takes the canonical text alone. `Standard` takes other cases, marks and notes,
+/// `Lenient` also long algebraic and coordinate notation.
 ///
 /// # Errors
 /// [`MoveError`] when the text is no move, or not exactly one legal move fits.
@@ -112,7 +112,7 @@ fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {
     if read.san.as_bytes() == text { Ok(read) } else { Err(NOT_CANONICAL) }
 }
 
-/// Whether a text could be the canonical text of some move of some position (SAN-01 to SAN-09).
+/// Whether a text could be the canonical text of some move of some position.
 fn is_canonical_form(text: &[u8]) -> bool {
     let unmarked = match text {
         [rest @ .., b'+' | b'#'] => rest,
@@ -143,7 +143,7 @@ fn is_canonical_form(text: &[u8]) -> bool {
     !promotes && matches!(body, b"O-O" | b"O-O-O")
 }
 
-/// The text with figurines replaced by piece letters (SAN-11).
+/// The text with figurines replaced by piece letters.
 struct Latin {
     bytes: [u8; LONGEST],
     len: usize,
@@ -174,7 +174,7 @@ impl Latin {
     }
 }
 
-/// Takes off one of the six annotation marks (SAN-30).
+/// Takes off one of the six annotation marks.
 fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);
@@ -191,7 +191,7 @@ fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     Ok((body, nag))
 }
 
-/// Takes off check and mate marks and the en passant note (SAN-22, SAN-29).
+/// Takes off check and mate marks and the en passant note.
 fn strip_marks(text: &[u8]) -> &[u8] {
     let without_marks = |text: &'_ [u8]| {
         text.iter().rposition(|byte| !matches!(byte, b'+' | b'#')).map_or(0, |last| last + 1)
@@ -235,7 +235,7 @@ struct Pattern {
     hyphen: bool,
 }
 
-/// Tries the readings of a text in the order of SAN-20.
+/// Tries the readings of a text: `b` first as a file, `B` first as a bishop.
 fn find_move(
     playable: &Playable,
     text: &[u8],
@@ -389,7 +389,7 @@ impl Pattern {
     }
 
     /// Castling said by squares: `e1g1`, or the king takes its rook `e1h1`. `Kg1` is never
-    /// castling (SAN-24), and nothing is that has no full square of origin.
+    /// castling, and nothing is that has no full square of origin.
     fn castle_by_squares(&self, playable: &Playable, role: Role) -> Option<(Move, bool)> {
         let king = self.origin().filter(|&from| from == playable.king())?;
         let by_squares = role == Role::King && (self.role.is_none() || self.hyphen);
@@ -403,7 +403,7 @@ impl Pattern {
     }
 }
 
-/// Splits `e8=Q`, `e8Q`, `e8(Q)`, `e8/Q` (SAN-25); `None` when it is no promotion that can be.
+/// Splits `e8=Q`, `e8Q`, `e8(Q)`, `e8/Q`; `None` when it is no promotion that can be.
 fn split_promotion(text: &[u8]) -> Option<(&[u8], Option<Role>)> {
     let (body, letter) = match text {
         [body @ .., b'(', letter, b')'] => (body, letter),
