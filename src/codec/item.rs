@@ -1,5 +1,5 @@
-//! The items that records are made of (PGC-02 to PGC-04, PGC-26): integers of fixed width, least
-//! significant byte first, strings and move lists with a length in front.
+//! The items that records are made of: integers of fixed width, least significant byte first,
+//! strings and move lists with a length in front.
 //!
 //! int-8 is epdb's own: node counts need it.
 
@@ -130,7 +130,7 @@ impl<'a> Cursor<'a> {
         self.take(count.into(), "an mvseq-2")
     }
 
-    /// mvset-1: at most 255 move ordinals, ascending, none twice (PGC-09).
+    /// mvset-1: at most 255 move ordinals, ascending, none twice.
     ///
     /// # Errors
     /// As [`Cursor::take`]; [`DecodeErrorKind::NonCanonical`] when they do not ascend.

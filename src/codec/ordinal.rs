@@ -1,5 +1,5 @@
 //! Move ordinals: the place of a legal move among all legal moves of its position in ASCII order
-//! of their SANs (PGC-05 to PGC-10). The format is `formats/move_ordinal.md`.
+//! of their SANs. The format is `formats/move_ordinal.md`.
 //!
 //! No SAN is written for this. In ASCII order come the moves of bishops, king, knights, castling,
 //! queens, rooks, then pawns by the file they leave. Classes before the move's own are counted
@@ -11,7 +11,7 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 
 /// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
-/// more men than a game can have (PGC-10).
+/// more men than a game can have.
 ///
 /// ```
 /// use epdb::codec::ordinal;

@@ -1,4 +1,4 @@
-//! Packed boards (STO-05): the four fields of a position in 9 to 24 bytes; 41 where a board is
+//! Packed boards: the four fields of a position in 9 to 24 bytes; 41 where a board is
 //! stranger than that. The format is `formats/packed_board.md`.
 
 use std::fmt;

@@ -8,7 +8,7 @@ use super::rules::{Move, Playable, is_zeroing};
 use super::square::Color;
 use super::typed::TypedOperand;
 
-/// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes (SAN-09).
+/// The text of one move in Standard Algebraic Notation: at most seven ASCII bytes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct San {
     /// The text, padded with zero bytes.
@@ -155,7 +155,7 @@ impl Operation {
         out.push(b';');
     }
 
-    /// Sorts a set of moves and frees it of repeats (NRM-15, OP-02).
+    /// Sorts a set of moves and frees it of repeats.
     pub(crate) fn settle(&mut self) {
         let standard = self.opcode.standard();
         if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
@@ -165,7 +165,7 @@ impl Operation {
     }
 }
 
-/// Which letters a record's castling field was written in (C960-08).
+/// Which letters a record's castling field was written in.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingDialect {
     /// `KQkq`, with file letters only for inner rooks: FEN and X-FEN. Also `-`.
@@ -185,7 +185,7 @@ pub struct Counters {
 }
 
 impl Default for Counters {
-    /// `0 1`, what FEN output says of a record without counters (FEN-17).
+    /// `0 1`, what FEN output says of a record without counters.
     fn default() -> Counters {
         Counters { halfmove_clock: 0, fullmove_number: 1 }
     }
@@ -193,9 +193,9 @@ impl Default for Counters {
 
 /// One EPD or FEN record.
 ///
-/// The operations are in ASCII order of their opcodes, each opcode at most once (EPD-11, EPD-14).
+/// The operations are in ASCII order of their opcodes, each opcode at most once.
 /// Counters that were written as FEN fields 5 and 6 are kept as such only in a record without
-/// operations; elsewhere they are the operations `hmvc` and `fmvn` (NRM-07).
+/// operations; elsewhere they are the operations `hmvc` and `fmvn`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EpdRecord {
     position: Position,
@@ -279,7 +279,7 @@ impl EpdRecord {
     }
 
     /// Puts an operation in its place; one of the same opcode is replaced and given back. Sets
-    /// of moves are sorted and freed of repeats (NRM-15, OP-02). Operands are not checked against
+    /// of moves are sorted and freed of repeats. Operands are not checked against
     /// the opcode: that is the work of [`crate::text::epd`].
     pub fn set(&mut self, mut operation: Operation) -> Option<Operation> {
         operation.settle();
@@ -343,7 +343,7 @@ impl EpdRecord {
     }
 
     /// The record of the position after a legal move; `None` when the move is not legal here, or
-    /// the position is not playable. Counters go on in the form they have (FEN-10, FEN-11); the
+    /// the position is not playable. Counters go on in the form they have; the
     /// other operations speak of the old position and are left behind.
     ///
     /// ```

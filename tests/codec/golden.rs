@@ -7,7 +7,7 @@ use epdb::model::rules::Playable;
 use epdb::text::{CastlingForm, WriteOptions, epd, san};
 
 use crate::boards::{fen, fields};
-use crate::samples::{Case, samples};
+use crate::samples::{Case, samples, unhex};
 
 /// What refused a sample, beside what the sample says.
 fn assert_refused(case: &Case, error: &str, offset: u64) {
@@ -147,4 +147,35 @@ fn invalid_streams() {
         let ReadError::Decode { error: place, .. } = &error else { panic!("{error}") };
         assert_refused(&case, &error.to_string(), place.offset);
     }
+}
+
+/// The bytes of the dumps of a page that stand below this text, without what is said of them.
+fn dump_below(page: &str, text: &str) -> Vec<u8> {
+    let path = format!("{}/formats/{page}", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(path).expect(page);
+    let (_, rest) = page.split_once(text).expect(text);
+    let dump = rest.split("```").nth(1).expect("a dump");
+    dump.lines().flat_map(|line| unhex(line.split("  ").next().unwrap_or(""))).collect()
+}
+
+#[test]
+fn dumps_of_the_pages_are_what_is_written() {
+    let record = |line: &str| epdb::parse_epd(line.as_bytes()).expect(line);
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4; ce -129; dm 7; id \"A.01\"; pv e4 Ke7 Ke2;";
+    let mut bytes = Vec::new();
+    record::encode(&record(line), &mut bytes).expect(line);
+    assert_eq!(dump_below("epd_record.md", line), bytes);
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 5 39";
+    let mut writer = Writer::new(Vec::new());
+    writer.write(&record(line)).expect("a vector takes all");
+    let bytes = writer.finish().expect("a vector takes all");
+    assert_eq!(dump_below("epd_record.md", line), bytes);
+    let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
+    assert_eq!(dump_below("packed_board.md", line), packed::pack(&fen(line)).as_bytes());
+    let line = "Nd5 Kd7 Nf6+";
+    let text = format!("4k3/8/8/8/8/2N5/8/4K1N1 w - - pv {line};");
+    let mut bytes = Vec::new();
+    record::encode(&record(&text), &mut bytes).expect(line);
+    let dump = dump_below("move_ordinal.md", line);
+    assert_eq!(dump, bytes[bytes.len() - 1 - dump.len()..bytes.len() - 1]);
 }
