@@ -32,11 +32,12 @@ use crate::model::Operand;
   epdb union wac1.epd wac2.epd --bm union --prefer deepest
   epdb union 2023.pgn 2024.pgn --by moves -o games.pgn")]
 pub(crate) struct Args {
-    /// What counts as the same [default: records of one position; games with the same moves,
-    /// players, date and result]
+    /// What counts as the same: records of one position (default), of one board, or equal in all;
+    /// games of the same moves, with also the same players, date and result (default), or exact
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// What becomes of records of one position that contradict each other
+    /// What becomes of records of one position that contradict each other: all stay and are
+    /// reported, or one of them stays
     #[arg(long, value_enum, default_value_t = OnConflictArg::Report, value_name = "WHAT")]
     on_conflict: OnConflictArg,
     /// Write the conflicts to this file, in the order of the input: both places, the opcode, both
@@ -61,27 +62,18 @@ pub(crate) struct Args {
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum SameArg {
-    /// Records of one position
     Position,
-    /// Records with the same men on the same squares; the first stays
     Board,
-    /// Records that are equal in everything
     Record,
-    /// Games with the same moves from the same position; variations do not count
     Moves,
-    /// Games that also have the same White, Black, Date and Result, letter by letter
     Players,
-    /// Games that are equal in everything: tags, variations, comments
     Exact,
 }
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum OnConflictArg {
-    /// All stay, and are reported
     Report,
-    /// The first stays
     First,
-    /// The last stays
     Last,
 }
 
