@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use clap::{Arg, Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
 
 use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::command::{code_page, compat_page, json_page, where_page};
@@ -77,7 +77,10 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 /// The command line with short pages: each command names its shared options in a list at the end.
 pub(crate) fn shortened(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100);
+    let cli = cli.mut_arg("quiet", |quiet| quiet.hide(true));
     cli.mut_subcommands(|command| {
+        let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true);
+        let command = command.disable_help_flag(true).arg(help);
         let Some(list) = shared_list(&command) else { return command };
         let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
         let hidden = |arg: Arg| {
@@ -124,6 +127,7 @@ pub(crate) fn pages() -> String {
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
          is that file; any other with a blank in it is a position.\n\n\
+         Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter).\n\
          `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
     );
     for Page { name, about, .. } in PAGES {

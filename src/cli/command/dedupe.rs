@@ -19,13 +19,11 @@ use crate::model::Operand;
 
 /// Merge records of one position, in one file or in several
 ///
-/// Of equal records one stays; records that say different things of one position become one
-/// record that says both, at the place of the first. Records that contradict each other (in bm,
-/// am, id, ...) all stay and are reported. Counters and superfluous en passant squares make no
-/// other position. Conflicts are told in the order of the input, with both values.
+/// Of equal records one stays; records that say different things of one position become one record
+/// that says both, at the place of the first. Records that contradict each other (in bm, am, id,
+/// ...) all stay and are reported. Counters and superfluous en passant squares do not matter.
 ///
-/// Games are taken as games when the output is .pgn or .pgc, or with --games: of the same ones
-/// the first stays, and nothing is merged.
+/// Games are taken as games for .pgn or .pgc, or with --games: the first of the same ones stays.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dedupe book.epd -o unique.epd
@@ -40,8 +38,7 @@ pub(crate) struct Args {
     /// reported, or one of them stays
     #[arg(long, value_enum, default_value_t = OnConflictArg::Report, value_name = "WHAT")]
     on_conflict: OnConflictArg,
-    /// Write the conflicts to this file, in the order of the input: both places, the opcode, both
-    /// values
+    /// Write the conflicts to this file: both places, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
     /// Write one JSON object a conflict there
