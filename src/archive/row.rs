@@ -385,8 +385,12 @@ impl Text<'_> {
     }
 
     /// A rank as FEN has it: letters and digits are picked from one array, so that nothing has to
-    /// be guessed.
+    /// be guessed. `None` for codes of no piece.
     fn rank(&mut self, value: u32) -> Option<()> {
+        let is_no_piece = value & value << 1 & (value << 2 | value << 3) & 0x8888_8888;
+        if is_no_piece != 0 {
+            return None;
+        }
         let room: &mut [u8; 8] = self.room.get_mut(self.at..)?.first_chunk_mut()?;
         let RankText { signs, len } = RANK_TEXTS[usize::from(occupied(value))];
         let mut source = *b"........12345678";

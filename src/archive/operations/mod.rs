@@ -498,9 +498,11 @@ mod tests {
     #[test]
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
         let position = Position::START;
-        for operand in [Operand::string(vec![b'a'; 100_000]), Operand::Integer(1)] {
+        for (operand, times) in
+            [(Operand::string(vec![b'a'; 100_000]), 100), (Operand::Integer(1), 10_000)]
+        {
             let opcode = STANDARD[0].opcode;
-            let operations = [Operation { opcode, operands: vec![operand; 100] }];
+            let operations = [Operation { opcode, operands: vec![operand; times] }];
             let mut writer = Writer::new();
             let mut model = Model::new();
             model.record(&mut writer, &position, &operations);

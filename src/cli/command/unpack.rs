@@ -199,11 +199,7 @@ impl Names {
     fn free(&mut self, name: &str) -> anyhow::Result<String> {
         let is_plain = !["", ".", ".."].contains(&name)
             && !name.contains(|sign: char| ['/', '\\'].contains(&sign) || sign.is_control());
-        anyhow::ensure!(
-            is_plain,
-            "the archive names a file `{}`, which is no plain name",
-            name.escape_debug()
-        );
+        anyhow::ensure!(is_plain, "the archive names a file `{name}`, which is no plain name");
         let name = if name == "-" { "stdin.epd" } else { name };
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
         let mut free = name.to_string();
