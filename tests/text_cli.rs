@@ -96,6 +96,8 @@ fn counters_that_are_none() {
     assert_eq!((done.out, done.status), (format!("{PAWN} 0 39\n"), 1));
     assert!(done.err.contains("1 records written with other counters"), "{}", done.err);
     assert_eq!(desk.run(&["convert", "a.fen", "b.fen"]).status, 1);
+    assert_eq!(desk.run(&["filter", "a.fen", "--where", "pieces > 0", "-o", "c.fen"]).status, 1);
+    assert_eq!(desk.run(&["split", "a.fen", "--lines", "1", "-o", "d-%d.fen"]).status, 1);
     let done = desk.run(&["normalize", "a.fen"]);
     assert_eq!((done.out, done.status), (format!("{PAWN} fmvn 39; noop \"FEN counters x\";\n"), 0));
 

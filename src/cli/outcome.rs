@@ -10,7 +10,7 @@ use super::message::print_line;
 
 /// What a command that did its work has to say about it.
 #[must_use]
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Outcome {
     /// Everything was done, repairs included: exit status 0.
     Done,
@@ -21,9 +21,9 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Both: done only where both are.
+    /// Both: the worse of the two.
     pub(crate) fn and(self, other: Outcome) -> Outcome {
-        Outcome::different_if(self == Outcome::Different || other == Outcome::Different)
+        self.max(other)
     }
 
     /// [`Outcome::Different`] where `condition` holds.

@@ -30,7 +30,7 @@ pub struct Move {
 pub const PROMOTIONS: [Role; 4] = [Role::Bishop, Role::Knight, Role::Queen, Role::Rook];
 
 /// A position in which moves can be generated (POS-05): one king a side, no pawn on a back rank,
-/// and the side to move could not take a king. A bad en passant square (POS-02) counts as none.
+/// and the side to move could not take a king. A bad en passant square counts as none.
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -371,7 +371,7 @@ pub fn en_passant_is_legal(position: &Position) -> bool {
         && Playable::new(position).is_some_and(|playable| playable.en_passant().is_some())
 }
 
-/// Whether a double step can have left the en passant square (POS-02): the square and the one the
+/// Whether a double step can have left the en passant square: the square and the one the
 /// pawn came from are empty, and the pawn stands in front. True when there is no such square.
 pub fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };
@@ -454,7 +454,7 @@ fn pinned(board: &Board, king: Square, us: Color) -> u64 {
 /// Both back ranks, where no pawn may stand.
 pub const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
 
-/// What is wrong with a position (POS-01), as a set of flags.
+/// What is wrong with a position, as a set of flags.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Legality(u16);
 
@@ -469,20 +469,20 @@ impl Legality {
     pub const PAWN_ON_BACKRANK: Legality = Legality(1 << 3);
     /// A side has more than eight pawns.
     pub const TOO_MANY_PAWNS: Legality = Legality(1 << 4);
-    /// A side has more than sixteen men.
+    /// A side has more than sixteen pieces.
     pub const TOO_MANY_PIECES: Legality = Legality(1 << 5);
-    /// A side has more promoted men than pawns that are gone.
+    /// A side has more promoted pieces than pawns that are gone.
     pub const TOO_MANY_PROMOTED: Legality = Legality(1 << 6);
     /// The side that is not to move stands in check.
     pub const OPPOSITE_CHECK: Legality = Legality(1 << 7);
     /// A castling right without its king or rook. A [`Position`] never has one.
     pub const BAD_CASTLING: Legality = Legality(1 << 8);
-    /// An en passant square that no double step can have left (POS-02).
+    /// An en passant square that no double step can have left.
     pub const BAD_EP: Legality = Legality(1 << 9);
     /// A check that no single move can have given.
     pub const IMPOSSIBLE_CHECK: Legality = Legality(1 << 10);
 
-    /// A halfmove clock other than 0 beside an en passant square (POS-04). Only
+    /// A halfmove clock other than 0 beside an en passant square. Only
     /// [`record_legality`] can tell.
     pub const CLOCK_BESIDE_EP: Legality = Legality(1 << 11);
 
@@ -492,8 +492,8 @@ impl Legality {
         (Legality::TOO_MANY_KINGS, "a side has more than one king"),
         (Legality::PAWN_ON_BACKRANK, "a pawn stands on rank 1 or 8"),
         (Legality::TOO_MANY_PAWNS, "a side has more than eight pawns"),
-        (Legality::TOO_MANY_PIECES, "a side has more than sixteen men"),
-        (Legality::TOO_MANY_PROMOTED, "a side has more promoted men than missing pawns"),
+        (Legality::TOO_MANY_PIECES, "a side has more than sixteen pieces"),
+        (Legality::TOO_MANY_PROMOTED, "a side has more promoted pieces than missing pawns"),
         (Legality::OPPOSITE_CHECK, "the side not to move stands in check"),
         (Legality::BAD_CASTLING, "a castling right has no king and rook"),
         (Legality::BAD_EP, "no double step can have left the en passant square"),
@@ -526,7 +526,7 @@ impl Legality {
     }
 }
 
-/// Finds everything that is wrong with a position (POS-01).
+/// Finds everything that is wrong with a position.
 pub fn legality(position: &Position) -> Legality {
     let mut flags = Legality::default();
     let board = position.board();
@@ -564,7 +564,7 @@ pub fn legality(position: &Position) -> Legality {
     flags
 }
 
-/// Finds everything that is wrong with a position and its halfmove clock (POS-01, POS-04).
+/// Finds everything that is wrong with a position and its halfmove clock.
 pub fn record_legality(record: &EpdRecord) -> Legality {
     let mut flags = legality(record.position());
     let runs = record.counters().0.is_some_and(|clock| clock != 0);
@@ -573,7 +573,7 @@ pub fn record_legality(record: &EpdRecord) -> Legality {
     flags
 }
 
-/// Whether no single move can have given this check (POS-01).
+/// Whether no single move can have given this check.
 fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool {
     let board = position.board();
     let steppers = board.role(Role::Pawn) | board.role(Role::Knight);

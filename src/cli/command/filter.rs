@@ -41,13 +41,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
-    if let Some(format) = args.games.format(&pipe.output)? {
-        filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?;
-    } else {
-        filter_records(&pipe, inverted.as_ref(), args.count, &mut diagnostics)?;
-    }
+    let written = match args.games.format(&pipe.output)? {
+        Some(format) => {
+            filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?
+        }
+        None => filter_records(&pipe, inverted.as_ref(), args.count, &mut diagnostics)?,
+    };
     diagnostics.watch(args.pipe.read.wanted.filter.as_ref());
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(written))
 }
 
 fn filter_records(
@@ -55,7 +56,7 @@ fn filter_records(
     inverted: Option<&Wanted>,
     only_count: bool,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Outcome> {
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
@@ -73,8 +74,8 @@ fn filter_records(
         Ok(true)
     })?;
     match output {
-        Some(output) => output.finish().map(|_| ()),
-        None => Ok(print_line(count)?),
+        Some(output) => output.finish(),
+        None => print_line(count).map(|()| Outcome::Done).map_err(Into::into),
     }
 }
 
@@ -84,7 +85,7 @@ fn filter_games(
     only_count: bool,
     format: GameFormat,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Outcome> {
     let output = || GameOutput::open(pipe.output.output.as_deref(), format);
     let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
@@ -96,7 +97,8 @@ fn filter_games(
         output.as_mut().map_or(Ok(Visited::Taken), |output| output.write(game))
     })?;
     match output {
-        Some(output) => output.finish(),
-        None => Ok(print_line(count)?),
+        Some(output) => output.finish()?,
+        None => print_line(count)?,
     }
+    Ok(Outcome::Done)
 }

@@ -167,12 +167,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         "--by-position is for records: games have no position of their own"
     );
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    match &args.way {
+    let written = match &args.way {
         Way { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
         Way { by: Some(field), .. } => by_field(args, field, &mut diagnostics)?,
         Way { lines, .. } => by_lines(args, lines.unwrap_or(u64::MAX), &mut diagnostics)?,
-    }
-    diagnostics.finish()
+    };
+    Ok(diagnostics.finish()?.and(written))
 }
 
 impl Args {
@@ -207,7 +207,7 @@ fn each_unit(
     })
 }
 
-fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let numbers = 1..=ratio.0.len() as u64;
     let mut parts =
         numbers.map(|number| Part::open(args, number, None)).collect::<Result<Vec<_>, _>>()?;
@@ -223,23 +223,24 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
         count += 1;
         parts.get_mut(part_of(number, &ratio.0)).context("a part of the ratio")?.write(unit)
     })?;
-    parts.into_iter().try_for_each(Part::finish)
+    parts.into_iter().try_fold(Outcome::Done, |outcome, part| Ok(outcome.and(part.finish()?)))
 }
 
-fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
     let mut part = Part::open(args, 1, None)?;
     each_unit(args, diagnostics, &mut |unit, _| {
         if part.count == lines {
             let next = Part::open(args, part.number + 1, None)?;
-            std::mem::replace(&mut part, next).finish()?;
+            outcome = outcome.and(std::mem::replace(&mut part, next).finish()?);
         }
         part.write(unit)
     })?;
-    part.finish()
+    Ok(outcome.and(part.finish()?))
 }
 
 /// Sorts by the values of the field, so that one file is written at a time.
-fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
     let mut never_met = NeverMet::new(std::iter::once(field));
@@ -277,12 +278,13 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
     })?;
     never_met.tell();
     let mut sorted = sorter.finish()?;
+    let mut outcome = Outcome::Done;
     let mut part: Option<(Vec<u8>, Part)> = None;
     while let Some((key, bytes)) = sorted.next_entry()? {
         if part.as_ref().is_none_or(|(of, _)| of != key) {
             let number = part.as_ref().map_or(1, |(_, part)| part.number + 1);
             if let Some((_, done)) = part.take() {
-                done.finish()?;
+                outcome = outcome.and(done.finish()?);
             }
             let value = key.strip_prefix(&[0]).map(<[u8]>::to_vec);
             part = Some((key.to_vec(), Part::open(args, number, Some(&value))?));
@@ -291,7 +293,10 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
             part.write_encoded(bytes)?;
         }
     }
-    part.map_or(Ok(()), |(_, part)| part.finish())
+    match part {
+        Some((_, part)) => Ok(outcome.and(part.finish()?)),
+        None => Ok(outcome),
+    }
 }
 
 /// One of the files.
@@ -342,12 +347,12 @@ impl Part {
         }
     }
 
-    fn finish(self) -> anyhow::Result<()> {
-        let what = match self.output {
-            PartOutput::Records(output) => output.finish().map(|_| "records")?,
-            PartOutput::Games(output) => output.finish().map(|()| "games")?,
+    fn finish(self) -> anyhow::Result<Outcome> {
+        let (what, outcome) = match self.output {
+            PartOutput::Records(output) => ("records", output.finish()?),
+            PartOutput::Games(output) => ("games", output.finish().map(|()| Outcome::Done)?),
         };
         note!("epdb: {} {what} to {}", self.count, self.name);
-        Ok(())
+        Ok(outcome)
     }
 }
