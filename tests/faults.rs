@@ -13,19 +13,20 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tempfile::TempDir;
 
 /// A command, what is there before, and what it makes.
 struct Scenario {
     args: &'static [&'static str],
-    /// Files that are there before, beside `in.epd` and `few.epd`.
+    /// Files that are there before, beside those that are only read.
     given: &'static [&'static str],
     /// Files that it makes or replaces.
     made: &'static [&'static str],
 }
 
-const SCENARIOS: [Scenario; 9] = [
+const SCENARIOS: [Scenario; 12] = [
     Scenario {
         args: &["import", "out.epdb", "in.epd", "--memory", "1M"],
         given: &[],
@@ -63,12 +64,56 @@ const SCENARIOS: [Scenario; 9] = [
         given: &[],
         made: &["out.epd.gz"],
     },
+    Scenario {
+        args: &["import", "s.epdb", "few.epd", "--on-duplicate", "merge", "--memory", "1M"],
+        given: &["s.epdb"],
+        made: &["s.epdb"],
+    },
+    Scenario {
+        args: &[
+            "normalize",
+            "mess.epd",
+            "-o",
+            "out.epd.zst",
+            "--rejects",
+            "bad.epd",
+            "--repairs",
+            "repairs.tsv",
+            "--allow-rejects",
+        ],
+        given: &["bad.epd"],
+        made: &["out.epd.zst", "bad.epd", "repairs.tsv"],
+    },
+    Scenario {
+        args: &[
+            "union",
+            "few.epd",
+            "in.epd",
+            "-o",
+            "out.epb",
+            "--conflicts",
+            "conflicts.tsv",
+            "--memory",
+            "64K",
+        ],
+        given: &[],
+        made: &["out.epb", "conflicts.tsv"],
+    },
 ];
 
-const LINES: usize = 4000;
+/// The length of the input, unless `EPDB_FAULT_LINES` says another.
+const LINES: usize = 2000;
 const FEW: usize = 100;
+/// Files that are only read.
+const READ: [&str; 3] = ["in.epd", "few.epd", "mess.epd"];
+/// Runs at a time; most of their time they wait for the disk.
+const WORKERS: usize = 4;
 /// What stands where an output will be.
 const OLD: &[u8] = b"what was there before\n";
+
+fn number_of(variable: &str, default: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
 
 fn book() -> String {
     let rank = |number: usize| match number % 8 {
@@ -81,7 +126,7 @@ fn book() -> String {
         let id = number.wrapping_mul(2_654_435_761) % 100_003;
         format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - - id \"a text with the number {id}\";\n")
     };
-    (0..LINES).map(line).collect()
+    (0..number_of("EPDB_FAULT_LINES", LINES)).map(line).collect()
 }
 
 /// One way in which a run is disturbed.
@@ -123,9 +168,11 @@ impl Bench {
     fn run_folder(&self) -> PathBuf {
         let folder = tempfile::tempdir_in(self.folder.path()).unwrap().keep();
         fs::create_dir(folder.join("tmp")).unwrap();
-        fs::write(folder.join("in.epd"), &self.book).unwrap();
         let few: String = self.book.split_inclusive('\n').take(FEW).collect();
-        fs::write(folder.join("few.epd"), few).unwrap();
+        let mess = few.replace(" id \"", " bm e1d1 Kd2; id \"") + "no record\n";
+        for (name, content) in READ.iter().zip([&self.book, &few, &mess]) {
+            fs::write(folder.join(name), content).unwrap();
+        }
         folder
     }
 
@@ -171,7 +218,7 @@ impl Bench {
         (counts, made)
     }
 
-    /// What a file says; of a store its records in both orders. `None` if it is not there.
+    /// What a file says; of a store its records. `None` if it is not there.
     fn content(&self, folder: &Path, name: &str) -> Option<Vec<u8>> {
         if !folder.join(name).exists() {
             return None;
@@ -179,20 +226,17 @@ impl Bench {
         if !name.ends_with(".epdb") {
             return Some(fs::read(folder.join(name)).unwrap());
         }
-        let mut all = Vec::new();
-        for order in ["import", "key"] {
-            let done = self.run(folder, &["export", name, "--order", order], None);
-            assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-            all.extend(done.stdout);
-        }
-        Some(all)
+        let done = self.run(folder, &["export", name, "--order", "key"], None);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        Some(done.stdout)
     }
 
     /// Nothing is there but what was given and what is made.
     fn assert_tidy(&self, scenario: &Scenario, folder: &Path, why: &str) {
         for entry in fs::read_dir(folder).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            let is_known = ["in.epd", "few.epd", "tmp"].contains(&name.as_str())
+            let is_known = name == "tmp"
+                || READ.contains(&name.as_str())
                 || scenario.given.contains(&name.as_str())
                 || scenario.made.contains(&name.as_str());
             assert!(is_known, "{name} was left behind: {:?}, {why}", scenario.args);
@@ -220,8 +264,7 @@ impl Bench {
             assert!(made == complete, "exit 0 means complete: {args:?}, {why}");
         } else {
             assert_eq!(done.status.code(), Some(2), "{args:?}, {why}");
-            let names =
-                [scenario.made, scenario.given, &["in.epd", "few.epd", "part-", "tmp"]].concat();
+            let names = [scenario.made, scenario.given, &READ, &["part-", "tmp"]].concat();
             assert!(
                 names.iter().any(|name| err.contains(name)),
                 "no file is named: {args:?}, {why}"
@@ -271,14 +314,20 @@ impl Bench {
                 );
             }
         }
-        let wanted = std::env::var("EPDB_FAULT_TRIALS").ok().and_then(|text| text.parse().ok());
-        let step = trials.len().div_ceil(wanted.unwrap_or(60)).max(1);
+        let step = trials.len().div_ceil(number_of("EPDB_FAULT_TRIALS", 30)).max(1);
         let chosen: Vec<_> = trials.iter().step_by(step).collect();
-        let mut fired = 0;
-        for (number, fault) in &chosen {
-            let expected = &undisturbed[*number].1;
-            fired += usize::from(self.try_one(&SCENARIOS[*number], expected, fault));
-        }
+        let (next, fired) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            let work = || {
+                while let Some((number, fault)) = chosen.get(next.fetch_add(1, Relaxed)) {
+                    let expected = &undisturbed[*number].1;
+                    let came = self.try_one(&SCENARIOS[*number], expected, fault);
+                    fired.fetch_add(usize::from(came), Relaxed);
+                }
+            };
+            (0..WORKERS).for_each(|_| drop(scope.spawn(work)));
+        });
+        let fired = fired.into_inner();
         println!("{} of {} places tried, {fired} faults came", chosen.len(), trials.len());
         (chosen.len(), fired)
     }
@@ -299,7 +348,7 @@ const FAILING: [&str; 10] =
 #[test]
 fn a_call_that_fails_is_told_and_leaves_nothing() {
     let Some(bench) = Bench::new() else { return };
-    let (tried, fired) = bench.try_all(&["eio", "enospc+"], &FAILING);
+    let (tried, fired) = bench.try_all(&["eio", "eio+", "enospc", "enospc+"], &FAILING);
     assert!(fired * 10 > tried * 9, "{fired} of {tried}");
 }
 
