@@ -255,6 +255,9 @@ fn an_output_is_no_other_output_and_no_input_of_rejects() {
         &["import", "s.epdb", "in.epd", "s.epdb"],
         &["pack", "in.epd", "-o", "z.epa", "--rejects", "z.epa"],
         &["split", "--lines", "2", "in.epd", "-o", "z%d", "--rejects", "z2"],
+        &["union", "in.epd", "-o", "z", "--conflicts", "z"],
+        &["dedupe", "in.epd", "-o", "z", "--conflicts", "link"],
+        &["get", "s.epdb", "-f", "in.epd", "--rejects", "in.epd"],
     ] {
         let done = desk.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);

@@ -147,7 +147,8 @@ impl Diagnostics {
         for warning in warnings {
             self.note(place, warning)?;
             if let (Some(file), Some(repair)) = (&mut self.repairs, &warning.repair) {
-                write!(file, "{}\t{}\t{}\t", place.file, place.line, warning.code)?;
+                write_field(file, place.file.as_bytes())?;
+                write!(file, "\t{}\t{}\t", place.line, warning.code)?;
                 write_field(file, &repair.before)?;
                 file.write_all(b"\t")?;
                 write_field(file, &repair.after)?;

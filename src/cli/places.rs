@@ -66,14 +66,16 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
                 _ => format!("--{id}"),
             };
             if let Some((_, other, _)) = written.iter().find(|(known, ..)| *known == identity) {
-                anyhow::bail!("{other} and {name} are one file, {}: name two", path.display());
+                let text = format!("{other} and {name} are one file, {}: name two", path.display());
+                return Err(Usage(text).into());
             }
             written.push((identity, name, path));
         }
     }
     written.retain(|(_, name, _)| name.strip_prefix("--").is_some_and(|id| id != RESULT));
-    let positional = command.get_arguments().filter(|argument| argument.is_positional());
-    for input in positional.flat_map(|argument| values(matches, argument.get_id().as_str())) {
+    let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
+    let others = ids.filter(|id| !OUTPUTS.contains(id));
+    for input in others.flat_map(|id| values(matches, id)) {
         let Some(identity) = Identity::of(&input) else { continue };
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
             return Err(Usage(format!(
