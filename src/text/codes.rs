@@ -496,7 +496,7 @@ codes! {
         "[Result \"1-0\"]\\n\\n1. e4 0-1",
         "write `1-0`, `0-1`, `1/2-1/2` or `*` in both places";
     E_PGN_SETUP "E-PGN-SETUP"
-        "SetUp and FEN tags disagree, or no game can begin there",
+        "SetUp and FEN tags disagree, the FEN is none, or moves follow a position that is not playable",
         REFUSED,
         "[SetUp \"1\"]\\n\\n1. e4 *",
         "write `[SetUp \"1\"]` and a FEN tag with a position that has legal moves, or none of the two";
@@ -666,7 +666,7 @@ codes! {
         "05 02 03 45 43 4f 00 02 03 45 43 4f 00 06",
         "the file is damaged";
     E_PGC_SETUP "E-PGC-SETUP"
-        "SetUp and FEN tags disagree, or no game can begin there",
+        "SetUp and FEN tags disagree, the FEN is none, or moves follow a position that is not playable",
         REFUSED,
         "05 02 05 53 65 74 55 70 01 31 06",
         "the file is damaged";
