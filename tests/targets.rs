@@ -397,7 +397,7 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
 }
 
 /// The byte 9B of Latin-1 is a letter of the data, and C1 control to some terminals.
-// README: A terminal is told nothing
+// README: No file commands your terminal
 #[test]
 fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
     let desk = Desk::new();
