@@ -25,6 +25,7 @@ mod importer;
 mod journal;
 mod merge;
 mod overlay;
+mod pages;
 mod reader;
 mod recognise;
 mod resolve;
@@ -32,7 +33,7 @@ mod scan;
 mod schema;
 mod verify;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -171,6 +172,7 @@ impl Store {
         let memory = options.memory_bytes;
         let path = path.as_ref();
         check_magic(path)?;
+        check_pages(path, Access::Write)?;
         let handle = guarded(path, || {
             Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
         })?;
@@ -199,6 +201,8 @@ impl Store {
     }
 
     fn open_as_it_is(path: &Path, options: &StoreOptions) -> Result<Store> {
+        check_magic(path)?;
+        check_pages(path, Access::Read)?;
         Store::open_unchecked(path, options)?.checked(Access::Read)
     }
 
@@ -386,6 +390,25 @@ fn check_magic(path: &Path) -> Result<()> {
             }
             _ => StoreError::Io { path, error },
         }),
+    }
+}
+
+/// Refuses a file in which redb would find something else than its last commit.
+fn check_pages(path: &Path, access: Access) -> Result<()> {
+    let file = open_shared(path)?;
+    guarded(path, || pages::check(&file, access))
+}
+
+/// Opens a file to which nobody writes, nor will as long as it is open (where the system knows
+/// locks).
+fn open_shared(path: &Path) -> Result<File> {
+    let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
+    let file = File::open(path).map_err(io_error)?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse { path: path.to_path_buf() }),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(io_error(error)),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Looking for damage: everything that a store says of itself is held against what it holds.
 
 use std::collections::HashMap;
-use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use redb::{Database, ReadTransaction};
@@ -108,14 +107,7 @@ impl Findings {
 fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
     super::check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let file = File::open(path).map_err(io_error)?;
-    match file.try_lock_shared() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(StoreError::InUse { path: path.to_path_buf() });
-        }
-        Err(TryLockError::Error(error)) => return Err(io_error(error)),
-    }
+    let file = super::open_shared(path)?;
     let overlay = Overlay::new(file).map_err(io_error)?;
     guarded(path, || {
         let mut builder = Database::builder();
