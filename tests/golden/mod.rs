@@ -36,6 +36,18 @@ pub(crate) struct Case {
     pieces: Vec<Piece>,
     file: Option<String>,
     pub(crate) rows: Vec<Row>,
+    /// A line of text that is no file.
+    pub(crate) line: String,
+    /// The profiles of which a line of text speaks; all where there are none.
+    pub(crate) profiles: Vec<String>,
+    /// Columns and codes.
+    pub(crate) warnings: Vec<String>,
+    /// Whether a writer writes these bytes.
+    #[serde(default = "yes")]
+    pub(crate) written: bool,
+    /// Whether a reader of text takes the line.
+    #[serde(default = "yes")]
+    pub(crate) from_text: bool,
     pub(crate) moves: Vec<String>,
     pub(crate) key: String,
     pub(crate) polyglot_key: String,
@@ -66,6 +78,10 @@ struct Piece {
 
 const fn once() -> usize {
     1
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Case {

@@ -4,8 +4,11 @@
 mod any_bytes;
 mod codes;
 mod found_files;
+mod golden;
 mod lenient;
 mod peers;
+#[path = "../golden/mod.rs"]
+mod samples;
 mod strict;
 mod vectors;
 
