@@ -109,3 +109,19 @@ fn what_is_no_file_stays_as_it_is() {
     refused("no file");
     assert_eq!(desk.text("target"), "before");
 }
+
+/// D-W1: an archive of 2 KB whose model has 320,000 nodes. One that takes more memory than there may
+/// be is not damaged, and not read.
+#[test]
+fn archives_that_take_more_memory_than_is_allowed_are_refused() {
+    let desk = Desk::with("a.epa", include_bytes!("archive/many_nodes.epa"));
+    for command in ["verify", "unpack"] {
+        let refused = desk.run(&[command, "a.epa", "--memory", "64M"]);
+        assert_eq!(refused.status, 2, "{command}");
+        let text = "a.epa: model 0 takes more memory than is allowed: allow more";
+        assert!(refused.err.contains(text), "{}", refused.err);
+    }
+    let damaged = desk.run(&["verify", "a.epa", "--memory", "512M"]);
+    assert_eq!(damaged.status, 1, "{}", damaged.err);
+    assert_eq!(desk.run(&["count", "a.epa"]).out, "714\n");
+}

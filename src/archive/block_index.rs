@@ -249,6 +249,17 @@ impl<'a> BlockIndex<'a> {
         Some((high.checked_mul(1 << self.tail.plain_bits)? | low, block as u32))
     }
 
+    /// What is left of a key in this index, in its place, with zeros behind it.
+    pub(super) fn high_bits(&self, key: u64) -> u64 {
+        self.aligned(self.cut(key))
+    }
+
+    /// A cut key as [`BlockIndex::high_bits`] has it.
+    pub(super) fn aligned(&self, cut: u64) -> u64 {
+        let key_bits = u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits);
+        cut.checked_shl(64 - key_bits).unwrap_or(0)
+    }
+
     /// What is left of a key in this index.
     pub(super) fn cut(&self, key: u64) -> u64 {
         let key_bits = u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits);

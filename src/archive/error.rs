@@ -57,6 +57,14 @@ pub enum ArchiveError {
         /// Which of these parts, from 0: a segment, a block or a record, as the part says.
         number: Option<u64>,
     },
+    /// What the file says takes more memory than reading it may.
+    #[error("{part}{} takes more memory than is allowed: allow more", place(*.number))]
+    MemoryExceeded {
+        /// Which part of the file.
+        part: &'static str,
+        /// Which of these parts, from 0: a segment, a block or a record, as the part says.
+        number: Option<u64>,
+    },
     /// A record number that the archive does not have.
     #[error("record {number}, but the archive has {records}")]
     NoRecord {
@@ -81,6 +89,26 @@ pub enum ArchiveError {
     /// The archive keeps no verbatim text.
     #[error("the archive was packed without the text of its input")]
     NotVerbatim,
+}
+
+/// Why a part cannot be read, for those who do not know where it is in the file.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    /// Its bytes say nothing that a writer means.
+    Damaged,
+    /// It takes more memory than is allowed.
+    Memory,
+}
+
+impl Refusal {
+    /// The error for a part.
+    pub(super) const fn at(self, part: &'static str, number: u64) -> ArchiveError {
+        let number = Some(number);
+        match self {
+            Refusal::Damaged => ArchiveError::Corrupt { part, number },
+            Refusal::Memory => ArchiveError::MemoryExceeded { part, number },
+        }
+    }
 }
 
 fn place(number: Option<u64>) -> String {

@@ -1,6 +1,6 @@
 //! Reading archives.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use zerocopy::FromBytes;
 
 use super::block_index::BlockIndex;
-use super::error::ArchiveError;
+use super::error::{ArchiveError, Refusal};
 use super::fast::{FastRow, FastSegment, RecordIndex};
 use super::layout::{CODER_SHIPPED, CODER_TREE, Footer, Header, SORTED};
 use super::row::{COLUMNS, NAMES, Row};
@@ -18,6 +18,7 @@ use super::sections::{Section, SectionEntry, SectionKind, SectionTable};
 use super::segment::{Block, Codec};
 use super::segments::{self, Segment};
 use super::side::{self, Restored};
+use super::sorter::KeySorter;
 use super::tree::{self, Model};
 use super::{Level, directory, map};
 use crate::codec::key::position_key;
@@ -30,6 +31,12 @@ use crate::text::{WriteOptions, epd};
 const KEPT_MODELS: usize = 16;
 /// Blocks that are decoded side by side.
 const SIDE_BY_SIDE: u32 = 16;
+/// What reading may take if nothing is said, in bytes.
+const DEFAULT_MEMORY: usize = 256 << 20;
+/// What reading may take in any case, in bytes.
+const LEAST_MEMORY: usize = 16 << 20;
+/// Records of level fast whose text makes a piece.
+const FAST_STEP: u64 = 4096;
 /// Queries that are looked up side by side at level fast.
 const BATCH: usize = 64;
 
@@ -63,10 +70,12 @@ pub struct Archive {
     identity: u32,
     index: Option<Index>,
     codecs: Mutex<Vec<(usize, SharedCodec)>>,
+    /// What reading may take, about, in bytes.
+    memory: usize,
 }
 
-/// What decodes a segment, made once by whoever needs it first; `None` when its model is damaged.
-type SharedCodec = Arc<OnceLock<Option<Codec>>>;
+/// What decodes a segment, made once by whoever needs it first.
+type SharedCodec = Arc<OnceLock<Result<Codec, Refusal>>>;
 
 /// The position index of a file.
 #[derive(Copy, Clone)]
@@ -140,7 +149,16 @@ impl Archive {
         }
         let identity = table.check;
         let codecs = Mutex::default();
-        Ok(Archive { bytes, footer, sections, segments, identity, index, codecs })
+        let memory = DEFAULT_MEMORY;
+        Ok(Archive { bytes, footer, sections, segments, identity, index, codecs, memory })
+    }
+
+    /// Bounds what reading takes beside what it returns, about, in bytes: 256 MiB if nothing is
+    /// said, and never less than 16 MiB. Archives that ask for more are refused with
+    /// [`ArchiveError::MemoryExceeded`]; most that epdb writes take a few MiB.
+    #[must_use]
+    pub fn memory_bytes(self, memory: usize) -> Archive {
+        Archive { memory: memory.max(LEAST_MEMORY), codecs: Mutex::default(), ..self }
     }
 
     /// How many records there are.
@@ -231,7 +249,7 @@ impl Archive {
     /// What decodes a segment. Whoever needs it first makes it, while others go on with theirs.
     fn codec(&self, place: usize) -> Result<SharedCodec, ArchiveError> {
         let shared = self.shared_codec(place);
-        shared.get_or_init(|| self.read_codec(place).ok());
+        shared.get_or_init(|| self.read_codec(place));
         decoder(&shared, place)?;
         Ok(shared)
     }
@@ -242,19 +260,24 @@ impl Archive {
             Some(at) => kept[..=at].rotate_right(1),
             None => kept.insert(0, (place, SharedCodec::default())),
         }
-        kept.truncate(KEPT_MODELS);
+        let (mut number, mut cost) = (0, 0);
+        kept.retain(|(_, shared)| {
+            number += 1;
+            cost += shared.get().and_then(|codec| codec.as_ref().ok()).map_or(0, Codec::cost);
+            number == 1 || number <= KEPT_MODELS && cost <= self.memory / 4
+        });
         Arc::clone(&kept[0].1)
     }
 
-    fn read_codec(&self, place: usize) -> Result<Codec, ArchiveError> {
+    fn read_codec(&self, place: usize) -> Result<Codec, Refusal> {
         let segment = &self.segments[place];
-        let corrupt = ArchiveError::corrupt_at("model", place as u64);
         Ok(match segment.coder {
             CODER_TREE => {
-                let bytes = segment.model.checked(&self.bytes, "model")?;
-                Codec::Tree(Box::new(Model::read(bytes).ok_or(corrupt)?))
+                let bytes = segment.model.checked(&self.bytes, "model");
+                let bytes = bytes.map_err(|_| Refusal::Damaged)?;
+                Codec::Tree(Box::new(Model::read(bytes, self.memory / 2)?))
             }
-            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(corrupt)?),
+            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
             _ => Codec::Text,
         })
     }
@@ -288,7 +311,7 @@ impl Archive {
             let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", number.into()))?;
             coded.push((bytes, segment.first_of(number)));
         }
-        let blocks = codec.decode(segment, &coded).into_iter().zip(&coded);
+        let blocks = codec.decode(segment, &coded, self.memory / 4).into_iter().zip(&coded);
         blocks
             .map(|(block, &(_, first))| {
                 let block = block.ok_or(ArchiveError::corrupt_at("block of record", first))?;
@@ -308,7 +331,7 @@ impl Archive {
         }
         let (block, first) = self.block(place, nth / segment.block_records)?;
         let record = block.record((number - first) as usize);
-        record.ok_or(ArchiveError::corrupt_at("block of record", first))
+        record.ok_or_else(|| refused(&block, first))
     }
 
     /// The records with these numbers, in order.
@@ -337,31 +360,47 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn write_text(&self, range: Range<u64>, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        self.each_text(range, out, |_| Ok(()))
+    }
+
+    /// As [`Archive::write_text`], in pieces of whole lines: calls `visit` with what there is, from
+    /// which it may take what it likes, so that memory need not hold all of it.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage, and what `visit` returns.
+    pub fn each_text<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        out: &mut Vec<u8>,
+        mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut next = range.start;
         let end = range.end.min(self.len());
         while next < end {
             let (segment, place, nth) = self.locate(next)?;
             if segment.is_fast() {
                 let rows = self.fast(place)?;
-                let stop = end.min(segment.end());
+                let stop = end.min(segment.end()).min(next + FAST_STEP);
                 for nth in nth..nth + (stop - next) as u32 {
                     rows.write_text(nth, out)?;
                     out.push(b'\n');
                 }
                 next = stop;
+                visit(out)?;
                 continue;
             }
+            let rows = (segment.block_records as usize).saturating_mul(2 * size_of::<Row>());
+            let together = (self.memory / 4 / rows.max(1)).clamp(1, SIDE_BY_SIDE as usize) as u32;
             let number = nth / segment.block_records;
             let last = (end - 1).min(segment.end() - 1) - segment.first_record;
             let last = (last / u64::from(segment.block_records)) as u32;
-            for (block, first) in
-                self.blocks(place, number..(last + 1).min(number + SIDE_BY_SIDE))?
-            {
+            for (block, first) in self.blocks(place, number..(last + 1).min(number + together))? {
                 let stop = end.min(first + segment.block_len(first));
                 let written =
                     block.write_text((next - first) as usize, (stop - next) as usize, out);
-                written.ok_or(ArchiveError::corrupt_at("block of record", first))?;
+                written.ok_or_else(|| refused(&block, first))?;
                 next = stop;
+                visit(out)?;
             }
         }
         Ok(())
@@ -640,12 +679,16 @@ impl Archive {
             side,
             self.identity,
             &names,
+            self.memory / 4,
             |records, out| {
                 let end = next + records;
                 if end > self.len() {
                     return Err(ArchiveError::corrupt("side data"));
                 }
-                self.write_text(next..end, out)?;
+                self.each_text(next..end, out, |text| match text.len() <= self.memory / 4 {
+                    true => Ok(()),
+                    false => Err(Refusal::Memory.at("text of the record", next)),
+                })?;
                 next = end;
                 Ok(())
             },
@@ -693,27 +736,41 @@ impl Archive {
 
     fn verify_blocks(&self) -> Result<(), ArchiveError> {
         let index = self.block_index()?;
-        let mut expected = Vec::new();
+        let (mut expected, mut indexed) =
+            (KeySorter::new(self.memory / 8), KeySorter::new(self.memory / 8));
+        // Of the index block that is being read, the keys: each is expected once.
+        let (mut current, mut keys) = (0, BTreeSet::new());
         for (number, record) in (0..).zip(self.iter(0..self.len())) {
             let key = position_key(record?.position());
             let Some(index) = &index else { continue };
             let (segment, _, nth) = self.locate(number)?;
             let block = segment.first_block + u64::from(nth / segment.index_records);
-            expected.push((index.cut(key), block as u32));
+            if block != current {
+                (current, keys) = (block, BTreeSet::new());
+            }
+            let key = index.high_bits(key);
+            if keys.insert(key) {
+                expected.push((key, block as u32))?;
+            }
         }
         let Some(index) = index else { return Ok(()) };
-        expected.sort_unstable();
-        expected.dedup();
-        let mut indexed = Vec::with_capacity(expected.len());
+        let mut last = None;
         for bucket in 0..index.buckets() {
+            let mut pushed = Ok(());
             index.each(bucket, |cut, block| {
-                indexed.push((cut, block));
-                indexed.len() <= 2 * self.len() as usize
+                let entry = (index.aligned(cut), block);
+                if last.replace(entry) != Some(entry) {
+                    pushed = indexed.push(entry);
+                }
+                pushed.is_ok()
             })?;
+            pushed?;
         }
-        indexed.sort_unstable();
-        indexed.dedup();
-        if indexed == expected { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
+        if digest(indexed)? == digest(expected)? {
+            Ok(())
+        } else {
+            Err(ArchiveError::corrupt("position index"))
+        }
     }
 
     fn verify_record_index(&self, index: &RecordIndex) -> Result<(), ArchiveError> {
@@ -746,10 +803,26 @@ impl Archive {
     }
 }
 
+/// Stands for all entries of an index, in whatever order and however often each came.
+fn digest(entries: KeySorter) -> Result<blake3::Hash, ArchiveError> {
+    let mut hasher = blake3::Hasher::new();
+    entries.finish(|(key, block)| {
+        hasher.update(&key.to_le_bytes());
+        hasher.update(&block.to_le_bytes());
+        Ok::<(), ArchiveError>(())
+    })?;
+    Ok(hasher.finalize())
+}
+
+/// Why records of a block cannot be read.
+fn refused(block: &Block, first: u64) -> ArchiveError {
+    block.refusal().at("block of record", first)
+}
+
 /// What was made of a segment's model.
 fn decoder(shared: &SharedCodec, place: usize) -> Result<&Codec, ArchiveError> {
-    let codec = shared.get().and_then(Option::as_ref);
-    codec.ok_or(ArchiveError::corrupt_at("model", place as u64))
+    let codec = shared.get().map_or(Err(&Refusal::Damaged), Result::as_ref);
+    codec.map_err(|refusal| refusal.at("model", place as u64))
 }
 
 /// For each block that may hold some of the positions, which; blocks as the index counts them,
@@ -787,7 +860,7 @@ impl Records<'_> {
             return self.archive.fast(place)?.record(nth);
         }
         let (block, first) = self.archive.block(place, nth / segment.block_records)?;
-        let corrupt = || ArchiveError::corrupt_at("block of record", first);
+        let corrupt = || refused(&block, first);
         let mut records = block.records().ok_or_else(corrupt)?;
         records.drain(..((self.next - first) as usize).min(records.len()));
         self.block = records.into_iter();
@@ -817,7 +890,7 @@ fn visit_records(
     wanted: &Wanted,
     visit: &mut impl FnMut(usize, u64, EpdRecord) -> bool,
 ) -> Result<bool, ArchiveError> {
-    let corrupt = || ArchiveError::corrupt_at("block of record", first);
+    let corrupt = || refused(block, first);
     let start = range.start;
     let rows = block.rows_in(range).ok_or_else(corrupt)?;
     let found = wanted.among(&rows).ok_or_else(corrupt)?;

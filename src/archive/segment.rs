@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
-use super::error::ArchiveError;
+use super::error::{ArchiveError, Refusal};
 use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS};
 use super::row::{Row, operations};
 use super::segments::Segment;
@@ -318,6 +318,8 @@ pub(super) enum Block {
         rows: Vec<Row>,
         /// The bytes of the operations.
         operations: Vec<u8>,
+        /// What these may take, in bytes, when they are read.
+        memory: usize,
     },
     /// Canonical text, a line a record.
     Text(Vec<u8>),
@@ -343,9 +345,23 @@ impl Codec {
         }
     }
 
+    /// What a model of a segment takes, about, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        match self {
+            Codec::Tree(model) => model.cost(),
+            Codec::Shipped(_) | Codec::Text => 0,
+        }
+    }
+
     /// Decodes blocks of a segment, each with the number of its first record; `None` for one whose
     /// bytes are not those that were written there.
-    pub(super) fn decode(&self, segment: &Segment, blocks: &[(&[u8], u64)]) -> Vec<Option<Block>> {
+    /// Operations may take `memory` bytes when they are read.
+    pub(super) fn decode(
+        &self,
+        segment: &Segment,
+        blocks: &[(&[u8], u64)],
+        memory: usize,
+    ) -> Vec<Option<Block>> {
         let Some(model) = self.model() else {
             let blocks = blocks.iter();
             return blocks.map(|&(bytes, first)| text_block(segment, first, bytes)).collect();
@@ -365,7 +381,7 @@ impl Codec {
             .map(|(((decoder, rows), operations), &(_, first))| {
                 let place = check::place(segment.identity, first);
                 let holds = decoder.is_done(block_check(place, &rows, &operations));
-                holds.then_some(Block::Rows { rows, operations })
+                holds.then_some(Block::Rows { rows, operations, memory })
             })
             .collect()
     }
@@ -421,6 +437,15 @@ impl Block {
         self.records_in(0..usize::MAX)
     }
 
+    /// Why its records cannot be read, of a block where that was so.
+    pub(super) fn refusal(&self) -> Refusal {
+        let Block::Rows { rows, operations, memory } = self else { return Refusal::Damaged };
+        let with = rows.iter().filter(|row| row.has_operations());
+        let positions = with.map_while(Row::position);
+        let read = coded_operations::decode(operations, positions, *memory);
+        read.err().unwrap_or(Refusal::Damaged)
+    }
+
     /// Some of the records. What comes behind them is not decoded.
     pub(super) fn records_in(&self, range: Range<usize>) -> Option<Vec<EpdRecord>> {
         match self {
@@ -428,7 +453,7 @@ impl Block {
                 let lines = text.strip_suffix(b"\n")?.split(|&byte| byte == b'\n');
                 lines.skip(range.start).take(range.len()).map(read_line).collect()
             }
-            Block::Rows { rows, operations } => {
+            Block::Rows { rows, operations, memory } => {
                 let rows = &rows[..rows.len().min(range.end)];
                 let mut records: Vec<EpdRecord> =
                     rows.iter().map(Row::record).collect::<Option<_>>()?;
@@ -442,7 +467,7 @@ impl Block {
                 let mut all = if positions.is_empty() {
                     Vec::new()
                 } else {
-                    coded_operations::decode(operations, positions.into_iter())?
+                    coded_operations::decode(operations, positions.into_iter(), *memory).ok()?
                 }
                 .into_iter();
                 let mut scratch = Vec::new();
@@ -480,7 +505,7 @@ impl Block {
                 let lines = text.split_inclusive(|&byte| byte == b'\n').skip(first).take(count);
                 lines.for_each(|line| out.extend_from_slice(line));
             }
-            Block::Rows { rows, operations } if operations.is_empty() => {
+            Block::Rows { rows, operations, .. } if operations.is_empty() => {
                 for row in rows.iter().skip(first).take(count) {
                     row.write_text(out)?;
                     out.push(b'\n');

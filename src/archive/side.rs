@@ -11,7 +11,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
-use super::error::ArchiveError;
+use super::error::{ArchiveError, Refusal};
 use super::sections::SectionKind;
 use super::sink::Sink;
 
@@ -281,6 +281,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
     mut side: &[u8],
     identity: u32,
     names: &[String],
+    memory: usize,
     mut text: impl FnMut(u64, &mut Vec<u8>) -> Result<(), ArchiveError>,
     mut visit: impl FnMut(Restored) -> Result<(), E>,
 ) -> Result<u64, E> {
@@ -304,6 +305,9 @@ pub(super) fn restore<E: From<ArchiveError>>(
             || head.records.get() > CHUNK_RECORDS
         {
             return Err(corrupt().into());
+        }
+        if script_len > memory {
+            return Err(Refusal::Memory.at(PART, number).into());
         }
         let records = u64::from(head.records.get());
         let mut canonical = Vec::new();

@@ -10,6 +10,7 @@ mod text;
 use foldhash::HashMap;
 
 use super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use super::error::Refusal;
 use crate::codec::ordinal;
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operands, Operation, Position, STANDARD};
@@ -35,16 +36,20 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes
 }
 
-/// The operations of records at these positions; `None` when the bytes say none.
+/// The operations of records at these positions, in about `memory` bytes.
 pub(super) fn decode(
     bytes: &[u8],
     positions: impl Iterator<Item = Position>,
-) -> Option<Vec<Vec<Operation>>> {
+    memory: usize,
+) -> Result<Vec<Vec<Operation>>, Refusal> {
     let mut reader = Reader::new(bytes);
     let mut model = Model::new();
-    let limit = bytes.len().saturating_mul(COST_OF_BYTE).saturating_add(FREE_COST);
-    model.limit = limit.min(MAX_COST);
-    positions.map(|position| model.record(&mut reader, &position, &[])).collect()
+    let paid = bytes.len().saturating_mul(COST_OF_BYTE).saturating_add(FREE_COST).min(MAX_COST);
+    model.limit = paid.min(memory);
+    let read: Option<_> =
+        positions.map(|position| model.record(&mut reader, &position, &[])).collect();
+    let is_allowed = model.cost <= memory || memory >= paid;
+    read.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })
 }
 
 /// The most operations of a record, and the most operands of an operation, that a reader takes:
@@ -499,7 +504,7 @@ mod tests {
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
         let position = Position::START;
         for (operand, times) in
-            [(Operand::string(vec![b'a'; 100_000]), 100), (Operand::Integer(1), 10_000)]
+            [(Operand::string(vec![b'a'; 20_000]), 100), (Operand::Integer(1), 10_000)]
         {
             let opcode = STANDARD[0].opcode;
             let operations = [Operation { opcode, operands: vec![operand; times] }];
@@ -510,12 +515,15 @@ mod tests {
             assert!(model.cost > FREE_COST);
             let bytes = encode([(position, &operations[..])].into_iter());
             assert!(bytes.starts_with(&short));
-            let read = |bytes: &[u8]| decode(bytes, [position].into_iter());
-            assert_eq!(read(&bytes), Some(vec![operations.to_vec()]));
+            let read = |bytes: &[u8]| decode(bytes, [position].into_iter(), usize::MAX);
+            assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));
+            let within = |memory| decode(&bytes, [position].into_iter(), memory);
+            assert_eq!(within(model.cost), read(&bytes));
+            assert_eq!(within(model.cost - 1), Err(Refusal::Memory));
             let paid = model.cost <= FREE_COST + COST_OF_BYTE * short.len();
-            assert_eq!(read(&short).is_some(), paid);
+            assert_eq!(read(&short).is_ok(), paid);
             if bytes.len() > short.len() {
-                assert_eq!(read(&bytes[..bytes.len() - 1]), None);
+                assert_eq!(read(&bytes[..bytes.len() - 1]), Err(Refusal::Damaged));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Models as bytes.
 
 use super::super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use super::super::error::Refusal;
 use super::super::row::{COLUMNS, RANKS, is_rank};
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
 use super::grown::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY, MAX_LISTED, ordered};
@@ -29,11 +30,13 @@ impl Grown {
 }
 
 impl Model {
-    /// Reads a model; `None` when the bytes are none.
-    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<Model> {
-        let mut reader = Reader::new(bytes);
-        let grown = Codec::default().model(&mut reader, &Grown::default())?;
-        Some(Model::new(&grown))
+    /// Reads a model, in about `memory` bytes.
+    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<Model, Refusal> {
+        let mut codec = Codec { limit: memory, ..Codec::default() };
+        let grown = codec.model(&mut Reader::new(bytes), &Grown::default());
+        let is_allowed = codec.cost <= memory;
+        let grown = grown.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })?;
+        Ok(Model { cost: codec.cost, ..Model::new(&grown) })
     }
 
     fn new(grown: &Grown) -> Model {
@@ -61,12 +64,20 @@ impl Model {
             mirrors: grown.mirrors,
             spelling: Spelling::new(&grown.spelled),
             ways: grown.ways.as_ref().map(Ways::new),
+            cost: 0,
         }
     }
 }
 
+/// What a node and a symbol of a list take, about, in bytes.
+const NODE_COST: usize = 400;
+const SYMBOL_COST: usize = 20;
+
 /// What is learnt while a model is coded.
 struct Codec {
+    /// What the model so far takes, and may take at the most.
+    cost: usize,
+    limit: usize,
     flags: Numbers,
     class_lens: Numbers,
     /// Length of the common beginning of neighbours in a dictionary.
@@ -100,6 +111,8 @@ impl NodeCodec {
 impl Default for Codec {
     fn default() -> Codec {
         Codec {
+            cost: 0,
+            limit: usize::MAX,
             flags: Numbers::default(),
             class_lens: Numbers::default(),
             shared: Numbers::default(),
@@ -326,6 +339,7 @@ impl Tree<'_> {
         if number >= MAX_NODES || coder.is_exhausted() {
             return None;
         }
+        self.take(NODE_COST)?;
         let list = self.list(coder, level, node)?;
         let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
         let escapes = of_short(codec.escapes.code(coder, short(node.escapes).into()) as u32);
@@ -349,6 +363,12 @@ impl Tree<'_> {
         Some(())
     }
 
+    /// Counts a cost; `None` when that is more than the model may.
+    fn take(&mut self, cost: usize) -> Option<()> {
+        self.codec.cost += cost;
+        (self.codec.cost <= self.codec.limit).then_some(())
+    }
+
     /// The symbols of a node, ascending, with their counts.
     fn list(
         &mut self,
@@ -356,12 +376,14 @@ impl Tree<'_> {
         level: usize,
         node: &GrownNode,
     ) -> Option<Vec<(u16, u32)>> {
-        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
-        let len = codec.len.code(coder, node.list.len() as u64) as usize;
+        let place = self.column * DEPTHS + level;
+        let len = self.codec.nodes[place].len.code(coder, node.list.len() as u64) as usize;
         if len > self.symbols || len > MAX_LISTED - self.listed {
             return None;
         }
         self.listed += len;
+        self.take(len * SYMBOL_COST)?;
+        let codec = &mut self.codec.nodes[place];
         let mut symbols: Vec<u16> = Vec::with_capacity(len);
         let has = |symbol| node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
         let mut asked: Vec<u16> = Vec::new();

@@ -37,6 +37,8 @@ pub(super) struct Model {
     spelling: Spelling,
     /// How rows are told by those before, where that is worth it.
     ways: Option<Ways>,
+    /// What it takes, about, in bytes: known of a model that was read.
+    cost: usize,
 }
 
 /// The reading of one block.
@@ -136,6 +138,11 @@ struct Column {
 }
 
 impl Model {
+    /// What it takes, about, in bytes.
+    pub(super) const fn cost(&self) -> usize {
+        self.cost
+    }
+
     /// The node that codes a column after what was seen.
     fn node(&self, column: &Column, sight: &Sight) -> u32 {
         let mut path = Path::at(column.root);
@@ -222,8 +229,9 @@ impl Model {
 
 /// The model that comes with epdb, for archives that are too small to pay for their own.
 pub(super) fn shipped() -> Option<&'static Model> {
+    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<Model>> =
-        LazyLock::new(|| Model::read(include_bytes!("../../../formats/data/shipped.bin")));
+        LazyLock::new(|| Model::read(SHIPPED_BYTES, usize::MAX).ok());
     SHIPPED.as_ref()
 }
 

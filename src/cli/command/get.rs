@@ -398,7 +398,8 @@ impl Searched {
         let name = source.name.clone();
         match source {
             Source { content: Content::Archive(local), .. } => {
-                Ok(Searched::Archive { archive: local.archive()?, name, _local: local })
+                let archive = local.archive()?.memory_bytes(args.memory.memory / 2);
+                Ok(Searched::Archive { archive, name, _local: local })
             }
             Source { content: Content::Store(local), .. } => {
                 let store = local.store(args.memory.memory)?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::archive::{Archive, Restored};
-use crate::cli::args::{CastlingArg, CountersArg, EpArg, OutputArgs, WriteArgs};
+use crate::archive::{Archive, ArchiveError, Restored};
+use crate::cli::args::{CastlingArg, CountersArg, EpArg, MemoryArgs, OutputArgs, WriteArgs};
 use crate::cli::file_format::FileFormat;
 use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
@@ -40,10 +40,9 @@ pub(crate) struct Args {
     write: WriteArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
-
-/// Records that are turned into text at a time.
-const STEP: u64 = 4096;
 
 /// The records that --range asks for.
 #[derive(Copy, Clone, Debug)]
@@ -85,7 +84,7 @@ fn parse_range(text: &str) -> Result<Wanted, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let name = || args.archive.display().to_string();
     let local = Local::open(&args.archive)?;
-    let archive = local.archive()?;
+    let archive = local.archive()?.memory_bytes(args.memory.memory);
     threads::start(None)?;
     if args.verbatim {
         let names = archive.file_names().with_context(name)?;
@@ -96,15 +95,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let range = range.of(&archive).with_context(name)?;
     if is_canonical_text(args) {
         let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
-        let mut text = Vec::new();
-        let mut next = range.start;
-        while next < range.end {
-            let end = range.end.min(next + STEP);
+        let written = archive.each_text(range, &mut Vec::new(), |text| {
+            output.write_all(text)?;
             text.clear();
-            archive.write_text(next..end, &mut text).with_context(name)?;
-            output.write_all(&text)?;
-            next = end;
-        }
+            Ok::<(), anyhow::Error>(())
+        });
+        written.map_err(|error| match error.is::<ArchiveError>() {
+            true => error.context(name()),
+            false => error,
+        })?;
         output.finish()?;
     } else {
         let mut output = RecordOutput::open(&args.output, &args.write)?;

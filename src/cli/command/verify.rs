@@ -122,6 +122,7 @@ fn check(
         }
         Content::Archive(local) => local
             .archive()
+            .map(|archive| archive.memory_bytes(args.memory.memory))
             .and_then(|archive| archive.verify().with_context(|| local.name().to_string())),
         _ => {
             let read = &ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
@@ -144,7 +145,9 @@ fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
         if let Some(error) = cause.downcast_ref::<StoreError>() {
             return matches!(error, StoreError::Damaged { .. } | StoreError::NotAStore { .. });
         }
-        if let Some(ArchiveError::UnsupportedVersion { .. }) = cause.downcast_ref() {
+        if let Some(ArchiveError::UnsupportedVersion { .. } | ArchiveError::MemoryExceeded { .. }) =
+            cause.downcast_ref()
+        {
             return false;
         }
         if let Some(error) = cause.downcast_ref::<io::Error>() {
