@@ -1,0 +1,373 @@
+//! The oracle as a test of every command that reads (A-D1, A-D3): of a damaged store or archive a
+//! command as a user types it gives what it gives of the sound one, or it says with exit status 2
+//! that it could not; "not found" and "different" only where they are true. `verify` calls nothing
+//! sound that any of them refuses.
+//!
+//! `EPDB_COMMAND_DAMAGES=1000 cargo test --test command_damage -- --nocapture` damages as often
+//! (`EPDB_COMMAND_DAMAGES_FROM` says from which number on);
+//! `EPDB_COMMAND_DAMAGE=N` repeats the damage with that number alone.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How many damages a usual run makes of each kind of file.
+const USUAL: u64 = 20;
+
+/// A pseudo-random walk that is the same in every run.
+struct Walk(u64);
+
+impl Walk {
+    fn of_damage(number: u64) -> Walk {
+        Walk(number.wrapping_add(3).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        ((self.0 >> 33) % below.max(1) as u64) as usize
+    }
+}
+
+/// What a command gave: its exit status, standard output and the file it wrote, if any.
+#[derive(PartialEq, Eq)]
+struct Given {
+    status: i32,
+    out: Vec<u8>,
+    file: Option<Vec<u8>>,
+}
+
+/// A command on the file `S`, whose name stands for it in the arguments.
+struct Reading {
+    args: Vec<String>,
+    input: String,
+    /// The file that it writes.
+    writes: Option<&'static str>,
+}
+
+fn reading(line: &str) -> Reading {
+    let args: Vec<String> = line.split(' ').map(|arg| arg.replace('_', " ")).collect();
+    let writes = ["out.epb", "out.epa", "out-2.epd", "out.epd"];
+    let writes = writes.into_iter().find(|name| line.contains(&name.replace("-2", "-%d")));
+    Reading { args, input: String::new(), writes }
+}
+
+/// The folder of a test, with a file of questions and records beside the one that is damaged.
+struct Bench {
+    folder: tempfile::TempDir,
+    name: &'static str,
+}
+
+/// Different positions: kings, and pawns and knights on the files that the number tells.
+fn board(nth: usize) -> String {
+    let piece = |man: char, file: usize| {
+        let (before, behind) = (file % 8, 7 - file % 8);
+        let blank = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+        format!("{}{man}{}", blank(before), blank(behind))
+    };
+    let (a, b, c) = (nth, nth / 8, nth / 64);
+    format!("4k3/8/{}/{}/{}/8/8/4K3 w - -", piece('n', c), piece('p', b), piece('P', a))
+}
+
+fn line(nth: usize, ce: usize) -> String {
+    let words = "x".repeat(100 + nth * 7 % 200);
+    format!("{} ce {ce}; id \"{nth} {words}\";\n", board(nth))
+}
+
+fn crowded(nth: usize) -> String {
+    format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth} {}\";\n", "y".repeat(250))
+}
+
+impl Bench {
+    fn new(name: &'static str) -> Bench {
+        let bench = Bench { folder: tempfile::tempdir().unwrap(), name };
+        let first: String =
+            (0..200).map(|nth| line(nth, nth)).chain((0..60).map(crowded)).collect();
+        let second: String =
+            (150..260).map(|nth| line(nth, 9)).chain((55..70).map(crowded)).collect();
+        bench.write("first.epd", first.as_bytes());
+        bench.write("second.epd", second.as_bytes());
+        bench.write("other.epd", (190..300).map(|nth| line(nth, 9)).collect::<String>().as_bytes());
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn epdb(&self, args: &[&str], input: &str) -> (i32, Vec<u8>, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_epdb"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that refuses its file does not read on.
+        child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+        let done = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code().unwrap_or(-1), done.stdout, err)
+    }
+
+    fn make(&self, args: &[&str]) -> Vec<u8> {
+        let (status, _, err) = self.epdb(args, "");
+        assert_eq!(status, 0, "{args:?}: {err}");
+        fs::read(self.path(self.name)).unwrap()
+    }
+
+    fn run(&self, reading: &Reading) -> (Given, String) {
+        let args: Vec<&str> = reading
+            .args
+            .iter()
+            .map(|arg| if arg == "S" { self.name } else { arg.as_str() })
+            .collect();
+        let (status, out, err) = self.epdb(&args, &reading.input);
+        let file = reading.writes.and_then(|name| {
+            let bytes = fs::read(self.path(name)).ok();
+            for name in fs::read_dir(self.folder.path()).unwrap() {
+                let path = name.unwrap().path();
+                let is_output = path.file_name().unwrap().to_string_lossy().starts_with("out");
+                if is_output {
+                    fs::remove_file(path).unwrap();
+                }
+            }
+            bytes
+        });
+        (Given { status, out, file }, err)
+    }
+}
+
+/// Commands that read stores and archives alike. A blank within an argument is written `_`.
+fn common() -> Vec<Reading> {
+    let mut readings: Vec<Reading> = [
+        "verify S",
+        "count S",
+        "cat S",
+        "stats S",
+        "stats --json S",
+        "filter --where ce_<_100 S",
+        "count --where ce_<_100 S",
+        "dedupe S",
+        "union S other.epd",
+        "intersect S other.epd",
+        "intersect other.epd S",
+        "subtract S other.epd",
+        "subtract other.epd S",
+        "diff S other.epd",
+        "diff other.epd S",
+        "join other.epd S --take ce",
+        "join S other.epd --take ce",
+        "sort --by id S",
+        "shuffle --seed 7 S",
+        "sample -n 20 --seed 7 S",
+        "head -n 250 S",
+        "split --lines 200 S -o out-%d.epd",
+        "edit --drop id S",
+        "table --columns fen,ce S",
+        "flip S",
+        "normalize S",
+        "convert S out.epb",
+        "convert S out.epd",
+        "pack S -o out.epa",
+        "get S 4k3/8/8/8/8/8/8/4K2R_w_K_-",
+        "get S 8/8/8/8/8/8/8/k1K5_w_-_-",
+    ]
+    .into_iter()
+    .map(reading)
+    .collect();
+    let questions: String = (0..300).step_by(3).map(|nth| board(nth) + "\n").collect();
+    for line in ["get S", "get --first S", "get --missing S", "get --tag S"] {
+        readings.push(Reading { input: questions.clone(), ..reading(line) });
+    }
+    readings
+}
+
+/// The file in its present version and earlier ones, and what each command makes of it.
+struct Oracle {
+    versions: Vec<Vec<u8>>,
+    readings: Vec<(Reading, Given, HashSet<Vec<u8>>)>,
+}
+
+impl Oracle {
+    fn new(bench: &Bench, versions: Vec<Vec<u8>>, readings: Vec<Reading>) -> Oracle {
+        bench.write(bench.name, versions.last().unwrap());
+        let readings = readings
+            .into_iter()
+            .map(|reading| {
+                let (given, err) = bench.run(&reading);
+                let may_be_one = ["get", "diff"].contains(&reading.args[0].as_str());
+                let well = given.status == 0 || (given.status == 1 && may_be_one);
+                assert!(well, "{:?}: {} {err}", reading.args, given.status);
+                let lines = given.out.split_inclusive(|&byte| byte == b'\n');
+                let lines = lines.map(<[u8]>::to_vec).collect();
+                (reading, given, lines)
+            })
+            .collect();
+        Oracle { versions, readings }
+    }
+
+    /// Damages the file and says how.
+    fn damage(&self, walk: &mut Walk, path: &Path) -> String {
+        let (sound, earlier) = self.versions.split_last().unwrap();
+        let mut bytes = sound.clone();
+        let sizes: &[usize] = if bytes.len() > 1 << 16 { &[512, 4096] } else { &[32, 64, 512] };
+        let size = sizes[walk.next(sizes.len())];
+        let used: Vec<usize> = (0..bytes.len())
+            .step_by(size)
+            .filter(|&at| bytes[at..].iter().take(size).any(|&byte| byte != 0))
+            .collect();
+        let (one, other) = (used[walk.next(used.len())], used[walk.next(used.len())]);
+        let len = size.min(bytes.len() - one).min(bytes.len() - other);
+        let at = one + walk.next(len);
+        let what = match walk.next(9) {
+            0..=2 => {
+                bytes[at] ^= 1 << walk.next(8);
+                format!("a bit of byte {at}")
+            }
+            3 => {
+                bytes[at] = walk.next(256) as u8;
+                format!("byte {at}")
+            }
+            4 => {
+                let kept = bytes[one..one + len].to_vec();
+                bytes.copy_within(other..other + len, one);
+                bytes[other..other + len].copy_from_slice(&kept);
+                format!("{len} bytes at {one} and {other} swapped")
+            }
+            5 => {
+                bytes.copy_within(one..one + len, other);
+                format!("{len} bytes at {one} doubled at {other}")
+            }
+            6 => {
+                bytes[one..one + len].fill(0);
+                format!("{len} bytes at {one} zeroed")
+            }
+            7 => {
+                bytes.truncate(at);
+                format!("cut to {at} bytes")
+            }
+            _ => {
+                let version = walk.next(earlier.len());
+                let stale = &earlier[version];
+                let differing: Vec<usize> = (0..stale.len().min(bytes.len()))
+                    .step_by(size)
+                    .filter(|&at| {
+                        let end = (at + size).min(stale.len()).min(bytes.len());
+                        stale[at..end] != bytes[at..end]
+                    })
+                    .collect();
+                let at = differing[walk.next(differing.len())];
+                let end = (at + size).min(stale.len()).min(bytes.len());
+                bytes[at..end].copy_from_slice(&stale[at..end]);
+                format!("{size} bytes at {at} stale, of version {version}")
+            }
+        };
+        fs::write(path, bytes).unwrap();
+        what
+    }
+
+    /// Runs the first commands and some of the others on a damaged file.
+    fn hold(&self, bench: &Bench, number: u64, tally: &mut BTreeMap<&'static str, u64>) {
+        let mut walk = Walk::of_damage(number);
+        let what = self.damage(&mut walk, &bench.path(bench.name));
+        let always = 0..3;
+        let others = (0..6).map(|_| always.end + walk.next(self.readings.len() - always.end));
+        let chosen: Vec<usize> = always.clone().chain(others).collect();
+        let mut is_sound = false;
+        for (nth, (reading, expected, lines)) in
+            chosen.into_iter().map(|nth| (nth, &self.readings[nth]))
+        {
+            let (given, err) = bench.run(reading);
+            let tell = || {
+                let out = String::from_utf8_lossy(&given.out[..given.out.len().min(500)]);
+                let status = given.status;
+                format!("damage {number} ({what}): {:?}: {status} {err} {out}", reading.args)
+            };
+            assert!(!err.contains("panicked") && (0..3).contains(&given.status), "{}", tell());
+            if nth == 0 {
+                is_sound = given.status == 0;
+                *tally.entry(if is_sound { "sound" } else { "not sound" }).or_default() += 1;
+            } else if given.status == 2 {
+                assert!(!is_sound, "verify finds nothing: {}", tell());
+                assert!(given.file.is_none(), "a file that is not complete: {}", tell());
+                let mut whole = given.out.split_inclusive(|&byte| byte == b'\n');
+                let strange = whole.find(|line| line.ends_with(b"\n") && !lines.contains(*line));
+                assert!(strange.is_none(), "what is not in the file: {strange:?} {}", tell());
+                *tally.entry("refused").or_default() += 1;
+            } else {
+                assert!(given == *expected, "other than all: {}", tell());
+                *tally.entry("complete").or_default() += 1;
+            }
+        }
+    }
+}
+
+fn asked_for() -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("EPDB_COMMAND_DAMAGE") {
+        Some(one) => one..one + 1,
+        None => {
+            let from = number("EPDB_COMMAND_DAMAGES_FROM").unwrap_or(0);
+            from..from + number("EPDB_COMMAND_DAMAGES").unwrap_or(USUAL)
+        }
+    }
+}
+
+fn told(what: &str, tally: &BTreeMap<&str, u64>) {
+    println!("{what}: {tally:?}");
+    assert!(tally.contains_key("refused") || std::env::var("EPDB_COMMAND_DAMAGE").is_ok());
+}
+
+#[test]
+fn commands_give_all_of_a_damaged_store_or_an_error() {
+    let bench = Bench::new("s.epdb");
+    let merging = ["import", "s.epdb", "second.epd", "--on-duplicate", "merge"];
+    let versions = vec![
+        bench.make(&["import", "s.epdb", "first.epd"]),
+        bench.make(&merging),
+        bench.make(&["import", "s.epdb", "other.epd", "--on-duplicate", "skip"]),
+    ];
+    let mut readings = common();
+    readings.extend(["export S", "export --order key S", "dump S"].map(reading));
+    let oracle = Oracle::new(&bench, versions, readings);
+    let mut tally = BTreeMap::new();
+    asked_for().for_each(|number| oracle.hold(&bench, number, &mut tally));
+    told("stores", &tally);
+}
+
+#[test]
+fn commands_give_all_of_a_damaged_archive_or_an_error() {
+    let bench = Bench::new("a.epa");
+    let kinds: [&[&str]; 5] = [
+        &["--level", "fast"],
+        &["--level", "default"],
+        &["--sorted", "--block", "16"],
+        &["--no-index"],
+        &["--verbatim"],
+    ];
+    let oracles = kinds.map(|kind| {
+        let pack = |files: &[&str]| bench.make(&[&["pack", "-o", "a.epa"], kind, files].concat());
+        let mut readings = common();
+        readings.extend(["unpack S", "unpack --range 50..100 S"].map(reading));
+        let mut last = vec!["second.epd", "first.epd"];
+        if kind.contains(&"--verbatim") {
+            last.pop();
+            readings.push(reading("unpack --verbatim S"));
+        }
+        let versions = vec![pack(&["first.epd"]), pack(&last)];
+        Oracle::new(&bench, versions, readings)
+    });
+    let mut tally = BTreeMap::new();
+    for number in asked_for() {
+        oracles[number as usize % oracles.len()].hold(&bench, number, &mut tally);
+    }
+    told("archives", &tally);
+}
