@@ -88,7 +88,7 @@ struct OpenBlock {
 /// What the next entry of a block is.
 enum Step {
     Record { import_number: u64, bytes: Range<usize>, is_new_position: bool },
-    Crowd(Crowd),
+    Crowd(Box<Crowd>),
     End,
 }
 
@@ -123,7 +123,7 @@ impl OpenBlock {
                     let key = key_of_board(reader.shared.key, stub.board)
                         .ok_or_else(|| damaged(Damage("a stub has no board")))?;
                     self.board = range_in(bytes, stub.board);
-                    reader.crowd(key, stub).map(Step::Crowd)
+                    reader.crowd(key, stub).map(|crowd| Step::Crowd(Box::new(crowd)))
                 }
             };
         }
@@ -181,7 +181,7 @@ impl<'r> ByKey<'r> {
                         return Ok(Some((import_number, bytes)));
                     }
                     Step::Crowd(crowd) => {
-                        self.crowd = Some(crowd);
+                        self.crowd = Some(*crowd);
                         continue;
                     }
                     Step::End => self.block = None,

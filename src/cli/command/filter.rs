@@ -75,7 +75,7 @@ fn filter_records(
     })?;
     match output {
         Some(output) => output.finish(),
-        None => print_line(count).map(|()| Outcome::Done).map_err(Into::into),
+        None => print_line(count).map(|()| Outcome::Done),
     }
 }
 
