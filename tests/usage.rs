@@ -258,10 +258,7 @@ fn get_takes_its_questions_from_files() {
     let desk =
         Desk::with("a.epd", format!("{START} bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n"));
     desk.run(&["import", "a.epdb", "a.epd"]);
-    desk.write(
-        "q1.fen",
-        format!("8/8/8/4k3/8/1K6/8/8 b - - 0 1\n\n4k3/8/8/8/8/8/8/4K2R w K - 0 1\n"),
-    );
+    desk.write("q1.fen", "8/8/8/4k3/8/1K6/8/8 b - - 0 1\n\n4k3/8/8/8/8/8/8/4K2R w K - 0 1\n");
     desk.write("q 2.fen", format!("{START} 0 1\n"));
     let done = desk.run(&["get", "a.epdb", "--tag", "-f", "q1.fen", "-f", "q 2.fen"]);
     let tagged = format!("1\t8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n4\t{START} bm e4;\n");

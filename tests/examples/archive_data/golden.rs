@@ -9,6 +9,7 @@ use epdb::model::EpdRecord;
 use epdb::text::{WriteOptions, epd};
 
 #[allow(dead_code, reason = "the tests of damage use all of it")]
+#[allow(clippy::unwrap_used, reason = "what it changes was written just before")]
 #[path = "../../archive/forged.rs"]
 mod forged;
 

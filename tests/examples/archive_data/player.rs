@@ -167,7 +167,7 @@ fn place(role: Role, color: Color, at: Square, queens: bool) -> i32 {
         Role::Rook => 3 * file.min(7 - file) + if rank == 6 { 20 } else { 0 },
         Role::Queen => 2 * centre,
         Role::King if queens => {
-            let castled = rank == 0 && (file > 5 || file < 3);
+            let castled = rank == 0 && !(3..=5).contains(&file);
             -12 * centre + if castled { 35 } else { 0 }
         }
         Role::King => 8 * centre,
