@@ -3,10 +3,6 @@
 
 #[path = "store/common.rs"]
 mod common;
-#[path = "store/damage.rs"]
-mod damage;
-#[path = "store/directed.rs"]
-mod directed;
 #[path = "store/duplicates.rs"]
 mod duplicates;
 #[path = "store/golden.rs"]

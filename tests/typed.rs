@@ -35,7 +35,7 @@ fn through_every_format() {
 #[test]
 fn through_questions_and_tables() {
     let desk = Desk::with("a.epd", LINES);
-    let found = desk.run(&["filter", "a.epd", "--where", "tally ~ 'epdb:7:AQI='"]);
+    let found = desk.run(&["filter", "a.epd", "--where", "op(tally) ~ 'epdb:7:AQI='"]);
     assert_eq!(found.out, format!("{}\n", LINES.lines().next().unwrap()), "{}", found.err);
     let table = desk.run(&["table", "a.epd", "--columns", "id", "--json"]);
     assert!(table.out.contains("\"epdb:32768:\""), "{}{}", table.out, table.err);

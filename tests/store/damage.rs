@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use crate::common::*;
+use crate::{starting_none, starting_one};
 use epdb::model::EpdRecord;
 use epdb::store::{ImportOptions, Reader, Store, StoreError, StoredRecord, verify};
 
@@ -75,6 +76,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
 // README: Damage is noticed
 #[test]
 fn no_change_of_a_byte_gives_a_wrong_record() {
+    let _guard = starting_none();
     let (sound, records) = sound_store();
     let scratch = Scratch::new();
     let path = scratch.path("changed.epdb");
@@ -110,6 +112,7 @@ fn no_change_of_a_byte_gives_a_wrong_record() {
 /// STO-07: a file cut at any page, or anywhere else.
 #[test]
 fn a_shortened_file_is_an_error() {
+    let _guard = starting_none();
     let (sound, _) = sound_store();
     let scratch = Scratch::new();
     let path = scratch.path("short.epdb");
@@ -132,6 +135,7 @@ fn a_shortened_file_is_an_error() {
 /// STO-07: a record whose own bytes changed is an error to each way of reading, never a record.
 #[test]
 fn a_changed_record_is_never_given() {
+    let _guard = starting_none();
     let (sound, records) = sound_store();
     let scratch = Scratch::new();
     let path = scratch.path("record.epdb");
@@ -163,6 +167,7 @@ fn a_changed_record_is_never_given() {
 /// A writer does not carry damage on with a checksum that is right again.
 #[test]
 fn a_merge_refuses_a_damaged_block() {
+    let _guard = starting_none();
     let (sound, records) = sound_store();
     let needle = {
         let mut bytes = Vec::new();
@@ -214,6 +219,7 @@ fn child_that_reads_damaged_files() {
 /// Panics of redb become errors and are not printed (mutant 29).
 #[test]
 fn panics_of_redb_are_not_printed() {
+    let _guard = starting_one();
     let (sound, _) = sound_store();
     let scratch = Scratch::new();
     for page in (1..sound.len() / 4096).map(|page| page * 4096) {
@@ -235,6 +241,7 @@ fn panics_of_redb_are_not_printed() {
 /// E-1: behind an error there is nothing more, in a crowd neither.
 #[test]
 fn no_iterator_goes_on_after_an_error() {
+    let _guard = starting_none();
     let scratch = Scratch::new();
     let path = scratch.path("crowd.epdb");
     let crowd: Vec<_> =

