@@ -193,11 +193,7 @@ fn samples() -> Vec<Sample> {
     let lines = |times| -> Vec<EpdRecord> {
         std::iter::repeat_n(records(LINES), times).flatten().collect()
     };
-    let repeated: Vec<String> = (0..400)
-        .map(|nth| {
-            format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"{nth:030}\";")
-        })
-        .collect();
+    let repeated = include_str!("../../formats/golden/archive/repeated.epd").repeat(3);
     let segments = |options: &PackOptions| PackOptions {
         segment_records: 100,
         block_records: 16,
@@ -208,7 +204,7 @@ fn samples() -> Vec<Sample> {
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
-        Sample::new("text", records(&repeated.join("\n")), &default),
+        Sample::new("text", records(&repeated), &default),
         Sample::new("fast", lines(20), &fast),
         Sample::new("fast games", games(), &fast),
         Sample::new("verbatim", lines(4), &verbatim),
