@@ -524,9 +524,7 @@ const LEAST_MEMORY: usize = 1 << 10;
 
 fn parse_memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
-        size if size < LEAST_MEMORY => {
-            Err("at least 1K; 256M is the default, and less only takes longer".to_string())
-        }
+        size if size < LEAST_MEMORY => Err("at least 1K; 256M is the default".to_string()),
         size => Ok(size),
     }
 }
