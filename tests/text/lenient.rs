@@ -488,7 +488,17 @@ fn escapes_and_open_strings() {
         r#"a1 "foo'bar"; b1 "foo\\\\";"#,
         &[("W-LEN-ESCAPE", 58)],
     );
+    operations(
+        r#"c0 "\"hi\" there, \"you\"";"#,
+        r#"c0 "'hi' there, 'you'";"#,
+        &[("W-LEN-ESCAPE", 58)],
+    );
+    operations(r#"c0 "a \" b; c";"#, r#"c0 "a ' b; c";"#, &[("W-LEN-ESCAPE", 58)]);
+    operations(r#"c0 "a \" b "; c1 "d";"#, r#"c0 "a ' b "; c1 "d";"#, &[("W-LEN-ESCAPE", 58)]);
     operations(r#"Zz "a\" "b\";"#, r#"Zz "a\" "b\";"#, &[]);
+    operations(r#"Zz "\" B "x";"#, r#"Zz "\" B "x";"#, &[]);
+    operations(r#"Zz "\" B; c0 "x";"#, r#"Zz "\" B; c0 "x";"#, &[]);
+    operations(r#"ptp A \ B "x";"#, r#"ptp A "\" B "x";"#, &[("W-LEN-UNQUOTED", 60)]);
     operations("id \"open; bm e4;", "id \"open; bm e4;\";", &[("W-LEN-QUOTE", 58)]);
     operations("id \"", "id \"\";", &[("W-LEN-QUOTE", 58)]);
     operations("00'40\" (G); id \"x\";", "noop \"00'40' (G); id 'x';\";", &[("W-LEN-OPCODE", 54)]);

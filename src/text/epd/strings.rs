@@ -14,27 +14,41 @@ const LONGEST: usize = 255;
 /// The place of the quote that ends a string whose first byte is at `start`; `None` when it is
 /// left open.
 ///
-/// A quote always ends the string. Only where `escapes` are looked for, one behind a
-/// backslash does not, unless the operand plainly ends there.
+/// A quote ends the string. Only where `escapes` are looked for, one behind a backslash does not,
+/// unless the text behind it reads as what follows a string.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {
         let quote = from + memchr::memchr(b'"', text.get(from..)?)?;
         let escaped = escapes && quote > start && text[quote - 1] == b'\\';
-        if !escaped || ends_operand(&text[quote + 1..]) {
+        if !escaped || follows_string(&text[quote + 1..]) {
             return Some(quote);
         }
         from = quote + 1;
     }
 }
 
-/// Whether the operand ends before these bytes: at the end of the operation, or where another
-/// string follows.
-fn ends_operand(behind: &[u8]) -> bool {
-    match behind.iter().position(|&byte| !is_blank(byte)).map(|place| (place, behind[place])) {
-        None | Some((_, b';')) => true,
-        Some((blanks, byte)) => blanks > 0 && byte == b'"',
+/// Whether this can be what follows a string: the end of the operation, or a blank where the next
+/// quote, if there is one, plainly begins a string of its own.
+///
+/// All canonical text is such, so that it is never read as if it had escapes.
+fn follows_string(behind: &[u8]) -> bool {
+    match behind.iter().position(|&byte| !is_blank(byte)) {
+        None => true,
+        Some(place) if behind[place] == b';' => true,
+        Some(blanks) => blanks > 0 && next_string_is_whole(behind),
     }
+}
+
+/// Whether the next quote stands behind a blank, and the one after it before a blank, a semicolon
+/// or the end; or there is none.
+fn next_string_is_whole(text: &[u8]) -> bool {
+    let Some(open) = memchr::memchr(b'"', text) else { return true };
+    let opens = open > 0 && is_blank(text[open - 1]);
+    opens
+        && memchr::memchr(b'"', &text[open + 1..]).is_some_and(|len| {
+            text.get(open + 1 + len + 1).is_none_or(|&byte| is_blank(byte) || byte == b';')
+        })
 }
 
 /// Bytes as a string can hold them: quotes as apostrophes, control bytes as blanks, what is not
