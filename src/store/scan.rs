@@ -260,8 +260,6 @@ pub struct ByImport<'r> {
     given: u64,
     /// The least import number that the next window may take.
     from: u64,
-    /// Whether numbers are so unevenly spread that no window is guessed from them.
-    is_uneven: bool,
     ended: bool,
 }
 
@@ -270,7 +268,7 @@ impl<'r> ByImport<'r> {
         let taken = reader.shared.cache_left.swap(0, Ordering::Relaxed);
         let window = Window::new(taken.max(1 << 16), &reader.meta);
         let (next, given, from) = (0, 0, 0);
-        ByImport { reader, taken, window, next, given, from, is_uneven: false, ended: false }
+        ByImport { reader, taken, window, next, given, from, ended: false }
     }
 
     /// The next record; `None` when there are no more. After an error there are no more.
@@ -298,15 +296,12 @@ impl<'r> ByImport<'r> {
         self.next = 0;
     }
 
-    /// Reads all records and collects the next of them. A window is guessed to be as wide as
-    /// numbers lie densely on average; where that gave a poor window, the next are as wide as
-    /// their records need. So there are no more of them than the records fill.
+    /// Reads all records and collects the next of them. A window is as wide as its records would
+    /// be on average; where more lie there, at least half of it is filled. So however the numbers
+    /// lie, there are at most about three times as many windows as the records fill.
     fn refill(&mut self) -> Result<()> {
         let meta = &self.reader.meta;
-        let likely = match self.is_uneven {
-            true => u64::MAX,
-            false => self.window.likely_numbers(meta),
-        };
+        let likely = self.window.likely_numbers(meta);
         self.window.begin(self.from, self.from.saturating_add(likely));
         let mut records = self.reader.by_key();
         while let Some(record) = records.next_encoded() {
@@ -315,7 +310,6 @@ impl<'r> ByImport<'r> {
         }
         self.window.sort();
         self.given += self.window.records.len() as u64;
-        self.is_uneven = self.window.is_poor();
         self.from = self.window.to;
         self.ended = self.given >= meta.records || self.from >= meta.next_import_number;
         self.next = 0;
@@ -383,11 +377,6 @@ impl Window {
         u64::try_from(likely).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Whether the records take little of the room.
-    fn is_poor(&self) -> bool {
-        self.len() < self.limit / 4
-    }
-
     fn begin(&mut self, from: u64, to: u64) {
         (self.from, self.to) = (from, to);
         self.records.clear();
@@ -435,5 +424,55 @@ impl Window {
     fn get(&self, place: usize) -> Option<EncodedRecord<'_>> {
         let (import_number, range) = self.records.get(place)?;
         Some(EncodedRecord { import_number: *import_number, bytes: self.arena.get(range.clone())? })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
+
+    /// How often the store is read through to give its records by number: as often as they fill
+    /// the window, however their numbers lie (A-D4).
+    fn passes(gap: usize) -> (usize, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(
+            folder.path().join("sparse.epdb"),
+            &StoreOptions::new().memory_bytes(1 << 16),
+        );
+        let store = store.unwrap();
+        let options = ImportOptions { on_duplicate: OnDuplicate::Skip, ..ImportOptions::default() };
+        let mut importer = store.importer("sparse", &options).unwrap();
+        let mut push = |nth: usize| {
+            let rank = |n: usize| ["8", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][n % 8];
+            let [a, b, c, d] = [nth, nth / 8, nth / 64, nth / 512].map(rank);
+            let line = format!("4k3/{a}/{b}/{c}/{d}/8/8/4K3 w - - id \"{}\";", "x".repeat(200));
+            importer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+        };
+        (0..2000).for_each(&mut push);
+        (0..gap).for_each(|_| push(0));
+        (2000..4000).for_each(push);
+        importer.finish().unwrap();
+
+        let reader = store.reader().unwrap();
+        let mut records = ByImport::new(&reader);
+        let filled = (reader.meta.record_bytes as usize).div_ceil(records.window.limit);
+        let mut passes = 0;
+        while !records.ended {
+            records.refill().unwrap();
+            passes += 1;
+        }
+        assert_eq!(records.given, 4000);
+        (passes, filled)
+    }
+
+    #[test]
+    fn sparse_numbers_cost_few_passes() {
+        for gap in [0, 1000, 30_000] {
+            let (passes, filled) = passes(gap);
+            assert!(filled > 3, "{filled}");
+            assert!(passes <= 3 * filled, "gap {gap}: {passes} passes, {filled} windows");
+        }
     }
 }
