@@ -6,12 +6,14 @@
 //! - `cli`: the command line tool, behind the default feature `cli`;
 //! - [`library`]: what keepers of openings and suites do with positions;
 //! - [`store`]: a file of records found by position;
+//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other;
 //! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games
 //!   in PGC;
 //! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records, games and the rules of chess.
 //!
-//! Below all of them, and without chess: [`new_file`], files that appear complete or not at all.
+//! Below all of them, and without chess: [`spill`], sorting more than memory holds, and
+//! [`new_file`], files that appear complete or not at all.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]
@@ -25,6 +27,7 @@ pub mod codec;
 pub mod library;
 pub mod model;
 pub mod new_file;
+pub mod spill;
 pub mod store;
 pub mod text;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use super::sort::Sorter;
 use crate::codec::packed;
 use crate::model::rules::{Playable, legality};
 use crate::model::{Castling, Color, EpdRecord, Opcode, Position, PositionError, Side};
+use crate::spill::Sorter;
 
 /// Counts records in bounded memory, exactly.
 ///

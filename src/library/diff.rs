@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::ordered::{By, Entry, Place, push_key, push_record};
-use super::sort::{Sorted, Sorter};
 use crate::model::{EpdRecord, Opcode, Operand};
+use crate::spill::{Sorted, Sorter};
 
 /// What makes an old and a new record versions of one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

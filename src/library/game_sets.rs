@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use super::ordered::{Ordered, Reorder};
-use super::sort::Sorter;
 use crate::codec::packed;
 use crate::model::rules::Move;
 use crate::model::{Game, Role};
+use crate::spill::Sorter;
 use crate::text::pgn::{self, PgnWriteOptions};
 
 /// When two games count as the same.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use super::ordered::{By, Entry, Ordered, Place, Reorder, push_key};
 use super::sets::Conflict;
-use super::sort::Sorter;
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operation};
+use crate::spill::Sorter;
 
 /// What makes a record of one collection meet one of the other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

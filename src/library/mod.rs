@@ -18,4 +18,3 @@ pub mod play;
 pub mod random;
 pub mod sample;
 pub mod sets;
-pub mod sort;

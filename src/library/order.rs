@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::field::{Field, Number, Subject, Value};
 use super::ordered::{Ordered, push_record};
-use super::sort::Sorter;
+use crate::spill::Sorter;
 
 /// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
 /// their leading zeros. Texts that differ in nothing else are ordered by their bytes.

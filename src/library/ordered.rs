@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use super::sort::{Sorted, Sorter};
 use crate::codec::{packed, record};
 use crate::model::{Board, Castling, Color, EpdRecord, Position};
+use crate::spill::{Sorted, Sorter};
 
 /// When two records count as the same.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

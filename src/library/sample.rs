@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::ordered::{Ordered, push_record};
 use super::random;
-use super::sort::Sorter;
 use crate::model::EpdRecord;
+use crate::spill::Sorter;
 
 /// All records in random order.
 ///

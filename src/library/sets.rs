@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 pub use super::ordered::{By, Ordered, Place};
 use super::ordered::{Entry, Reorder, changed, push_key};
-use super::sort::{Sorted, Sorter};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
+use crate::spill::{Sorted, Sorter};
 
 /// What becomes of two records of one position that contradict each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

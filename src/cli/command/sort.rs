@@ -9,7 +9,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, each_with_game, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::library::order::{RecordSorter, SortOrder};
-use crate::library::sort::Sorter;
+use crate::spill::Sorter;
 use crate::text::pgn;
 
 /// Sort records by fields, or games in the order of archives

@@ -18,8 +18,8 @@ use crate::library::edit::Numbering;
 use crate::library::field::Field;
 use crate::library::random;
 use crate::library::sample::part_of;
-use crate::library::sort::Sorter;
 use crate::model::{EpdRecord, Game};
+use crate::spill::Sorter;
 
 /// Split a collection into several files
 ///

@@ -1,8 +1,10 @@
-//! Sorting more records than memory holds.
+//! Sorting more records than memory holds: the one external sort of the crate, which knows nothing
+//! of chess.
 //!
 //! Records that fit the budget are sorted where they are. Otherwise each budget full of them is
 //! sorted and appended to one unnamed temporary file as a run, and the runs are merged when they
-//! are read.
+//! are read. However much there is to sort, no more than two files are open at a time: a process
+//! may have few, 256 in all on some systems.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -20,7 +22,7 @@ use crate::new_file::ScratchFile;
 /// turned, descending ones with all bits turned, texts followed by a byte that sorts first.
 ///
 /// ```
-/// use epdb::library::sort::Sorter;
+/// use epdb::spill::Sorter;
 /// let mut sorter = Sorter::new(std::env::temp_dir(), 1 << 20);
 /// for (key, payload) in [(b"f5", "first"), (b"e4", "second"), (b"f5", "third")] {
 ///     sorter.push(key, payload.as_bytes())?;
