@@ -8,23 +8,23 @@ use crate::model::EpdRecord;
 
 /// One new record.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct New {
+pub(super) struct Incoming {
     pub(super) key: u64,
-    /// Where in the arena the record begins; [`New::GONE`] when it will not be stored.
+    /// Where in the arena the record begins; [`Incoming::DISCARDED`] when it will not be stored.
     at: u32,
     /// Its place among the records of the batch.
     pub(super) nth: u32,
 }
 
-impl New {
-    const GONE: u32 = u32::MAX;
+impl Incoming {
+    const DISCARDED: u32 = u32::MAX;
 
-    pub(super) fn drop_it(&mut self) {
-        self.at = New::GONE;
+    pub(super) fn discard(&mut self) {
+        self.at = Incoming::DISCARDED;
     }
 
-    pub(super) fn is_gone(&self) -> bool {
-        self.at == New::GONE
+    pub(super) fn is_discarded(&self) -> bool {
+        self.at == Incoming::DISCARDED
     }
 }
 
@@ -33,19 +33,19 @@ pub(super) struct Arena(Vec<u8>);
 
 impl Arena {
     /// The encoded record; empty for one that is gone.
-    pub(super) fn record(&self, new: &New) -> &[u8] {
+    pub(super) fn record(&self, new: &Incoming) -> &[u8] {
         let record = |start: usize| {
             let (len, rest) = self.0.get(start..)?.split_first_chunk()?;
             rest.get(..u32::from_le_bytes(*len) as usize)
         };
-        if new.is_gone() { &[] } else { record(new.at as usize).unwrap_or_default() }
+        if new.is_discarded() { &[] } else { record(new.at as usize).unwrap_or_default() }
     }
 
     /// Looks at the records, which lie all over the arena, all at once: their cache misses then
     /// overlap, where one after the other they take half the time of a merge.
-    pub(super) fn touch(&self, news: &[New]) {
+    pub(super) fn prefetch(&self, incoming: &[Incoming]) {
         let byte = |at: usize| self.0.get(at).copied().unwrap_or_default();
-        let seen = news.iter().fold(0, |seen, new| {
+        let seen = incoming.iter().fold(0, |seen, new| {
             let at = new.at as usize;
             seen ^ byte(at) ^ byte(at + 32)
         });
@@ -53,7 +53,7 @@ impl Arena {
     }
 
     /// The packed identity board of a record.
-    pub(super) fn board(&self, new: &New) -> &[u8] {
+    pub(super) fn board(&self, new: &Incoming) -> &[u8] {
         record::board_of(self.record(new)).unwrap_or_default()
     }
 }
@@ -61,14 +61,14 @@ impl Arena {
 /// New records within a budget.
 pub(super) struct Batch {
     pub(super) arena: Arena,
-    pub(super) index: Vec<New>,
+    pub(super) index: Vec<Incoming>,
     limit: usize,
 }
 
 impl Batch {
     /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
-        let limit = limit.min(New::GONE as usize - record::MAX_LEN - 8);
+        let limit = limit.min(Incoming::DISCARDED as usize - record::MAX_LEN - 8);
         let arena = Arena(super::with_room(limit));
         Batch { arena, index: super::with_room(limit / 32), limit }
     }
@@ -85,12 +85,12 @@ impl Batch {
         let len = (bytes.len() - at - 4) as u32;
         bytes[at..at + 4].copy_from_slice(&len.to_le_bytes());
         let nth = self.index.len() as u32;
-        self.index.push(New { key, at: at as u32, nth });
+        self.index.push(Incoming { key, at: at as u32, nth });
         Ok(())
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.arena.0.len() + self.index.len() * size_of::<New>() >= self.limit
+        self.arena.0.len() + self.index.len() * size_of::<Incoming>() >= self.limit
     }
 
     pub(super) fn len(&self) -> usize {

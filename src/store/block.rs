@@ -209,7 +209,7 @@ impl<'a> Block<'a> {
             .and_then(|data| data.get(start..end))
             .ok_or(Damage("the directory leads out of the block"))?;
         let (owner, Shape { width, commit, .. }) = (self.number, self.shape);
-        Bucket::new(Place { owner, bucket, width, commit }, bytes)
+        Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
     }
 
     /// All entries in order of their keys, with their buckets, every checksum checked.
@@ -244,12 +244,12 @@ pub(super) struct Bucket<'a> {
     fingerprints: &'a [u8],
     lengths: &'a [u8],
     entries: &'a [u8],
-    place: Place,
+    place: BucketId,
 }
 
 impl<'a> Bucket<'a> {
     /// Takes the bytes of a bucket that belongs to this place.
-    pub(super) fn new(place: Place, bytes: &'a [u8]) -> Result<Bucket<'a>> {
+    pub(super) fn new(place: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
             bytes.split_first_chunk().ok_or(Damage("a bucket is shorter than its checksum"))?;
         let crc = u32::from_le_bytes(*crc);
@@ -426,7 +426,7 @@ impl BucketWriter {
     }
 
     /// Appends the bucket to `out` and begins a new one.
-    pub(super) fn finish(&mut self, place: Place, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, place: BucketId, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; WORD]);
         write_count(self.lengths.len() as u32, out);
@@ -474,7 +474,7 @@ impl BlockWriter {
 
     fn close_bucket(&mut self) {
         let BlockWriter { number: owner, commit, width, bucket, .. } = *self;
-        self.open.finish(Place { owner, bucket, width, commit }, &mut self.bytes);
+        self.open.finish(BucketId { owner, bucket, width, commit }, &mut self.bytes);
         let data_start = HEADER + self.buckets as usize * WORD;
         let end = (self.bytes.len() - data_start) as u32;
         put_word(&mut self.bytes, HEADER + self.bucket as usize * WORD, end);
@@ -500,7 +500,7 @@ impl BlockWriter {
 /// Chunks of the records of one crowded position: the width of import numbers, then a bucket that
 /// belongs to the position's key and fills fingerprints with zeros.
 pub(super) mod chunk {
-    use super::{Bucket, BucketWriter, Damage, Entry, Payload, Place, Result};
+    use super::{Bucket, BucketId, BucketWriter, Damage, Entry, Payload, Result};
 
     const NUMBER: u32 = u32::MAX;
 
@@ -529,8 +529,8 @@ pub(super) mod chunk {
     }
 
     /// Chunks are told apart by their keys and the digest that their stub keeps, not by a commit.
-    fn place(key: u64, width: u8) -> Place {
-        Place { owner: key, bucket: NUMBER, width, commit: 0 }
+    fn place(key: u64, width: u8) -> BucketId {
+        BucketId { owner: key, bucket: NUMBER, width, commit: 0 }
     }
 
     /// Appends a record to the bucket of a chunk.
@@ -550,7 +550,7 @@ pub(super) mod chunk {
 /// Where a bucket belongs. Its checksum covers the place, so that bytes from elsewhere, or of an
 /// earlier version of the block, do not pass for those of this one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct BucketId {
     /// The number of the block, or the position key of a chunk.
     pub(super) owner: u64,
     pub(super) bucket: u32,
@@ -559,7 +559,7 @@ pub(super) struct Place {
     pub(super) commit: u64,
 }
 
-impl Place {
+impl BucketId {
     fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.owner.to_le_bytes());
@@ -570,7 +570,7 @@ impl Place {
     }
 }
 
-fn bucket_crc(place: Place, body: &[u8]) -> u32 {
+fn bucket_crc(place: BucketId, body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&place.to_bytes()), body)
 }
 

@@ -148,6 +148,6 @@ impl Crowd {
     }
 
     fn damaged(&self, damage: Damage, shared: &Shared) -> StoreError {
-        damaged(format!("crowded position {:016x}", self.key), damage.0).told(&shared.path)
+        damaged(format!("crowded position {:016x}", self.key), damage.0).into_error(&shared.path)
     }
 }

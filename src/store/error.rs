@@ -164,7 +164,7 @@ pub(super) enum Fault {
     Features(u32),
     NoMeta,
     /// Already an error for the caller.
-    Told(StoreError),
+    Store(StoreError),
 }
 
 pub(super) type Result<T> = std::result::Result<T, Fault>;
@@ -194,7 +194,7 @@ fault_from!(
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
-        Fault::Told(error)
+        Fault::Store(error)
     }
 }
 
@@ -209,11 +209,11 @@ impl From<redb::CursorError> for Fault {
 
 impl Fault {
     /// The error for the caller.
-    pub(super) fn told(self, path: &Path) -> StoreError {
+    pub(super) fn into_error(self, path: &Path) -> StoreError {
         let path = path.to_path_buf();
         let file = |what: String| (String::from("the file"), what);
         let (place, what) = match self {
-            Fault::Told(error) => return error,
+            Fault::Store(error) => return error,
             Fault::Version(found) => {
                 let supported = super::schema::VERSION;
                 return StoreError::UnsupportedVersion { path, found, supported };
@@ -265,7 +265,7 @@ pub(super) fn guarded<T>(
     let outcome = quietly(|| catch_unwind(AssertUnwindSafe(work)));
     outcome
         .unwrap_or_else(|panic| Err(damaged("the file", panic_text(panic.as_ref()))))
-        .map_err(|fault| fault.told(path))
+        .map_err(|fault| fault.into_error(path))
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::batch::Batch;
 use super::error::guarded;
-use super::journal::{self, Counts, ImportInfo, ImportState, Journal, Place};
+use super::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
 use super::recognise::SourceDigest;
 use super::resolve::Resolver;
 use super::schema::{self, Access, Header};
@@ -98,7 +98,7 @@ impl ImportOptions {
 
 /// Two records of one position that contradict each other; both are stored.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
+pub struct ImportConflict {
     /// The number of the later one.
     pub import_number: u64,
     /// The number of the first one of those before it.
@@ -109,9 +109,9 @@ pub struct Conflict {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportReport {
     /// What became of the records, those of earlier runs included.
-    pub counts: Counts,
+    pub counts: ImportCounts,
     /// The first 1000 conflicts of this run.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<ImportConflict>,
 }
 
 /// An import going on. Records that were pushed are in the store once they are committed, which
@@ -123,11 +123,11 @@ pub struct Importer<'s> {
     id: u64,
     info: ImportInfo,
     /// Where an interrupted import stood that was not yet continued.
-    pending: Option<Place>,
+    pending: Option<Checkpoint>,
     /// The import that `restart` gives up with the first commit.
     given_up: Option<u64>,
     batch: Batch,
-    conflicts: Vec<super::Conflict>,
+    conflicts: Vec<super::ImportConflict>,
     failed: bool,
 }
 
@@ -164,9 +164,9 @@ impl<'s> Importer<'s> {
             duplicates: options.duplicates(),
             settings: options.settings.clone(),
             state: ImportState::Unfinished,
-            place: Place::START,
+            place: Checkpoint::START,
             first_import_number: meta.next_import_number,
-            counts: Counts::default(),
+            counts: ImportCounts::default(),
         };
         let is_interrupted = |(id, info): &(u64, ImportInfo)| match info.state {
             ImportState::Unfinished => true,
@@ -201,13 +201,13 @@ impl<'s> Importer<'s> {
     }
 
     /// What became of the records that are committed, those of earlier runs included.
-    pub const fn committed(&self) -> Counts {
+    pub const fn committed(&self) -> ImportCounts {
         self.info.counts
     }
 
     /// Where an interrupted import of this source stood, if there was one. It is continued with
     /// [`Importer::resume`].
-    pub fn resume_point(&self) -> Option<Place> {
+    pub fn resume_point(&self) -> Option<Checkpoint> {
         self.pending
     }
 
@@ -217,9 +217,9 @@ impl<'s> Importer<'s> {
     /// # Errors
     /// [`StoreError::SourceChanged`] when the source begins otherwise than it did then;
     /// [`StoreError::Io`] when it cannot be read.
-    pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Place> {
-        let Some(goal) = self.pending else { return Ok(Place::START) };
-        let mut place = Place::START;
+    pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Checkpoint> {
+        let Some(goal) = self.pending else { return Ok(Checkpoint::START) };
+        let mut place = Checkpoint::START;
         while place.offset() < goal.offset() {
             let chunk = match source.fill_buf() {
                 Ok([]) => break,
@@ -242,7 +242,7 @@ impl<'s> Importer<'s> {
     ///
     /// # Errors
     /// [`StoreError::SourceChanged`] when it is not [`Importer::resume_point`].
-    pub fn resume_at(&mut self, place: Place) -> Result<()> {
+    pub fn resume_at(&mut self, place: Checkpoint) -> Result<()> {
         match self.pending {
             Some(goal) if goal != place => Err(self.changed(goal)),
             _ => {
@@ -252,7 +252,7 @@ impl<'s> Importer<'s> {
         }
     }
 
-    fn changed(&self, goal: Place) -> StoreError {
+    fn changed(&self, goal: Checkpoint) -> StoreError {
         StoreError::SourceChanged {
             path: self.store.shared.path.clone(),
             source_name: self.info.source.clone(),
@@ -276,7 +276,7 @@ impl<'s> Importer<'s> {
     /// [`StoreError::Encode`], which leaves the importer as it was; [`StoreError::Io`] and
     /// [`StoreError::Damaged`], after which only what was committed before is in the store;
     /// [`StoreError::SourceChanged`] when [`Importer::resume`] was due.
-    pub fn push_from(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn push_from(&mut self, record: &EpdRecord, place: Checkpoint) -> Result<()> {
         self.check()?;
         let shared = &self.store.shared;
         let key = (shared.key)(position_key(record.position()));
@@ -296,7 +296,7 @@ impl<'s> Importer<'s> {
     ///
     /// # Errors
     /// As [`Importer::push_from`].
-    pub fn finish_at(mut self, place: Place) -> Result<ImportReport> {
+    pub fn finish_at(mut self, place: Checkpoint) -> Result<ImportReport> {
         self.check()?;
         self.info.place = place;
         match self.info.digest {

@@ -12,22 +12,22 @@ use super::schema::{self, Access, Digest, Header, IMPORTS, Meta};
 /// A place in a source: how many bytes of it were consumed, and what they were.
 ///
 /// ```
-/// use epdb::store::Place;
-/// let mut place = Place::START;
+/// use epdb::store::Checkpoint;
+/// let mut place = Checkpoint::START;
 /// place.advance(b"4k3/8/8/8/8/8/8/4K3 w - -\n4k3/8/8/");
 /// place.advance(b"8/8/8/8/4K3 b - -\n");
 /// assert_eq!((place.offset(), place.line()), (52, 2));
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Checkpoint {
     offset: u64,
     line: u64,
     crc: u32,
 }
 
-impl Place {
+impl Checkpoint {
     /// Before the first byte.
-    pub const START: Place = Place { offset: 0, line: 0, crc: 0 };
+    pub const START: Checkpoint = Checkpoint { offset: 0, line: 0, crc: 0 };
 
     /// Moves behind these bytes, which follow those before.
     pub fn advance(&mut self, consumed: &[u8]) {
@@ -75,7 +75,7 @@ impl std::fmt::Display for ImportState {
 
 /// What became of the records of an import.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct ImportCounts {
     /// Records that were pushed: `stored + dropped + merged`.
     pub read: u64,
     /// Records that were added.
@@ -106,11 +106,11 @@ pub struct ImportInfo {
     /// Whether it is complete.
     pub state: ImportState,
     /// How far the source was consumed.
-    pub place: Place,
+    pub place: Checkpoint,
     /// The number of its first record.
     pub first_import_number: u64,
     /// What became of its records.
-    pub counts: Counts,
+    pub counts: ImportCounts,
 }
 
 impl std::fmt::Display for ImportInfo {
@@ -120,7 +120,7 @@ impl std::fmt::Display for ImportInfo {
         if let Some(digest) = &self.digest {
             write!(f, " of {} with BLAKE3 {}", digest.length(), digest.hex())?;
         }
-        let Counts { read, stored, dropped, replaced, merged, conflicts } = counts;
+        let ImportCounts { read, stored, dropped, replaced, merged, conflicts } = counts;
         write!(
             f,
             "; records from number {} on: {read} read, {stored} stored, {dropped} dropped, \
@@ -234,13 +234,13 @@ impl ImportInfo {
             duplicates: duplicates.into(),
             settings: settings.into(),
             state: *state,
-            place: Place {
+            place: Checkpoint {
                 offset: row.offset.get(),
                 line: row.line.get(),
                 crc: row.consumed_crc.get(),
             },
             first_import_number: row.first_import_number.get(),
-            counts: Counts {
+            counts: ImportCounts {
                 read: row.read.get(),
                 stored: row.stored.get(),
                 dropped: row.dropped.get(),

@@ -10,13 +10,13 @@ use std::ops::{Bound, Range};
 
 use redb::{ReadableTable, Table, WriteTransaction};
 
-use super::batch::{Arena, Batch, New};
+use super::batch::{Arena, Batch, Incoming};
 use super::block::{
     Block, BlockWriter, Bucket, BucketWriter, Damage, Payload, Stub, chunk, width_of,
 };
 use super::error::{Result, damaged};
-use super::journal::Counts;
-use super::resolve::{Fate, Plan, Resolver};
+use super::journal::ImportCounts;
+use super::resolve::{Action, Resolution, Resolver};
 use super::schema::{self, CHUNK_BYTES, CROWDED_BYTES, Digest, Header, Meta, spread};
 use super::{KeyFunction, key_of_board};
 use crate::codec::record;
@@ -64,7 +64,7 @@ pub(super) fn merge(
 
 /// How many blocks the store should have with the batch in it, if as much of it is stored as of
 /// what the import brought so far.
-fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &Counts) -> u64 {
+fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -> u64 {
     let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
     let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
     let stored = if so_far.read == 0 { 1.0 } else { so_far.stored as f64 / so_far.read as f64 };
@@ -102,46 +102,46 @@ struct Merger<'t, 'a, 'r> {
 }
 
 /// A block read for merging: its bytes, and its entries with their whole keys.
-struct Loaded {
+struct LoadedBlock {
     bytes: Vec<u8>,
-    entries: Vec<Old>,
+    entries: Vec<LoadedEntry>,
 }
 
-struct Old {
+struct LoadedEntry {
     key: u64,
     import_number: u64,
-    payload: OldPayload,
+    payload: LoadedPayload,
 }
 
-enum OldPayload {
+enum LoadedPayload {
     Record(Range<usize>),
     Stub { board: Range<usize>, stub: Stub<'static> },
 }
 
 /// An entry on its way into a block.
-struct Out<'b> {
+struct MergedEntry<'b> {
     key: u64,
     import_number: u64,
-    payload: OutPayload<'b>,
+    payload: MergedPayload<'b>,
 }
 
-enum OutPayload<'b> {
+enum MergedPayload<'b> {
     Kept(Payload<'b>),
-    Changed(Vec<u8>),
+    Updated(Vec<u8>),
 }
 
-impl OutPayload<'_> {
+impl MergedPayload<'_> {
     fn payload(&self) -> Payload<'_> {
         match self {
-            OutPayload::Kept(payload) => *payload,
-            OutPayload::Changed(bytes) => Payload::Record(bytes),
+            MergedPayload::Kept(payload) => *payload,
+            MergedPayload::Updated(bytes) => Payload::Record(bytes),
         }
     }
 }
 
-impl Loaded {
+impl LoadedBlock {
     /// Checks all of a block; `announced` is what the store keeps of its header.
-    fn new(key: KeyFunction, number: u64, announced: u32, bytes: Vec<u8>) -> Result<Loaded> {
+    fn new(key: KeyFunction, number: u64, announced: u32, bytes: Vec<u8>) -> Result<LoadedBlock> {
         let place = |damage: Damage| damaged(format!("block {number}"), damage.0);
         let block = Block::new(number, &bytes).map_err(place)?;
         let mut entries = Vec::with_capacity(block.entry_count().min(1 << 16) as usize);
@@ -155,51 +155,60 @@ impl Loaded {
                 let (board, payload) = match entry.payload {
                     Payload::Record(record) => (
                         record::board_of(record).unwrap_or_default(),
-                        OldPayload::Record(at(record)),
+                        LoadedPayload::Record(at(record)),
                     ),
                     Payload::Stub(stub) => {
                         let (board, at) = (stub.board, at(stub.board));
-                        (board, OldPayload::Stub { board: at, stub: Stub { board: &[], ..stub } })
+                        (
+                            board,
+                            LoadedPayload::Stub { board: at, stub: Stub { board: &[], ..stub } },
+                        )
                     }
                 };
                 let key = key_of_board(key, board);
                 keyless |= key.is_none();
                 let key = key.unwrap_or_default();
-                entries.push(Old { key, import_number: entry.import_number, payload });
+                entries.push(LoadedEntry { key, import_number: entry.import_number, payload });
             })
             .map_err(place)?;
         if keyless {
             return Err(damaged(format!("block {number}"), "a record has no board"));
         }
-        Ok(Loaded { bytes, entries })
+        Ok(LoadedBlock { bytes, entries })
     }
 
-    fn out<'b>(&'b self, old: &'b Old) -> Out<'b> {
+    fn out<'b>(&'b self, entry: &'b LoadedEntry) -> MergedEntry<'b> {
         let part = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
-        let payload = match &old.payload {
-            OldPayload::Record(range) => Payload::Record(part(range)),
-            OldPayload::Stub { board, stub } => Payload::Stub(Stub { board: part(board), ..*stub }),
+        let payload = match &entry.payload {
+            LoadedPayload::Record(range) => Payload::Record(part(range)),
+            LoadedPayload::Stub { board, stub } => {
+                Payload::Stub(Stub { board: part(board), ..*stub })
+            }
         };
-        let (key, import_number) = (old.key, old.import_number);
-        Out { key, import_number, payload: OutPayload::Kept(payload) }
+        let (key, import_number) = (entry.key, entry.import_number);
+        MergedEntry { key, import_number, payload: MergedPayload::Kept(payload) }
     }
 }
 
 impl<'a> Merger<'_, 'a, '_> {
-    /// Merges into the blocks that new records belong to.
-    fn touch_blocks(&mut self, transaction: &WriteTransaction, news: &mut [New]) -> Result<()> {
+    /// Merges into the blocks that incoming records belong to.
+    fn touch_blocks(
+        &mut self,
+        transaction: &WriteTransaction,
+        incoming: &mut [Incoming],
+    ) -> Result<()> {
         let mut table = transaction.open_table(schema::BLOCKS)?;
-        let mut rest = news;
+        let mut rest = incoming;
         while let Some(first) = rest.first() {
             let (number, _) = spread(first.key, self.header.meta.blocks);
             let (mine, others) = self.split_off(rest, number);
             rest = others;
             let bytes = table.get(number)?.map(|bytes| bytes.value().to_vec());
             let loaded = self.load(number, bytes)?;
-            let olds = loaded.entries.iter().map(|old| loaded.out(old)).collect();
-            let (bytes, check) = self.merge_block(number, olds, mine)?;
-            self.header.discount_block(number, &loaded.bytes);
-            self.header.count_block(number, &bytes);
+            let existing = loaded.entries.iter().map(|entry| loaded.out(entry)).collect();
+            let (bytes, check) = self.merge_block(number, existing, mine)?;
+            self.header.remove_block(number, &loaded.bytes);
+            self.header.add_block(number, &bytes);
             if let Some(announced) = self.header.checks.get_mut(number as usize) {
                 *announced = check;
             }
@@ -209,18 +218,23 @@ impl<'a> Merger<'_, 'a, '_> {
     }
 
     /// Takes a block as it is in the store.
-    fn load(&self, number: u64, bytes: Option<Vec<u8>>) -> Result<Loaded> {
+    fn load(&self, number: u64, bytes: Option<Vec<u8>>) -> Result<LoadedBlock> {
         let place = || format!("block {number}");
         let bytes = bytes.ok_or_else(|| damaged(place(), "it is missing"))?;
         let announced = self.header.checks.get(number as usize).copied();
         let announced = announced.ok_or_else(|| damaged(place(), "it is one too many"))?;
-        Loaded::new(self.key, number, announced, bytes)
+        LoadedBlock::new(self.key, number, announced, bytes)
     }
 
-    /// The new records of a block, and those behind.
-    fn split_off<'n>(&self, news: &'n mut [New], number: u64) -> (&'n mut [New], &'n mut [New]) {
-        let end = news.partition_point(|new| spread(new.key, self.header.meta.blocks).0 <= number);
-        news.split_at_mut(end)
+    /// The incoming records of a block, and those behind.
+    fn split_off<'n>(
+        &self,
+        incoming: &'n mut [Incoming],
+        number: u64,
+    ) -> (&'n mut [Incoming], &'n mut [Incoming]) {
+        let end =
+            incoming.partition_point(|new| spread(new.key, self.header.meta.blocks).0 <= number);
+        incoming.split_at_mut(end)
     }
 
     /// Writes all blocks anew, spread over another number of them.
@@ -228,18 +242,18 @@ impl<'a> Merger<'_, 'a, '_> {
         &mut self,
         transaction: &WriteTransaction,
         blocks: u64,
-        news: &mut [New],
+        incoming: &mut [Incoming],
     ) -> Result<()> {
         let old_table = transaction.open_table(schema::BLOCKS)?;
         let mut new_table = transaction.open_table(schema::NEW_BLOCKS)?;
         let mut cursor = new_table.upper_bound_mut(Bound::<u64>::Unbounded)?;
         let old_blocks = self.header.meta.blocks;
         let mut old_rows = old_table.range(..old_blocks)?;
-        let mut loaded: VecDeque<Loaded> = VecDeque::new();
+        let mut loaded: VecDeque<LoadedBlock> = VecDeque::new();
         // The block in front of which the first entry not yet merged lies.
         let mut first_entry = 0;
         let mut loaded_to = 0;
-        let mut rest = news;
+        let mut rest = incoming;
         let mut new_checks = Vec::new();
         let mut written = (0, Digest::default());
         self.header.meta.blocks = blocks;
@@ -249,25 +263,25 @@ impl<'a> Merger<'_, 'a, '_> {
                 let row = old_rows.next().transpose()?;
                 let row = row.filter(|(old_number, _)| old_number.value() == loaded_to);
                 let block = self.load(loaded_to, row.map(|(_, bytes)| bytes.value().to_vec()))?;
-                self.header.discount_block(loaded_to, &block.bytes);
+                self.header.remove_block(loaded_to, &block.bytes);
                 loaded.push_back(block);
                 loaded_to += 1;
             }
             let (mine, others) = self.split_off(rest, number);
             rest = others;
-            let mut olds = Vec::new();
+            let mut existing = Vec::new();
             let (mut spent, mut next_entry) = (0, first_entry);
             for block in &loaded {
                 let entries = block.entries.get(next_entry..).unwrap_or_default();
-                let end = entries.partition_point(|old| spread(old.key, blocks).0 <= number);
-                olds.extend(entries[..end].iter().map(|old| block.out(old)));
+                let end = entries.partition_point(|entry| spread(entry.key, blocks).0 <= number);
+                existing.extend(entries[..end].iter().map(|entry| block.out(entry)));
                 if end < entries.len() {
                     next_entry += end;
                     break;
                 }
                 (spent, next_entry) = (spent + 1, 0);
             }
-            let (bytes, check) = self.merge_block(number, olds, mine)?;
+            let (bytes, check) = self.merge_block(number, existing, mine)?;
             new_checks.push(check);
             written.0 += bytes.len() as u64;
             written.1.add(Digest::of_block(number, &bytes));
@@ -292,35 +306,35 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// The bytes of a block out of its old entries and new records, both in order, and the checksum
+    /// The bytes of a block out of its existing entries and incoming records, both in order, and the checksum
     /// of its header.
     fn merge_block<'b>(
         &mut self,
         number: u64,
-        olds: Vec<Out<'b>>,
-        mut news: &mut [New],
+        existing: Vec<MergedEntry<'b>>,
+        mut incoming: &mut [Incoming],
     ) -> Result<(Vec<u8>, u32)>
     where
         'a: 'b,
     {
-        self.arena.touch(news);
-        let mut merged = Vec::with_capacity(olds.len() + news.len().min(1 << 12));
-        let mut olds = olds.into_iter().peekable();
-        while let Some(first) = news.first() {
+        self.arena.prefetch(incoming);
+        let mut merged = Vec::with_capacity(existing.len() + incoming.len().min(1 << 12));
+        let mut existing = existing.into_iter().peekable();
+        while let Some(first) = incoming.first() {
             let key = first.key;
-            while let Some(old) = olds.next_if(|old| old.key < key) {
-                merged.push(old);
+            while let Some(entry) = existing.next_if(|entry| entry.key < key) {
+                merged.push(entry);
             }
             let mut same_key = Vec::new();
-            while let Some(old) = olds.next_if(|old| old.key == key) {
-                same_key.push(old);
+            while let Some(entry) = existing.next_if(|entry| entry.key == key) {
+                same_key.push(entry);
             }
-            let end = news.iter().position(|new| new.key != key);
-            let (mine, others) = news.split_at_mut(end.unwrap_or(news.len()));
-            news = others;
+            let end = incoming.iter().position(|new| new.key != key);
+            let (mine, others) = incoming.split_at_mut(end.unwrap_or(incoming.len()));
+            incoming = others;
             self.merge_key(same_key, mine, &mut merged)?;
         }
-        merged.extend(olds);
+        merged.extend(existing);
         let Meta { commit, blocks, .. } = self.header.meta;
         let mut block = BlockWriter::new(number, commit, self.width(), merged.len());
         for out in &merged {
@@ -337,119 +351,127 @@ impl<'a> Merger<'_, 'a, '_> {
     /// Merges the records of one key: of one position, or of several whose keys collide.
     fn merge_key<'b>(
         &mut self,
-        olds: Vec<Out<'b>>,
-        mut news: &mut [New],
-        merged: &mut Vec<Out<'b>>,
+        existing: Vec<MergedEntry<'b>>,
+        mut incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
     ) -> Result<()>
     where
         'a: 'b,
     {
         let arena = self.arena;
-        let mut olds = olds.into_iter().peekable();
-        while let Some(first) = news.first() {
+        let mut existing = existing.into_iter().peekable();
+        while let Some(first) = incoming.first() {
             let (key, board) = (first.key, arena.board(first));
-            while let Some(old) = olds.next_if(|old| old.board() < board) {
-                merged.push(old);
+            while let Some(entry) = existing.next_if(|entry| entry.board() < board) {
+                merged.push(entry);
             }
             let mut same = Vec::new();
-            while let Some(old) = olds.next_if(|old| old.board() == board) {
-                same.push(old);
+            while let Some(entry) = existing.next_if(|entry| entry.board() == board) {
+                same.push(entry);
             }
-            let end = news.iter().position(|new| arena.board(new) != board);
-            let (mine, others) = news.split_at_mut(end.unwrap_or(news.len()));
-            news = others;
-            let position = Place { key, board };
-            match same.first().map(|old| &old.payload) {
-                Some(&OutPayload::Kept(Payload::Stub(stub))) => {
+            let end = incoming.iter().position(|new| arena.board(new) != board);
+            let (mine, others) = incoming.split_at_mut(end.unwrap_or(incoming.len()));
+            incoming = others;
+            let position = PositionId { key, board };
+            match same.first().map(|entry| &entry.payload) {
+                Some(&MergedPayload::Kept(Payload::Stub(stub))) => {
                     self.merge_crowd(position, stub, mine, merged)?;
                 }
                 _ => self.merge_position(position, same, mine, merged)?,
             }
         }
-        merged.extend(olds);
+        merged.extend(existing);
         Ok(())
     }
 
-    /// Merges new records of a position into those that its block holds.
+    /// Merges incoming records of a position into those that its block holds.
     fn merge_position<'b>(
         &mut self,
-        position: Place<'b>,
-        olds: Vec<Out<'b>>,
-        news: &mut [New],
-        merged: &mut Vec<Out<'b>>,
+        position: PositionId<'b>,
+        existing: Vec<MergedEntry<'b>>,
+        incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
     ) -> Result<()>
     where
         'a: 'b,
     {
-        let each_old = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
-            for old in &olds {
-                if !visit(old.import_number, old.record())? {
+        let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
+            for entry in &existing {
+                if !visit(entry.import_number, entry.record())? {
                     break;
                 }
             }
             Ok(())
         };
-        let mut plan = self.resolver.decide(self.arena, news, olds.len() as u64, &each_old)?;
-        if olds.is_empty() {
+        let mut resolution =
+            self.resolver.resolve(self.arena, incoming, existing.len() as u64, &each_existing)?;
+        if existing.is_empty() {
             self.header.meta.positions += 1;
         }
         let counts = &mut self.resolver.counts;
-        let mut kept = Vec::with_capacity(olds.len());
-        for mut old in olds {
-            let was = old.record().len() as u64;
-            match plan.fate(counts, self.arena, news, old.import_number, old.record()) {
-                Fate::Keep => kept.push(old),
-                Fate::Remove => self.header.meta.discount(1, was),
-                Fate::Change(bytes) => {
-                    self.header.meta.discount(1, was);
-                    self.header.meta.count(1, bytes.len() as u64);
-                    old.payload = OutPayload::Changed(bytes.to_vec());
-                    kept.push(old);
+        let mut kept = Vec::with_capacity(existing.len());
+        for mut entry in existing {
+            let was = entry.record().len() as u64;
+            match resolution.action(
+                counts,
+                self.arena,
+                incoming,
+                entry.import_number,
+                entry.record(),
+            ) {
+                Action::Keep => kept.push(entry),
+                Action::Delete => self.header.meta.remove_records(1, was),
+                Action::Update(bytes) => {
+                    self.header.meta.remove_records(1, was);
+                    self.header.meta.add_records(1, bytes.len() as u64);
+                    entry.payload = MergedPayload::Updated(bytes.to_vec());
+                    kept.push(entry);
                 }
             }
         }
-        plan.settle(&mut self.resolver.counts, news);
-        self.place(position, kept, &plan, news, merged)
+        resolution.finish(&mut self.resolver.counts, incoming);
+        self.place(position, kept, &resolution, incoming, merged)
     }
 
     /// Puts the records of a position into its block, or apart from it if they are too many.
     fn place<'b>(
         &mut self,
-        position: Place<'b>,
-        kept: Vec<Out<'b>>,
-        plan: &Plan,
-        news: &[New],
-        merged: &mut Vec<Out<'b>>,
+        position: PositionId<'b>,
+        kept: Vec<MergedEntry<'b>>,
+        resolution: &Resolution,
+        incoming: &[Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
     ) -> Result<()>
     where
         'a: 'b,
     {
-        let (records, bytes) = self.survivors(plan, news);
-        self.header.meta.count(records, bytes);
+        let (records, bytes) = self.stored_size(resolution, incoming);
+        self.header.meta.add_records(records, bytes);
         let width = self.width();
         let frame = 2 + u64::from(width);
-        let old_bytes: usize = kept.iter().map(|old| old.payload.payload().entry_len(width)).sum();
-        if old_bytes as u64 + bytes + records * frame <= CROWDED_BYTES as u64 {
+        let kept_bytes: usize =
+            kept.iter().map(|entry| entry.payload.payload().entry_len(width)).sum();
+        if kept_bytes as u64 + bytes + records * frame <= CROWDED_BYTES as u64 {
             merged.extend(kept);
-            for new in news.iter().filter(|new| !new.is_gone()) {
+            for new in incoming.iter().filter(|new| !new.is_discarded()) {
                 let import_number = self.resolver.number(new);
-                let payload = match plan.changed(import_number) {
-                    Some(bytes) => OutPayload::Changed(bytes.to_vec()),
-                    None => OutPayload::Kept(Payload::Record(self.arena.record(new))),
+                let payload = match resolution.changed(import_number) {
+                    Some(bytes) => MergedPayload::Updated(bytes.to_vec()),
+                    None => MergedPayload::Kept(Payload::Record(self.arena.record(new))),
                 };
-                merged.push(Out { key: position.key, import_number, payload });
+                merged.push(MergedEntry { key: position.key, import_number, payload });
             }
             return Ok(());
         }
         let mut stub = Stub {
             board: position.board,
             records: kept.len() as u64,
-            bytes: kept.iter().map(|old| old.record().len() as u64).sum(),
+            bytes: kept.iter().map(|entry| entry.record().len() as u64).sum(),
             first_crc: 0,
             digest: Digest::default(),
         };
-        let old_records = kept.iter().map(|old| (old.import_number, old.record()));
-        self.append(&position, &mut stub, old_records, plan, news)?;
+        let existing_records = kept.iter().map(|entry| (entry.import_number, entry.record()));
+        self.append(&position, &mut stub, existing_records, resolution, incoming)?;
         stub.records += records;
         stub.bytes += bytes;
         self.header.meta.crowded += 1;
@@ -457,30 +479,30 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// How many new records will be stored, and their bytes.
-    fn survivors(&self, plan: &Plan, news: &[New]) -> (u64, u64) {
-        let len = |new: &New| {
-            let changed = plan.changed(self.resolver.number(new));
+    /// How many incoming records will be stored, and their bytes.
+    fn stored_size(&self, resolution: &Resolution, incoming: &[Incoming]) -> (u64, u64) {
+        let len = |new: &Incoming| {
+            let changed = resolution.changed(self.resolver.number(new));
             changed.unwrap_or(self.arena.record(new)).len() as u64
         };
-        let stored = news.iter().filter(|new| !new.is_gone());
+        let stored = incoming.iter().filter(|new| !new.is_discarded());
         stored.fold((0, 0), |(records, bytes), new| (records + 1, bytes + len(new)))
     }
 
-    /// Merges new records of a position into its chunks.
+    /// Merges incoming records of a position into its chunks.
     fn merge_crowd<'b>(
         &mut self,
-        position: Place<'b>,
+        position: PositionId<'b>,
         mut stub: Stub<'b>,
-        news: &mut [New],
-        merged: &mut Vec<Out<'b>>,
+        incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
     ) -> Result<()>
     where
         'a: 'b,
     {
         self.check_crowd(&position, &stub)?;
         let crowded = &self.crowded;
-        let each_old = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
+        let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
             let (first, last) = position.chunk_keys();
             for row in crowded.range(first.as_slice()..=last.as_slice())? {
                 let (_, bytes) = row?;
@@ -492,36 +514,37 @@ impl<'a> Merger<'_, 'a, '_> {
             }
             Ok(())
         };
-        let mut plan = self.resolver.decide(self.arena, news, stub.records, &each_old)?;
-        if let Plan::RemoveOld = plan {
+        let mut resolution =
+            self.resolver.resolve(self.arena, incoming, stub.records, &each_existing)?;
+        if let Resolution::DeleteExisting = resolution {
             for key in self.chunks(&position)? {
                 self.remove_chunk(&mut stub, &key)?;
             }
-            self.header.meta.discount(stub.records, stub.bytes);
+            self.header.meta.remove_records(stub.records, stub.bytes);
             self.header.meta.crowded -= 1;
-            plan.settle(&mut self.resolver.counts, news);
-            return self.place(position, Vec::new(), &plan, news, merged);
+            resolution.finish(&mut self.resolver.counts, incoming);
+            return self.place(position, Vec::new(), &resolution, incoming, merged);
         }
-        if plan.looks_at_old(self.resolver.first_number) {
-            self.rewrite_chunks(&position, &mut stub, &mut plan, news)?;
+        if resolution.reads_existing(self.resolver.first_number) {
+            self.rewrite_chunks(&position, &mut stub, &mut resolution, incoming)?;
         }
-        plan.settle(&mut self.resolver.counts, news);
-        let (records, bytes) = self.survivors(&plan, news);
-        self.header.meta.count(records, bytes);
-        self.append(&position, &mut stub, std::iter::empty(), &plan, news)?;
+        resolution.finish(&mut self.resolver.counts, incoming);
+        let (records, bytes) = self.stored_size(&resolution, incoming);
+        self.header.meta.add_records(records, bytes);
+        self.append(&position, &mut stub, std::iter::empty(), &resolution, incoming)?;
         stub.records += records;
         stub.bytes += bytes;
         merged.push(position.stub(stub));
         Ok(())
     }
 
-    /// Applies a plan to the old records of a crowded position.
+    /// Applies a resolution to the existing records of a crowded position.
     fn rewrite_chunks(
         &mut self,
-        position: &Place,
+        position: &PositionId,
         stub: &mut Stub,
-        plan: &mut Plan,
-        news: &[New],
+        resolution: &mut Resolution,
+        incoming: &[Incoming],
     ) -> Result<()> {
         let width = self.width();
         for key in self.chunks(position)? {
@@ -530,26 +553,27 @@ impl<'a> Merger<'_, 'a, '_> {
                 continue;
             };
             let mut writer = BucketWriter::default();
-            let mut as_it_was = true;
+            let mut is_unchanged = true;
             for (number, record) in read_chunk(position.key, &bytes)? {
                 let counts = &mut self.resolver.counts;
                 let was = record.len() as u64;
-                let becomes = match plan.fate(counts, self.arena, news, number, record) {
-                    Fate::Keep => Some(record),
-                    Fate::Remove => None,
-                    Fate::Change(bytes) => Some(bytes),
+                let becomes = match resolution.action(counts, self.arena, incoming, number, record)
+                {
+                    Action::Keep => Some(record),
+                    Action::Delete => None,
+                    Action::Update(bytes) => Some(bytes),
                 };
                 let (records, bytes) = becomes.map_or((0, 0), |record| (1, record.len() as u64));
-                as_it_was &= becomes == Some(record);
-                self.header.meta.discount(1, was);
-                self.header.meta.count(records, bytes);
+                is_unchanged &= becomes == Some(record);
+                self.header.meta.remove_records(1, was);
+                self.header.meta.add_records(records, bytes);
                 stub.records = stub.records - 1 + records;
                 stub.bytes = stub.bytes - was + bytes;
                 if let Some(record) = becomes {
                     chunk::push(&mut writer, width, number, record);
                 }
             }
-            match (as_it_was, writer.is_empty()) {
+            match (is_unchanged, writer.is_empty()) {
                 (true, _) => {}
                 (_, true) => self.remove_chunk(stub, &key)?,
                 _ => {
@@ -564,11 +588,11 @@ impl<'a> Merger<'_, 'a, '_> {
     /// Appends records to the chunks of a position, the last of which is filled up first.
     fn append<'o>(
         &mut self,
-        position: &Place,
+        position: &PositionId,
         stub: &mut Stub,
-        olds: impl Iterator<Item = (u64, &'o [u8])>,
-        plan: &'o Plan,
-        news: &[New],
+        existing: impl Iterator<Item = (u64, &'o [u8])>,
+        resolution: &'o Resolution,
+        incoming: &[Incoming],
     ) -> Result<()>
     where
         'a: 'o,
@@ -585,12 +609,12 @@ impl<'a> Merger<'_, 'a, '_> {
             }
         }
         let first_number = self.resolver.first_number;
-        let news = news.iter().filter(|new| !new.is_gone()).map(|new| {
+        let incoming = incoming.iter().filter(|new| !new.is_discarded()).map(|new| {
             let number = first_number + u64::from(new.nth);
-            (number, plan.changed(number).unwrap_or(self.arena.record(new)))
+            (number, resolution.changed(number).unwrap_or(self.arena.record(new)))
         });
         let mut full = Vec::new();
-        for (number, record) in olds.chain(news) {
+        for (number, record) in existing.chain(incoming) {
             if !writer.is_empty() && writer.len() + record.len() + 16 > CHUNK_BYTES {
                 full.push((key, chunk::finish(&mut writer, position.key, width)));
                 key = Vec::new();
@@ -614,7 +638,7 @@ impl<'a> Merger<'_, 'a, '_> {
     }
 
     /// Holds all chunks of a position against what its stub announces.
-    fn check_crowd(&self, position: &Place, stub: &Stub) -> Result<()> {
+    fn check_crowd(&self, position: &PositionId, stub: &Stub) -> Result<()> {
         let (first, last) = position.chunk_keys();
         let mut found = Stub { records: 0, bytes: 0, first_crc: 0, digest: Digest(0), ..*stub };
         for row in self.crowded.range(first.as_slice()..=last.as_slice())? {
@@ -639,9 +663,9 @@ impl<'a> Merger<'_, 'a, '_> {
         let new = Digest::of_chunk(key, bytes);
         match self.crowded.insert(key, bytes)? {
             Some(earlier) => {
-                let old = Digest::of_chunk(key, earlier.value());
-                stub.digest.remove(old);
-                meta.chunks_digest.remove(old);
+                let earlier = Digest::of_chunk(key, earlier.value());
+                stub.digest.remove(earlier);
+                meta.chunks_digest.remove(earlier);
             }
             None => meta.chunks += 1,
         }
@@ -653,16 +677,16 @@ impl<'a> Merger<'_, 'a, '_> {
     fn remove_chunk(&mut self, stub: &mut Stub, key: &[u8]) -> Result<()> {
         let meta = &mut self.header.meta;
         if let Some(earlier) = self.crowded.remove(key)? {
-            let old = Digest::of_chunk(key, earlier.value());
-            stub.digest.remove(old);
-            meta.chunks_digest.remove(old);
+            let earlier = Digest::of_chunk(key, earlier.value());
+            stub.digest.remove(earlier);
+            meta.chunks_digest.remove(earlier);
             meta.chunks = meta.chunks.saturating_sub(1);
         }
         Ok(())
     }
 
     /// The keys of a position's chunks.
-    fn chunks(&self, position: &Place) -> Result<Vec<Vec<u8>>> {
+    fn chunks(&self, position: &PositionId) -> Result<Vec<Vec<u8>>> {
         let (first, last) = position.chunk_keys();
         let rows = self.crowded.range(first.as_slice()..=last.as_slice())?;
         rows.map(|row| Ok(row?.0.value().to_vec())).collect()
@@ -671,24 +695,24 @@ impl<'a> Merger<'_, 'a, '_> {
 
 /// A position as the tables name it.
 #[derive(Copy, Clone)]
-struct Place<'b> {
+struct PositionId<'b> {
     key: u64,
     board: &'b [u8],
 }
 
-impl<'b> Place<'b> {
+impl<'b> PositionId<'b> {
     fn chunk_keys(&self) -> (Vec<u8>, Vec<u8>) {
         let key = |number| schema::crowded_key(self.key, self.board, number);
         (key(0), key(u64::MAX))
     }
 
-    fn stub(&self, stub: Stub<'b>) -> Out<'b> {
-        let payload = OutPayload::Kept(Payload::Stub(stub));
-        Out { key: self.key, import_number: 0, payload }
+    fn stub(&self, stub: Stub<'b>) -> MergedEntry<'b> {
+        let payload = MergedPayload::Kept(Payload::Stub(stub));
+        MergedEntry { key: self.key, import_number: 0, payload }
     }
 }
 
-impl Out<'_> {
+impl MergedEntry<'_> {
     /// The encoded record; empty for a stub.
     fn record(&self) -> &[u8] {
         match self.payload.payload() {
@@ -706,24 +730,24 @@ impl Out<'_> {
 }
 
 impl Meta {
-    fn count(&mut self, records: u64, bytes: u64) {
+    fn add_records(&mut self, records: u64, bytes: u64) {
         self.records += records;
         self.record_bytes += bytes;
     }
 
-    fn discount(&mut self, records: u64, bytes: u64) {
+    fn remove_records(&mut self, records: u64, bytes: u64) {
         self.records = self.records.saturating_sub(records);
         self.record_bytes = self.record_bytes.saturating_sub(bytes);
     }
 }
 
 impl Header {
-    fn count_block(&mut self, number: u64, bytes: &[u8]) {
+    fn add_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes += bytes.len() as u64;
         self.meta.blocks_digest.add(Digest::of_block(number, bytes));
     }
 
-    fn discount_block(&mut self, number: u64, bytes: &[u8]) {
+    fn remove_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes = self.meta.block_bytes.wrapping_sub(bytes.len() as u64);
         self.meta.blocks_digest.remove(Digest::of_block(number, bytes));
     }

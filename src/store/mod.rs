@@ -49,12 +49,12 @@ use schema::{Access, Digest, Header, Meta, RowCounts};
 #[doc(hidden)]
 pub use any_row::any_row;
 pub use error::StoreError;
-pub use importer::{Conflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
-pub use journal::{Counts, ImportInfo, ImportState, Place};
-pub use reader::{EncodedRecord, Matches, Reader, Stats, StoredRecord};
+pub use importer::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
+pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState};
+pub use reader::{EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::{Recognised, SourceDigest};
 pub use scan::{ByImport, ByKey};
-pub use verify::{Finding, verify};
+pub use verify::{VerifyFinding, verify};
 
 type Result<T> = std::result::Result<T, StoreError>;
 type KeyFunction = fn(u64) -> u64;
@@ -297,12 +297,12 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
     pub fn close(mut self) -> Result<()> {
-        self.shut()
+        self.finish_and_close()
     }
 
     /// Imports that completed are marked as such only here, as late as can be: one whose process
     /// dies before is found complete when it is run again, and not imported twice.
-    fn shut(&mut self) -> Result<()> {
+    fn finish_and_close(&mut self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());
         let Some(handle) = self.handle.take() else { return Ok(()) };
         guarded(&self.shared.path, || {
@@ -336,7 +336,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.shut().ok();
+        self.finish_and_close().ok();
     }
 }
 

@@ -39,7 +39,7 @@ pub struct EncodedRecord<'a> {
 
 /// How much a store holds.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Stats {
+pub struct StoreStats {
     /// Records.
     pub records: u64,
     /// Different positions (STO-01).
@@ -235,13 +235,13 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError::Io`] when the length of the file cannot be had.
-    pub fn stats(&self) -> Result<Stats> {
+    pub fn stats(&self) -> Result<StoreStats> {
         let path = &self.shared.path;
         // A new file has its place by now, or not yet.
         let file = std::fs::metadata(&self.shared.file)
             .or_else(|_| std::fs::metadata(path))
             .map_err(|error| StoreError::Io { path: path.clone(), error })?;
-        Ok(Stats {
+        Ok(StoreStats {
             records: self.meta.records,
             positions: self.meta.positions,
             crowded_positions: self.meta.crowded,
@@ -307,7 +307,7 @@ impl Reader {
     }
 
     pub(super) fn damaged_block(&self, number: u64, damage: Damage) -> StoreError {
-        damaged(format!("block {number}"), damage.0).told(&self.shared.path)
+        damaged(format!("block {number}"), damage.0).into_error(&self.shared.path)
     }
 
     fn reserve(&self, bytes: usize) -> bool {
@@ -511,7 +511,7 @@ pub(super) fn decode(record: EncodedRecord, path: &std::path::Path) -> Result<St
         Ok((decoded, len)) if len == record.bytes.len() => {
             Ok(StoredRecord { import_number, record: decoded })
         }
-        Ok(_) => Err(damaged(place(), "bytes follow the record").told(path)),
-        Err(error) => Err(damaged(place(), error.to_string()).told(path)),
+        Ok(_) => Err(damaged(place(), "bytes follow the record").into_error(path)),
+        Err(error) => Err(damaged(place(), error.to_string()).into_error(path)),
     }
 }

@@ -1,11 +1,11 @@
-//! What becomes of new records of a position that has some already.
+//! What becomes of incoming records of a position that has some already.
 
 use std::collections::HashMap;
 
-use super::batch::{Arena, New};
+use super::batch::{Arena, Incoming};
 use super::error::{Result, damaged};
-use super::importer::{Conflict, OnDuplicate, Same};
-use super::journal::Counts;
+use super::importer::{ImportConflict, OnDuplicate, Same};
+use super::journal::ImportCounts;
 use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::model::merge::{MergeRules, Merged, merge};
@@ -15,33 +15,34 @@ pub(super) const MERGE_CANDIDATES: usize = 256;
 /// How many conflicts are kept by number.
 const CONFLICTS_KEPT: usize = 1000;
 
-/// What becomes of a record that was there before.
-pub(super) enum Fate<'a> {
+/// What becomes of a record of the store.
+pub(super) enum Action<'a> {
     Keep,
-    Remove,
-    Change(&'a [u8]),
+    Delete,
+    Update(&'a [u8]),
 }
 
-/// The decision about the new records of one position.
-pub(super) enum Plan {
-    /// Old records stay as they are.
-    KeepOld,
-    RemoveOld,
-    /// Old and new records are compared, which [`Plan::fate`] does.
+/// The decision about the incoming records of one position.
+pub(super) enum Resolution {
+    /// Existing records stay as they are.
+    KeepExisting,
+    DeleteExisting,
+    /// Existing and incoming records are compared, which [`Resolution::action`] does.
     Compare {
         replace: bool,
         merge: bool,
-        /// So many new records at the front differ and are sorted by their bytes.
+        /// So many incoming records at the front differ and are sorted by their bytes.
         distinct: usize,
-        /// Which of them an old record equals.
+        /// Which of them an existing record equals.
         met: Vec<bool>,
     },
-    /// Some records, old or new, became others; by import number.
-    Changed(HashMap<u64, Vec<u8>>),
+    /// Records, existing or incoming, into which others were merged; by import number.
+    Update(HashMap<u64, Vec<u8>>),
 }
 
 /// Calls back with the records of a position, in order, until the answer is `false`.
-pub(super) type EachOld<'a> = &'a dyn Fn(&mut dyn FnMut(u64, &[u8]) -> Result<bool>) -> Result<()>;
+pub(super) type EachExisting<'a> =
+    &'a dyn Fn(&mut dyn FnMut(u64, &[u8]) -> Result<bool>) -> Result<()>;
 
 /// The rules of an import and what they led to.
 pub(super) struct Resolver<'a> {
@@ -49,70 +50,72 @@ pub(super) struct Resolver<'a> {
     pub(super) same: Same,
     /// The import number of the first record of the batch.
     pub(super) first_number: u64,
-    pub(super) counts: Counts,
-    pub(super) conflicts: Vec<Conflict>,
+    pub(super) counts: ImportCounts,
+    pub(super) conflicts: Vec<ImportConflict>,
 }
 
 impl Resolver<'_> {
-    /// The import number of a new record.
-    pub(super) fn number(&self, new: &New) -> u64 {
+    /// The import number of an incoming record.
+    pub(super) fn number(&self, new: &Incoming) -> u64 {
         self.first_number + u64::from(new.nth)
     }
 
-    /// Decides about the new records of a position, of which the store has `old` records.
+    /// Decides about the incoming records of a position, of which the store has `existing` records.
     /// Afterwards the records that will not be stored are gone.
-    pub(super) fn decide(
+    pub(super) fn resolve(
         &mut self,
         arena: &Arena,
-        news: &mut [New],
-        old: u64,
-        each_old: EachOld,
-    ) -> Result<Plan> {
-        let count = news.len() as u64;
+        incoming: &mut [Incoming],
+        existing: u64,
+        each_existing: EachExisting,
+    ) -> Result<Resolution> {
+        let count = incoming.len() as u64;
         self.counts.read += count;
         match (self.on_duplicate, self.same) {
             (OnDuplicate::Keep, _) => self.counts.stored += count,
             (OnDuplicate::Skip, Same::Position) => {
-                let stored = if old == 0 { 1 } else { 0 };
-                news.iter_mut().skip(stored).for_each(New::drop_it);
+                let stored = if existing == 0 { 1 } else { 0 };
+                incoming.iter_mut().skip(stored).for_each(Incoming::discard);
                 self.counts.stored += stored as u64;
                 self.counts.dropped += count - stored as u64;
             }
             (OnDuplicate::Replace, Same::Position) => {
-                news.iter_mut().rev().skip(1).for_each(New::drop_it);
+                incoming.iter_mut().rev().skip(1).for_each(Incoming::discard);
                 self.counts.stored += count;
-                self.counts.replaced += count - 1 + old;
-                return Ok(Plan::RemoveOld);
+                self.counts.replaced += count - 1 + existing;
+                return Ok(Resolution::DeleteExisting);
             }
             (OnDuplicate::Merge(rules), Same::Position) => {
-                return self.merge(rules, arena, news, each_old);
+                return self.merge(rules, arena, incoming, each_existing);
             }
-            (_, Same::Record) => return Ok(self.compare(arena, news, old)),
+            (_, Same::Record) => return Ok(self.compare(arena, incoming, existing)),
         }
-        Ok(Plan::KeepOld)
+        Ok(Resolution::KeepExisting)
     }
 
-    /// Finds equal records among the new ones.
-    fn compare(&mut self, arena: &Arena, news: &mut [New], old: u64) -> Plan {
+    /// Finds equal records among the incoming ones.
+    fn compare(&mut self, arena: &Arena, incoming: &mut [Incoming], existing: u64) -> Resolution {
         let replace = matches!(self.on_duplicate, OnDuplicate::Replace);
         let merge = matches!(self.on_duplicate, OnDuplicate::Merge(_));
-        if news.len() > 1 {
+        if incoming.len() > 1 {
             // Of equal ones the one that stays comes first.
-            news.sort_unstable_by(|a, b| {
+            incoming.sort_unstable_by(|a, b| {
                 let order = a.nth.cmp(&b.nth);
                 let order = if replace { order.reverse() } else { order };
                 arena.record(a).cmp(arena.record(b)).then(order)
             });
         }
         let mut distinct = 0;
-        for next in 0..news.len() {
-            if distinct == 0 || arena.record(&news[next]) != arena.record(&news[distinct - 1]) {
-                news.swap(distinct, next);
+        for next in 0..incoming.len() {
+            if distinct == 0
+                || arena.record(&incoming[next]) != arena.record(&incoming[distinct - 1])
+            {
+                incoming.swap(distinct, next);
                 distinct += 1;
             }
         }
-        let repeats = (news.len() - distinct) as u64;
-        news[distinct..].iter_mut().for_each(New::drop_it);
+        let repeats = (incoming.len() - distinct) as u64;
+        incoming[distinct..].iter_mut().for_each(Incoming::discard);
         self.counts.stored += distinct as u64;
         match (replace, merge) {
             (true, _) => {
@@ -122,38 +125,39 @@ impl Resolver<'_> {
             (_, true) => self.counts.merged += repeats,
             _ => self.counts.dropped += repeats,
         }
-        if old == 0 {
-            return Plan::KeepOld;
+        if existing == 0 {
+            return Resolution::KeepExisting;
         }
-        Plan::Compare { replace, merge, distinct, met: vec![false; distinct] }
+        Resolution::Compare { replace, merge, distinct, met: vec![false; distinct] }
     }
 
-    /// Merges each new record with the first of the earliest records that it does not contradict.
+    /// Merges each incoming record with the first of the earliest records that it does not
+    /// contradict.
     fn merge(
         &mut self,
         rules: &MergeRules,
         arena: &Arena,
-        news: &mut [New],
-        each_old: EachOld,
-    ) -> Result<Plan> {
+        incoming: &mut [Incoming],
+        each_existing: EachExisting,
+    ) -> Result<Resolution> {
         let mut candidates: Vec<Candidate> = Vec::new();
-        each_old(&mut |number, bytes| {
+        each_existing(&mut |number, bytes| {
             candidates.push(Candidate { number, record: decode(number, bytes)?, changed: false });
             Ok(candidates.len() < MERGE_CANDIDATES)
         })?;
-        for new in news.iter_mut() {
+        for new in incoming.iter_mut() {
             let number = self.number(new);
             let record = decode(number, arena.record(new))?;
             if candidates.iter_mut().any(|candidate| candidate.absorb(&record, rules)) {
                 self.counts.merged += 1;
-                new.drop_it();
+                new.discard();
                 continue;
             }
             self.counts.stored += 1;
             if let Some(first) = candidates.first() {
                 self.counts.conflicts += 1;
                 if self.conflicts.len() < CONFLICTS_KEPT {
-                    let conflict = Conflict { import_number: number, earlier: first.number };
+                    let conflict = ImportConflict { import_number: number, earlier: first.number };
                     self.conflicts.push(conflict);
                 }
             }
@@ -162,7 +166,7 @@ impl Resolver<'_> {
             }
         }
         let changed = candidates.into_iter().filter(|candidate| candidate.changed);
-        changed.map(Candidate::encode).collect::<Result<_>>().map(Plan::Changed)
+        changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
     }
 }
 
@@ -197,58 +201,58 @@ fn decode(number: u64, bytes: &[u8]) -> Result<EpdRecord> {
     }
 }
 
-impl Plan {
-    /// Whether [`Plan::fate`] has to see every old record.
-    pub(super) fn looks_at_old(&self, first_number: u64) -> bool {
+impl Resolution {
+    /// Whether [`Resolution::action`] has to see every existing record.
+    pub(super) fn reads_existing(&self, first_number: u64) -> bool {
         match self {
-            Plan::KeepOld | Plan::RemoveOld => false,
-            Plan::Compare { .. } => true,
-            Plan::Changed(changed) => changed.keys().any(|&number| number < first_number),
+            Resolution::KeepExisting | Resolution::DeleteExisting => false,
+            Resolution::Compare { .. } => true,
+            Resolution::Update(changed) => changed.keys().any(|&number| number < first_number),
         }
     }
 
-    /// What becomes of an old record. To be called for each of them, if for any.
-    pub(super) fn fate(
+    /// What becomes of an existing record. To be called for each of them, if for any.
+    pub(super) fn action(
         &mut self,
-        counts: &mut Counts,
+        counts: &mut ImportCounts,
         arena: &Arena,
-        news: &[New],
+        incoming: &[Incoming],
         number: u64,
         record: &[u8],
-    ) -> Fate<'_> {
+    ) -> Action<'_> {
         match self {
-            Plan::KeepOld => Fate::Keep,
-            Plan::RemoveOld => Fate::Remove,
-            Plan::Changed(changed) => match changed.get(&number) {
-                Some(bytes) => Fate::Change(bytes),
-                None => Fate::Keep,
+            Resolution::KeepExisting => Action::Keep,
+            Resolution::DeleteExisting => Action::Delete,
+            Resolution::Update(changed) => match changed.get(&number) {
+                Some(bytes) => Action::Update(bytes),
+                None => Action::Keep,
             },
-            Plan::Compare { replace, distinct, met, .. } => {
-                let news = news.get(..*distinct).unwrap_or_default();
-                match news.binary_search_by(|new| arena.record(new).cmp(record)) {
+            Resolution::Compare { replace, distinct, met, .. } => {
+                let incoming = incoming.get(..*distinct).unwrap_or_default();
+                match incoming.binary_search_by(|own| arena.record(own).cmp(record)) {
                     Ok(_) if *replace => {
                         counts.replaced += 1;
-                        Fate::Remove
+                        Action::Delete
                     }
                     Ok(place) => {
                         met[place] = true;
-                        Fate::Keep
+                        Action::Keep
                     }
-                    Err(_) => Fate::Keep,
+                    Err(_) => Action::Keep,
                 }
             }
         }
     }
 
-    /// Once all old records were seen: drops the new ones that equal one of them, and puts the
-    /// rest back in the order of their import.
-    pub(super) fn settle(&self, counts: &mut Counts, news: &mut [New]) {
-        let Plan::Compare { merge, met, .. } = self else {
-            news.sort_unstable_by_key(|new| new.nth);
+    /// Once all existing records were seen: discards the incoming ones that equal one of them, and
+    /// puts the rest back in the order of their import.
+    pub(super) fn finish(&self, counts: &mut ImportCounts, incoming: &mut [Incoming]) {
+        let Resolution::Compare { merge, met, .. } = self else {
+            incoming.sort_unstable_by_key(|record| record.nth);
             return;
         };
-        for (new, _) in news.iter_mut().zip(met).filter(|(_, met)| **met) {
-            new.drop_it();
+        for (new, _) in incoming.iter_mut().zip(met).filter(|(_, met)| **met) {
+            new.discard();
             counts.stored -= 1;
             if *merge {
                 counts.merged += 1;
@@ -256,13 +260,13 @@ impl Plan {
                 counts.dropped += 1;
             }
         }
-        news.sort_unstable_by_key(|new| new.nth);
+        incoming.sort_unstable_by_key(|record| record.nth);
     }
 
-    /// The bytes of a new record that others were merged into.
+    /// The bytes of an incoming record that others were merged into.
     pub(super) fn changed(&self, number: u64) -> Option<&[u8]> {
         match self {
-            Plan::Changed(changed) => changed.get(&number).map(Vec::as_slice),
+            Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),
             _ => None,
         }
     }

@@ -201,9 +201,8 @@ impl<'r> ByKey<'r> {
     fn count(&mut self, import_number: u64, bytes: usize) -> Result<()> {
         if import_number >= self.reader.meta.next_import_number {
             let place = format!("record {import_number}");
-            return Err(
-                damaged(place, "it has a number not yet given").told(&self.reader.shared.path)
-            );
+            return Err(damaged(place, "it has a number not yet given")
+                .into_error(&self.reader.shared.path));
         }
         self.found.records += 1;
         self.found.record_bytes += bytes as u64;
@@ -229,7 +228,7 @@ impl<'r> ByKey<'r> {
     fn compare(&self) -> Result<()> {
         match self.found.difference(&self.reader.meta) {
             None => Ok(()),
-            Some(what) => Err(damaged("the store", what).told(&self.reader.shared.path)),
+            Some(what) => Err(damaged("the store", what).into_error(&self.reader.shared.path)),
         }
     }
 }
@@ -318,7 +317,7 @@ impl<'r> ByImport<'r> {
                 "{} records are announced, and {} have numbers of their own",
                 meta.records, self.given
             );
-            return Err(damaged("the store", what).told(&self.reader.shared.path));
+            return Err(damaged("the store", what).into_error(&self.reader.shared.path));
         }
         Ok(())
     }

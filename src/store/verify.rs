@@ -14,14 +14,14 @@ use crate::codec::record;
 
 /// Something that is not as it was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct VerifyFinding {
     /// Where: the table, and in it the block or key.
     pub place: String,
     /// What is wrong there.
     pub what: String,
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for VerifyFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.place, self.what)
     }
@@ -47,9 +47,12 @@ const ENOUGH: usize = 1000;
 /// assert!(verify(&path, &options)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn verify(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Vec<Finding>, StoreError> {
+pub fn verify(
+    path: impl AsRef<Path>,
+    options: &StoreOptions,
+) -> Result<Vec<VerifyFinding>, StoreError> {
     let path = path.as_ref();
-    let mut findings = Findings::default();
+    let mut findings = VerifyFindings::default();
     if super::is_cut_short(path) {
         findings.add("the file", "it ends before its first page does");
         return Ok(findings.list);
@@ -69,16 +72,16 @@ pub fn verify(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Vec<Find
     Ok(findings.list)
 }
 
-fn finding(place: impl Into<String>, what: impl Into<String>) -> Finding {
-    Finding { place: place.into(), what: what.into() }
+fn finding(place: impl Into<String>, what: impl Into<String>) -> VerifyFinding {
+    VerifyFinding { place: place.into(), what: what.into() }
 }
 
 #[derive(Default)]
-struct Findings {
-    list: Vec<Finding>,
+struct VerifyFindings {
+    list: Vec<VerifyFinding>,
 }
 
-impl Findings {
+impl VerifyFindings {
     fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
         if self.list.len() < ENOUGH {
             self.list.push(finding(place, what));
@@ -86,10 +89,10 @@ impl Findings {
     }
 
     /// Takes what a check found, and damage that kept it from finding more.
-    fn absorb(&mut self, result: Result<Vec<Finding>, StoreError>) -> Result<(), StoreError> {
+    fn absorb(&mut self, result: Result<Vec<VerifyFinding>, StoreError>) -> Result<(), StoreError> {
         match result {
             Ok(list) => {
-                for Finding { place, what } in list {
+                for VerifyFinding { place, what } in list {
                     self.add(place, what);
                 }
                 Ok(())
@@ -124,7 +127,7 @@ fn check_redb(path: &Path, options: &StoreOptions) -> Result<bool, StoreError> {
     })
 }
 
-fn check_repaired(path: &Path, options: &StoreOptions) -> Result<Vec<Finding>, StoreError> {
+fn check_repaired(path: &Path, options: &StoreOptions) -> Result<Vec<VerifyFinding>, StoreError> {
     let database = open_overlay(path, options)?;
     guarded(path, move || {
         let transaction = redb::ReadableDatabase::begin_read(&database)?;
@@ -136,9 +139,9 @@ fn check_tables(
     transaction: &ReadTransaction,
     path: &Path,
     options: &StoreOptions,
-) -> Inner<Vec<Finding>> {
+) -> Inner<Vec<VerifyFinding>> {
     let Header { meta, checks } = super::read_header(transaction, Access::Read)?;
-    let mut found = Findings::default();
+    let mut found = VerifyFindings::default();
     let mut check = Check { key: options.key, meta, checks, found: &mut found };
     if let Err(fault) = super::check_claims(transaction, &meta, path) {
         check.fault(fault)?;
@@ -151,12 +154,12 @@ struct Check<'f> {
     key: KeyFunction,
     meta: Meta,
     checks: Vec<u32>,
-    found: &'f mut Findings,
+    found: &'f mut VerifyFindings,
 }
 
 /// What was counted, to be held against the meta row.
 #[derive(Default)]
-struct Tally {
+struct VerifyCounts {
     records: u64,
     record_bytes: u64,
     positions: u64,
@@ -189,20 +192,20 @@ impl Numbers {
 
 impl Check<'_> {
     fn run(&mut self, transaction: &ReadTransaction) -> Inner<()> {
-        let mut tally = Tally::default();
+        let mut counted = VerifyCounts::default();
         for row in transaction.open_table(schema::BLOCKS)?.range::<u64>(..)? {
             let (number, bytes) = row?;
-            self.block(number.value(), bytes.value(), &mut tally);
+            self.block(number.value(), bytes.value(), &mut counted);
         }
         let mut chunks = Chunks::default();
         for row in transaction.open_table(schema::CROWDED)?.range::<&[u8]>(..)? {
             let (key, bytes) = row?;
-            self.chunk(key.value(), bytes.value(), &mut chunks, &mut tally);
+            self.chunk(key.value(), bytes.value(), &mut chunks, &mut counted);
         }
-        self.stubs_and_chunks(&tally, &chunks);
+        self.stubs_and_chunks(&counted, &chunks);
         // Counts say nothing new where something could not be counted.
         if self.found.list.is_empty() {
-            self.counts(&tally);
+            self.counts(&counted);
         }
         if let Err(fault) = journal::list(transaction, &self.meta) {
             self.fault(fault)?;
@@ -220,14 +223,14 @@ impl Check<'_> {
         }
     }
 
-    fn block(&mut self, number: u64, bytes: &[u8], tally: &mut Tally) {
+    fn block(&mut self, number: u64, bytes: &[u8], counted: &mut VerifyCounts) {
         let place = format!("block {number}");
-        if number != tally.blocks {
-            self.found.add(format!("block {}", tally.blocks), "it is missing");
+        if number != counted.blocks {
+            self.found.add(format!("block {}", counted.blocks), "it is missing");
         }
-        tally.blocks = number.saturating_add(1);
-        tally.block_bytes += bytes.len() as u64;
-        tally.blocks_digest.add(Digest::of_block(number, bytes));
+        counted.blocks = number.saturating_add(1);
+        counted.block_bytes += bytes.len() as u64;
+        counted.blocks_digest.add(Digest::of_block(number, bytes));
         let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
         let Some(&announced) = announced else {
             return self.found.add(&place, format!("the store has {} blocks", self.meta.blocks));
@@ -240,7 +243,7 @@ impl Check<'_> {
         let walked = block.each_entry(announced, |bucket, entry| {
             let board = match entry.payload {
                 Payload::Record(bytes) => {
-                    self.record(&place, entry.import_number, bytes, tally);
+                    self.record(&place, entry.import_number, bytes, counted);
                     record::board_of(bytes).unwrap_or_default()
                 }
                 Payload::Stub(stub) => stub.board,
@@ -250,7 +253,7 @@ impl Check<'_> {
             };
             if let Payload::Stub(stub) = entry.payload {
                 let announced = Chunked::of_stub(&stub);
-                let known = tally.crowded.insert((key, board.to_vec()), announced);
+                let known = counted.crowded.insert((key, board.to_vec()), announced);
                 if known.is_some() || entry.import_number != 0 {
                     self.found.add(&place, "a stub is not alone or has a number");
                 }
@@ -266,7 +269,7 @@ impl Check<'_> {
                 self.found.add(&place, "entries are out of order");
             }
             if last.as_ref().is_none_or(|last| (last.0, &last.1) != (this.0, &this.1)) {
-                tally.positions += 1;
+                counted.positions += 1;
             }
             last = Some(this);
         });
@@ -275,9 +278,9 @@ impl Check<'_> {
         }
     }
 
-    fn record(&mut self, place: &str, number: u64, bytes: &[u8], tally: &mut Tally) {
-        tally.records += 1;
-        tally.record_bytes += bytes.len() as u64;
+    fn record(&mut self, place: &str, number: u64, bytes: &[u8], counted: &mut VerifyCounts) {
+        counted.records += 1;
+        counted.record_bytes += bytes.len() as u64;
         match record::decode(bytes) {
             Ok((_, len)) if len == bytes.len() => {}
             Ok(_) => self.found.add(place, format!("bytes follow record {number}")),
@@ -285,12 +288,18 @@ impl Check<'_> {
         }
         if number >= self.meta.next_import_number {
             self.found.add(place, format!("record {number} has a number not yet given"));
-        } else if !tally.numbers.add(number) {
+        } else if !counted.numbers.add(number) {
             self.found.add(place, format!("record {number} is there twice"));
         }
     }
 
-    fn chunk(&mut self, row_key: &[u8], bytes: &[u8], chunks: &mut Chunks, tally: &mut Tally) {
+    fn chunk(
+        &mut self,
+        row_key: &[u8],
+        bytes: &[u8],
+        chunks: &mut Chunks,
+        counted: &mut VerifyCounts,
+    ) {
         let Some((key, board, first)) = schema::split_crowded_key(row_key) else {
             return self.found.add("crowded positions", "a key is too short");
         };
@@ -303,8 +312,8 @@ impl Check<'_> {
             Err(Damage(what)) => return self.found.add(place, what),
         };
         let digest = Digest::of_chunk(row_key, bytes);
-        tally.chunks += 1;
-        tally.chunks_digest.add(digest);
+        counted.chunks += 1;
+        counted.chunks_digest.add(digest);
         let of = chunks.0.entry((key, board.to_vec())).or_default();
         if of.records == 0 {
             of.first_crc = bucket.crc();
@@ -321,7 +330,7 @@ impl Check<'_> {
             if fingerprint != 0 {
                 self.found.add(&place, "a fingerprint in a chunk is not 0");
             }
-            self.record(&place, number, bytes, tally);
+            self.record(&place, number, bytes, counted);
             if record::board_of(bytes).ok() != Some(board) {
                 self.found.add(&place, "a record of another position");
             }
@@ -334,8 +343,8 @@ impl Check<'_> {
         }
     }
 
-    fn stubs_and_chunks(&mut self, tally: &Tally, chunks: &Chunks) {
-        for ((key, board), announced) in &tally.crowded {
+    fn stubs_and_chunks(&mut self, counted: &VerifyCounts, chunks: &Chunks) {
+        for ((key, board), announced) in &counted.crowded {
             let found = chunks.0.get(&(*key, board.clone()));
             if found.map(|found| Chunked { last: None, ..*found }) != Some(*announced) {
                 let what = "its block announces other records than there are";
@@ -343,22 +352,22 @@ impl Check<'_> {
             }
         }
         for (key, board) in chunks.0.keys() {
-            if !tally.crowded.contains_key(&(*key, board.clone())) {
+            if !counted.crowded.contains_key(&(*key, board.clone())) {
                 let what = "its block does not know it";
                 self.found.add(format!("crowded position {key:016x}"), what);
             }
         }
     }
 
-    fn counts(&mut self, tally: &Tally) {
+    fn counts(&mut self, counted: &VerifyCounts) {
         let pairs = [
-            ("records", self.meta.records, tally.records),
-            ("bytes of records", self.meta.record_bytes, tally.record_bytes),
-            ("positions", self.meta.positions, tally.positions),
-            ("crowded positions", self.meta.crowded, tally.crowded.len() as u64),
-            ("blocks", self.meta.blocks, tally.blocks),
-            ("bytes of blocks", self.meta.block_bytes, tally.block_bytes),
-            ("chunks", self.meta.chunks, tally.chunks),
+            ("records", self.meta.records, counted.records),
+            ("bytes of records", self.meta.record_bytes, counted.record_bytes),
+            ("positions", self.meta.positions, counted.positions),
+            ("crowded positions", self.meta.crowded, counted.crowded.len() as u64),
+            ("blocks", self.meta.blocks, counted.blocks),
+            ("bytes of blocks", self.meta.block_bytes, counted.block_bytes),
+            ("chunks", self.meta.chunks, counted.chunks),
         ];
         for (what, announced, found) in pairs {
             if announced != found {
@@ -366,8 +375,8 @@ impl Check<'_> {
             }
         }
         let digests = [
-            ("blocks", self.meta.blocks_digest, tally.blocks_digest),
-            ("chunks", self.meta.chunks_digest, tally.chunks_digest),
+            ("blocks", self.meta.blocks_digest, counted.blocks_digest),
+            ("chunks", self.meta.chunks_digest, counted.chunks_digest),
         ];
         for (what, announced, found) in digests {
             if announced != found {

@@ -6,7 +6,7 @@ use crate::common::*;
 use epdb::codec::key::position_key;
 use epdb::model::EpdRecord;
 use epdb::model::merge::{BestMoves, MergeRules, Merged, merge};
-use epdb::store::{Counts, ImportOptions, OnDuplicate, Same, Store, verify};
+use epdb::store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, verify};
 
 /// Positions that differ little: counters, a superfluous en passant square (the second and third
 /// lines), inner and outer rooks (the last two, of one Polyglot key).
@@ -56,7 +56,7 @@ impl Model {
         record: &EpdRecord,
         on_duplicate: &OnDuplicate,
         same: Same,
-        counts: &mut Counts,
+        counts: &mut ImportCounts,
     ) {
         let number = self.next;
         self.next += 1;
@@ -107,7 +107,7 @@ fn check(imports: &[Import], key: fn(u64) -> u64) {
             commit_every: (*commit_every).try_into().ok(),
             ..ImportOptions::default()
         };
-        let mut expected = Counts::default();
+        let mut expected = ImportCounts::default();
         for record in records {
             model.import(record, on_duplicate, *same, &mut expected);
         }

@@ -4,11 +4,15 @@ use std::io::{BufRead, Cursor};
 
 use crate::common::*;
 use epdb::store::{
-    ImportOptions, ImportState, Importer, OnDuplicate, Place, Recognised, Store, StoreError,
+    Checkpoint, ImportOptions, ImportState, Importer, OnDuplicate, Recognised, Store, StoreError,
 };
 
 /// Imports the lines of a source, at most so many of them, as a program would.
-fn import_lines(importer: &mut Importer, source: &str, lines: usize) -> Result<Place, StoreError> {
+fn import_lines(
+    importer: &mut Importer,
+    source: &str,
+    lines: usize,
+) -> Result<Checkpoint, StoreError> {
     let mut source = Cursor::new(source);
     let mut place = importer.resume(&mut source)?;
     let mut line = String::new();

@@ -17,7 +17,7 @@ use crate::cli::progress::Progress;
 use crate::cli::source::{self, Item};
 use crate::new_file::NewFile;
 use crate::store::{
-    ImportOptions, ImportReport, OnDuplicate, Place, Recognised, Same, Store, StoreOptions,
+    Checkpoint, ImportOptions, ImportReport, OnDuplicate, Recognised, Same, Store, StoreOptions,
 };
 
 /// Add the records of files to a store, which is made if it is not there
@@ -290,7 +290,7 @@ fn import(
     new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
     let mut importer = store.importer(&source.to_string_lossy(), options)?;
-    let mut place = Place::START;
+    let mut place = Checkpoint::START;
     let files = [source.to_path_buf()];
     source::read(&files, read, diagnostics, &mut |item| {
         place.advance(item.raw());
