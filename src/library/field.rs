@@ -11,7 +11,7 @@ use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, STANDARD,
     Square,
 };
-use crate::text::{CastlingForm, WriteOptions, epd, fen, san};
+use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, san};
 
 /// A record, what is known of where it came from, and how its text is to look.
 #[derive(Copy, Clone, Debug)]
@@ -417,7 +417,7 @@ impl Named {
                 None => text.push(b'-'),
             },
             Named::Castling => {
-                fen::write_castling(position, CastlingForm::XFen, &mut text);
+                fields::castling::write(position, CastlingForm::XFen, &mut text);
             }
             Named::Epd | Named::Fen => {
                 let WriteOptions { castling, en_passant, .. } = subject.forms;

@@ -2,10 +2,12 @@
 //!
 //! No binary and no files.
 
+mod checks;
 pub mod codes;
 mod diagnostic;
 pub mod epd;
 pub mod fen;
+pub(crate) mod fields;
 pub mod lines;
 mod options;
 pub mod pgn;

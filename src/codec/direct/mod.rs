@@ -14,7 +14,7 @@ use super::error::DecodeError;
 use super::key::{NUMBERS, position_key};
 use super::packed::{BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, code, pack, unpack};
 use crate::model::{Color, Counters, Piece, Role, Side, Square, en_passant_rank};
-use crate::text::epd::push_number;
+use crate::text::fields::counters::push_number;
 use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, fen};
 use placement::Placement;
 

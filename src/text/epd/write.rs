@@ -2,9 +2,11 @@
 
 use std::ops::AddAssign;
 
-use super::compat::for_python_chess;
+use super::python_chess::for_python_chess;
 use crate::model::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
-use crate::text::fen::{shown_en_passant, write_fields};
+use crate::text::fields;
+use crate::text::fields::counters::push_number;
+use crate::text::fields::en_passant::shown_square;
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, WriteOptions};
 
@@ -70,10 +72,10 @@ pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> L
         (CastlingForm::Keep, CastlingDialect::Shredder) => CastlingForm::Shredder,
         (form, _) => form,
     };
-    write_fields(position, castling, options.en_passant, out);
+    fields::write(position, castling, options.en_passant, out);
     let mut losses = Losses::default();
     losses.en_passant +=
-        u64::from(shown_en_passant(position, options.en_passant) != position.en_passant());
+        u64::from(shown_square(position, options.en_passant) != position.en_passant());
 
     let layout = Layout::new(record, options);
     if let Some(Counters { halfmove_clock, fullmove_number }) = layout.fields {
@@ -181,20 +183,4 @@ impl Layout {
     fn covers(&self, opcode: &[u8]) -> bool {
         (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
     }
-}
-
-/// Appends a number in decimal.
-pub(crate) fn push_number(value: u32, out: &mut Vec<u8>) {
-    let mut digits = [0; 10];
-    let mut start = digits.len();
-    let mut rest = value;
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }

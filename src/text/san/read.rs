@@ -1,6 +1,6 @@
 //! Reading moves.
 
-use super::{file_set, play, rank_set};
+use super::write::{file_set, play, rank_set};
 use crate::model::rules::{BACK_RANKS, Move, Playable, role_attacks};
 use crate::model::{Color, Role, San, Side, Square};
 use crate::text::{Profile, codes};

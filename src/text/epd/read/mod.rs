@@ -1,29 +1,28 @@
-//! EPD lines: read, and written in canonical form (`formats/epd_text.md`).
+//! EPD lines read, and whatever of them can be repaired.
 
-mod compat;
 mod consistency;
 mod moves;
 mod operation;
 mod strings;
 mod tail;
 mod uci;
-mod write;
 
-pub(super) use moves::is_promotion;
-pub(super) use operation::{Raw, split_operands};
-pub(super) use strings::string_end;
-pub(super) use uci::is_word_before_position;
-pub(crate) use write::push_number;
-pub use write::{Losses, write};
+pub(in crate::text) use moves::is_promotion;
+pub(in crate::text) use operation::{Raw, split_operands};
+pub(in crate::text) use strings::string_end;
+pub(in crate::text) use uci::is_word_before_position;
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Severity, shown};
-use super::fen::{read_fields, refuse_other_than};
-use super::lines::{SPEC_LINE_LIMIT, too_long};
-use super::options::{Profile, ReadOptions, WriteOptions};
-use super::scan::{Word, is_blank, is_white_space};
-use crate::model::rules::{Playable, legality};
+use super::write::write;
+use crate::model::rules::Playable;
 use crate::model::{Counters, EpdRecord, Opcode, Operand, Operation, Position, StandardOpcode};
+use crate::text::checks::{
+    BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
+};
+use crate::text::diagnostic::{Diagnostic, Severity, shown};
+use crate::text::lines::{SPEC_LINE_LIMIT, too_long};
+use crate::text::options::{Profile, ReadOptions, WriteOptions};
+use crate::text::scan::{Word, is_blank};
+use crate::text::{codes, fields};
 
 /// What a line holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,36 +91,6 @@ fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
         };
         warnings.push(more);
     }
-}
-
-/// Refuses control bytes that are no white space, and a byte order mark.
-pub(super) fn refuse_control_bytes(line: &[u8]) -> Result<(), Diagnostic> {
-    let (place, what) = if line.starts_with(BYTE_ORDER_MARK) {
-        (0, "byte order mark".into())
-    } else if let Some(place) = line.iter().position(|&byte| is_control(byte)) {
-        (place, format!("control byte 0x{:02X}", line[place]))
-    } else {
-        return Ok(());
-    };
-    Err(Diagnostic::error(codes::E_EPD_CTRL, place + 1, what))
-}
-
-/// The warning about a position that cannot arise in a game.
-pub(super) fn illegal_position(position: &Position, at: usize) -> Option<Diagnostic> {
-    let flags = legality(position);
-    if flags.is_legal() {
-        return None;
-    }
-    let reasons: Vec<&str> = flags.reasons().collect();
-    let message = format!("illegal position: {}", reasons.join(", "));
-    Some(Diagnostic::warning(codes::W_POS_ILLEGAL, at + 1, message))
-}
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Whether a byte is a control byte and no white space.
-const fn is_control(byte: u8) -> bool {
-    is_blank(byte) && !is_white_space(byte)
 }
 
 /// An operation of the line and where it stands.
@@ -296,9 +265,9 @@ impl<'o, 'w> Reader<'o, 'w> {
             record.set_fen_counters(Some(Counters::default()));
             return Ok((record, line.at, rest));
         }
-        let (fields, rest) = self.split_fields(rest)?;
-        let (position, dialect) = read_fields(fields, self.options.profile, self.warnings)?;
-        self.warnings.extend(illegal_position(&position, fields[0].at));
+        let (words, rest) = self.split_fields(rest)?;
+        let (position, dialect) = fields::read(words, self.options.profile, self.warnings)?;
+        self.warnings.extend(illegal_position(&position, words[0].at));
         let (counters, rest) = self.read_counters(rest)?;
         let mut record = EpdRecord::new(position);
         record.set_dialect(dialect);

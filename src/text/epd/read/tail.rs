@@ -2,13 +2,14 @@
 
 use super::Reader;
 use super::operation::integer;
-use super::write::SALVAGED_COUNTERS;
 use crate::model::rules::Playable;
 use crate::model::{Color, Counters, Opcode, Operand, Position};
+use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::epd::write::SALVAGED_COUNTERS;
+use crate::text::fields::counters;
 use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
-use crate::text::{codes, fen};
 
 impl Reader<'_, '_> {
     /// Takes the counters after field 4, with the place of the first, and gives what is behind.
@@ -32,7 +33,7 @@ impl Reader<'_, '_> {
                 Ok((self.settle_counters(clock, number), behind))
             }
             ([clock, number], 2) => {
-                let counters = fen::read_counters(clock, number)?;
+                let counters = counters::read(clock, number)?;
                 let message = "FEN counters; read as hmvc and fmvn";
                 self.warn(codes::W_EPD_FENFIELDS, clock.at, message);
                 Ok((Some((counters, clock.at)), behind))

@@ -1,11 +1,4 @@
-//! Standard Algebraic Notation: moves read and written.
-
-mod quick;
-mod read;
-
-pub(crate) use quick::quick;
-pub(crate) use read::find;
-pub use read::{MoveError, SanRead, read};
+//! Moves written.
 
 use crate::model::rules::{Move, Playable};
 use crate::model::{Role, San, Side, Square};
@@ -25,7 +18,7 @@ pub fn write(playable: &Playable, mv: Move) -> San {
 }
 
 /// The canonical SAN of a legal move and the position after it.
-fn play(playable: &Playable, mv: Move) -> (San, Playable) {
+pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);
     let after = playable.after(mv);
@@ -102,11 +95,11 @@ fn write_unmarked(playable: &Playable, mv: Move, text: &mut SanText) {
     }
 }
 
-const fn file_set(square: Square) -> u64 {
+pub(super) const fn file_set(square: Square) -> u64 {
     0x0101_0101_0101_0101 << square.file()
 }
 
-const fn rank_set(square: Square) -> u64 {
+pub(super) const fn rank_set(square: Square) -> u64 {
     0xff << (square.rank() * 8)
 }
 

@@ -1,0 +1,9 @@
+//! EPD lines: read, and written in canonical form (`formats/epd_text.md`).
+
+mod python_chess;
+mod read;
+mod write;
+
+pub use read::{Line, read_line};
+pub(super) use read::{Raw, is_promotion, is_word_before_position, split_operands, string_end};
+pub use write::{Losses, write};

@@ -1,0 +1,74 @@
+//! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
+
+pub(crate) mod castling;
+pub(crate) mod counters;
+pub(super) mod en_passant;
+mod placement;
+
+use super::codes;
+use super::diagnostic::{Diagnostic, shown};
+use super::options::{CastlingForm, EnPassantForm, Profile};
+use super::scan::Word;
+use crate::model::rules::en_passant_is_possible;
+use crate::model::{CastlingDialect, Color, Position};
+
+/// Reads the four fields of a position.
+pub(super) fn read(
+    [placement, turn, castling, en_passant]: [Word; 4],
+    profile: Profile,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(Position, CastlingDialect), Diagnostic> {
+    let board =
+        placement::read(placement.text).ok_or_else(|| placement::what_is_wrong(placement))?;
+    let turn = read_turn(turn)?;
+    let rights = castling::read(castling, &board, profile, warnings)?;
+    let target = en_passant::read(en_passant, turn, profile, warnings)?;
+    let mut position = Position::new(board, turn, rights.castling, target).map_err(|error| {
+        // Both fields have been checked, so this is never met.
+        Diagnostic::error(codes::E_POS_CASTLE, castling.column(), error.to_string())
+    })?;
+    if profile == Profile::Lenient && !en_passant_is_possible(&position) {
+        warnings
+            .push(en_passant::dropped_square(en_passant, "no double step can have passed over it"));
+        position = position.with_en_passant(None).unwrap_or(position);
+    }
+    let dialect = rights.dialect();
+    Ok((position, dialect))
+}
+
+fn read_turn(word: Word) -> Result<Color, Diagnostic> {
+    match word.text {
+        b"w" | b"W" => Ok(Color::White),
+        b"b" | b"B" => Ok(Color::Black),
+        other => {
+            let message = format!("the side to move must be `w` or `b`, not {}", shown(other));
+            Err(Diagnostic::error(codes::E_FEN_COLOR, word.column(), message))
+        }
+    }
+}
+
+/// Appends the four fields of a position (C960-06, C960-07). [`CastlingForm::Keep`] is the matter
+/// of records and written as X-FEN here.
+///
+/// ```
+/// use epdb::model::Position;
+/// use epdb::text::{CastlingForm, EnPassantForm, fen};
+/// let mut out = Vec::new();
+/// fen::write_fields(&Position::START, CastlingForm::Shredder, EnPassantForm::Keep, &mut out);
+/// assert_eq!(out, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha -");
+/// ```
+pub fn write(
+    position: &Position,
+    castling: CastlingForm,
+    en_passant: EnPassantForm,
+    out: &mut Vec<u8>,
+) {
+    placement::write(position.board(), out);
+    out.extend_from_slice(if position.turn() == Color::White { b" w " } else { b" b " });
+    castling::write(position, castling, out);
+    out.push(b' ');
+    match en_passant::shown_square(position, en_passant) {
+        Some(square) => out.extend_from_slice(&square.to_ascii()),
+        None => out.push(b'-'),
+    }
+}

@@ -1,0 +1,10 @@
+//! Standard Algebraic Notation: moves read and written.
+
+mod quick;
+mod read;
+mod write;
+
+pub(crate) use quick::quick;
+pub(crate) use read::find;
+pub use read::{MoveError, SanRead, read};
+pub use write::{uci, without_marks, write};
