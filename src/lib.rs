@@ -12,7 +12,7 @@
 //! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records, games and the rules of chess.
 //!
-//! Below all of them, and without chess: [`spill`], sorting more than memory holds, and
+//! Below all of them, and without chess: [`error`], the one error of the crate, [`spill`], sorting more than memory holds, and
 //! [`new_file`], files that appear complete or not at all.
 
 /// The examples of the README run as tests.
@@ -24,12 +24,15 @@ pub mod archive;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;
+pub mod error;
 pub mod library;
 pub mod model;
 pub mod new_file;
 pub mod spill;
 pub mod store;
 pub mod text;
+
+pub use error::Error;
 
 /// Reads one EPD or FEN line in the lenient profile; warnings are dropped
 /// ([`text::epd::read_line`] gives them).

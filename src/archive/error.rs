@@ -124,3 +124,5 @@ impl ArchiveError {
         ArchiveError::Corrupt { part, number: Some(number) }
     }
 }
+
+crate::error::error_from!(ArchiveError);

@@ -135,3 +135,5 @@ pub enum EncodeError {
         limit: u64,
     },
 }
+
+crate::error::error_from!(DecodeError, EncodeError);

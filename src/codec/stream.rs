@@ -102,6 +102,8 @@ pub enum WriteError {
     Encode(#[from] EncodeError),
 }
 
+crate::error::error_from!(ReadError, WriteError);
+
 impl<W: Write> Writer<W> {
     /// Begins a stream. Nothing is written before the first frame is full or the stream is
     /// finished; buffering `output` gains nothing.

@@ -1,10 +1,10 @@
 //! What is inside a stream of records: how many, of how many positions, with which operations.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use crate::codec::packed;
+use crate::error::{Error, Result};
 use crate::model::rules::{Playable, legality};
 use crate::model::{Castling, Color, EpdRecord, Opcode, Position, PositionError, Side};
 use crate::spill::Sorter;
@@ -127,7 +127,7 @@ impl Census {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let position = record.position();
         let identity = position.identity();
         let tally = &mut self.tally;
@@ -146,22 +146,22 @@ impl Census {
         }
         tally.men[position.board().occupied().count_ones() as usize] += 1;
         record.operations().iter().for_each(|operation| tally.count(operation.opcode));
-        let key = key(position, &identity, counters).map_err(io::Error::other)?;
-        self.keys.push(&key, b"")
+        let key = key(position, &identity, counters).map_err(Error::from_cause)?;
+        Ok(self.keys.push(&key, b"")?)
     }
 
     /// Ends the census.
     ///
     /// # Errors
     /// The temporary file cannot be written or read.
-    pub fn finish(self) -> io::Result<Tally> {
+    pub fn finish(self) -> Result<Tally> {
         let Census { mut tally, keys } = self;
         let mut keys = keys.finish()?;
         let unique = &mut tally.unique;
         let mut last = Vec::new();
         while let Some((key, _)) = keys.next_entry()? {
             let same = last.iter().zip(key).take_while(|(a, b)| a == b).count();
-            let board = packed::len_of(key).map_err(io::Error::other)?;
+            let board = packed::len_of(key)?;
             let is_new = |fields_end: usize| u64::from(same < fields_end);
             unique.boards += is_new(board);
             unique.boards_and_sides += is_new(board + 1);

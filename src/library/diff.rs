@@ -1,10 +1,10 @@
 //! What changed from one collection of records to another.
 
 use std::collections::VecDeque;
-use std::io;
 use std::path::PathBuf;
 
-use super::ordered::{By, Entry, Place, push_key, push_record};
+use super::ordered::{By, Entry, Place, changed, push_key, push_record};
+use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::spill::{Sorted, Sorter};
 
@@ -137,7 +137,7 @@ impl Diff {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_old(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+    pub fn add_old(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
         self.add(OLD, record, place)
     }
 
@@ -145,13 +145,13 @@ impl Diff {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_new(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+    pub fn add_new(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
         self.add(NEW, record, place)
     }
 
     /// The key is what makes records match, then the record in the form that is compared, so that
     /// equal ones come to stand together.
-    fn add(&mut self, side: u8, record: &EpdRecord, place: Place) -> io::Result<()> {
+    fn add(&mut self, side: u8, record: &EpdRecord, place: Place) -> Result<()> {
         let compared = compared_form(record);
         let mut key = Vec::new();
         match (self.by, record.text_of("id")) {
@@ -173,14 +173,14 @@ impl Diff {
         let order = &mut self.lens[usize::from(side)];
         Entry::encode(*order, place, record, &mut payload)?;
         *order += 1;
-        self.sorter.push(&key, &payload)
+        Ok(self.sorter.push(&key, &payload)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> io::Result<(Differences, DiffTally)> {
+    pub fn finish(self) -> Result<(Differences, DiffTally)> {
         let out = Sorter::new(&self.directory, self.memory / 2);
         let mut pairing = Pairing { out, tally: DiffTally::default(), lone: VecDeque::new() };
         let mut sorted = self.sorter.finish()?;
@@ -225,15 +225,12 @@ fn compared_form(record: &EpdRecord) -> EpdRecord {
     compared
 }
 
-fn split(payload: &[u8]) -> io::Result<(usize, u8, &[u8])> {
+fn split(payload: &[u8]) -> Result<(usize, u8, &[u8])> {
     match payload {
         [side, a, b, c, d, entry @ ..] => {
             Ok((u32::from_be_bytes([*a, *b, *c, *d]) as usize, *side, entry))
         }
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the temporary file of a sort was changed",
-        )),
+        _ => Err(changed()),
     }
 }
 
@@ -247,7 +244,7 @@ struct Pairing {
 
 impl Pairing {
     /// Takes records that have no equal.
-    fn take(&mut self, records: &mut Vec<(u8, Entry)>) -> io::Result<()> {
+    fn take(&mut self, records: &mut Vec<(u8, Entry)>) -> Result<()> {
         for (side, entry) in records.drain(..) {
             if let Some((waiting, _)) = self.lone.front()
                 && *waiting != side
@@ -267,29 +264,29 @@ impl Pairing {
         Ok(())
     }
 
-    fn close(&mut self) -> io::Result<()> {
+    fn close(&mut self) -> Result<()> {
         while let Some((side, entry)) = self.lone.pop_front() {
             self.alone(side, entry)?;
         }
         Ok(())
     }
 
-    fn changed(&mut self, old: &Entry, new: &Entry) -> io::Result<()> {
+    fn changed(&mut self, old: &Entry, new: &Entry) -> Result<()> {
         self.tally.changed += 1;
         let mut payload = Vec::new();
         Entry::encode(old.order, old.place, &old.record, &mut payload)?;
         let len = payload.len() as u32;
         Entry::encode(new.order, new.place, &new.record, &mut payload)?;
         payload.extend_from_slice(&len.to_be_bytes());
-        self.out.push(&key(OLD, old.order), &payload)
+        Ok(self.out.push(&key(OLD, old.order), &payload)?)
     }
 
-    fn alone(&mut self, side: u8, entry: Entry) -> io::Result<()> {
+    fn alone(&mut self, side: u8, entry: Entry) -> Result<()> {
         *(if side == OLD { &mut self.tally.removed } else { &mut self.tally.added }) += 1;
         let mut payload = Vec::new();
         Entry::encode(entry.order, entry.place, &entry.record, &mut payload)?;
         payload.extend_from_slice(&[0; 4]);
-        self.out.push(&key(side, entry.order), &payload)
+        Ok(self.out.push(&key(side, entry.order), &payload)?)
     }
 }
 
@@ -307,9 +304,9 @@ impl Differences {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn next_difference(&mut self) -> io::Result<Option<Difference>> {
+    pub fn next_difference(&mut self) -> Result<Option<Difference>> {
         let Some((key, payload)) = self.0.next_entry()? else { return Ok(None) };
-        let changed = || io::Error::new(io::ErrorKind::InvalidData, "a temporary file was changed");
+        let changed = || Error::new("a temporary file was changed");
         let (entries, len) = payload.split_last_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
         if len == 0 {

@@ -1,10 +1,10 @@
 //! Collections of games in which none stands twice, in bounded memory.
 
-use std::io;
 use std::path::PathBuf;
 
 use super::ordered::{Ordered, Reorder};
 use crate::codec::packed;
+use crate::error::Result;
 use crate::model::rules::Move;
 use crate::model::{Game, Role};
 use crate::spill::Sorter;
@@ -66,16 +66,16 @@ impl GameDedupe {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, game: &Game, bytes: &[u8]) -> io::Result<()> {
+    pub fn add(&mut self, game: &Game, bytes: &[u8]) -> Result<()> {
         let order = self.sorter.len().to_be_bytes();
-        self.sorter.push(&key(game, self.same), &[&order, bytes].concat())
+        Ok(self.sorter.push(&key(game, self.same), &[&order, bytes].concat())?)
     }
 
     /// The bytes of the games that stay, in the order of the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> io::Result<(Ordered, GameTally)> {
+    pub fn finish(self) -> Result<(Ordered, GameTally)> {
         let read = self.sorter.len();
         let mut out = Reorder::new(&self.directory, self.memory / 2);
         let mut sorted = self.sorter.finish()?;

@@ -1,10 +1,10 @@
 //! Operations taken over from the records of another collection.
 
-use std::io;
 use std::path::PathBuf;
 
 use super::ordered::{By, Entry, Ordered, Place, Reorder, push_key};
 use super::sets::Conflict;
+use crate::error::Result;
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operation};
 use crate::spill::Sorter;
@@ -85,7 +85,7 @@ impl Join {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
             key.extend_from_slice(&self.len.to_be_bytes());
@@ -93,21 +93,21 @@ impl Join {
         key.push(OWN);
         Entry::encode(self.len, place, record, &mut entry)?;
         self.len += 1;
-        self.sorter.push(&key, &entry)
+        Ok(self.sorter.push(&key, &entry)?)
     }
 
     /// Takes a record of the collection from which operations are taken.
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_other(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+    pub fn add_other(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
             return Ok(());
         }
         key.push(OTHER);
         Entry::encode(0, place, &self.taken_from(record), &mut entry)?;
-        self.sorter.push(&key, &entry)
+        Ok(self.sorter.push(&key, &entry)?)
     }
 
     /// The position of a record with nothing but what is to be taken.
@@ -131,7 +131,7 @@ impl Join {
         self,
         only_unmatched: bool,
         on_conflict: &mut dyn FnMut(&Conflict),
-    ) -> io::Result<(Ordered, JoinTally)> {
+    ) -> Result<(Ordered, JoinTally)> {
         let mut tally = JoinTally::default();
         let mut out = Reorder::new(&self.directory, self.memory / 2);
         let mut sorted = self.sorter.finish()?;
@@ -179,7 +179,7 @@ impl Join {
 
 impl Meet {
     /// Appends what makes records meet; false for a record that meets nothing.
-    fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> io::Result<bool> {
+    fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> Result<bool> {
         match self {
             Meet::Position => push_key(By::Position, record, key)?,
             Meet::Id => match record.text_of("id") {

@@ -1,11 +1,11 @@
 //! Orders that people expect, and sort keys for them.
 
 use std::cmp::Ordering;
-use std::io;
 use std::path::PathBuf;
 
 use super::field::{Field, Number, Subject, Value};
 use super::ordered::{Ordered, push_record};
+use crate::error::Result;
 use crate::spill::Sorter;
 
 /// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
@@ -145,7 +145,7 @@ impl RecordSorter {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, subject: &Subject<'_>) -> io::Result<()> {
+    pub fn add(&mut self, subject: &Subject<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(subject.record, &mut bytes)?;
         self.add_encoded(subject, &bytes)
@@ -156,16 +156,16 @@ impl RecordSorter {
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
-    pub fn add_encoded(&mut self, subject: &Subject<'_>, bytes: &[u8]) -> io::Result<()> {
-        self.sorter.push(&self.order.key(subject), bytes)
+    pub fn add_encoded(&mut self, subject: &Subject<'_>, bytes: &[u8]) -> Result<()> {
+        Ok(self.sorter.push(&self.order.key(subject), bytes)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary file cannot be made, written or read.
-    pub fn finish(self) -> io::Result<Ordered> {
-        self.sorter.finish().map(Ordered)
+    pub fn finish(self) -> Result<Ordered> {
+        Ok(self.sorter.finish().map(Ordered)?)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Records that were taken apart by key and come back in the order of the input.
 
-use std::io;
 use std::path::Path;
 
 use crate::codec::{packed, record};
+use crate::error::{Error, Result};
 use crate::model::{Board, Castling, Color, EpdRecord, Position};
 use crate::spill::{Sorted, Sorter};
 
@@ -34,7 +34,7 @@ pub struct Place {
 ///
 /// # Errors
 /// A record that has no binary form.
-pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<()> {
     match by {
         By::Position => {
             let identity = record.position().identity();
@@ -52,8 +52,8 @@ fn board_alone(record: &EpdRecord) -> Position {
 }
 
 /// Appends a record in binary form.
-pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> io::Result<()> {
-    record::encode(record, out).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+    Ok(record::encode(record, out)?)
 }
 
 /// A record on its way through a sorter, with its place in the order and where it came from.
@@ -73,14 +73,14 @@ impl Entry {
         place: Place,
         record: &EpdRecord,
         out: &mut Vec<u8>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         out.extend_from_slice(&order.to_be_bytes());
         out.extend_from_slice(&place.source.to_be_bytes());
         out.extend_from_slice(&place.line.to_be_bytes());
         push_record(record, out)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> io::Result<Entry> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Entry> {
         let (header, record) = bytes.split_at_checked(HEADER).ok_or_else(changed)?;
         let number = |range: std::ops::Range<usize>| {
             header[range].iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
@@ -90,13 +90,13 @@ impl Entry {
     }
 
     /// The part of an encoded entry by which [`Ordered`] sorts, and the record.
-    pub(super) fn split(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
+    pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
         let order = bytes.get(..8).ok_or_else(changed)?;
         Ok((order, bytes.get(HEADER..).ok_or_else(changed)?))
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> io::Result<EpdRecord> {
+pub(super) fn decode(bytes: &[u8]) -> Result<EpdRecord> {
     match record::decode(bytes) {
         Ok((record, len)) if len == bytes.len() => Ok(record),
         _ => Err(changed()),
@@ -104,8 +104,8 @@ pub(super) fn decode(bytes: &[u8]) -> io::Result<EpdRecord> {
 }
 
 /// The error of a temporary file whose content is not what was written.
-pub(super) fn changed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the temporary file of a sort was changed")
+pub(super) fn changed() -> Error {
+    Error::new("the temporary file of a sort was changed")
 }
 
 /// Collects records with numbers that say their order.
@@ -117,26 +117,26 @@ impl Reorder {
         Reorder(Sorter::new(directory, memory))
     }
 
-    pub(super) fn push(&mut self, order: u64, record: &EpdRecord) -> io::Result<()> {
+    pub(super) fn push(&mut self, order: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(record, &mut bytes)?;
-        self.0.push(&order.to_be_bytes(), &bytes)
+        Ok(self.0.push(&order.to_be_bytes(), &bytes)?)
     }
 
     /// Takes a number and what has its place by it.
-    pub(super) fn push_payload(&mut self, numbered: &[u8]) -> io::Result<()> {
+    pub(super) fn push_payload(&mut self, numbered: &[u8]) -> Result<()> {
         let (order, payload) = numbered.split_at_checked(8).ok_or_else(changed)?;
-        self.0.push(order, payload)
+        Ok(self.0.push(order, payload)?)
     }
 
     /// Takes an encoded [`Entry`].
-    pub(super) fn push_entry(&mut self, entry: &[u8]) -> io::Result<()> {
+    pub(super) fn push_entry(&mut self, entry: &[u8]) -> Result<()> {
         let (order, record) = Entry::split(entry)?;
-        self.0.push(order, record)
+        Ok(self.0.push(order, record)?)
     }
 
-    pub(super) fn finish(self) -> io::Result<Ordered> {
-        self.0.finish().map(Ordered)
+    pub(super) fn finish(self) -> Result<Ordered> {
+        Ok(self.0.finish().map(Ordered)?)
     }
 }
 
@@ -155,7 +155,7 @@ impl Ordered {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn next_record(&mut self) -> io::Result<Option<EpdRecord>> {
+    pub fn next_record(&mut self) -> Result<Option<EpdRecord>> {
         self.0.next_entry()?.map(|(_, payload)| decode(payload)).transpose()
     }
 
@@ -163,7 +163,7 @@ impl Ordered {
     ///
     /// # Errors
     /// As [`Ordered::next_record`].
-    pub fn next_encoded(&mut self) -> io::Result<Option<&[u8]>> {
+    pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.0.next_entry()?.map(|(_, payload)| payload))
     }
 }

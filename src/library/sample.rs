@@ -1,11 +1,11 @@
 //! Shuffles and samples of any size, in bounded memory, the same on every machine.
 
 use std::collections::BinaryHeap;
-use std::io;
 use std::path::PathBuf;
 
 use super::ordered::{Ordered, push_record};
 use super::random;
+use crate::error::Result;
 use crate::model::EpdRecord;
 use crate::spill::Sorter;
 
@@ -28,7 +28,7 @@ impl Shuffle {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         push_record(record, &mut bytes)?;
         self.add_encoded(&bytes)
@@ -38,17 +38,17 @@ impl Shuffle {
     ///
     /// # Errors
     /// As [`Shuffle::add`].
-    pub fn add_encoded(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let key = random::number(self.seed, self.sorter.len()).to_be_bytes();
-        self.sorter.push(&key, bytes)
+        Ok(self.sorter.push(&key, bytes)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary file cannot be made, written or read.
-    pub fn finish(self) -> io::Result<Ordered> {
-        self.sorter.finish().map(Ordered)
+    pub fn finish(self) -> Result<Ordered> {
+        Ok(self.sorter.finish().map(Ordered)?)
     }
 }
 
@@ -97,7 +97,7 @@ impl Sample {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         self.add_with(|entry| push_record(record, entry))
     }
 
@@ -105,14 +105,14 @@ impl Sample {
     ///
     /// # Errors
     /// As [`Sample::add`].
-    pub fn add_encoded(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         self.add_with(|entry| {
             entry.extend_from_slice(bytes);
             Ok(())
         })
     }
 
-    fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let number = random::number(self.seed, self.seen);
         let order = self.seen;
         self.seen += 1;
@@ -127,14 +127,14 @@ impl Sample {
         }
         let mut entry = order.to_be_bytes().to_vec();
         push(&mut entry)?;
-        self.sorter.push(&number.to_be_bytes(), &entry)
+        Ok(self.sorter.push(&number.to_be_bytes(), &entry)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> io::Result<Ordered> {
+    pub fn finish(self) -> Result<Ordered> {
         drop(self.least);
         let mut out = Sorter::new(&self.directory, self.memory / 2);
         let mut sorted = self.sorter.finish()?;
@@ -143,7 +143,7 @@ impl Sample {
             let (order, record) = entry.split_at(entry.len().min(8));
             out.push(order, record)?;
         }
-        out.finish().map(Ordered)
+        Ok(out.finish().map(Ordered)?)
     }
 }
 

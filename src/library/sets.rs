@@ -4,11 +4,11 @@
 //! the order of the input.
 
 use std::collections::VecDeque;
-use std::io;
 use std::path::PathBuf;
 
 pub use super::ordered::{By, Ordered, Place};
 use super::ordered::{Entry, Reorder, changed, push_key};
+use crate::error::Result;
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::spill::{Sorted, Sorter};
@@ -72,7 +72,7 @@ impl Conflicts {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn next_conflict(&mut self) -> io::Result<Option<Conflict>> {
+    pub fn next_conflict(&mut self) -> Result<Option<Conflict>> {
         let Some((_, payload)) = self.0.next_entry()? else { return Ok(None) };
         let (len, entries) = payload.split_first_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
@@ -92,7 +92,7 @@ fn push_conflict(
     first: &Entry,
     second: &Entry,
     opcodes: &[Opcode],
-) -> io::Result<()> {
+) -> Result<()> {
     let mut payload = Vec::new();
     for Entry { order, place, record } in [first, second] {
         let mut entry = Vec::new();
@@ -103,7 +103,7 @@ fn push_conflict(
     let names: Vec<_> = opcodes.iter().map(Opcode::as_bytes).collect();
     payload.extend_from_slice(&names.join(&b' '));
     let key = [first.order.to_be_bytes(), second.order.to_be_bytes()].concat();
-    sorter.push(&key, &payload)
+    Ok(sorter.push(&key, &payload)?)
 }
 
 /// What a [`Union`] did.
@@ -175,19 +175,19 @@ impl Union {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord, place: Place) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         push_key(self.by, record, &mut key)?;
         Entry::encode(self.tally.read, place, record, &mut entry)?;
         self.tally.read += 1;
-        self.sorter.push(&key, &entry)
+        Ok(self.sorter.push(&key, &entry)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> io::Result<(Ordered, Conflicts, UnionTally)> {
+    pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
         let Union { by, rules, on_conflict: policy, directory, memory, sorter, tally } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
@@ -232,7 +232,7 @@ struct Groups {
 
 impl Groups {
     /// Takes another record of a key whose first one is `first`.
-    fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> io::Result<()> {
+    fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
             if Entry::split(first)?.1 == Entry::split(entry)?.1 {
                 self.tally.duplicates += 1;
@@ -272,7 +272,7 @@ impl Groups {
     }
 
     /// Decides about a record that could not be merged.
-    fn settle(&mut self, group: &mut Group, entry: Entry) -> io::Result<()> {
+    fn settle(&mut self, group: &mut Group, entry: Entry) -> Result<()> {
         let drops = self.by == By::Board;
         match self.policy {
             OnConflict::First => {}
@@ -295,7 +295,7 @@ impl Groups {
         Ok(())
     }
 
-    fn close(&mut self, group: &mut Group, first: &[u8]) -> io::Result<()> {
+    fn close(&mut self, group: &mut Group, first: &[u8]) -> Result<()> {
         if group.0.is_empty() {
             return self.out.push_entry(first);
         }
@@ -357,7 +357,7 @@ impl Selection {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord) -> io::Result<()> {
+    pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let mut entry = Vec::new();
         Entry::encode(self.len, Place::default(), record, &mut entry)?;
         self.len += 1;
@@ -368,7 +368,7 @@ impl Selection {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_other(&mut self, record: &EpdRecord) -> io::Result<()> {
+    pub fn add_other(&mut self, record: &EpdRecord) -> Result<()> {
         self.push(record, OTHER, &self.others.to_be_bytes())
     }
 
@@ -377,18 +377,18 @@ impl Selection {
         self.others += 1;
     }
 
-    fn push(&mut self, record: &EpdRecord, side: u8, payload: &[u8]) -> io::Result<()> {
+    fn push(&mut self, record: &EpdRecord, side: u8, payload: &[u8]) -> Result<()> {
         let mut key = Vec::new();
         push_key(self.by, record, &mut key)?;
         key.push(side);
-        self.sorter.push(&key, payload)
+        Ok(self.sorter.push(&key, payload)?)
     }
 
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> io::Result<Ordered> {
+    pub fn finish(self) -> Result<Ordered> {
         let mut out = Reorder::new(&self.directory, self.memory / 2);
         let mut sorted = self.sorter.finish()?;
         let mut group = Vec::new();

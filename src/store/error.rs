@@ -149,6 +149,35 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// The file that it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            StoreError::Exists { path }
+            | StoreError::NotFound { path }
+            | StoreError::NotAStore { path, .. }
+            | StoreError::UnsupportedVersion { path, .. }
+            | StoreError::UnsupportedFeatures { path, .. }
+            | StoreError::InUse { path }
+            | StoreError::Busy { path, .. }
+            | StoreError::ReadOnly { path }
+            | StoreError::NotClosed { path }
+            | StoreError::Damaged { path, .. }
+            | StoreError::SourceChanged { path, .. }
+            | StoreError::SettingsChanged { path, .. }
+            | StoreError::Encode { path, .. }
+            | StoreError::Io { path, .. } => path,
+        }
+    }
+}
+
+impl From<StoreError> for crate::Error {
+    fn from(cause: StoreError) -> crate::Error {
+        let name = cause.path().display().to_string();
+        crate::Error::from_cause(cause).in_source(name)
+    }
+}
+
 /// What goes wrong inside the room, where the path is not at hand.
 #[derive(Debug)]
 pub(super) enum Fault {

@@ -69,6 +69,8 @@ impl Diagnostic {
     }
 }
 
+crate::error::error_from!(Diagnostic);
+
 /// The bytes that a repair took away and those it put in their place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repair {

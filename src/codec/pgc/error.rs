@@ -158,3 +158,5 @@ impl PgcWriteError {
         }
     }
 }
+
+crate::error::error_from!(PgcError, PgcWriteError);
