@@ -51,7 +51,7 @@ fn is_written_plainly(opcode: Opcode, warnings: &[&str]) -> bool {
         ]
         .contains(code)
     };
-    let counters = opcode.is("hmvc") || opcode.is("fmvn");
+    let counters = opcode == Opcode::HMVC || opcode == Opcode::FMVN;
     !counters && !warnings.iter().any(salvages)
 }
 

@@ -233,10 +233,10 @@ impl Row {
             record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
         }
         if matches!(place, CounterPlace::BothOperations | CounterPlace::Hmvc) {
-            record.set(counter_operation(b"hmvc", halfmove_clock)?);
+            record.set(counter_operation(Opcode::HMVC, halfmove_clock));
         }
         if matches!(place, CounterPlace::BothOperations | CounterPlace::Fmvn) {
-            record.set(counter_operation(b"fmvn", fullmove_number)?);
+            record.set(counter_operation(Opcode::FMVN, fullmove_number));
         }
         Some(record)
     }
@@ -504,26 +504,23 @@ fn outermost_rook(rank: u32, color: Color, side: Side) -> Option<u8> {
 
 /// The values of `hmvc` and `fmvn` where a row can hold them.
 fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
-    let value = |name: &str| {
-        let [Operand::Integer(value)] = record.operands(Opcode::new(name.as_bytes())?)? else {
-            return None;
-        };
+    let value = |opcode| {
+        let [Operand::Integer(value)] = record.operands(opcode)? else { return None };
         u32::try_from(*value).ok()
     };
-    (value("hmvc"), value("fmvn").filter(|&number| number > 0))
+    (value(Opcode::HMVC), value(Opcode::FMVN).filter(|&number| number > 0))
 }
 
-fn counter_operation(name: &[u8], value: u32) -> Option<Operation> {
-    let operands = vec![Operand::Integer(value.into())];
-    Some(Operation { opcode: Opcode::new(name)?, operands })
+fn counter_operation(opcode: Opcode, value: u32) -> Operation {
+    Operation { opcode, operands: vec![Operand::Integer(value.into())] }
 }
 
 /// The operations that the row of a record does not hold.
 pub(super) fn operations(record: &EpdRecord) -> impl Iterator<Item = &Operation> {
     let (hmvc, fmvn) = counter_operations(record);
     record.operations().iter().filter(move |operation| {
-        !(hmvc.is_some() && operation.opcode.is("hmvc")
-            || fmvn.is_some() && operation.opcode.is("fmvn"))
+        !(hmvc.is_some() && operation.opcode == Opcode::HMVC
+            || fmvn.is_some() && operation.opcode == Opcode::FMVN)
     })
 }
 

@@ -73,10 +73,11 @@ const MIN_MEMORY: usize = 32 << 20;
 ///
 /// ```
 /// use epdb::archive::{Archive, PackOptions, Writer};
+/// use epdb::model::Opcode;
 /// let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
 /// writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
 /// let archive = Archive::from_bytes(writer.finish()?)?;
-/// assert_eq!(archive.record(0)?.text_of("id"), Some(b"E.01".to_vec()));
+/// assert_eq!(archive.record(0)?.text_of(Opcode::ID), Some(b"E.01".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Writer<W> {

@@ -38,7 +38,7 @@ impl BlockLine<'_> {
             (b"perft", depth, Some(nodes), None)
                 if [depth, nodes].iter().all(|word| word.iter().all(u8::is_ascii_digit)) =>
             {
-                Some(BlockLine::Count(Opcode::new(&[b"D", depth].concat())?, nodes))
+                Some(BlockLine::Count(Opcode::new(&[b"D", depth].concat()).ok()?, nodes))
             }
             _ => None,
         }
@@ -54,11 +54,10 @@ impl Block {
         raw: &[u8],
     ) -> Block {
         let mut lines = id.map(|(_, id)| id).unwrap_or_default();
-        if let (Some(BlockLine::Id(name)), Some(opcode)) =
-            (BlockLine::of(&lines), Opcode::new(b"id"))
-            && record.operands(opcode).is_none()
+        if let Some(BlockLine::Id(name)) = BlockLine::of(&lines)
+            && record.operands(Opcode::ID).is_none()
         {
-            record.set(Operation { opcode, operands: vec![Operand::string(name)] });
+            record.set(Operation { opcode: Opcode::ID, operands: vec![Operand::string(name)] });
         }
         lines.extend_from_slice(raw);
         Block { record, line, raw: lines }

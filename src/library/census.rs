@@ -220,7 +220,9 @@ fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
         Some(fields) => {
             [fields.halfmove_clock, fields.fullmove_number].map(|value| Some(value.into()))
         }
-        None => ["hmvc", "fmvn"].map(|name| u64::try_from(record.integer(name)?).ok()),
+        None => {
+            [Opcode::HMVC, Opcode::FMVN].map(|opcode| u64::try_from(record.integer(opcode)?).ok())
+        }
     }
 }
 
@@ -313,7 +315,7 @@ mod tests {
     fn counters_count_alike_as_fields_and_as_operations() {
         let fields = record(CAPTURE, Color::White, "-", Some((3, 9)));
         let mut operations = fields.clone();
-        let noop = Opcode::new(b"noop").unwrap();
+        let noop = Opcode::NOOP;
         operations.set(Operation { opcode: noop, operands: vec![Operand::token("x")] });
         assert_eq!(operations.fen_counters(), None);
         let tally = tally(&[fields, operations], 1 << 20);
@@ -327,7 +329,7 @@ mod tests {
     fn no_halfmove_clock_differs_from_a_clock_of_zero() {
         let both = record("Ke1 ke8", Color::White, "-", Some((0, 1)));
         let mut one = EpdRecord::new(*both.position());
-        let fmvn = Opcode::new(b"fmvn").unwrap();
+        let fmvn = Opcode::FMVN;
         one.set(Operation { opcode: fmvn, operands: vec![Operand::Integer(1)] });
         assert_eq!(tally(&[both, one], 1 << 20).unique.with_counters, 2);
     }

@@ -105,7 +105,7 @@ pub struct DiffTally {
 /// let (mut differences, tally) = diff.finish()?;
 /// assert_eq!(tally.changed, 1);
 /// let Some(Difference::Changed(change)) = differences.next_difference()? else { panic!("a change") };
-/// assert_eq!(change.operations()[0].opcode.to_string(), "ce");
+/// assert_eq!(change.operations()[0].opcode, epdb::model::Opcode::CE);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Diff {
     fn add(&mut self, side: u8, record: &EpdRecord, place: Place) -> Result<()> {
         let compared = compared_form(record);
         let mut key = Vec::new();
-        match (self.by, record.text_of("id")) {
+        match (self.by, record.text_of(Opcode::ID)) {
             (Match::Id, Some(id)) => {
                 key.push(b'i');
                 key.extend(id.iter().flat_map(|&byte| [1, byte]));

@@ -13,7 +13,7 @@ use crate::text::{CastlingForm, EnPassantForm, ReadOptions, epd, fen};
 /// use epdb::model::Opcode;
 /// let edit = Edit {
 ///     settings: vec![Setting::parse("c0=checked by hand")?],
-///     number: Some((Opcode::new(b"id").expect("an opcode"), Numbering::parse("WAC.%03d")?)),
+///     number: Some((Opcode::ID, Numbering::parse("WAC.%03d")?)),
 ///     ..Edit::default()
 /// };
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;")?;
@@ -82,7 +82,7 @@ impl Edit {
         let set = self.settings.iter().map(|setting| &setting.opcode);
         let numbered = self.number.iter().map(|(opcode, _)| opcode);
         let mut all = named.chain(set).chain(numbered);
-        self.keep.is_some() || all.any(|opcode| opcode.is("hmvc") || opcode.is("fmvn"))
+        self.keep.is_some() || all.any(|opcode| matches!(*opcode, Opcode::HMVC | Opcode::FMVN))
     }
 }
 

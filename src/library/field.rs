@@ -8,8 +8,8 @@ use super::game_tag::{self, Date, TagName, Tags};
 use crate::codec::{key, ordinal};
 use crate::model::rules::Playable;
 use crate::model::{
-    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, STANDARD,
-    Square,
+    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, Square,
+    StandardOpcode,
 };
 use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, san};
 
@@ -217,8 +217,8 @@ impl Field {
         }
         let tag = name.starts_with(|first: char| first.is_ascii_uppercase());
         let tag = TagName::new(name).filter(|_| tag);
-        match (Opcode::new(name.as_bytes()), tag) {
-            (Some(opcode), _) if opcode.standard().is_some() || opcode.is(DEPTH) => {
+        match (Opcode::new(name.as_bytes()).ok(), tag) {
+            (Some(opcode), _) if opcode.standard().is_some() || opcode == Opcode::ACD => {
                 Ok(Field::Operation(opcode))
             }
             (Some(opcode), Some(tag)) if is_own_name(name) => {
@@ -284,7 +284,7 @@ impl Field {
                 Value::Missing => name.typed(operation(subject.record, *opcode)),
                 value => value,
             },
-            Field::WhiteScore => match subject.record.integer("ce") {
+            Field::WhiteScore => match subject.record.integer(Opcode::CE) {
                 Some(ce) if subject.record.position().turn() == Color::Black => Value::whole(-ce),
                 Some(ce) => Value::whole(ce),
                 None => Value::Missing,
@@ -312,7 +312,7 @@ impl Field {
     pub fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
-            Field::Operation(opcode) => opcode.standard().is_none() && !opcode.is(DEPTH),
+            Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::Named(_) | Field::Uci(_) | Field::WhiteScore => false,
         }
     }
@@ -523,9 +523,6 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// The opcode of the depth of an analysis, which the text of 1995 calls for and leaves out.
-const DEPTH: &str = "acd";
-
 /// The opcodes whose operands are moves, as a list for a person.
 pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 
@@ -534,7 +531,7 @@ pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 /// # Errors
 /// What an opcode may be, for a person.
 pub fn parse_opcode(name: &str) -> Result<Opcode, String> {
-    Opcode::new(name.as_bytes()).ok_or_else(|| {
+    Opcode::new(name.as_bytes()).map_err(|_| {
         format!(
             "`{name}` is no opcode: one is a letter and up to 14 letters, digits and underscores"
         )
@@ -589,7 +586,8 @@ fn nearest_name(name: &str) -> Option<&'static str> {
     };
     let distance = |known: &str| edit_distance(name.as_bytes(), known.as_bytes());
     let fields = NAMED.iter().map(|(known, ..)| *known);
-    let opcodes = STANDARD.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
+    let opcodes =
+        StandardOpcode::ALL.iter().filter_map(|it| std::str::from_utf8(it.opcode.as_bytes()).ok());
     let tags = game_tag::WELL_KNOWN.into_iter();
     let is_near = |known: &str| {
         let is_field = NAMED.iter().any(|(field, ..)| *field == known);
@@ -648,9 +646,9 @@ pub fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
 
 fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
     let Some(operands) = record.operands(opcode) else {
-        let counter = record.fen_counters().and_then(|counters| match opcode.as_bytes() {
-            b"hmvc" => Some(counters.halfmove_clock),
-            b"fmvn" => Some(counters.fullmove_number),
+        let counter = record.fen_counters().and_then(|counters| match opcode {
+            Opcode::HMVC => Some(counters.halfmove_clock),
+            Opcode::FMVN => Some(counters.fullmove_number),
             _ => None,
         });
         return counter.map_or(Value::Missing, |value| Value::whole(value.into()));
@@ -703,11 +701,12 @@ fn result(subject: &Subject<'_>) -> Option<Number> {
     if let Some(game) = subject.game {
         return points(game.result().as_str().as_bytes());
     }
-    let registers = ["c9", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-    let by = |name: &str| points(&subject.record.text_of(name)?);
-    by("c9")
+    let registers = StandardOpcode::ALL.iter().map(|entry| entry.opcode);
+    let registers = registers.filter(|opcode| (Opcode::C0..=Opcode::C9).contains(opcode));
+    let by = |opcode: Opcode| points(&subject.record.text_of(opcode)?);
+    by(Opcode::C9)
         .or_else(|| points(Tags::of(subject).get("Result")?))
-        .or_else(|| registers.iter().copied().find_map(by))
+        .or_else(|| registers.into_iter().find_map(by))
 }
 
 /// White's points by the text of a result.

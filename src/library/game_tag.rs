@@ -178,7 +178,7 @@ impl<'a> Tags<'a> {
 
 /// The value of a tag in `ptp`.
 fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
-    let operands = record.operands(Opcode::new(b"ptp")?)?;
+    let operands = record.operands(Opcode::PTP)?;
     operands.chunks_exact(2).find_map(|pair| match pair {
         [Operand::Token(key), Operand::Str(value)] if **key == *name.as_bytes() => Some(&**value),
         _ => None,

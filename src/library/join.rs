@@ -42,7 +42,7 @@ pub struct JoinTally {
 /// use epdb::library::join::{Join, Meet};
 /// use epdb::library::sets::Place;
 /// use epdb::model::{Opcode, merge::MergeRules};
-/// let take = [&b"fmvn"[..], b"hmvc"].into_iter().filter_map(Opcode::new).collect();
+/// let take = vec![Opcode::FMVN, Opcode::HMVC];
 /// let mut join = Join::new(Meet::Position, take, MergeRules::default(), std::env::temp_dir(), 1 << 20);
 /// join.add_other(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Place::default())?;
 /// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Place::default())?;
@@ -182,7 +182,7 @@ impl Meet {
     fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> Result<bool> {
         match self {
             Meet::Position => push_key(By::Position, record, key)?,
-            Meet::Id => match record.text_of("id") {
+            Meet::Id => match record.text_of(Opcode::ID) {
                 Some(id) => {
                     key.push(1);
                     key.extend_from_slice(&id);

@@ -33,8 +33,7 @@ pub struct Played {
 /// use epdb::library::play::{Stops, after_operation};
 /// use epdb::model::Opcode;
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 7; hmvc 4; pv e4 Kd7;")?;
-/// let pv = Opcode::new(b"pv").expect("an opcode");
-/// let played = after_operation(&record, pv, Stops::Each, &[]);
+/// let played = after_operation(&record, Opcode::PV, Stops::Each, &[]);
 /// let lines: Vec<_> = played.records.iter().map(epdb::format_epd).collect();
 /// assert_eq!(lines[0], b"4k3/8/8/8/4P3/8/8/4K3 b - e3 fmvn 7; hmvc 0;");
 /// assert_eq!(lines[1], b"8/3k4/8/8/4P3/8/8/4K3 w - - fmvn 8; hmvc 1;");
@@ -128,7 +127,8 @@ impl Step {
 /// The record with operations of another one; counters are its own business.
 fn with_operations(record: &EpdRecord, from: &EpdRecord, keep: &[Opcode]) -> EpdRecord {
     let mut record = record.clone();
-    for opcode in keep.iter().filter(|opcode| !opcode.is("hmvc") && !opcode.is("fmvn")) {
+    for opcode in keep.iter().filter(|opcode| **opcode != Opcode::HMVC && **opcode != Opcode::FMVN)
+    {
         if let Some(operands) = from.operands(*opcode) {
             record.set(Operation { opcode: *opcode, operands: operands.to_vec() });
         }

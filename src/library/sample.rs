@@ -57,13 +57,14 @@ impl Shuffle {
 ///
 /// ```
 /// use epdb::library::sample::Sample;
+/// use epdb::model::Opcode;
 /// let mut sample = Sample::new(2, 7, std::env::temp_dir(), 1 << 20);
 /// for file in 'a'..='e' {
 ///     sample.add(&epdb::parse_epd(format!("7k/8/8/8/8/8/8/K7 w - - id \"{file}\";").as_bytes())?)?;
 /// }
 /// let (mut records, mut ids) = (sample.finish()?, Vec::new());
 /// while let Some(record) = records.next_record()? {
-///     ids.extend(record.text_of("id"));
+///     ids.extend(record.text_of(Opcode::ID));
 /// }
 /// assert_eq!(ids, [b"a", b"b"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -171,6 +172,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
+    use crate::model::Opcode;
 
     fn records(count: usize) -> Vec<EpdRecord> {
         let line = |n| format!("7k/8/8/8/8/8/8/K7 w - - id \"{n}\";");
@@ -180,7 +182,9 @@ mod tests {
     fn ids(mut records: Ordered) -> Vec<usize> {
         let mut ids = Vec::new();
         while let Some(record) = records.next_record().unwrap() {
-            ids.push(String::from_utf8(record.text_of("id").unwrap()).unwrap().parse().unwrap());
+            ids.push(
+                String::from_utf8(record.text_of(Opcode::ID).unwrap()).unwrap().parse().unwrap(),
+            );
         }
         ids
     }

@@ -81,7 +81,7 @@ impl Conflicts {
         let len = u32::from_be_bytes(*len) as usize;
         let (second, names) = rest.split_at_checked(len).ok_or_else(changed)?;
         let names = names.split(|&byte| byte == b' ');
-        let opcodes: Vec<_> = names.filter_map(Opcode::new).collect();
+        let opcodes: Vec<_> = names.filter_map(|name| Opcode::new(name).ok()).collect();
         Ok(Some(Conflict::new(&Entry::decode(first)?, &Entry::decode(second)?, &opcodes)))
     }
 }

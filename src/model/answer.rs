@@ -19,7 +19,9 @@ pub enum Verdict {
 
 /// The move that a record answers with: `pm`, else the first of `pv`, else `sm` (RPT-05).
 pub fn answer(record: &EpdRecord) -> Option<&Operand> {
-    ["pm", "pv", "sm"].into_iter().find_map(|name| operands(record, name)?.first())
+    [Opcode::PM, Opcode::PV, Opcode::SM]
+        .into_iter()
+        .find_map(|opcode| record.operands(opcode)?.first())
 }
 
 /// Whether the answer of a record is among its `bm` and not among its `am` (VERB-pfts-04).
@@ -35,8 +37,8 @@ pub fn answer(record: &EpdRecord) -> Option<&Operand> {
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
 pub fn verdict(record: &EpdRecord) -> Verdict {
-    let best = operands(record, "bm").unwrap_or_default();
-    let avoid = operands(record, "am").unwrap_or_default();
+    let best = record.operands(Opcode::BM).unwrap_or_default();
+    let avoid = record.operands(Opcode::AM).unwrap_or_default();
     if best.is_empty() && avoid.is_empty() {
         return Verdict::Unscored;
     }
@@ -57,20 +59,16 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-fn operands<'r>(record: &'r EpdRecord, name: &str) -> Option<&'r [Operand]> {
-    record.operands(Opcode::new(name.as_bytes())?)
-}
-
 /// Whether `dm` or `ce` tells of a mate in at most so many moves; negative: of being mated.
 fn finds_mate(record: &EpdRecord, target: i32) -> bool {
-    let score = record.integer("ce").and_then(|ce| Score::from_ce(ce).ok());
+    let score = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok());
     let by_score = match score {
         Some(Score::Mates(plies)) => Some(i128::from(plies.div_ceil(2))),
         Some(Score::Mated(plies)) => Some(-i128::from(plies.div_ceil(2))),
         _ => None,
     };
     let target = i128::from(target);
-    [by_score, record.integer("dm")]
+    [by_score, record.integer(Opcode::DM)]
         .into_iter()
         .flatten()
         .any(|moves| moves != 0 && moves.signum() == target.signum() && moves.abs() <= target.abs())

@@ -12,10 +12,11 @@ use super::rules::{self, Move, Playable};
 use super::square::Color;
 
 /// The names of the seven tag roster, in the order of the export format.
-pub const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
+pub const SEVEN_TAG_ROSTER: [&str; 7] =
+    ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
 /// What the roster tags say when nothing is known.
-pub const UNKNOWN: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
+pub const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
 
 const RESULT: usize = 6;
 
@@ -112,7 +113,7 @@ pub enum Element<'a> {
 /// One game.
 ///
 /// Text is Unicode. The seven roster tags are always there; those that nobody gave say
-/// [`UNKNOWN`].
+/// [`UNKNOWN_TAG_VALUES`].
 ///
 /// ```
 /// use epdb::model::{Element, GameBuilder, GameResult, Square, rules::Move};
@@ -230,7 +231,9 @@ impl Game {
     /// The value of a tag. Roster tags always have one.
     pub fn tag(&self, name: &str) -> Option<&str> {
         if let Some(place) = place_in_roster(name) {
-            return Some(self.roster[place].map_or(UNKNOWN[place], |span| self.at(span)));
+            return Some(
+                self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.at(span)),
+            );
         }
         let place = self.find_tag(name).ok()?;
         Some(self.at(self.other_tags[place].1))
@@ -247,8 +250,8 @@ impl Game {
     /// All tags with their values in the order of the export format: the roster, then the others
     /// in byte order of their names.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
-        let roster = ROSTER.iter().enumerate().map(|(place, name)| {
-            (*name, self.roster[place].map_or(UNKNOWN[place], |span| self.at(span)))
+        let roster = SEVEN_TAG_ROSTER.iter().enumerate().map(|(place, name)| {
+            (*name, self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.at(span)))
         });
         let others = self.other_tags.iter().map(|(name, value)| (self.at(*name), self.at(*value)));
         roster.chain(others)
@@ -368,7 +371,7 @@ pub const MAX_TAGS: usize = 4096;
 
 /// The most variations that may be open at once. Each needs some 200 bytes while a game is read
 /// or written.
-pub const MAX_DEPTH: usize = 65_535;
+pub const MAX_VARIATION_DEPTH: usize = 65_535;
 
 /// Why a piece of movetext cannot stand where it was put.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -395,8 +398,8 @@ pub enum BuildError {
     /// The game ends inside a variation.
     #[error("the game ends inside a variation")]
     VariationOpen,
-    /// More than [`MAX_DEPTH`] variations inside each other.
-    #[error("more than {MAX_DEPTH} variations inside each other")]
+    /// More than [`MAX_VARIATION_DEPTH`] variations inside each other.
+    #[error("more than {MAX_VARIATION_DEPTH} variations inside each other")]
     TooDeep,
     /// A tag name that is none, see [`is_tag_name`].
     #[error("no name of a tag")]
@@ -539,7 +542,7 @@ impl GameBuilder {
     /// # Errors
     /// [`BuildError::TooLarge`].
     pub fn set_result(&mut self, result: GameResult) -> Result<(), BuildError> {
-        self.set_tag(ROSTER[RESULT], result.as_str())
+        self.set_tag(SEVEN_TAG_ROSTER[RESULT], result.as_str())
     }
 
     /// Where the line has come to; `None` when no moves can be made from the start.
@@ -643,7 +646,7 @@ impl GameBuilder {
     pub fn begin_variation(&mut self) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().filter(|_| self.game.is_move(self.end.node));
         let replay = replay.ok_or(BuildError::VariationPlace)?;
-        if self.outer.len() >= MAX_DEPTH {
+        if self.outer.len() >= MAX_VARIATION_DEPTH {
             return Err(BuildError::TooDeep);
         }
         let head = self.game.push_node(None)?;
@@ -998,7 +1001,7 @@ mod tests {
     fn deep_variations_are_walked_compared_and_dropped() {
         let mut builder = GameBuilder::new();
         builder.play(mv(b"e2e4")).unwrap();
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_VARIATION_DEPTH {
             builder.begin_variation().unwrap();
             builder.play(mv(b"d2d4")).unwrap();
         }
@@ -1007,7 +1010,7 @@ mod tests {
             builder.end_variation().unwrap();
         }
         let game = builder.finish().unwrap();
-        assert_eq!(game.elements().count(), 1 + 3 * MAX_DEPTH);
+        assert_eq!(game.elements().count(), 1 + 3 * MAX_VARIATION_DEPTH);
         assert_eq!(game, game.clone());
     }
 

@@ -85,7 +85,7 @@ pub enum Merged {
 /// let new = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 7; bm Kf2; ce 31; id \"x\";")?;
 ///
 /// let careful = MergeRules::default();
-/// let bm = epdb::model::Opcode::new(b"bm").into_iter().collect();
+/// let bm = vec![epdb::model::Opcode::BM];
 /// assert_eq!(merge(&old, &new, &careful), Merged::Conflict(bm));
 ///
 /// let rules = MergeRules {
@@ -132,7 +132,7 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         }
     }
     if contradicts_itself(&merged) && !contradicts_itself(old) && !contradicts_itself(new) {
-        conflicts.extend([&b"am"[..], b"bm"].into_iter().filter_map(Opcode::new));
+        conflicts.extend([Opcode::AM, Opcode::BM]);
         conflicts.sort();
     }
     if !conflicts.is_empty() {
@@ -151,7 +151,7 @@ impl Prefer {
             Prefer::Later => true,
             Prefer::First => false,
             Prefer::Deepest => depth(new) >= depth(old),
-            Prefer::Nodes => new.integer("acn") >= old.integer("acn"),
+            Prefer::Nodes => new.integer(Opcode::ACN) >= old.integer(Opcode::ACN),
         }
     }
 }
@@ -201,7 +201,7 @@ fn depth(record: &EpdRecord) -> Option<i128> {
     let named = |wanted: fn(Opcode) -> bool| {
         record.operations().iter().filter(|it| wanted(it.opcode)).find_map(value)
     };
-    named(|opcode| opcode.is("acd")).or_else(|| named(is_private_depth))
+    named(|opcode| opcode == Opcode::ACD).or_else(|| named(is_private_depth))
 }
 
 /// The value of an integer, also of one that an unknown opcode keeps as it was written.
@@ -214,8 +214,9 @@ fn number(operand: &Operand) -> Option<i128> {
 }
 
 fn is_analysis(opcode: Opcode) -> bool {
-    matches!(opcode.as_bytes(), b"acd" | b"acn" | b"acs" | b"ce" | b"dm" | b"pm" | b"pv")
-        || is_private_depth(opcode)
+    const ANALYSIS: [Opcode; 7] =
+        [Opcode::ACD, Opcode::ACN, Opcode::ACS, Opcode::CE, Opcode::DM, Opcode::PM, Opcode::PV];
+    ANALYSIS.contains(&opcode) || is_private_depth(opcode)
 }
 
 fn is_private_depth(opcode: Opcode) -> bool {
@@ -225,7 +226,7 @@ fn is_private_depth(opcode: Opcode) -> bool {
 }
 
 fn is_counter(opcode: Opcode) -> bool {
-    matches!(opcode.as_bytes(), b"hmvc" | b"fmvn")
+    matches!(opcode, Opcode::HMVC | Opcode::FMVN)
 }
 
 fn is_move_set(opcode: Opcode) -> bool {
@@ -238,11 +239,9 @@ fn has(record: &EpdRecord, wanted: fn(Opcode) -> bool) -> bool {
 
 /// Whether some move is both to be played and to be avoided (OP-02).
 fn contradicts_itself(record: &EpdRecord) -> bool {
-    let moves = |name: &[u8]| {
-        let operands = Opcode::new(name).and_then(|opcode| record.operands(opcode));
-        operands.unwrap_or_default()
-    };
-    moves(b"bm").iter().any(|best| moves(b"am").iter().any(|bad| bad.text() == best.text()))
+    let moves = |opcode| record.operands(opcode).unwrap_or_default();
+    let bad = moves(Opcode::AM);
+    moves(Opcode::BM).iter().any(|best| bad.iter().any(|bad| bad.text() == best.text()))
 }
 
 /// The opcodes that at least one of the records has, in ASCII order.
@@ -269,9 +268,8 @@ fn shared<'a>(
 fn restore_counter_fields(record: &mut EpdRecord) {
     let (Some(halfmove_clock), Some(fullmove_number)) = record.counters() else { return };
     if record.operations().len() == 2 {
-        for name in [&b"hmvc"[..], b"fmvn"] {
-            Opcode::new(name).and_then(|opcode| record.remove(opcode));
-        }
+        record.remove(Opcode::HMVC);
+        record.remove(Opcode::FMVN);
         record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
     }
 }

@@ -1,6 +1,7 @@
 //! Opcodes and the table of the fifty standard ones.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// The name of an operation: a letter, then up to fourteen letters, digits or underscores. Ordered
 /// by bytes, which is the order of the canonical form.
@@ -15,28 +16,37 @@ impl Opcode {
     /// The longest opcode in bytes.
     pub const MAX_LEN: usize = 15;
 
-    /// Checks a name; `None` when it is no opcode.
+    /// The depth of an analysis in plies. The standard has no such opcode, programs write it.
+    pub const ACD: Opcode = known("acd");
+
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`OpcodeError`] says what is wrong with it.
     ///
     /// ```
-    /// use epdb::model::Opcode;
-    /// assert_eq!(Opcode::new(b"bm").map(|opcode| opcode.to_string()), Some("bm".into()));
-    /// assert_eq!(Opcode::new(b"9x"), None);
-    /// assert_eq!(Opcode::new(b"a_very_long_opcode_name"), None);
+    /// use epdb::model::{Opcode, OpcodeError};
+    /// assert_eq!(Opcode::new(b"bm"), Ok(Opcode::BM));
+    /// assert_eq!(Opcode::new(b"9x"), Err(OpcodeError::FirstByte));
+    /// assert_eq!(Opcode::new(b"a_very_long_opcode_name"), Err(OpcodeError::Length));
     /// ```
-    pub const fn new(text: &[u8]) -> Option<Opcode> {
-        if text.is_empty() || text.len() > Opcode::MAX_LEN || !text[0].is_ascii_alphabetic() {
-            return None;
+    pub const fn new(text: &[u8]) -> Result<Opcode, OpcodeError> {
+        if text.is_empty() || text.len() > Opcode::MAX_LEN {
+            return Err(OpcodeError::Length);
+        }
+        if !text[0].is_ascii_alphabetic() {
+            return Err(OpcodeError::FirstByte);
         }
         let mut name = [0; Opcode::MAX_LEN];
         let mut i = 0;
         while i < text.len() {
             if !text[i].is_ascii_alphanumeric() && text[i] != b'_' {
-                return None;
+                return Err(OpcodeError::Byte);
             }
             name[i] = text[i];
             i += 1;
         }
-        Some(Opcode { name, len: text.len() as u8 })
+        Ok(Opcode { name, len: text.len() as u8 })
     }
 
     /// The bytes of the name.
@@ -44,15 +54,41 @@ impl Opcode {
         &self.name[..usize::from(self.len)]
     }
 
-    /// The entry of the table of standard opcodes, or `None` for any other opcode.
+    /// The row of the table of standard opcodes, or `None` for any other opcode.
     pub fn standard(&self) -> Option<&'static StandardOpcode> {
-        let place = STANDARD.binary_search_by(|entry| entry.opcode.cmp(self)).ok()?;
-        STANDARD.get(place)
+        let place = TABLE.binary_search_by(|entry| entry.opcode.cmp(self)).ok()?;
+        TABLE.get(place)
     }
+}
 
-    /// Whether this is the opcode with this name.
-    pub fn is(&self, name: &str) -> bool {
-        self.as_bytes() == name.as_bytes()
+/// Why bytes are no opcode.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpcodeError {
+    /// None, or more than [`Opcode::MAX_LEN`].
+    #[error("an opcode has 1 to 15 characters")]
+    Length,
+    /// The first is no letter.
+    #[error("an opcode begins with a letter")]
+    FirstByte,
+    /// One is no letter, digit or underscore.
+    #[error("an opcode has letters, digits and underscores only")]
+    Byte,
+}
+
+impl TryFrom<&[u8]> for Opcode {
+    type Error = OpcodeError;
+
+    fn try_from(text: &[u8]) -> Result<Opcode, OpcodeError> {
+        Opcode::new(text)
+    }
+}
+
+impl FromStr for Opcode {
+    type Err = OpcodeError;
+
+    fn from_str(text: &str) -> Result<Opcode, OpcodeError> {
+        Opcode::new(text.as_bytes())
     }
 }
 
@@ -113,6 +149,9 @@ pub struct StandardOpcode {
 }
 
 impl StandardOpcode {
+    /// The fifty opcodes of the 1995 text, in ASCII order.
+    pub const ALL: &'static [StandardOpcode] = &TABLE;
+
     /// The number that stands for the opcode in binary records. It stands in files, so it never
     /// changes.
     pub const fn number(&self) -> u8 {
@@ -122,18 +161,18 @@ impl StandardOpcode {
     /// The opcode with this number.
     pub fn with_number(number: u8) -> Option<&'static StandardOpcode> {
         let place = *PLACES.get(usize::from(number))?;
-        STANDARD.get(usize::from(place))
+        TABLE.get(usize::from(place))
     }
 }
 
 /// The places in the table of the opcodes with the numbers from 0 on.
-static PLACES: [u8; STANDARD.len()] = places();
+static PLACES: [u8; TABLE.len()] = places();
 
-const fn places() -> [u8; STANDARD.len()] {
-    let mut places = [u8::MAX; STANDARD.len()];
+const fn places() -> [u8; TABLE.len()] {
+    let mut places = [u8::MAX; TABLE.len()];
     let mut place = 0;
-    while place < STANDARD.len() {
-        let number = STANDARD[place].number as usize;
+    while place < TABLE.len() {
+        let number = TABLE[place].number as usize;
         assert!(places[number] == u8::MAX, "two opcodes have one number");
         places[number] = place as u8;
         place += 1;
@@ -141,18 +180,10 @@ const fn places() -> [u8; STANDARD.len()] {
     places
 }
 
-const fn both(number: u8, name: &str, operands: Operands) -> StandardOpcode {
-    row(number, name, true, operands)
-}
-
-const fn since_1995(number: u8, name: &str, operands: Operands) -> StandardOpcode {
-    row(number, name, false, operands)
-}
-
-const fn row(number: u8, name: &str, in_1994: bool, operands: Operands) -> StandardOpcode {
+const fn known(name: &str) -> Opcode {
     match Opcode::new(name.as_bytes()) {
-        Some(opcode) => StandardOpcode { opcode, in_1994, operands, number },
-        None => panic!("not an opcode"),
+        Ok(opcode) => opcode,
+        Err(_) => panic!("not an opcode"),
     }
 }
 
@@ -172,72 +203,125 @@ const REFCOM: Operands = Operands::Identifier(&[
 ]);
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
-/// The fifty opcodes of the 1995 text, in ASCII order, each with the number that stands for it in
-/// files. A row that is added takes the next number, wherever its name belongs.
-pub static STANDARD: [StandardOpcode; 50] = [
-    both(0, "acn", COUNT),
-    both(1, "acs", COUNT),
-    both(2, "am", Operands::MoveSet),
-    both(3, "bm", Operands::MoveSet),
-    both(4, "c0", REGISTER),
-    both(5, "c1", REGISTER),
-    both(6, "c2", REGISTER),
-    both(7, "c3", REGISTER),
-    both(8, "c4", REGISTER),
-    both(9, "c5", REGISTER),
-    both(10, "c6", REGISTER),
-    both(11, "c7", REGISTER),
-    both(12, "c8", REGISTER),
-    both(13, "c9", REGISTER),
-    since_1995(14, "cc", Operands::Clocks),
-    both(15, "ce", Operands::Integer(-32768, 32766)),
-    both(16, "dm", POSITIVE),
-    both(17, "draw_accept", Operands::None),
-    both(18, "draw_claim", Operands::None),
-    both(19, "draw_offer", Operands::None),
-    both(20, "draw_reject", Operands::None),
-    both(21, "eco", REGISTER),
-    both(22, "fmvn", POSITIVE),
-    both(23, "hmvc", NATURAL),
-    both(24, "id", STRING),
-    both(25, "nic", REGISTER),
-    both(26, "noop", Operands::Any),
-    both(27, "pm", Operands::Move),
-    since_1995(28, "ptp", Operands::TagPairs),
-    both(29, "pv", Operands::MoveLine),
-    both(30, "rc", POSITIVE),
-    since_1995(31, "refcom", REFCOM),
-    since_1995(32, "refreq", REFREQ),
-    both(33, "resign", Operands::None),
-    both(34, "sm", Operands::Move),
-    since_1995(35, "sv", Operands::MoveLine),
-    both(36, "tcgs", POSITIVE),
-    both(37, "tcri", Operands::TwoStrings),
-    both(38, "tcsi", Operands::TwoStrings),
-    since_1995(39, "ts", Operands::Timestamp),
-    both(40, "v0", REGISTER),
-    both(41, "v1", REGISTER),
-    both(42, "v2", REGISTER),
-    both(43, "v3", REGISTER),
-    both(44, "v4", REGISTER),
-    both(45, "v5", REGISTER),
-    both(46, "v6", REGISTER),
-    both(47, "v7", REGISTER),
-    both(48, "v8", REGISTER),
-    both(49, "v9", REGISTER),
-];
+/// The table: for each opcode its constant, the number that stands for it in files, its name, the
+/// first text that has it, what operands it takes, and what it says.
+macro_rules! standard_opcodes {
+    ($($constant:ident = $number:literal, $name:literal, $text:literal, $operands:expr, $meaning:literal;)*) => {
+        /// The opcodes of the 1995 text.
+        impl Opcode {
+            $(
+                #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+                pub const $constant: Opcode = known($name);
+            )*
+        }
+
+        static TABLE: [StandardOpcode; [$($number),*].len()] = [
+            $(StandardOpcode {
+                opcode: Opcode::$constant,
+                in_1994: $text == 1994,
+                operands: $operands,
+                number: $number,
+            }),*
+        ];
+    };
+}
+
+// In ASCII order of the names. A row that is added takes the next number, wherever its name
+// belongs, and gets a line in `formats/epd_record.md`.
+standard_opcodes! {
+    ACN = 0, "acn", 1994, COUNT, "the nodes that an analysis searched";
+    ACS = 1, "acs", 1994, COUNT, "the seconds that an analysis took";
+    AM = 2, "am", 1994, Operands::MoveSet, "moves to avoid";
+    BM = 3, "bm", 1994, Operands::MoveSet, "best moves";
+    C0 = 4, "c0", 1994, REGISTER, "a comment, register 0";
+    C1 = 5, "c1", 1994, REGISTER, "a comment, register 1";
+    C2 = 6, "c2", 1994, REGISTER, "a comment, register 2";
+    C3 = 7, "c3", 1994, REGISTER, "a comment, register 3";
+    C4 = 8, "c4", 1994, REGISTER, "a comment, register 4";
+    C5 = 9, "c5", 1994, REGISTER, "a comment, register 5";
+    C6 = 10, "c6", 1994, REGISTER, "a comment, register 6";
+    C7 = 11, "c7", 1994, REGISTER, "a comment, register 7";
+    C8 = 12, "c8", 1994, REGISTER, "a comment, register 8";
+    C9 = 13, "c9", 1994, REGISTER, "a comment, register 9";
+    CC = 14, "cc", 1995, Operands::Clocks, "the clocks of both sides";
+    CE = 15, "ce", 1994, Operands::Integer(-32768, 32766), "the evaluation in centipawns, seen by the side to move";
+    DM = 16, "dm", 1994, POSITIVE, "the number of moves to a direct mate";
+    DRAW_ACCEPT = 17, "draw_accept", 1994, Operands::None, "the side to move accepts a draw";
+    DRAW_CLAIM = 18, "draw_claim", 1994, Operands::None, "the side to move claims a draw";
+    DRAW_OFFER = 19, "draw_offer", 1994, Operands::None, "the side to move offers a draw";
+    DRAW_REJECT = 20, "draw_reject", 1994, Operands::None, "the side to move rejects a draw";
+    ECO = 21, "eco", 1994, REGISTER, "the code of the opening in the Encyclopaedia of Chess Openings";
+    FMVN = 22, "fmvn", 1994, POSITIVE, "the fullmove number";
+    HMVC = 23, "hmvc", 1994, NATURAL, "the halfmove clock";
+    ID = 24, "id", 1994, STRING, "the name of the record";
+    NIC = 25, "nic", 1994, REGISTER, "the code of the opening in the New in Chess yearbooks";
+    NOOP = 26, "noop", 1994, Operands::Any, "no meaning, any operands";
+    PM = 27, "pm", 1994, Operands::Move, "the move that is expected";
+    PTP = 28, "ptp", 1995, Operands::TagPairs, "tags of a game, with their values";
+    PV = 29, "pv", 1994, Operands::MoveLine, "the principal variation";
+    RC = 30, "rc", 1994, POSITIVE, "how often the position has arisen";
+    REFCOM = 31, "refcom", 1995, REFCOM, "a command of a referee";
+    REFREQ = 32, "refreq", 1995, REFREQ, "a request to a referee";
+    RESIGN = 33, "resign", 1994, Operands::None, "the side to move resigns";
+    SM = 34, "sm", 1994, Operands::Move, "the move that is made";
+    SV = 35, "sv", 1995, Operands::MoveLine, "the line that is played";
+    TCGS = 36, "tcgs", 1994, POSITIVE, "the number of a game between programs";
+    TCRI = 37, "tcri", 1994, Operands::TwoStrings, "who receives: address and name";
+    TCSI = 38, "tcsi", 1994, Operands::TwoStrings, "who sends: address and name";
+    TS = 39, "ts", 1995, Operands::Timestamp, "date and time of day";
+    V0 = 40, "v0", 1994, REGISTER, "the name of a variation, register 0";
+    V1 = 41, "v1", 1994, REGISTER, "the name of a variation, register 1";
+    V2 = 42, "v2", 1994, REGISTER, "the name of a variation, register 2";
+    V3 = 43, "v3", 1994, REGISTER, "the name of a variation, register 3";
+    V4 = 44, "v4", 1994, REGISTER, "the name of a variation, register 4";
+    V5 = 45, "v5", 1994, REGISTER, "the name of a variation, register 5";
+    V6 = 46, "v6", 1994, REGISTER, "the name of a variation, register 6";
+    V7 = 47, "v7", 1994, REGISTER, "the name of a variation, register 7";
+    V8 = 48, "v8", 1994, REGISTER, "the name of a variation, register 8";
+    V9 = 49, "v9", 1994, REGISTER, "the name of a variation, register 9";
+}
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
+
     use super::*;
 
     #[test]
     fn the_table_is_in_ascii_order_and_has_44_opcodes_of_1994() {
-        assert!(STANDARD.is_sorted_by(|a, b| a.opcode < b.opcode));
-        assert_eq!(STANDARD.iter().filter(|entry| entry.in_1994).count(), 44);
-        for entry in &STANDARD {
+        assert!(TABLE.is_sorted_by(|a, b| a.opcode < b.opcode));
+        assert_eq!(TABLE.iter().filter(|entry| entry.in_1994).count(), 44);
+        for entry in &TABLE {
             assert_eq!(entry.opcode.standard(), Some(entry));
             assert_eq!(StandardOpcode::with_number(entry.number()), Some(entry));
         }
+    }
+
+    /// FINDINGS E, opcode.rs: the numbers are those of the format page.
+    #[test]
+    fn the_numbers_are_those_of_the_page() {
+        let page = include_str!("../../formats/epd_record.md");
+        let (_, section) = page.split_once("## 3. Opcodes").expect("section 3");
+        let block = section.split("```").nth(1).expect("the list of numbers");
+        let mut listed: Vec<(u8, String)> = Vec::new();
+        let mut words = block.split_whitespace();
+        let mut is_range = false;
+        while let Some(word) = words.next() {
+            if word == "…" {
+                is_range = true;
+                continue;
+            }
+            let last: u8 = word.parse().expect("a number");
+            let name = words.next().expect("a name");
+            let first = if std::mem::take(&mut is_range) { listed.len() as u8 } else { last };
+            // A range counts registers: `4 c0 … 13 c9`.
+            listed.extend(
+                (first..last).zip(1..).map(|(n, digit)| (n, format!("{}{digit}", &name[..1]))),
+            );
+            listed.push((last, name.to_owned()));
+        }
+        let mut table: Vec<_> = TABLE.iter().map(|it| (it.number, it.opcode.to_string())).collect();
+        table.sort();
+        assert_eq!(listed, table);
     }
 }

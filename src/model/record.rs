@@ -257,22 +257,22 @@ impl EpdRecord {
         self.operations.get(place).map(|operation| operation.operands.as_slice())
     }
 
-    /// The first operand of the operation with this name as text, without quotes.
+    /// The first operand of an opcode as text, without quotes.
     ///
     /// ```
+    /// use epdb::model::Opcode;
     /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\"; fmvn 39;")?;
-    /// assert_eq!(record.text_of("id"), Some(b"E.01".to_vec()));
-    /// assert_eq!(record.text_of("ce"), None);
+    /// assert_eq!(record.text_of(Opcode::ID), Some(b"E.01".to_vec()));
+    /// assert_eq!(record.text_of(Opcode::CE), None);
     /// # Ok::<(), epdb::text::Diagnostic>(())
     /// ```
-    pub fn text_of(&self, name: &str) -> Option<Vec<u8>> {
-        let opcode = Opcode::new(name.as_bytes())?;
+    pub fn text_of(&self, opcode: Opcode) -> Option<Vec<u8>> {
         self.operands(opcode)?.first().map(Operand::text)
     }
 
     /// The value of an integer operation such as `ce` or `acn`.
-    pub fn integer(&self, name: &str) -> Option<i128> {
-        match self.operands(Opcode::new(name.as_bytes())?)?.first()? {
+    pub fn integer(&self, opcode: Opcode) -> Option<i128> {
+        match self.operands(opcode)?.first()? {
             Operand::Integer(value) => Some(*value),
             _ => None,
         }
@@ -314,10 +314,10 @@ impl EpdRecord {
     /// The counters in whichever form the record has them; a value that is missing, or too large
     /// for a FEN field, is `None`.
     pub fn counters(&self) -> (Option<u32>, Option<u32>) {
-        let operation = |name| self.integer(name).and_then(|value| u32::try_from(value).ok());
+        let operation = |opcode| self.integer(opcode).and_then(|value| u32::try_from(value).ok());
         match self.counters {
             Some(counters) => (Some(counters.halfmove_clock), Some(counters.fullmove_number)),
-            None => (operation("hmvc"), operation("fmvn")),
+            None => (operation(Opcode::HMVC), operation(Opcode::FMVN)),
         }
     }
 
@@ -374,9 +374,9 @@ impl EpdRecord {
             return Some(next);
         }
         let (old_clock, old_number) = self.counters();
-        let values = [("hmvc", old_clock.map(clock)), ("fmvn", old_number.map(number))];
-        for (name, value) in values {
-            if let (Some(value), Some(opcode)) = (value, Opcode::new(name.as_bytes())) {
+        let values = [(Opcode::HMVC, old_clock.map(clock)), (Opcode::FMVN, old_number.map(number))];
+        for (opcode, value) in values {
+            if let Some(value) = value {
                 next.set(Operation { opcode, operands: vec![Operand::Integer(value.into())] });
             }
         }
@@ -397,9 +397,9 @@ impl EpdRecord {
 
     /// Adds `hmvc` and `fmvn` where they are not there already.
     fn set_counter_operations(&mut self, counters: Counters) {
-        let values = [("hmvc", counters.halfmove_clock), ("fmvn", counters.fullmove_number)];
-        for (name, value) in values {
-            let Some(opcode) = Opcode::new(name.as_bytes()) else { continue };
+        let values =
+            [(Opcode::HMVC, counters.halfmove_clock), (Opcode::FMVN, counters.fullmove_number)];
+        for (opcode, value) in values {
             if self.find(opcode).is_err() {
                 let operands = vec![Operand::Integer(value.into())];
                 self.set(Operation { opcode, operands });

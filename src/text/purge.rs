@@ -33,9 +33,8 @@ pub struct Purged<'a> {
 /// ```
 /// use epdb::model::Opcode;
 /// use epdb::text::purge::purge;
-/// let opcodes: Vec<Opcode> = Opcode::new(b"bm").into_iter().collect();
 /// let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ; bm e4;c0 \"bm e4;\";";
-/// let purged = purge(line, &opcodes);
+/// let purged = purge(line, &[Opcode::BM]);
 /// assert_eq!(*purged.line, b"4k3/8/8/8/8/8/4P3/4K3 w - - acn  1 ;c0 \"bm e4;\";"[..]);
 /// ```
 pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
@@ -72,17 +71,17 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
     }
     out.extend_from_slice(&line[copied..]);
 
-    let named = |operation: &Placed, name| operation.opcode.is_some_and(|it| it.is(name));
-    let lost_sm = all().any(|it| goes(it) && named(it, "sm"));
-    let left_over = |name, code| {
-        all().find(|it| lost_sm && !goes(it) && named(it, name)).map(|operation| {
-            let message = format!("{name} stays but needs sm, which is dropped");
+    let named = |operation: &Placed, opcode| operation.opcode == Some(opcode);
+    let lost_sm = all().any(|it| goes(it) && named(it, Opcode::SM));
+    let left_over = |opcode, code| {
+        all().find(|it| lost_sm && !goes(it) && named(it, opcode)).map(|operation| {
+            let message = format!("{opcode} stays but needs sm, which is dropped");
             Diagnostic::warning(code, operation.place.start + 1, message)
         })
     };
     let warnings = [
-        left_over("draw_claim", codes::W_CONS_CLAIMSM),
-        left_over("draw_offer", codes::W_CONS_OFFERSM),
+        left_over(Opcode::DRAW_CLAIM, codes::W_CONS_CLAIMSM),
+        left_over(Opcode::DRAW_OFFER, codes::W_CONS_OFFERSM),
     ];
     Purged { line: Cow::Owned(out), dropped, warnings: warnings.into_iter().flatten().collect() }
 }
@@ -188,7 +187,7 @@ fn operations(text: Word) -> Vec<Placed> {
 
     let name = text.part(0, name_end);
     let mut placed = Placed {
-        opcode: Opcode::new(name.text.strip_suffix(b":").unwrap_or(name.text)),
+        opcode: Opcode::new(name.text.strip_suffix(b":").unwrap_or(name.text)).ok(),
         place: name.at..name.end(),
     };
     let mut operations = Vec::new();

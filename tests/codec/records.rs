@@ -4,7 +4,7 @@ use epdb::codec::ordinal;
 use epdb::codec::record::{decode, encode};
 use epdb::model::rules::Playable;
 use epdb::model::{
-    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, STANDARD,
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, StandardOpcode,
     TypedOperand,
 };
 use epdb::text::san;
@@ -52,7 +52,7 @@ fn drafts() -> impl Strategy<Value = Vec<Draft>> {
 
 fn opcodes() -> impl Strategy<Value = Opcode> {
     prop_oneof![
-        3 => (0..STANDARD.len()).prop_map(|place| STANDARD[place].opcode),
+        3 => prop::sample::select(StandardOpcode::ALL).prop_map(|entry| entry.opcode),
         2 => prop::sample::select(vec!["am", "bm", "pv", "sv", "pm", "sm", "ce", "id", "noop"])
             .prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
         2 => "[A-Za-z][A-Za-z0-9_]{0,14}".prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),

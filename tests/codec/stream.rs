@@ -48,7 +48,7 @@ fn read_encoded(bytes: &[u8]) -> (usize, bool) {
 
 fn with_id(id: &[u8]) -> EpdRecord {
     let mut record = EpdRecord::new(Position::START);
-    let opcode = Opcode::new(b"id").expect("an opcode");
+    let opcode = Opcode::ID;
     record.set(Operation { opcode, operands: vec![Operand::string(id)] });
     record
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
-use epdb::model::{MAX_DEPTH, MAX_TAGS};
+use epdb::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
 use epdb::text::Profile;
 use epdb::text::pgn::{GameReader, PgnReadOptions};
 use proptest::prelude::*;
@@ -69,7 +69,9 @@ fn a_game_over_the_limit_is_copied_byte_for_byte() {
 
 #[test]
 fn variations_of_any_depth_do_not_need_the_stack() {
-    for (depth, wanted) in [(MAX_DEPTH, Ok(1)), (MAX_DEPTH + 1, Err("E-PGN-RAV"))] {
+    for (depth, wanted) in
+        [(MAX_VARIATION_DEPTH, Ok(1)), (MAX_VARIATION_DEPTH + 1, Err("E-PGN-RAV"))]
+    {
         let text = format!("e4 {}{} *", "(d4".repeat(depth), ")".repeat(depth));
         assert_eq!(all(text.as_bytes()), [wanted]);
     }
@@ -82,7 +84,10 @@ fn variations_of_any_depth_do_not_need_the_stack() {
     bytes.extend(b"\x08\x03\x01\x0b".repeat(200_000));
     let mut reader = PgcReader::new(&bytes[..], usize::MAX);
     let error = reader.next_game().unwrap().unwrap().game.unwrap_err();
-    assert_eq!((error.kind.code(), error.offset), ("E-PGC-RAVPLACE", 4 + 4 * MAX_DEPTH as u64));
+    assert_eq!(
+        (error.kind.code(), error.offset),
+        ("E-PGC-RAVPLACE", 4 + 4 * MAX_VARIATION_DEPTH as u64)
+    );
     assert!(reader.next_game().unwrap().is_none());
 }
 

@@ -1,6 +1,6 @@
 //! Bytes of any kind, mangled lines, boards without sense, and lines made to hurt.
 
-use epdb::model::{Board, Castling, Color, EpdRecord, Piece, Position, Role, Square};
+use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Role, Square};
 use epdb::text::epd::{self, Line};
 use epdb::text::{
     CastlingForm, Format, MateTargets, Profile, ReadOptions, ScoreView, WriteOptions, fen, san,
@@ -47,7 +47,7 @@ fn assert_stable(line: &[u8]) {
             assert_eq!(text, line);
         }
         // What 1994 calls illegal is written as 1995 has it, and is no value of 1994 (CE-10).
-        if options.revision_1994 && record.integer("ce") == Some(-32768) {
+        if options.revision_1994 && record.integer(Opcode::CE) == Some(-32768) {
             continue;
         }
         let (again, _) = read_with(&text, &options);

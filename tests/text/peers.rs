@@ -214,7 +214,7 @@ fn san_is_read(text: &str) -> bool {
 
 fn got(line: &str, name: &str) -> String {
     let record = lenient(line);
-    String::from_utf8(record.text_of(name).unwrap_or_default()).expect("UTF-8")
+    String::from_utf8(record.text_of(name.parse().expect(name)).unwrap_or_default()).expect("UTF-8")
 }
 
 /// `D1=20 id="x" note=some value`.

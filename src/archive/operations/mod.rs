@@ -13,7 +13,7 @@ use super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
 use super::error::Refusal;
 use crate::codec::ordinal;
 use crate::model::rules::Playable;
-use crate::model::{Opcode, Operand, Operands, Operation, Position, STANDARD};
+use crate::model::{Opcode, Operand, Operands, Operation, Position, StandardOpcode};
 use crate::text::san;
 use lists::Lists;
 use text::TextModel;
@@ -122,13 +122,17 @@ const FORMS: [Form; 7] = [
     Form::Pairs,
 ];
 
+/// Standard opcodes with numbers below this have that number as their symbol; all others are
+/// spelled when they are met first.
+const NUMBERED: u8 = 50;
+
 /// What has been learnt in the block so far.
 struct Model {
     /// Lists of opcodes that records had, the last one first.
     shapes: Vec<Vec<Opcode>>,
     shape: Numbers,
     shape_len: Numbers,
-    /// The standard opcodes, and others in the order in which they were met.
+    /// The numbered opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
     /// The places of those others.
     others: HashMap<Opcode, usize>,
@@ -206,7 +210,8 @@ impl Integers {
 
 impl Model {
     fn new() -> Model {
-        let opcodes: Vec<Opcode> = STANDARD.iter().map(|entry| entry.opcode).collect();
+        let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
+        let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
         Model {
             shapes: Vec::new(),
             shape: Numbers::default(),
@@ -240,7 +245,7 @@ impl Model {
             let field = self.field(*opcode)?;
             let operands = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let is_line =
-                STANDARD.get(field).is_some_and(|entry| entry.operands == Operands::MoveLine);
+                opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
             let mut now = root;
             let mut read: Vec<Operand> = Vec::new();
             loop {
@@ -312,8 +317,8 @@ impl Model {
     }
 
     fn field(&self, opcode: Opcode) -> Option<usize> {
-        let standard = STANDARD.binary_search_by(|entry| entry.opcode.cmp(&opcode));
-        standard.ok().or_else(|| self.others.get(&opcode).copied())
+        let number = opcode.standard().map(StandardOpcode::number).filter(|it| *it < NUMBERED);
+        number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
     }
 
     fn state(&mut self, field: usize) -> &mut Field {
@@ -359,7 +364,7 @@ impl Model {
         let name: Vec<u8> = (0..len as usize)
             .map(|at| bytes.code(coder, name.get(at).copied().unwrap_or(0).into()) as u8)
             .collect();
-        let opcode = Opcode::new(&name).filter(|&opcode| self.field(opcode).is_none())?;
+        let opcode = Opcode::new(&name).ok().filter(|&opcode| self.field(opcode).is_none())?;
         self.others.insert(opcode, self.opcodes.len());
         self.opcodes.push(opcode);
         self.fields.push(None);
@@ -506,8 +511,7 @@ mod tests {
         for (operand, times) in
             [(Operand::string(vec![b'a'; 20_000]), 100), (Operand::Integer(1), 10_000)]
         {
-            let opcode = STANDARD[0].opcode;
-            let operations = [Operation { opcode, operands: vec![operand; times] }];
+            let operations = [Operation { opcode: Opcode::ACN, operands: vec![operand; times] }];
             let mut writer = Writer::new();
             let mut model = Model::new();
             model.record(&mut writer, &position, &operations);

@@ -14,7 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
-use crate::model::{EpdRecord, Operand};
+use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::{CastlingForm, EnPassantForm, fen};
 
 /// Show what was removed, added and changed from one source to another
@@ -98,7 +98,7 @@ fn write_text(out: &mut Output, difference: &Difference, places: &Places) -> any
         }
         Difference::Changed(change) => {
             let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
-            let name = match change.old.text_of("id") {
+            let name = match change.old.text_of(Opcode::ID) {
                 Some(id) => format!(" \"{}\"", String::from_utf8_lossy(&id)),
                 None => String::new(),
             };

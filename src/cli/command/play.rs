@@ -46,7 +46,7 @@ fn parse_operation(text: &str) -> Result<(Opcode, Stops), String> {
     if Field::Operation(opcode).kind() != Type::Moves {
         return Err(format!("`{opcode}` has no moves; the opcodes with moves are {MOVE_OPCODES}"));
     }
-    if stops == Stops::Each && !opcode.is("pv") && !opcode.is("sv") {
+    if stops == Stops::Each && opcode != Opcode::PV && opcode != Opcode::SV {
         return Err(format!("`{opcode}` is no line: [all] goes with pv and sv"));
     }
     Ok((opcode, stops))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::extension;
 use super::record::Record;
 use crate::codec::ordinal;
-use crate::model::{Color, GameBuilder, ROSTER};
+use crate::model::{Color, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::{from_latin1, set_up};
 use crate::text::san;
 
@@ -43,7 +43,7 @@ impl Explainer {
             Record::ReducedGame { roster, moves } => {
                 self.begin();
                 let mut text = format!("game {}:", self.games);
-                for (name, value) in ROSTER.into_iter().zip(roster) {
+                for (name, value) in SEVEN_TAG_ROSTER.into_iter().zip(roster) {
                     write!(text, " {name} {:?},", from_latin1(value)).ok();
                 }
                 format!("{text} {}", self.moves(moves))

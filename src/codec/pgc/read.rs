@@ -6,7 +6,7 @@ use super::error::{PgcError, PgcErrorKind};
 use super::extension;
 use super::record::{Located, Record, RecordError, Records};
 use crate::codec::ordinal;
-use crate::model::{BuildError, Game, GameBuilder, GameResult, ROSTER};
+use crate::model::{BuildError, Game, GameBuilder, GameResult, SEVEN_TAG_ROSTER};
 use crate::text::pgn::{SetUpError, from_latin1, set_up};
 
 /// A game of the stream, or why there is none.
@@ -328,7 +328,7 @@ fn refused(offset: u64, kind: PgcErrorKind) -> Stop {
 impl Assembly<'_> {
     /// The values of a reduced game.
     fn roster(&mut self, values: [&[u8]; 7]) -> Result<(), PgcErrorKind> {
-        for (name, value) in ROSTER.into_iter().zip(values) {
+        for (name, value) in SEVEN_TAG_ROSTER.into_iter().zip(values) {
             self.set_tag(name, value)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::error::PgcWriteError;
 use super::{extension, marker};
 use crate::codec::item::PutItems;
 use crate::codec::ordinal;
-use crate::model::{Element, Game, ROSTER, Replay, Start};
+use crate::model::{Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::pgn::{GameLosses, put_latin1};
 
 /// How games are written. The default is the standard's form, and games that it cannot say are
@@ -124,7 +124,7 @@ impl Writer<'_> {
         is_plain
             && plies <= usize::from(u16::MAX)
             && *self.game.start() == Start::ARRAY
-            && self.game.tags().count() == ROSTER.len()
+            && self.game.tags().count() == SEVEN_TAG_ROSTER.len()
             && !(self.options.extended && self.game.tags().any(|(_, value)| !fits(value)))
     }
 

@@ -244,7 +244,7 @@ fn next_operation(cursor: &mut Cursor) -> Result<Option<Form>, DecodeError> {
             }
             let name = cursor.take(len, "an opcode")?;
             let no_opcode = start.error(DecodeErrorKind::Corrupt("opcode"));
-            let opcode = Opcode::new(name).ok_or(no_opcode)?;
+            let opcode = Opcode::new(name).map_err(|_| no_opcode)?;
             if opcode.standard().is_some() {
                 return Err(start.error(DecodeErrorKind::NonCanonical("the opcode is standard")));
             }

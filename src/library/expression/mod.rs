@@ -257,7 +257,7 @@ impl Side<'_> {
         if asked.len() != spelled.len() {
             return false;
         }
-        let is_line = matches!(&self.field, Some(Field::Operation(opcode)) if opcode.is("pv") || opcode.is("sv"));
+        let is_line = matches!(&self.field, Some(Field::Operation(opcode)) if matches!(*opcode, Opcode::PV | Opcode::SV));
         if is_line {
             return spelled.iter().zip(&asked).all(|(spelled, asked)| spelled.is(asked));
         }

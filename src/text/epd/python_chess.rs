@@ -25,27 +25,26 @@ pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
 
 /// The record with a `dm` in place of the one mate target in `bm`, where it has such.
 fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
-    let (bm, dm) = (Opcode::new(b"bm")?, Opcode::new(b"dm")?);
-    let operands = record.operands(bm)?;
+    let operands = record.operands(Opcode::BM)?;
     let mut targets = operands.iter().filter_map(|operand| mate_target(&operand.text()));
     let (Some(target), None) = (targets.next(), targets.next()) else { return None };
-    if target <= 0 || record.operands(dm).is_some() {
+    if target <= 0 || record.operands(Opcode::DM).is_some() {
         return None;
     }
     let moves: Vec<Operand> =
         operands.iter().filter(|it| mate_target(&it.text()).is_none()).cloned().collect();
     let mut written = record.clone();
     match moves.is_empty() {
-        true => written.remove(bm),
-        false => written.set(Operation { opcode: bm, operands: moves }),
+        true => written.remove(Opcode::BM),
+        false => written.set(Operation { opcode: Opcode::BM, operands: moves }),
     };
-    written.set(Operation { opcode: dm, operands: vec![Operand::Integer(target.into())] });
+    written.set(Operation { opcode: Opcode::DM, operands: vec![Operand::Integer(target.into())] });
     Some(written)
 }
 
 /// The string in place of the operands; `None` where they can stay.
 fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
-    let takes_several = ["am", "bm", "pv"].iter().any(|name| operation.opcode.is(name));
+    let takes_several = matches!(operation.opcode, Opcode::AM | Opcode::BM | Opcode::PV);
     match &*operation.operands {
         [] | [Operand::Integer(_)] => None,
         [Operand::Token(text)] if is_number(text) => None,

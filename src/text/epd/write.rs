@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::python_chess::for_python_chess;
-use crate::model::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
+use crate::model::{CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operation};
 use crate::text::fields;
 use crate::text::fields::counters::push_number;
 use crate::text::fields::en_passant::shown_square;
@@ -127,7 +127,7 @@ pub(super) const SALVAGED_COUNTERS: &[u8] = b"FEN counters";
 
 fn has_salvaged_counters(operation: &Operation) -> bool {
     let is_one = |operand: &Operand| matches!(operand, Operand::Str(text) if text.starts_with(SALVAGED_COUNTERS));
-    operation.opcode.is("noop") && operation.operands.iter().any(is_one)
+    operation.opcode == Opcode::NOOP && operation.operands.iter().any(is_one)
 }
 
 /// Where the counters go.

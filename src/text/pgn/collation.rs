@@ -107,7 +107,7 @@ mod tests {
     #![allow(clippy::expect_used)]
 
     use super::*;
-    use crate::model::{GameBuilder, GameResult, ROSTER};
+    use crate::model::{GameBuilder, GameResult, SEVEN_TAG_ROSTER};
 
     /// COL-01 to COL-04.
     #[test]
@@ -121,7 +121,7 @@ mod tests {
                 };
                 let mut builder = GameBuilder::new();
                 let values = [event, site, date, round, white, black, result];
-                for (name, value) in ROSTER.into_iter().zip(values) {
+                for (name, value) in SEVEN_TAG_ROSTER.into_iter().zip(values) {
                     builder.set_tag(name, value).expect("a tag");
                 }
                 collation_key(builder.game())

@@ -259,15 +259,13 @@ impl Walk<'_> {
 fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord {
     let playable = replay.playable();
     let mut record = EpdRecord::new(*playable.position());
-    let number = |name, value: u32| operation(name, vec![Operand::Integer(value.into())]);
+    let number =
+        |opcode, value: u32| Operation { opcode, operands: vec![Operand::Integer(value.into())] };
     let played = mv.map(|mv| Operand::Move { mv, san: san::write(&playable, mv) });
-    let own = [
-        number("fmvn", replay.fullmove_number()),
-        number("hmvc", replay.halfmove_clock()),
-        played.and_then(|operand| operation("sm", vec![operand])),
-    ];
-    for operation in own.into_iter().flatten() {
-        record.set(operation);
+    record.set(number(Opcode::FMVN, replay.fullmove_number()));
+    record.set(number(Opcode::HMVC, replay.halfmove_clock()));
+    if let Some(operand) = played {
+        record.set(Operation { opcode: Opcode::SM, operands: vec![operand] });
     }
     with_operations(record, common)
 }
@@ -279,33 +277,29 @@ fn with_operations(mut record: EpdRecord, operations: &[Operation]) -> EpdRecord
     record
 }
 
-fn operation(name: &str, operands: Vec<Operand>) -> Option<Operation> {
-    Some(Operation { opcode: Opcode::new(name.as_bytes())?, operands })
-}
-
 fn common_operations(game: &Game, options: &PositionOptions) -> Vec<Operation> {
-    const NAMES: [(&str, &str); 5] = [
-        ("eco", "ECO"),
-        ("nic", "NIC"),
-        ("v0", "Opening"),
-        ("v1", "Variation"),
-        ("v2", "SubVariation"),
+    const NAMES: [(Opcode, &str); 5] = [
+        (Opcode::ECO, "ECO"),
+        (Opcode::NIC, "NIC"),
+        (Opcode::V0, "Opening"),
+        (Opcode::V1, "Variation"),
+        (Opcode::V2, "SubVariation"),
     ];
     let mut operations = Vec::new();
     if options.names {
-        operations.extend(
-            NAMES
-                .into_iter()
-                .filter_map(|(opcode, tag)| operation(opcode, vec![string(game.tag(tag)?)])),
-        );
+        operations.extend(NAMES.into_iter().filter_map(|(opcode, tag)| {
+            Some(Operation { opcode, operands: vec![string(game.tag(tag)?)] })
+        }));
     }
     if options.tags {
         let operands: Vec<Operand> = game
             .tags()
-            .filter(|(name, _)| game.has_tag(name) && Opcode::new(name.as_bytes()).is_some())
+            .filter(|(name, _)| game.has_tag(name) && Opcode::new(name.as_bytes()).is_ok())
             .flat_map(|(name, value)| [Operand::token(name), string(value)])
             .collect();
-        operations.extend(operation("ptp", operands).filter(|ptp| !ptp.operands.is_empty()));
+        if !operands.is_empty() {
+            operations.push(Operation { opcode: Opcode::PTP, operands });
+        }
     }
     operations
 }

@@ -14,7 +14,7 @@ use super::setup::{SetUp, SetUpError, set_up};
 use super::source::{Broken, LONGEST_TOKEN, Source};
 use super::write::{self, PgnWriteOptions};
 use crate::model::{
-    BuildError, Element, Game, GameBuilder, GameResult, ROSTER, Replay, is_tag_name,
+    BuildError, Element, Game, GameBuilder, GameResult, Replay, SEVEN_TAG_ROSTER, is_tag_name,
     is_tag_name_byte,
 };
 use crate::text::diagnostic::shown;
@@ -454,7 +454,7 @@ impl<R: Read> GameReader<R> {
     fn repeats_roster_tag(&self) -> bool {
         let text = self.source.rest()[1..].trim_ascii_start();
         let name = &text[..text.iter().take_while(|byte| is_tag_name_byte(**byte)).count()];
-        let roster = ROSTER.into_iter().find(|other| other.as_bytes() == name);
+        let roster = SEVEN_TAG_ROSTER.into_iter().find(|other| other.as_bytes() == name);
         roster.is_some_and(|name| self.builder.game().has_tag(name))
     }
 

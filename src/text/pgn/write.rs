@@ -2,7 +2,7 @@
 
 use super::charset::{Charset, NotLatin1, put_latin1};
 use super::language::Language;
-use crate::model::{Color, Element, Game, ROSTER, Replay, Start};
+use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};
 use crate::text::{codes, san};
 
 /// How games are written. The default is the export format in UTF-8, of which ISO 8859-1, the
@@ -107,7 +107,7 @@ pub fn write(
     let start = out.len();
     let mut losses = GameLosses::default();
     for (name, value) in game.tags() {
-        if options.reduced && !ROSTER.contains(&name) {
+        if options.reduced && !SEVEN_TAG_ROSTER.contains(&name) {
             losses.tags += 1;
         } else {
             write_tag(name, value, out);

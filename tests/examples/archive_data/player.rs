@@ -78,8 +78,9 @@ fn record(position: &Position, clock: u32, ply: usize, random: &mut Random) -> E
             halfmove_clock: clock,
             fullmove_number: ply as u32 / 2 + 1,
         }));
-    } else if let Some(opcode) = Opcode::new(b"id") {
-        record.set(Operation { opcode, operands: vec![Operand::string(b"x".to_vec())] });
+    } else {
+        record
+            .set(Operation { opcode: Opcode::ID, operands: vec![Operand::string(b"x".to_vec())] });
     }
     record
 }

@@ -3,7 +3,7 @@
 use super::Placed;
 use crate::model::rules::Playable;
 use crate::model::score::mates_in;
-use crate::model::{Operand, Position, Role};
+use crate::model::{Opcode, Operand, Position, Role};
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::options::ReadOptions;
@@ -12,7 +12,7 @@ use crate::text::options::ReadOptions;
 struct Rule {
     code: &'static str,
     /// The operation that is told about.
-    opcode: &'static str,
+    opcode: Opcode,
     /// Whether the text of 1994 has the rule too.
     in_1994: bool,
     /// What is wrong, if anything is.
@@ -20,56 +20,59 @@ struct Rule {
 }
 
 const RULES: [Rule; 10] = [
-    Rule { code: codes::W_CONS_AMBM, opcode: "bm", in_1994: true, broken: move_in_am_and_bm },
+    Rule { code: codes::W_CONS_AMBM, opcode: Opcode::BM, in_1994: true, broken: move_in_am_and_bm },
     Rule {
         code: codes::W_CONS_PMPV,
-        opcode: "pm",
+        opcode: Opcode::PM,
         in_1994: true,
-        broken: |record| record.is_not_first_of("pm", "pv"),
+        broken: |record| record.is_not_first_of(Opcode::PM, Opcode::PV),
     },
     Rule {
         code: codes::W_CONS_SMSV,
-        opcode: "sm",
+        opcode: Opcode::SM,
         in_1994: false,
-        broken: |record| record.is_not_first_of("sm", "sv"),
+        broken: |record| record.is_not_first_of(Opcode::SM, Opcode::SV),
     },
     Rule {
         code: codes::W_CONS_OFFERSM,
-        opcode: "draw_offer",
+        opcode: Opcode::DRAW_OFFER,
         in_1994: true,
-        broken: |record| (!record.has("sm")).then(|| "draw_offer without sm".into()),
+        broken: |record| (!record.has(Opcode::SM)).then(|| "draw_offer without sm".into()),
     },
     Rule {
         code: codes::W_CONS_CLAIMSM,
-        opcode: "draw_claim",
+        opcode: Opcode::DRAW_CLAIM,
         in_1994: true,
         broken: |record| {
-            let unfounded = !record.has("sm") && !is_bare(record.position);
+            let unfounded = !record.has(Opcode::SM) && !is_bare(record.position);
             unfounded.then(|| "draw_claim without sm".into())
         },
     },
     Rule {
         code: codes::W_CONS_ACCREJ,
-        opcode: "draw_accept",
+        opcode: Opcode::DRAW_ACCEPT,
         in_1994: false,
-        broken: |record| record.beside("draw_accept", &["draw_reject"]),
+        broken: |record| record.beside(Opcode::DRAW_ACCEPT, &[Opcode::DRAW_REJECT]),
     },
     Rule {
         code: codes::W_CONS_CLAIMOFFER,
-        opcode: "draw_claim",
+        opcode: Opcode::DRAW_CLAIM,
         in_1994: false,
-        broken: |record| record.beside("draw_claim", &["draw_offer"]),
+        broken: |record| record.beside(Opcode::DRAW_CLAIM, &[Opcode::DRAW_OFFER]),
     },
     Rule {
         code: codes::W_CONS_RESIGN,
-        opcode: "resign",
+        opcode: Opcode::RESIGN,
         in_1994: false,
         broken: |record| {
-            record.beside("resign", &["draw_accept", "draw_claim", "draw_offer", "draw_reject"])
+            record.beside(
+                Opcode::RESIGN,
+                &[Opcode::DRAW_ACCEPT, Opcode::DRAW_CLAIM, Opcode::DRAW_OFFER, Opcode::DRAW_REJECT],
+            )
         },
     },
-    Rule { code: codes::W_CONS_DMCE, opcode: "dm", in_1994: true, broken: other_mate_in_ce },
-    Rule { code: codes::W_CONS_MATED, opcode: "ce", in_1994: true, broken: not_checkmated },
+    Rule { code: codes::W_CONS_DMCE, opcode: Opcode::DM, in_1994: true, broken: other_mate_in_ce },
+    Rule { code: codes::W_CONS_MATED, opcode: Opcode::CE, in_1994: true, broken: not_checkmated },
 ];
 
 /// Reports each rule that the operations of a position break.
@@ -95,40 +98,40 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn find(&self, opcode: &str) -> Option<&'a Placed> {
-        self.operations.iter().find(|one| one.operation.opcode.is(opcode))
+    fn find(&self, opcode: Opcode) -> Option<&'a Placed> {
+        self.operations.iter().find(|one| one.operation.opcode == opcode)
     }
 
-    fn has(&self, opcode: &str) -> bool {
+    fn has(&self, opcode: Opcode) -> bool {
         self.find(opcode).is_some()
     }
 
-    fn first(&self, opcode: &str) -> Option<&'a Operand> {
+    fn first(&self, opcode: Opcode) -> Option<&'a Operand> {
         self.find(opcode)?.operation.operands.first()
     }
 
-    fn integer(&self, opcode: &str) -> Option<i128> {
+    fn integer(&self, opcode: Opcode) -> Option<i128> {
         match self.first(opcode)? {
             Operand::Integer(value) => Some(*value),
             _ => None,
         }
     }
 
-    fn is_not_first_of(&self, one: &str, line: &str) -> Option<String> {
+    fn is_not_first_of(&self, one: Opcode, line: Opcode) -> Option<String> {
         let differs = self.first(one)? != self.first(line)?;
         differs.then(|| format!("`{one}` is not the first move of `{line}`"))
     }
 
-    fn beside(&self, opcode: &str, others: &[&str]) -> Option<String> {
-        let other = others.iter().find(|other| self.has(other))?;
+    fn beside(&self, opcode: Opcode, others: &[Opcode]) -> Option<String> {
+        let other = others.iter().find(|other| self.has(**other))?;
         Some(format!("{opcode} beside {other}"))
     }
 }
 
 fn move_in_am_and_bm(record: &Record) -> Option<String> {
-    let best = &record.find("bm")?.operation.operands;
+    let best = &record.find(Opcode::BM)?.operation.operands;
     let both = record
-        .find("am")?
+        .find(Opcode::AM)?
         .operation
         .operands
         .iter()
@@ -138,7 +141,7 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
 
 /// A `ce` above 32000 says how many moves it is to mate, as `dm` does.
 fn other_mate_in_ce(record: &Record) -> Option<String> {
-    let (ce, dm) = (record.integer("ce")?, record.integer("dm")?);
+    let (ce, dm) = (record.integer(Opcode::CE)?, record.integer(Opcode::DM)?);
     let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());
     let differs = ce > 32000 && fitting.map(i128::from) != Some(ce);
     differs.then(|| format!("dm {dm} does not fit ce {ce}"))
@@ -146,7 +149,7 @@ fn other_mate_in_ce(record: &Record) -> Option<String> {
 
 fn not_checkmated(record: &Record) -> Option<String> {
     let is_mate = || Playable::new(record.position).is_some_and(|playable| playable.is_checkmate());
-    (record.integer("ce")? == -32767 && !is_mate())
+    (record.integer(Opcode::CE)? == -32767 && !is_mate())
         .then(|| "ce -32767 says that the mover is checkmated, and he is not".into())
 }
 

@@ -313,17 +313,15 @@ impl<'o, 'w> Reader<'o, 'w> {
         self.operations.push(Placed { operation, at });
     }
 
-    fn add_integer(&mut self, name: &str, value: i128, at: usize) {
-        if let Some(opcode) = Opcode::new(name.as_bytes()) {
-            self.add(opcode, vec![Operand::Integer(value)], at);
-        }
+    fn add_integer(&mut self, opcode: Opcode, value: i128, at: usize) {
+        self.add(opcode, vec![Operand::Integer(value)], at);
     }
 
     /// Puts the counters of fields 5 and 6 before the line's own operations.
     fn add_counters(&mut self, counters: Counters, at: usize) {
         let own = std::mem::take(&mut self.operations);
-        self.add_integer("hmvc", counters.halfmove_clock.into(), at);
-        self.add_integer("fmvn", counters.fullmove_number.into(), at);
+        self.add_integer(Opcode::HMVC, counters.halfmove_clock.into(), at);
+        self.add_integer(Opcode::FMVN, counters.fullmove_number.into(), at);
         self.operations.extend(own);
     }
 
@@ -391,11 +389,11 @@ impl<'o, 'w> Reader<'o, 'w> {
         salvaged.sort_by_key(|(at, _)| *at);
         let at = salvaged.first().map_or(0, |(at, _)| *at);
         let operands = salvaged.into_iter().map(|(_, operand)| operand);
-        let place = operations.iter().position(|one| one.operation.opcode.is("noop"));
+        let place = operations.iter().position(|one| one.operation.opcode == Opcode::NOOP);
         if let Some(noop) = place.and_then(|place| operations.get_mut(place)) {
             noop.operation.operands.extend(operands);
-        } else if let Some(opcode) = Opcode::new(b"noop") {
-            let operation = Operation { opcode, operands: operands.collect() };
+        } else {
+            let operation = Operation { opcode: Opcode::NOOP, operands: operands.collect() };
             operations.push(Placed { operation, at });
         }
     }

@@ -81,8 +81,8 @@ impl Reader<'_, '_> {
     /// text.
     pub(super) fn settle_choices(&mut self) {
         for Choice { opcode, at, text, moves } in std::mem::take(&mut self.choices) {
-            let line = if opcode.is("sm") { "sv" } else { "pv" };
-            let begin = self.operations.iter().find(|one| one.operation.opcode.is(line));
+            let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
+            let begin = self.operations.iter().find(|one| one.operation.opcode == line);
             let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
             let chosen = begin
                 .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
@@ -219,7 +219,7 @@ impl Reader<'_, '_> {
     ) -> Option<Operand> {
         let opcode = before.operation.opcode;
         let mut playable = self.playable(position)?;
-        if opcode.is("pv") {
+        if opcode == Opcode::PV {
             for operand in &before.operation.operands {
                 let Operand::Move { mv, .. } = operand else { return None };
                 playable = playable.after(*mv);
@@ -239,7 +239,7 @@ impl Reader<'_, '_> {
     }
 
     fn only_move(&mut self, playable: &Playable, segment: &Segment) -> Option<Operand> {
-        let reached = Some(playable).filter(|_| !segment.opcode.is("pv"));
+        let reached = Some(playable).filter(|_| segment.opcode != Opcode::PV);
         let (texts, count) = self.move_texts(segment, reached).ok()?;
         let [text] = texts.as_slice() else { return None };
         if count < segment.raws.len() || mate_target(&text.text).is_some() {
@@ -341,7 +341,7 @@ impl Reader<'_, '_> {
     /// Whether a token is a known opcode and cannot be the text of a move.
     fn begins_operation(&self, text: &[u8]) -> bool {
         !is_register_or_square(text)
-            && Opcode::new(text).is_some_and(|opcode| self.standard(opcode).is_some())
+            && Opcode::new(text).is_ok_and(|opcode| self.standard(opcode).is_some())
     }
 
     /// Whether a token is moves with commas between them. One with the name of an operation in it
@@ -380,13 +380,16 @@ impl Reader<'_, '_> {
     /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
     /// something else.
     pub(super) fn convert_mate_targets(&mut self) {
-        let name = match self.options.mates {
+        let opcode = match self.options.mates {
             MateTargets::Keep => return,
-            MateTargets::Dm => "dm",
-            MateTargets::Ce => "ce",
+            MateTargets::Dm => Opcode::DM,
+            MateTargets::Ce => Opcode::CE,
         };
-        let mut bm =
-            self.operations.iter().enumerate().filter(|(_, one)| one.operation.opcode.is("bm"));
+        let mut bm = self
+            .operations
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.operation.opcode == Opcode::BM);
         let (Some((place, one)), None) = (bm.next(), bm.next()) else { return };
         let at = one.at;
         let mut targets =
@@ -397,14 +400,14 @@ impl Reader<'_, '_> {
             MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
             _ => Some(target),
         };
-        let taken = self.operations.iter().any(|one| one.operation.opcode.is(name));
+        let taken = self.operations.iter().any(|one| one.operation.opcode == opcode);
         let (Some(value), false) = (value, taken) else { return };
         let operands = &mut self.operations[place].operation.operands;
         operands.retain(|operand| mate_target(&operand.text()).is_none());
         if operands.is_empty() {
             self.operations.remove(place);
         }
-        self.add_integer(name, value.into(), at);
+        self.add_integer(opcode, value.into(), at);
     }
 }
 

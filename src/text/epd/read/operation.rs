@@ -37,7 +37,7 @@ impl<'a> Raw<'a> {
     /// The opcode that an unquoted run may be.
     pub(in crate::text) fn as_opcode(&self) -> Option<Opcode> {
         match self {
-            Raw::Token(word) => Opcode::new(word.text),
+            Raw::Token(word) => Opcode::new(word.text).ok(),
             Raw::Str(..) => None,
         }
     }
@@ -192,7 +192,7 @@ impl Reader<'_, '_> {
     }
 
     fn read_opcode(&mut self, name: Word, text: Word) -> Result<Option<Opcode>, Diagnostic> {
-        if let Some(opcode) = Opcode::new(name.text) {
+        if let Ok(opcode) = Opcode::new(name.text) {
             if name.text.len() == 1 {
                 let message = format!("opcode `{opcode}` of one character");
                 self.warn(codes::W_EPD_SHORTOPCODE, name.at, message);
@@ -206,7 +206,7 @@ impl Reader<'_, '_> {
         if !self.is_lenient() {
             return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
         }
-        if let Some(opcode) = name.text.strip_suffix(b":").and_then(Opcode::new) {
+        if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| Opcode::new(name).ok()) {
             let message = format!("colon after opcode `{opcode}` dropped");
             self.repaired(codes::W_LEN_COLON, name.at, message, name.text, opcode.as_bytes());
             return Ok(Some(opcode));
@@ -393,7 +393,7 @@ impl Reader<'_, '_> {
         let Raw::Token(word) = raw else {
             return Err(segment.error(codes::E_EPD_TYPE, "takes an integer, not a string"));
         };
-        let is_ce = segment.opcode.is("ce");
+        let is_ce = segment.opcode == Opcode::CE;
         if is_ce
             && self.is_lenient()
             && let Some(value) = mate_score(word.text)
@@ -419,7 +419,7 @@ impl Reader<'_, '_> {
                 Err(_) => Err(out_of_range()),
             };
         }
-        if self.is_lenient() && segment.opcode.is("dm") && (-most..least).contains(&value) {
+        if self.is_lenient() && segment.opcode == Opcode::DM && (-most..least).contains(&value) {
             self.warn(codes::W_LEN_DM, word.at, format!("dm {value} is not positive; kept"));
             return Ok(Operand::Integer(value));
         }
@@ -478,7 +478,7 @@ pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &
 
 /// Whether a move behind the operation may be one of its own.
 pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
-    matches!(opcode.as_bytes(), b"am" | b"bm" | b"pv")
+    matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
 }
 
 /// An unquoted operand: printing ASCII.

@@ -89,11 +89,12 @@ impl Reader<'_, '_> {
         if let (Some(halfmove_clock), Some(fullmove_number)) = (halfmove_clock, fullmove_number) {
             return Some((Counters { halfmove_clock, fullmove_number }, clock.at));
         }
-        let values = [("hmvc", clock, halfmove_clock), ("fmvn", number, fullmove_number)];
+        let values =
+            [(Opcode::HMVC, clock, halfmove_clock), (Opcode::FMVN, number, fullmove_number)];
         let mut bad = Vec::new();
-        for (name, word, value) in values {
+        for (opcode, word, value) in values {
             match value {
-                Some(value) => self.add_integer(name, value.into(), word.at),
+                Some(value) => self.add_integer(opcode, value.into(), word.at),
                 None => bad.push(word),
             }
         }
@@ -145,7 +146,7 @@ impl Reader<'_, '_> {
                 let message = "a halfmove clock without a fullmove number; read as hmvc";
                 let after = format!("hmvc {value};");
                 self.repaired(codes::W_LEN_HMVC, clock.at, message, clock.text, after.as_bytes());
-                self.add_integer("hmvc", value.into(), clock.at);
+                self.add_integer(Opcode::HMVC, value.into(), clock.at);
             }
             None => self.salvage_counters(&[clock]),
         }
@@ -222,11 +223,9 @@ impl Reader<'_, '_> {
                 return refuse(score.column(), "a score must be an integer from -32000 to 32000");
             };
             let swap = view == ScoreView::White && position.turn() == Color::Black;
-            self.add_integer("ce", if swap { -value } else { value }, score.at);
+            self.add_integer(Opcode::CE, if swap { -value } else { value }, score.at);
         }
-        if let Some(opcode) = Opcode::new(b"c9") {
-            self.add(opcode, vec![Operand::string(text)], result.at);
-        }
+        self.add(Opcode::C9, vec![Operand::string(text)], result.at);
         Ok(())
     }
 
@@ -255,7 +254,7 @@ impl Reader<'_, '_> {
         }
         for (index, count) in counts.iter().enumerate() {
             let name = format!("D{}", index + 1);
-            if let Some(opcode) = Opcode::new(name.as_bytes()) {
+            if let Ok(opcode) = Opcode::new(name.as_bytes()) {
                 self.add(opcode, vec![Operand::token(count.text)], count.at);
             }
         }
@@ -270,7 +269,7 @@ impl Reader<'_, '_> {
             .filter(|depth| self.options.perft && depth.iter().all(u8::is_ascii_digit));
         depth
             .filter(|depth| !depth.is_empty())
-            .and_then(|depth| Opcode::new(&[b"D", depth].concat()))
+            .and_then(|depth| Opcode::new(&[b"D", depth].concat()).ok())
             .unwrap_or(opcode)
     }
 }

@@ -107,7 +107,7 @@ impl Reader<'_, '_> {
     }
 
     fn keep_moves(&mut self, record: &EpdRecord, all: Word, moves: Word) -> Result<(), Diagnostic> {
-        let Some(opcode) = Opcode::new(b"pv") else { return Ok(()) };
+        let opcode = Opcode::PV;
         self.repaired(codes::W_LEN_MOVES, all.at, "moves kept as pv", b"moves", b"pv");
         let mut raws = Vec::new();
         split_operands(moves, true, &mut raws);
