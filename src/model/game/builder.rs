@@ -1,0 +1,405 @@
+//! Games piece by piece.
+
+use super::error::{BuildError, MAX_VARIATION_DEPTH};
+use super::lists::{End, Link, Note, NoteKind};
+use super::replay::Replay;
+use super::result::GameResult;
+use super::tags::{MAX_TAGS, RESULT, SEVEN_TAG_ROSTER, is_tag_name, place_in_roster};
+use super::{Game, Start};
+use crate::model::rules::Move;
+
+/// Puts a game together, piece by piece in reading order. Pieces that come out of their order are
+/// put in it: NAGs ascending and each once, then comments and escapes, then
+/// variations.
+#[derive(Clone, Debug)]
+pub struct GameBuilder {
+    game: Game,
+    replay: Option<Replay>,
+    end: End,
+    /// The ends of the lines for which the open variations are given.
+    outer: Vec<End>,
+}
+
+impl Default for GameBuilder {
+    fn default() -> GameBuilder {
+        GameBuilder::new()
+    }
+}
+
+impl GameBuilder {
+    /// Begins a game from the start array.
+    pub fn new() -> GameBuilder {
+        GameBuilder {
+            game: Game::new(),
+            replay: Replay::new(&Start::ARRAY),
+            end: End::at(Link(0)),
+            outer: Vec::new(),
+        }
+    }
+
+    /// Begins another game and keeps the memory of the one before.
+    pub fn reset(&mut self) {
+        self.game.clear();
+        self.end = End::at(Link(0));
+        self.outer.clear();
+        self.replay = Replay::new(&self.game.start);
+    }
+
+    /// The game as it is so far.
+    pub const fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// The game, when no variation is open.
+    ///
+    /// # Errors
+    /// [`BuildError::VariationOpen`].
+    pub fn finish(self) -> Result<Game, BuildError> {
+        if self.outer.is_empty() { Ok(self.game) } else { Err(BuildError::VariationOpen) }
+    }
+
+    /// The number of variations that are open.
+    pub fn depth(&self) -> usize {
+        self.outer.len()
+    }
+
+    /// Says where the first move will be made. The tags are the business of the caller
+    /// ([`Start`]).
+    pub fn set_start(&mut self, start: Start) {
+        self.game.start = start;
+        self.replay = Replay::new(&start);
+    }
+
+    /// Gives a tag a value, in place of any it had. A `Result` that is none of the four counts as
+    /// `*`.
+    ///
+    /// # Errors
+    /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],
+    /// [`BuildError::TooLarge`].
+    pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
+        self.put_tag(name, value, true).map(drop)
+    }
+
+    /// Gives a tag a value if it has none, and says whether it had none.
+    ///
+    /// # Errors
+    /// As [`GameBuilder::set_tag`].
+    pub fn add_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
+        self.put_tag(name, value, false)
+    }
+
+    /// Says whether the tag has the value now.
+    fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
+        if !is_tag_name(name) {
+            return Err(BuildError::TagName);
+        }
+        if value.contains(|c: char| c.is_ascii_control()) {
+            return Err(BuildError::ControlCharacter);
+        }
+        if let Some(place) = place_in_roster(name) {
+            if self.game.roster[place].is_some() && !replace {
+                return Ok(false);
+            }
+            self.game.roster[place] = Some(self.game.lists.keep(value)?);
+            return Ok(true);
+        }
+        match self.game.find_tag(name) {
+            Ok(_) if !replace => return Ok(false),
+            Ok(place) => self.game.other_tags[place].1 = self.game.lists.keep(value)?,
+            Err(_) if self.game.other_tags.len() >= MAX_TAGS => {
+                return Err(BuildError::TooManyTags);
+            }
+            Err(place) => {
+                let tag = (self.game.lists.keep(name)?, self.game.lists.keep(value)?);
+                self.game.other_tags.insert(place, tag);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sets the `Result` tag.
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`].
+    pub fn set_result(&mut self, result: GameResult) -> Result<(), BuildError> {
+        self.set_tag(SEVEN_TAG_ROSTER[RESULT], result.as_str())
+    }
+
+    /// Where the line has come to; `None` when no moves can be made from the start.
+    pub const fn replay(&self) -> Option<&Replay> {
+        self.replay.as_ref()
+    }
+
+    /// Whether the line has a move, so that NAGs and variations may follow.
+    pub fn has_move(&self) -> bool {
+        self.game.lists.is_move(self.end.node)
+    }
+
+    /// Makes a move in the line.
+    ///
+    /// # Errors
+    /// [`BuildError::Illegal`], [`BuildError::NotPlayable`], [`BuildError::TooLarge`].
+    pub fn play(&mut self, mv: Move) -> Result<(), BuildError> {
+        let replay = self.replay.as_ref().ok_or(BuildError::NotPlayable)?;
+        if !replay.playable().is_legal(mv) {
+            return Err(BuildError::Illegal);
+        }
+        self.play_legal(mv)
+    }
+
+    /// [`GameBuilder::play`] for a move that is known to be legal.
+    pub(crate) fn play_legal(&mut self, mv: Move) -> Result<(), BuildError> {
+        let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
+        if let (false, Some(outer)) =
+            (self.game.lists.is_move(self.end.node), self.outer.last_mut())
+        {
+            self.game.lists.add_variation(outer, self.end.node)?;
+        }
+        let node = self.game.lists.push_node(Some(mv))?;
+        replay.play(mv);
+        self.game.lists.nodes[self.end.node.0 as usize].next = node;
+        self.end = End::at(node);
+        Ok(())
+    }
+
+    /// Adds a NAG to the last move; one that it has already counts once.
+    ///
+    /// # Errors
+    /// [`BuildError::NagPlace`], [`BuildError::TooLarge`].
+    pub fn add_nag(&mut self, nag: u8) -> Result<(), BuildError> {
+        if !self.has_move() {
+            return Err(BuildError::NagPlace);
+        }
+        let before = self.game.lists.last_nag(self.end.node, nag);
+        let same = |note: &Note| matches!(note.kind, NoteKind::Nag(other) if other == nag);
+        if !before.get().and_then(|place| self.game.lists.notes.get(place)).is_some_and(same) {
+            self.game.lists.insert_note(self.end.node, before, NoteKind::Nag(nag))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a comment to the last move, or before the first of the line. White space is squeezed,
+    /// control characters count as white space; nothing is added when nothing is left.
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`].
+    pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
+        let text = &mut self.game.lists.text;
+        let start = text.len();
+        let blanks = comment.bytes().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[blanks..];
+        let blanks = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[..comment.len() - blanks];
+        if is_squeezed(comment.as_bytes()) {
+            text.push_str(comment);
+        } else {
+            let is_space = |c: char| c.is_ascii_control() || c == ' ';
+            for word in comment.split(is_space).filter(|word| !word.is_empty()) {
+                if text.len() > start {
+                    text.push(' ');
+                }
+                text.push_str(word);
+            }
+        }
+        if text.len() == start {
+            return Ok(());
+        }
+        let span = self.game.lists.span_from(start)?;
+        self.game.lists.add_text(&mut self.end, NoteKind::Comment(span))
+    }
+
+    /// Adds what followed a `%` in column 1, without the end of the line.
+    ///
+    /// # Errors
+    /// [`BuildError::ControlCharacter`] for a line end or NUL in it, [`BuildError::TooLarge`].
+    pub fn add_escape(&mut self, escape: &str) -> Result<(), BuildError> {
+        if escape.contains(['\n', '\r', '\0']) {
+            return Err(BuildError::ControlCharacter);
+        }
+        let span = self.game.lists.keep(escape)?;
+        self.game.lists.add_text(&mut self.end, NoteKind::Escape(span))
+    }
+
+    /// Begins a variation: a line in place of the last move. It is part of the game from its first
+    /// move on.
+    ///
+    /// # Errors
+    /// [`BuildError::VariationPlace`], [`BuildError::TooDeep`], [`BuildError::TooLarge`].
+    pub fn begin_variation(&mut self) -> Result<(), BuildError> {
+        let replay = self.replay.as_mut().filter(|_| self.game.lists.is_move(self.end.node));
+        let replay = replay.ok_or(BuildError::VariationPlace)?;
+        if self.outer.len() >= MAX_VARIATION_DEPTH {
+            return Err(BuildError::TooDeep);
+        }
+        let head = self.game.lists.push_node(None)?;
+        replay.begin_variation();
+        self.outer.push(std::mem::replace(&mut self.end, End::at(head)));
+        Ok(())
+    }
+
+    /// Ends a variation. One without a move stays open: it can still get one, or be dissolved.
+    ///
+    /// # Errors
+    /// [`BuildError::VariationEnd`], [`BuildError::VariationEmpty`].
+    pub fn end_variation(&mut self) -> Result<(), BuildError> {
+        if self.outer.is_empty() {
+            return Err(BuildError::VariationEnd);
+        }
+        if !self.has_move() {
+            return Err(BuildError::VariationEmpty);
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Ends a variation without a move, and gives its comments to the move before it. Does nothing
+    /// when the line has a move.
+    ///
+    /// # Errors
+    /// [`BuildError::VariationEnd`], [`BuildError::TooLarge`].
+    pub fn dissolve_variation(&mut self) -> Result<(), BuildError> {
+        if self.outer.is_empty() {
+            return Err(BuildError::VariationEnd);
+        }
+        if self.has_move() {
+            return Ok(());
+        }
+        let mut next = self.game.lists.nodes[self.end.node.0 as usize].notes;
+        self.close();
+        while let Some(note) = next.get().map(|place| self.game.lists.notes[place]) {
+            self.game.lists.add_text(&mut self.end, note.kind)?;
+            next = note.next;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let (Some(outer), Some(replay)) = (self.outer.pop(), &mut self.replay) {
+            replay.end_variation();
+            self.end = outer;
+        }
+    }
+}
+
+/// Whether white space in a text is single blanks, with none at the ends.
+fn is_squeezed(text: &[u8]) -> bool {
+    let mut after_blank = true;
+    for &byte in text {
+        if byte < b' ' || byte == 0x7f || (byte == b' ' && after_blank) {
+            return false;
+        }
+        after_blank = byte == b' ';
+    }
+    !after_blank
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{Element, Square};
+
+    fn mv(text: &[u8; 4]) -> Move {
+        let square = |name| Square::from_ascii(name).unwrap();
+        Move { from: square(&text[..2]), to: square(&text[2..]), promotion: None }
+    }
+
+    fn spell(game: &Game) -> String {
+        let mut words = Vec::new();
+        for element in game.elements() {
+            words.push(match element {
+                Element::Move(mv) => format!("{}{}", mv.from, mv.to),
+                Element::Nag(nag) => format!("${nag}"),
+                Element::Comment(text) => format!("{{{text}}}"),
+                Element::Escape(text) => format!("%{text}"),
+                Element::VariationBegin => "(".into(),
+                Element::VariationEnd => ")".into(),
+            });
+        }
+        words.join(" ")
+    }
+
+    /// PGN-44, NAG-05.
+    #[test]
+    fn annotations_are_put_in_order() {
+        let mut builder = GameBuilder::new();
+        builder.add_comment(" before\n\tall\0 ").unwrap();
+        builder.play(mv(b"e2e4")).unwrap();
+        builder.add_comment("a").unwrap();
+        builder.begin_variation().unwrap();
+        builder.add_comment("first").unwrap();
+        builder.play(mv(b"d2d4")).unwrap();
+        builder.begin_variation().unwrap();
+        builder.play(mv(b"c2c4")).unwrap();
+        builder.end_variation().unwrap();
+        builder.play(mv(b"d7d5")).unwrap();
+        builder.end_variation().unwrap();
+        for nag in [9, 3, 200, 9, 0] {
+            builder.add_nag(nag).unwrap();
+        }
+        builder.add_comment("").unwrap();
+        builder.add_escape(" x").unwrap();
+        builder.begin_variation().unwrap();
+        builder.play(mv(b"b2b3")).unwrap();
+        builder.end_variation().unwrap();
+        builder.add_comment("b").unwrap();
+        builder.add_nag(5).unwrap();
+        builder.play(mv(b"e7e5")).unwrap();
+        let game = builder.finish().unwrap();
+        assert_eq!(
+            spell(&game),
+            "{before all} e2e4 $0 $3 $5 $9 $200 {a} % x {b} ( {first} d2d4 ( c2c4 ) d7d5 ) \
+             ( b2b3 ) e7e5"
+        );
+        assert_eq!(game.main_line().collect::<Vec<_>>(), [mv(b"e2e4"), mv(b"e7e5")]);
+    }
+
+    #[test]
+    fn what_cannot_stand_is_refused() {
+        let mut builder = GameBuilder::new();
+        assert_eq!(builder.add_nag(1), Err(BuildError::NagPlace));
+        assert_eq!(builder.begin_variation(), Err(BuildError::VariationPlace));
+        assert_eq!(builder.end_variation(), Err(BuildError::VariationEnd));
+        assert_eq!(builder.play(mv(b"e2e5")), Err(BuildError::Illegal));
+        builder.play(mv(b"e2e4")).unwrap();
+        builder.begin_variation().unwrap();
+        assert_eq!(builder.begin_variation(), Err(BuildError::VariationPlace));
+        assert_eq!(builder.end_variation(), Err(BuildError::VariationEmpty));
+        builder.add_comment("kept").unwrap();
+        assert_eq!(builder.clone().finish(), Err(BuildError::VariationOpen));
+        builder.dissolve_variation().unwrap();
+        assert_eq!(spell(&builder.finish().unwrap()), "e2e4 {kept}");
+    }
+
+    #[test]
+    fn tags_are_in_order_and_the_last_value_counts() {
+        let mut builder = GameBuilder::new();
+        for (name, value) in [("ZZ", "1"), ("White", "w"), ("AA", "2"), ("ZZ", "3")] {
+            builder.set_tag(name, value).unwrap();
+        }
+        let game = builder.finish().unwrap();
+        let tags: Vec<_> = game.tags().skip(4).collect();
+        let wanted = [("White", "w"), ("Black", "?"), ("Result", "*"), ("AA", "2"), ("ZZ", "3")];
+        assert_eq!(tags, wanted);
+        assert!(game.has_tag("White") && !game.has_tag("Black") && !game.has_tag("BB"));
+    }
+
+    /// No depth of variations needs the stack; and there is a limit for the heap.
+    #[test]
+    fn deep_variations_are_walked_compared_and_dropped() {
+        let mut builder = GameBuilder::new();
+        builder.play(mv(b"e2e4")).unwrap();
+        for _ in 0..MAX_VARIATION_DEPTH {
+            builder.begin_variation().unwrap();
+            builder.play(mv(b"d2d4")).unwrap();
+        }
+        assert_eq!(builder.begin_variation(), Err(BuildError::TooDeep));
+        while builder.depth() > 0 {
+            builder.end_variation().unwrap();
+        }
+        let game = builder.finish().unwrap();
+        assert_eq!(game.elements().count(), 1 + 3 * MAX_VARIATION_DEPTH);
+        assert_eq!(game, game.clone());
+    }
+}

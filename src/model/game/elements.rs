@@ -1,0 +1,75 @@
+//! The movetext of a game in reading order.
+
+use super::lists::{Link, Lists, NoteKind};
+use crate::model::rules::Move;
+
+/// One piece of a game's movetext, in the order of the export format: after a move its
+/// NAGs, comments and escapes, then its variations, then the next move of the line.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Element<'a> {
+    /// A move of the current line.
+    Move(Move),
+    /// A Numeric Annotation Glyph on the last move.
+    Nag(u8),
+    /// A comment on the last move, or before the first move of the line. White space in it is
+    /// single blanks, with none at the ends; it is not empty.
+    Comment(&'a str),
+    /// What followed a `%` in column 1 of a line.
+    Escape(&'a str),
+    /// A variation begins: a line that replaces the last move.
+    VariationBegin,
+    /// The variation ends; the line it was given for goes on.
+    VariationEnd,
+}
+
+/// The movetext of a game piece by piece: [`Game::elements`](super::Game::elements).
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    lists: &'a Lists,
+    node: usize,
+    /// The notes of the node that are still to come.
+    notes: Link,
+    /// Where to go on after each open variation.
+    outer: Vec<(usize, Link)>,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Element<'a>;
+
+    fn next(&mut self) -> Option<Element<'a>> {
+        if let Some(note) = self.notes.get().and_then(|place| self.lists.notes.get(place)) {
+            self.notes = note.next;
+            return Some(match note.kind {
+                NoteKind::Nag(nag) => Element::Nag(nag),
+                NoteKind::Comment(span) => Element::Comment(self.lists.at(span)),
+                NoteKind::Escape(span) => Element::Escape(self.lists.at(span)),
+                NoteKind::Variation(head) => {
+                    self.outer.push((self.node, self.notes));
+                    self.go_to(head);
+                    Element::VariationBegin
+                }
+            });
+        }
+        let next = self.lists.nodes.get(self.node)?.next;
+        if next != Link::NONE {
+            return self.go_to(next).map(Element::Move);
+        }
+        (self.node, self.notes) = self.outer.pop()?;
+        Some(Element::VariationEnd)
+    }
+}
+
+impl<'a> Elements<'a> {
+    /// From the head of the main line on.
+    pub(super) fn of(lists: &'a Lists) -> Elements<'a> {
+        let notes = lists.nodes.first().map_or(Link::NONE, |head| head.notes);
+        Elements { lists, node: 0, notes, outer: Vec::new() }
+    }
+
+    fn go_to(&mut self, node: Link) -> Option<Move> {
+        self.node = node.get()?;
+        let node = self.lists.nodes.get(self.node)?;
+        self.notes = node.notes;
+        node.mv
+    }
+}

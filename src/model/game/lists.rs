@@ -1,0 +1,186 @@
+//! How a game lies in memory: flat lists of moves and annotations, and one text.
+
+use super::error::BuildError;
+use crate::model::rules::Move;
+
+/// The movetext of a game, and all its text.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    /// The first is the head of the main line.
+    pub(super) nodes: Vec<Node>,
+    pub(super) notes: Vec<Note>,
+    /// All names, values, comments and escapes.
+    pub(super) text: String,
+}
+
+/// A place in the text.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+/// An index into the nodes or notes, or none.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Link(pub(super) u32);
+
+impl Link {
+    pub(super) const NONE: Link = Link(u32::MAX);
+
+    /// The index.
+    pub(super) const fn get(self) -> Option<usize> {
+        if self.0 == u32::MAX { None } else { Some(self.0 as usize) }
+    }
+}
+
+/// A move, or the head of a line, which stands before its first move.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Node {
+    pub(super) mv: Option<Move>,
+    pub(super) next: Link,
+    pub(super) notes: Link,
+}
+
+/// Something about a node: a list in the order of [`Element`].
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Note {
+    pub(super) kind: NoteKind,
+    pub(super) next: Link,
+}
+
+#[derive(Copy, Clone, Debug)]
+pub(super) enum NoteKind {
+    Nag(u8),
+    Comment(Span),
+    Escape(Span),
+    /// The head of a line that replaces the node's move.
+    Variation(Link),
+}
+
+pub(super) const HEAD: Node = Node { mv: None, next: Link::NONE, notes: Link::NONE };
+
+impl Lists {
+    /// A main line without moves.
+    pub(super) fn new() -> Lists {
+        Lists { nodes: vec![HEAD], notes: Vec::new(), text: String::new() }
+    }
+
+    /// Empties the lists and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.nodes.push(HEAD);
+        self.notes.clear();
+        self.text.clear();
+    }
+
+    /// The text of a place.
+    pub(super) fn at(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+}
+
+/// Where a line grows.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct End {
+    pub(super) node: Link,
+    /// Of the node: its last comment or escape, and its last variation.
+    pub(super) last_text: Link,
+    pub(super) last_variation: Link,
+}
+
+impl End {
+    pub(super) const fn at(node: Link) -> End {
+        End { node, last_text: Link::NONE, last_variation: Link::NONE }
+    }
+}
+
+/// How the lists grow.
+impl Lists {
+    pub(super) fn is_move(&self, node: Link) -> bool {
+        node.get().and_then(|place| self.nodes.get(place)).is_some_and(|node| node.mv.is_some())
+    }
+
+    pub(super) fn push_node(&mut self, mv: Option<Move>) -> Result<Link, BuildError> {
+        let link = link(self.nodes.len())?;
+        self.nodes.push(Node { mv, ..HEAD });
+        Ok(link)
+    }
+
+    /// Puts text away.
+    pub(super) fn keep(&mut self, text: &str) -> Result<Span, BuildError> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.span_from(start)
+    }
+
+    /// All text from a place on.
+    pub(super) fn span_from(&mut self, start: usize) -> Result<Span, BuildError> {
+        match (u32::try_from(start), u32::try_from(self.text.len())) {
+            (Ok(start), Ok(end)) => Ok(Span { start, end }),
+            _ => {
+                self.text.truncate(start);
+                Err(BuildError::TooLarge)
+            }
+        }
+    }
+
+    /// The last NAG of a node that is not above this one.
+    pub(super) fn last_nag(&self, node: Link, most: u8) -> Link {
+        let mut last = Link::NONE;
+        let mut next = self.nodes[node.0 as usize].notes;
+        while let Some(note) = next.get().map(|place| self.notes[place]) {
+            match note.kind {
+                NoteKind::Nag(nag) if nag <= most => last = next,
+                _ => break,
+            }
+            next = note.next;
+        }
+        last
+    }
+
+    /// Adds a comment or escape behind the last of its kind.
+    pub(super) fn add_text(&mut self, line: &mut End, kind: NoteKind) -> Result<(), BuildError> {
+        let before = match line.last_text {
+            Link::NONE => self.last_nag(line.node, u8::MAX),
+            last => last,
+        };
+        line.last_text = self.insert_note(line.node, before, kind)?;
+        Ok(())
+    }
+
+    /// Adds a variation behind everything that its move has.
+    pub(super) fn add_variation(&mut self, line: &mut End, head: Link) -> Result<(), BuildError> {
+        let before = match (line.last_variation, line.last_text) {
+            (Link::NONE, Link::NONE) => self.last_nag(line.node, u8::MAX),
+            (Link::NONE, text) => text,
+            (variation, _) => variation,
+        };
+        line.last_variation = self.insert_note(line.node, before, NoteKind::Variation(head))?;
+        Ok(())
+    }
+
+    /// Puts a note behind another one of the same node, or first.
+    pub(super) fn insert_note(
+        &mut self,
+        node: Link,
+        before: Link,
+        kind: NoteKind,
+    ) -> Result<Link, BuildError> {
+        let link = link(self.notes.len())?;
+        let next = match before.get() {
+            Some(place) => &mut self.notes[place].next,
+            None => &mut self.nodes[node.0 as usize].notes,
+        };
+        let next = std::mem::replace(next, link);
+        self.notes.push(Note { kind, next });
+        Ok(link)
+    }
+}
+
+fn link(place: usize) -> Result<Link, BuildError> {
+    u32::try_from(place)
+        .ok()
+        .map(Link)
+        .filter(|link| *link != Link::NONE)
+        .ok_or(BuildError::TooLarge)
+}

@@ -1,0 +1,182 @@
+//! Games: tags, moves, variations, annotations.
+//!
+//! A [`Game`] is a few flat lists without pointers, so that variations of any depth are built,
+//! walked, compared and dropped without recursion. [`GameBuilder`] puts games together,
+//! [`Replay`] knows the position in the line that is being built or walked.
+
+mod builder;
+mod elements;
+mod error;
+mod lists;
+mod replay;
+mod result;
+mod tags;
+
+pub use builder::GameBuilder;
+pub use elements::{Element, Elements};
+pub use error::{BuildError, MAX_VARIATION_DEPTH};
+pub use replay::Replay;
+pub use result::GameResult;
+pub(crate) use tags::is_tag_name_byte;
+pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, is_tag_name};
+
+use super::position::Position;
+use super::record::Counters;
+use super::rules::Move;
+use lists::{Lists, Note, NoteKind, Span};
+use tags::{RESULT, place_in_roster};
+
+/// Where the first move of a game is made.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// The position.
+    pub position: Position,
+    /// Its counters.
+    pub counters: Counters,
+}
+
+impl Start {
+    /// The start array.
+    pub const ARRAY: Start = Start {
+        position: Position::START,
+        counters: Counters { halfmove_clock: 0, fullmove_number: 1 },
+    };
+}
+
+/// One game.
+///
+/// Text is Unicode. The seven roster tags are always there; those that nobody gave say
+/// [`UNKNOWN_TAG_VALUES`].
+///
+/// ```
+/// use epdb::model::{Element, GameBuilder, GameResult, Square, rules::Move};
+/// let mut builder = GameBuilder::new();
+/// builder.set_tag("White", "Morphy, Paul")?;
+/// builder.set_result(GameResult::WhiteWins)?;
+/// let e4 = Move { from: Square::at(4, 1), to: Square::at(4, 3), promotion: None };
+/// builder.play(e4)?;
+/// builder.add_nag(1)?;
+/// let game = builder.finish()?;
+/// assert_eq!(game.tag("Date"), Some("????.??.??"));
+/// assert_eq!(game.elements().collect::<Vec<_>>(), [Element::Move(e4), Element::Nag(1)]);
+/// # Ok::<(), epdb::model::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Game {
+    roster: [Option<Span>; 7],
+    /// In byte order of the names.
+    other_tags: Vec<(Span, Span)>,
+    start: Start,
+    lists: Lists,
+}
+
+impl Default for Game {
+    fn default() -> Game {
+        Game::new()
+    }
+}
+
+impl Game {
+    /// A game from the start array without moves, of which nothing is known.
+    pub fn new() -> Game {
+        Game { roster: [None; 7], other_tags: Vec::new(), start: Start::ARRAY, lists: Lists::new() }
+    }
+
+    /// Makes it a new game, and keeps the memory.
+    fn clear(&mut self) {
+        self.roster = [None; 7];
+        self.other_tags.clear();
+        self.start = Start::ARRAY;
+        self.lists.clear();
+    }
+
+    /// Where the first move is made. It agrees with the `FEN` tag.
+    pub const fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The result.
+    pub fn result(&self) -> GameResult {
+        self.roster[RESULT]
+            .and_then(|span| GameResult::from_text(self.lists.at(span).as_bytes()))
+            .unwrap_or_default()
+    }
+
+    /// The value of a tag. Roster tags always have one.
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        if let Some(place) = place_in_roster(name) {
+            return Some(
+                self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.lists.at(span)),
+            );
+        }
+        let place = self.find_tag(name).ok()?;
+        Some(self.lists.at(self.other_tags[place].1))
+    }
+
+    /// Whether somebody gave this tag a value.
+    pub fn has_tag(&self, name: &str) -> bool {
+        match place_in_roster(name) {
+            Some(place) => self.roster[place].is_some(),
+            None => self.find_tag(name).is_ok(),
+        }
+    }
+
+    /// All tags with their values in the order of the export format: the roster, then the others
+    /// in byte order of their names.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
+        let roster = SEVEN_TAG_ROSTER.iter().enumerate().map(|(place, name)| {
+            (
+                *name,
+                self.roster[place].map_or(UNKNOWN_TAG_VALUES[place], |span| self.lists.at(span)),
+            )
+        });
+        let others = self
+            .other_tags
+            .iter()
+            .map(|(name, value)| (self.lists.at(*name), self.lists.at(*value)));
+        roster.chain(others)
+    }
+
+    /// Whether the game has no tags but the roster, no variations, NAGs and comments, and begins
+    /// from the start array: the reduced export format says all of it. Escapes do not
+    /// count.
+    pub fn is_reduced(&self) -> bool {
+        let plain = |note: &Note| matches!(note.kind, NoteKind::Escape(_));
+        self.other_tags.is_empty()
+            && self.start == Start::ARRAY
+            && self.lists.notes.iter().all(plain)
+    }
+
+    /// Whether the game has variations.
+    pub fn has_variations(&self) -> bool {
+        self.lists.notes.iter().any(|note| matches!(note.kind, NoteKind::Variation(_)))
+    }
+
+    /// The moves of the main line.
+    pub fn main_line(&self) -> impl Iterator<Item = Move> {
+        let mut node = self.lists.nodes.first();
+        std::iter::from_fn(move || {
+            node = self.lists.nodes.get(node?.next.get()?);
+            node?.mv
+        })
+    }
+
+    /// The movetext, variations included.
+    pub fn elements(&self) -> Elements<'_> {
+        Elements::of(&self.lists)
+    }
+
+    fn find_tag(&self, name: &str) -> Result<usize, usize> {
+        self.other_tags.binary_search_by(|(other, _)| self.lists.at(*other).cmp(name))
+    }
+}
+
+impl PartialEq for Game {
+    fn eq(&self, other: &Game) -> bool {
+        self.start == other.start
+            && self.tags().eq(other.tags())
+            && self.elements().eq(other.elements())
+    }
+}
+
+impl Eq for Game {}

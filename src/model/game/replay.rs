@@ -1,0 +1,139 @@
+//! The position in the line that is built or walked.
+
+use super::Start;
+use crate::model::position::Position;
+use crate::model::rules::{self, Move, Playable};
+use crate::model::square::Color;
+
+/// The position in a line of moves, with a way back out of variations. It checks nothing: the
+/// moves that it is given are legal, and a variation begins after a move.
+///
+/// ```
+/// use epdb::model::{Replay, Square, Start, rules::Move};
+/// let mut replay = Replay::new(&Start::ARRAY).expect("the start array is playable");
+/// replay.play(Move { from: Square::at(6, 0), to: Square::at(5, 2), promotion: None });
+/// assert_eq!((replay.ply(), replay.fullmove_number(), replay.halfmove_clock()), (1, 1, 1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Replay {
+    line: Line,
+    outer: Vec<Line>,
+    start: Start,
+}
+
+/// Two places, used in turn: where the line has come to, and, behind a move, where that move was
+/// made. A variation begins there.
+#[derive(Copy, Clone, Debug)]
+struct Line {
+    places: [Reached; 2],
+    now: usize,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Reached {
+    position: Position,
+    halfmove_clock: u32,
+    ply: u32,
+}
+
+impl Replay {
+    /// At the start of a game; `None` when no moves can be made there.
+    pub fn new(start: &Start) -> Option<Replay> {
+        let position = match start.position {
+            Position::START => Position::START,
+            other => *Playable::new(&other)?.position(),
+        };
+        let now = Reached { position, halfmove_clock: start.counters.halfmove_clock, ply: 0 };
+        let line = Line { places: [now; 2], now: 0 };
+        Some(Replay { line, outer: Vec::new(), start: *start })
+    }
+
+    /// The position that was reached, without an en passant square that no double step can have
+    /// left.
+    pub const fn position(&self) -> &Position {
+        &self.now().position
+    }
+
+    /// The position that was reached, with all that its legal moves need.
+    pub fn playable(&self) -> Playable {
+        Playable::of_playable(&self.now().position)
+    }
+
+    /// The number of moves made in the line, from the start of the game.
+    pub const fn ply(&self) -> u32 {
+        self.now().ply
+    }
+
+    /// The number of the next move.
+    pub fn fullmove_number(&self) -> u32 {
+        let black_began = u32::from(self.start.position.turn() == Color::Black);
+        let moves = (self.ply() / 2).saturating_add((self.ply() % 2 + black_began) / 2);
+        self.start.counters.fullmove_number.saturating_add(moves)
+    }
+
+    /// Plies since the last pawn move or capture.
+    pub const fn halfmove_clock(&self) -> u32 {
+        self.now().halfmove_clock
+    }
+
+    /// Makes a legal move.
+    pub fn play(&mut self, mv: Move) {
+        let now = self.now();
+        let resets = rules::is_zeroing(&now.position, mv);
+        let next = Reached {
+            position: rules::after(&now.position, mv),
+            halfmove_clock: if resets { 0 } else { now.halfmove_clock.saturating_add(1) },
+            ply: now.ply.saturating_add(1),
+        };
+        self.line.now ^= 1;
+        self.line.places[self.line.now & 1] = next;
+    }
+
+    const fn now(&self) -> &Reached {
+        &self.line.places[self.line.now & 1]
+    }
+
+    /// Goes back before the last move and remembers the way.
+    pub fn begin_variation(&mut self) {
+        self.outer.push(self.line);
+        self.line.now ^= 1;
+    }
+
+    /// Goes to where the last variation began; does nothing when none is open.
+    pub fn end_variation(&mut self) {
+        if let Some(outer) = self.outer.pop() {
+            self.line = outer;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{Counters, Square};
+
+    fn mv(text: &[u8; 4]) -> Move {
+        let square = |name| Square::from_ascii(name).unwrap();
+        Move { from: square(&text[..2]), to: square(&text[2..]), promotion: None }
+    }
+
+    #[test]
+    fn counters_follow_the_moves() {
+        let counters = Counters { halfmove_clock: 5, fullmove_number: 39 };
+        let black = Playable::new(&Position::START).unwrap().after(mv(b"e2e4"));
+        let start = Start { position: *black.position(), counters };
+        let mut replay = Replay::new(&start).unwrap();
+        let mut seen = Vec::new();
+        for text in [b"g8f6", b"g1f3", b"e7e5", b"f3e5"] {
+            replay.play(mv(text));
+            seen.push((replay.ply(), replay.fullmove_number(), replay.halfmove_clock()));
+        }
+        assert_eq!(seen, [(1, 40, 6), (2, 40, 7), (3, 41, 0), (4, 41, 0)]);
+        replay.begin_variation();
+        assert_eq!((replay.ply(), replay.fullmove_number()), (3, 41));
+        replay.end_variation();
+        assert_eq!(replay.ply(), 4);
+    }
+}

@@ -1,0 +1,44 @@
+//! How games end.
+
+use std::fmt;
+
+/// How a game ended: its termination marker and the value of its `Result` tag.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum GameResult {
+    /// `1-0`
+    WhiteWins,
+    /// `0-1`
+    BlackWins,
+    /// `1/2-1/2`
+    Draw,
+    /// `*`: unfinished, abandoned, unknown.
+    #[default]
+    Unknown,
+}
+
+impl GameResult {
+    /// All four.
+    pub const ALL: [GameResult; 4] =
+        [GameResult::WhiteWins, GameResult::BlackWins, GameResult::Draw, GameResult::Unknown];
+
+    /// Reads exactly one of the four texts.
+    pub fn from_text(text: &[u8]) -> Option<GameResult> {
+        GameResult::ALL.into_iter().find(|result| result.as_str().as_bytes() == text)
+    }
+
+    /// The text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            GameResult::WhiteWins => "1-0",
+            GameResult::BlackWins => "0-1",
+            GameResult::Draw => "1/2-1/2",
+            GameResult::Unknown => "*",
+        }
+    }
+}
+
+impl fmt::Display for GameResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

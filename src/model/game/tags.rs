@@ -1,0 +1,45 @@
+//! What every tag of a game is: its name, the roster, how many there may be. What the values of
+//! certain tags mean, and which of them must agree, stands in
+//! [`text::pgn::tags`](crate::text::pgn::tags).
+
+/// The names of the seven tag roster, in the order of the export format.
+pub const SEVEN_TAG_ROSTER: [&str; 7] =
+    ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
+
+/// What the roster tags say when nothing is known.
+pub const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "?", "?", "*"];
+
+pub(super) const RESULT: usize = 6;
+
+/// The place of a tag in the roster.
+pub(super) fn place_in_roster(name: &str) -> Option<usize> {
+    Some(match name {
+        "Event" => 0,
+        "Site" => 1,
+        "Date" => 2,
+        "Round" => 3,
+        "White" => 4,
+        "Black" => 5,
+        "Result" => RESULT,
+        _ => return None,
+    })
+}
+
+/// Whether a tag may have this name: 1 to 255 printing ASCII characters without blanks, quotes,
+/// brackets and the signs that mean something between tags. The standard has letters, digits and
+/// underscores only.
+pub fn is_tag_name(name: &str) -> bool {
+    (1..=255).contains(&name.len()) && name.bytes().all(is_tag_name_byte)
+}
+
+/// Whether a tag name may have this byte.
+pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic()
+        && !matches!(
+            byte,
+            b'"' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b';' | b'<' | b'>' | b'%'
+        )
+}
+
+/// The most tags that a game may have beside the roster.
+pub const MAX_TAGS: usize = 4096;
