@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epdb::model::rules::{Legality, Move, Playable, legality, record_legality};
+use epdb::model::rules::{Legality, Move, Playable, legality};
 use epdb::model::{Board, Castling, Color, Piece, Position, Role, Side, Square};
 use epdb::text::san;
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ proptest! {
 /// POS-04: a running clock beside an en passant square is a flag of the record, not of its position.
 #[test]
 fn a_clock_that_runs_after_a_double_step_is_flagged() {
-    let flags = |line: &[u8]| record_legality(&epdb::parse_epd(line).expect("a record"));
+    let flags = |line: &[u8]| epdb::parse_epd(line).expect("a record").legality();
     let stepped = b"4k3/8/8/8/4P3/8/8/4K3 b - e3 3 1";
     assert!(flags(stepped).contains(Legality::CLOCK_BESIDE_EP));
     assert!(legality(epdb::parse_epd(stepped).expect("a record").position()).is_legal());

@@ -164,11 +164,9 @@ impl Position {
         Position::new(self.board, self.turn, self.castling, en_passant)
     }
 
-    /// The identity board (STO-01): the same position with the en passant square only if a legal
-    /// en passant capture exists. Two records are of one position when their identities are equal.
-    pub fn identity(&self) -> Position {
-        let keep = self.en_passant.is_some() && super::rules::en_passant_is_legal(self);
-        Position { en_passant: self.en_passant.filter(|_| keep), ..*self }
+    /// The same position with `-` in place of an en passant square.
+    pub(super) const fn without_en_passant(self) -> Position {
+        Position { en_passant: None, ..self }
     }
 
     /// Whether some king with a right does not stand on e, or some rook with a right not on a or h:

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::opcode::{Opcode, Operands};
 use super::position::{Position, is_outermost};
-use super::rules::{Move, Playable, is_zeroing};
+use super::rules::{Legality, Move, Playable, is_zeroing, legality};
 use super::square::Color;
 use super::typed::TypedOperand;
 
@@ -340,6 +340,15 @@ impl EpdRecord {
     ) -> Result<(), super::PositionError> {
         self.position = self.position.with_en_passant(square)?;
         Ok(())
+    }
+
+    /// Everything that is wrong with the position, or with the halfmove clock beside it.
+    pub fn legality(&self) -> Legality {
+        let mut flags = legality(&self.position);
+        let runs = self.counters().0.is_some_and(|clock| clock != 0);
+        let stepped = self.position.en_passant().is_some();
+        flags.set_if(runs && stepped, Legality::CLOCK_BESIDE_EP);
+        flags
     }
 
     /// The record of the position after a legal move; `None` when the move is not legal here, or

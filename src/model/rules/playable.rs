@@ -1,33 +1,12 @@
-//! The rules of chess: which moves are legal, what a move leads to, what is wrong with a position.
-//!
-//! Attack tables come from shakmaty. Legal moves are counted and listed here as sets of
-//! destination squares, because move ordinals need the sets (SPEC PGC-05) and because positions
-//! of the format may have more than the 256 moves that shakmaty's move list holds (PGC-10). Tests
-//! hold every answer of this file against shakmaty's.
+//! Positions in which moves can be generated, and what moves lead to.
 
-use shakmaty::{Bitboard, attacks};
-
-use super::board::Board;
-use super::position::{Castling, Position, Side, en_passant_rank};
-use super::record::EpdRecord;
-use super::square::{Color, Role, Square};
-
-/// A move of a playable position.
-///
-/// Castling is said as the king taking its own rook (`e1h1`), which no other move can be
-/// (C960-11).
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Move {
-    /// The square the man leaves.
-    pub from: Square,
-    /// The square it goes to; for castling the square of the rook.
-    pub to: Square,
-    /// What a pawn on its last rank becomes.
-    pub promotion: Option<Role>,
-}
-
-/// The four roles of a promotion in the order of their letters: `B N Q R`.
-pub const PROMOTIONS: [Role; 4] = [Role::Bishop, Role::Knight, Role::Queen, Role::Rook];
+use super::attacks::{
+    BACK_RANKS, attackers, between, king_attacks, line, pawn_attacks, pinned, role_attacks,
+};
+use super::en_passant::en_passant_is_possible;
+use super::mv::{Move, PROMOTIONS};
+use crate::model::position::{Castling, Position, Side};
+use crate::model::square::{Color, Role, Square};
 
 /// A position in which moves can be generated (POS-05): one king a side, no pawn on a back rank,
 /// and the side to move could not take a king. A bad en passant square counts as none.
@@ -63,7 +42,7 @@ impl Playable {
     }
 
     /// [`Playable::new`] for a position that is known to be playable.
-    pub(super) fn of_playable(position: &Position) -> Playable {
+    pub(in crate::model) fn of_playable(position: &Position) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
         Playable::prepare(*position, king)
     }
@@ -371,232 +350,13 @@ pub fn en_passant_is_legal(position: &Position) -> bool {
         && Playable::new(position).is_some_and(|playable| playable.en_passant().is_some())
 }
 
-/// Whether a double step can have left the en passant square: the square and the one the
-/// pawn came from are empty, and the pawn stands in front. True when there is no such square.
-pub fn en_passant_is_possible(position: &Position) -> bool {
-    let Some(target) = position.en_passant() else { return true };
-    let board = position.board();
-    let (pawn, origin) = match position.turn() {
-        Color::White => (target.bit() >> 8, target.bit() << 8),
-        Color::Black => (target.bit() << 8, target.bit() >> 8),
-    };
-    board.pieces(!position.turn(), Role::Pawn) & pawn != 0
-        && board.occupied() & (target.bit() | origin) == 0
-        && target.rank() == en_passant_rank(position.turn())
-}
-
-/// The squares of a colour's men that attack a square, when these squares are occupied.
-pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
-    let queens = board.role(Role::Queen);
-    board.color(by)
-        & ((role_attacks(Role::Rook, square, occupied) & (board.role(Role::Rook) | queens))
-            | (role_attacks(Role::Bishop, square, occupied) & (board.role(Role::Bishop) | queens))
-            | (role_attacks(Role::Knight, square, occupied) & board.role(Role::Knight))
-            | (king_attacks(square) & board.role(Role::King))
-            | (pawn_attacks(!by, square) & board.role(Role::Pawn)))
-}
-
-/// The squares attacked by a man other than a pawn from a square, when these squares are occupied.
-#[inline]
-pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
-    let (from, occupied) = (table_square(from), Bitboard(occupied));
-    match role {
-        Role::Knight => attacks::knight_attacks(from).0,
-        Role::Bishop => attacks::bishop_attacks(from, occupied).0,
-        Role::Rook => attacks::rook_attacks(from, occupied).0,
-        Role::Queen => attacks::queen_attacks(from, occupied).0,
-        Role::King => attacks::king_attacks(from).0,
-        Role::Pawn => 0,
-    }
-}
-
-/// The squares a pawn of this colour attacks from a square.
-#[inline]
-pub fn pawn_attacks(color: Color, from: Square) -> u64 {
-    let color = match color {
-        Color::White => shakmaty::Color::White,
-        Color::Black => shakmaty::Color::Black,
-    };
-    attacks::pawn_attacks(color, table_square(from)).0
-}
-
-/// The squares strictly between two squares of one line; none for others.
-#[inline]
-pub fn between(a: Square, b: Square) -> u64 {
-    attacks::between(table_square(a), table_square(b)).0
-}
-
-/// The whole rank, file or diagonal through two squares; none when they share none.
-pub fn line(a: Square, b: Square) -> u64 {
-    attacks::ray(table_square(a), table_square(b)).0
-}
-
-fn king_attacks(from: Square) -> u64 {
-    role_attacks(Role::King, from, 0)
-}
-
-#[inline]
-fn table_square(square: Square) -> shakmaty::Square {
-    shakmaty::Square::new(square.index() as u32)
-}
-
-fn pinned(board: &Board, king: Square, us: Color) -> u64 {
-    let queens = board.role(Role::Queen);
-    let snipers = board.color(!us)
-        & ((role_attacks(Role::Rook, king, 0) & (board.role(Role::Rook) | queens))
-            | (role_attacks(Role::Bishop, king, 0) & (board.role(Role::Bishop) | queens)));
-    Square::each(snipers)
-        .map(|sniper| between(king, sniper) & board.occupied())
-        .filter(|blockers| blockers.count_ones() == 1)
-        .fold(0, |pinned, blocker| pinned | (blocker & board.color(us)))
-}
-
-/// Both back ranks, where no pawn may stand.
-pub const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
-
-/// What is wrong with a position, as a set of flags.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Legality(u16);
-
-impl Legality {
-    /// White has no king.
-    pub const NO_WHITE_KING: Legality = Legality(1);
-    /// Black has no king.
-    pub const NO_BLACK_KING: Legality = Legality(1 << 1);
-    /// A side has more than one king.
-    pub const TOO_MANY_KINGS: Legality = Legality(1 << 2);
-    /// A pawn stands on rank 1 or 8.
-    pub const PAWN_ON_BACKRANK: Legality = Legality(1 << 3);
-    /// A side has more than eight pawns.
-    pub const TOO_MANY_PAWNS: Legality = Legality(1 << 4);
-    /// A side has more than sixteen pieces.
-    pub const TOO_MANY_PIECES: Legality = Legality(1 << 5);
-    /// A side has more promoted pieces than pawns that are gone.
-    pub const TOO_MANY_PROMOTED: Legality = Legality(1 << 6);
-    /// The side that is not to move stands in check.
-    pub const OPPOSITE_CHECK: Legality = Legality(1 << 7);
-    /// A castling right without its king or rook. A [`Position`] never has one.
-    pub const BAD_CASTLING: Legality = Legality(1 << 8);
-    /// An en passant square that no double step can have left.
-    pub const BAD_EP: Legality = Legality(1 << 9);
-    /// A check that no single move can have given.
-    pub const IMPOSSIBLE_CHECK: Legality = Legality(1 << 10);
-
-    /// A halfmove clock other than 0 beside an en passant square. Only
-    /// [`record_legality`] can tell.
-    pub const CLOCK_BESIDE_EP: Legality = Legality(1 << 11);
-
-    const NAMES: [(Legality, &'static str); 12] = [
-        (Legality::NO_WHITE_KING, "White has no king"),
-        (Legality::NO_BLACK_KING, "Black has no king"),
-        (Legality::TOO_MANY_KINGS, "a side has more than one king"),
-        (Legality::PAWN_ON_BACKRANK, "a pawn stands on rank 1 or 8"),
-        (Legality::TOO_MANY_PAWNS, "a side has more than eight pawns"),
-        (Legality::TOO_MANY_PIECES, "a side has more than sixteen pieces"),
-        (Legality::TOO_MANY_PROMOTED, "a side has more promoted pieces than missing pawns"),
-        (Legality::OPPOSITE_CHECK, "the side not to move stands in check"),
-        (Legality::BAD_CASTLING, "a castling right has no king and rook"),
-        (Legality::BAD_EP, "no double step can have left the en passant square"),
-        (Legality::IMPOSSIBLE_CHECK, "no single move can have given this check"),
-        (Legality::CLOCK_BESIDE_EP, "the halfmove clock is not 0 after a double step"),
-    ];
-
-    /// Whether nothing is wrong.
-    pub const fn is_legal(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether all flags of `other` are set.
-    pub const fn contains(self, other: Legality) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// A short English description of each flag that is set.
-    pub fn reasons(self) -> impl Iterator<Item = &'static str> {
-        Legality::NAMES
-            .into_iter()
-            .filter(move |(flag, _)| self.contains(*flag))
-            .map(|(_, name)| name)
-    }
-
-    fn set_if(&mut self, condition: bool, flag: Legality) {
-        if condition {
-            self.0 |= flag.0;
+impl Position {
+    /// The identity board: the same position with the en passant square only if a legal en passant
+    /// capture exists. Two records are of one position when their identities are equal.
+    pub fn identity(&self) -> Position {
+        match self.en_passant() {
+            Some(_) if !en_passant_is_legal(self) => self.without_en_passant(),
+            _ => *self,
         }
-    }
-}
-
-/// Finds everything that is wrong with a position.
-pub fn legality(position: &Position) -> Legality {
-    let mut flags = Legality::default();
-    let board = position.board();
-    let us = position.turn();
-    let count = |color, role| board.pieces(color, role).count_ones();
-
-    flags.set_if(count(Color::White, Role::King) == 0, Legality::NO_WHITE_KING);
-    flags.set_if(count(Color::Black, Role::King) == 0, Legality::NO_BLACK_KING);
-    for color in Color::ALL {
-        let pawns = count(color, Role::Pawn);
-        let extra = |role, normal| count(color, role).saturating_sub(normal);
-        let promoted = extra(Role::Knight, 2)
-            + extra(Role::Bishop, 2)
-            + extra(Role::Rook, 2)
-            + extra(Role::Queen, 1);
-        flags.set_if(count(color, Role::King) > 1, Legality::TOO_MANY_KINGS);
-        flags.set_if(pawns > 8, Legality::TOO_MANY_PAWNS);
-        flags.set_if(board.color(color).count_ones() > 16, Legality::TOO_MANY_PIECES);
-        flags.set_if(promoted > 8u32.saturating_sub(pawns), Legality::TOO_MANY_PROMOTED);
-    }
-    flags.set_if(board.role(Role::Pawn) & BACK_RANKS != 0, Legality::PAWN_ON_BACKRANK);
-    flags.set_if(!en_passant_is_possible(position), Legality::BAD_EP);
-    let their_kings = Square::each(board.pieces(!us, Role::King));
-    let attacked = |king, by| attackers(board, king, by, board.occupied());
-    flags.set_if(
-        their_kings.into_iter().any(|king| attacked(king, us) != 0),
-        Legality::OPPOSITE_CHECK,
-    );
-    if let Some(king) = board.king(us) {
-        flags.set_if(
-            is_impossible_check(position, king, attacked(king, !us)),
-            Legality::IMPOSSIBLE_CHECK,
-        );
-    }
-    flags
-}
-
-/// Finds everything that is wrong with a position and its halfmove clock.
-pub fn record_legality(record: &EpdRecord) -> Legality {
-    let mut flags = legality(record.position());
-    let runs = record.counters().0.is_some_and(|clock| clock != 0);
-    let stepped = record.position().en_passant().is_some();
-    flags.set_if(runs && stepped, Legality::CLOCK_BESIDE_EP);
-    flags
-}
-
-/// Whether no single move can have given this check.
-fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool {
-    let board = position.board();
-    let steppers = board.role(Role::Pawn) | board.role(Role::Knight);
-    let (Some(first), last) = (Square::lowest(checkers), 63 - checkers.leading_zeros().min(63))
-    else {
-        return false;
-    };
-    let last = Square::new(last as u8).unwrap_or(first);
-    let two = first != last;
-    if (checkers & steppers).count_ones() > 1 {
-        return true;
-    }
-    match position.en_passant().filter(|_| en_passant_is_possible(position)) {
-        // The pawn that stepped is the only checker, or its step opened one line.
-        Some(target) => {
-            let us = position.turn();
-            let (pawn, origin) = match us {
-                Color::White => (target.bit() >> 8, target.bit() << 8),
-                Color::Black => (target.bit() << 8, target.bit() >> 8),
-            };
-            let before = (board.occupied() & !pawn) | origin;
-            two || (first.bit() != pawn && attackers(board, king, !us, before) != 0)
-        }
-        None => two && (checkers.count_ones() > 2 || line(first, king) & last.bit() != 0),
     }
 }

@@ -1,0 +1,18 @@
+//! The rules of chess: which moves are legal, what a move leads to, what is wrong with a position.
+//!
+//! Attack tables come from shakmaty. Legal moves are counted and listed here as sets of
+//! destination squares, because move ordinals need the sets and because positions of the format may
+//! have more than the 256 moves that shakmaty's move list holds. Tests hold every answer of this
+//! room against shakmaty's.
+
+mod attacks;
+mod en_passant;
+mod legality;
+mod mv;
+mod playable;
+
+pub use attacks::{BACK_RANKS, attackers, between, line, pawn_attacks, role_attacks};
+pub use en_passant::en_passant_is_possible;
+pub use legality::{Legality, legality};
+pub use mv::{Move, PROMOTIONS};
+pub use playable::{Playable, after, en_passant_is_legal, is_zeroing};
