@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::archive::{Archive, Level, PackOptions, Writer};
+use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, read_line};
 use epdb::text::{ReadOptions, WriteOptions, epd};
@@ -67,7 +67,7 @@ impl Sample {
     }
 
     fn pack(&self, options: PackOptions) -> Vec<u8> {
-        let mut writer = Writer::new(Vec::new(), options).expect("a writer");
+        let mut writer = ArchiveWriter::new(Vec::new(), options).expect("a writer");
         self.records.iter().for_each(|record| writer.push(record).expect("packed"));
         writer.finish().expect("packed")
     }

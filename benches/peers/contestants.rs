@@ -349,7 +349,7 @@ impl Store for FastArchive {
         let file = fs::File::create(directory.join("epa")).expect("create");
         let options = PackOptions { level: Level::Fast, ..PackOptions::default() };
         let mut writer =
-            epdb::archive::Writer::new(std::io::BufWriter::new(file), options).expect("begin");
+            epdb::archive::ArchiveWriter::new(std::io::BufWriter::new(file), options).expect("begin");
         records.iter().for_each(|record| writer.push(record).expect("push"));
         writer.finish().expect("finish").get_ref().sync_all().expect("sync");
     }

@@ -1,29 +1,29 @@
-//! A binary arithmetic coder whose probabilities learn as it goes: for what is too small or too
-//! irregular to have a model of its own.
+//! An adaptive binary arithmetic coder: its probabilities follow the bits that were coded. For what
+//! is too small or too irregular to have a model of its own.
 //!
-//! Writer and reader share one description of what is coded: [`Coder`] is either of them, and
+//! Encoder and decoder have one description of what is coded: a [`BitCoder`] is either of them, and
 //! passes every bit through, so that a format is written down once.
 
-/// The chance of a one bit, learnt from the bits before.
+/// The probability of a one bit, adapted to the bits before.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Chance {
+pub(super) struct BitModel {
     /// Of 65,536.
     one: u16,
     /// How many bits were seen, up to the limit of the rate.
     seen: u8,
 }
 
-impl Default for Chance {
-    fn default() -> Chance {
-        Chance { one: 1 << 15, seen: 0 }
+impl Default for BitModel {
+    fn default() -> BitModel {
+        BitModel { one: 1 << 15, seen: 0 }
     }
 }
 
 /// Moves towards the last bit by one of `RATES[seen]` parts of 256.
 const RATES: [u16; 12] = [110, 75, 55, 44, 36, 30, 25, 21, 17, 14, 11, 9];
 
-impl Chance {
-    fn learn(&mut self, bit: bool) {
+impl BitModel {
+    fn update(&mut self, bit: bool) {
         let rate = u32::from(RATES[usize::from(self.seen)]);
         let one = u32::from(self.one);
         let moved =
@@ -33,19 +33,19 @@ impl Chance {
     }
 }
 
-/// Passes bits on: a writer takes those it is given, a reader gives those it finds.
-pub(super) trait Coder {
-    /// Codes a bit; `one` is its chance of 65,536 to be set. A reader ignores `bit` and returns
-    /// what it reads, a writer returns `bit`.
+/// Passes bits on: an encoder takes those it is given, a decoder gives those it finds.
+pub(super) trait BitCoder {
+    /// Codes a bit; `one` is its probability to be set, of 65,536. A decoder ignores `bit` and
+    /// returns what it reads, an encoder returns `bit`.
     fn bit(&mut self, bit: bool, one: u16) -> bool;
 
-    /// Whether the reader has run out of bytes for good. Never true of a writer.
+    /// Whether the decoder has run out of bytes for good. Never true of an encoder.
     fn is_exhausted(&self) -> bool;
 
-    /// Codes a bit under a chance that learns from it.
-    fn learn(&mut self, bit: bool, chance: &mut Chance) -> bool {
-        let bit = self.bit(bit, chance.one);
-        chance.learn(bit);
+    /// Codes a bit under a model that adapts to it.
+    fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
+        let bit = self.bit(bit, model.one);
+        model.update(bit);
         bit
     }
 
@@ -57,19 +57,19 @@ pub(super) trait Coder {
     }
 }
 
-/// Writes.
-pub(super) struct Writer {
+/// The encoder.
+pub(super) struct BitEncoder {
     low: u32,
     high: u32,
     out: Vec<u8>,
 }
 
-impl Writer {
-    pub(super) const fn new() -> Writer {
-        Writer { low: 0, high: u32::MAX, out: Vec::new() }
+impl BitEncoder {
+    pub(super) const fn new() -> BitEncoder {
+        BitEncoder { low: 0, high: u32::MAX, out: Vec::new() }
     }
 
-    /// The bytes, as few as tell the last bit; behind them zeros are read.
+    /// The bytes, as few as the last bit needs; behind them zeros are read.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.low > 0 {
             for len in 1..=4 {
@@ -94,7 +94,7 @@ fn cut(low: u32, high: u32, one: u16) -> u32 {
     low + ((u64::from(high - low) * one) >> 16) as u32
 }
 
-impl Coder for Writer {
+impl BitCoder for BitEncoder {
     fn bit(&mut self, bit: bool, one: u16) -> bool {
         let cut = cut(self.low, self.high, one);
         if bit {
@@ -115,8 +115,8 @@ impl Coder for Writer {
     }
 }
 
-/// Reads.
-pub(super) struct Reader<'a> {
+/// The decoder.
+pub(super) struct BitDecoder<'a> {
     low: u32,
     high: u32,
     at: u32,
@@ -125,11 +125,11 @@ pub(super) struct Reader<'a> {
     beyond: u32,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        let mut reader = Reader { low: 0, high: u32::MAX, at: 0, rest: bytes, beyond: 0 };
-        (0..4).for_each(|_| reader.shift());
-        reader
+impl<'a> BitDecoder<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> BitDecoder<'a> {
+        let mut decoder = BitDecoder { low: 0, high: u32::MAX, at: 0, rest: bytes, beyond: 0 };
+        (0..4).for_each(|_| decoder.shift());
+        decoder
     }
 
     fn shift(&mut self) {
@@ -147,11 +147,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A chance of 65,504 in 65,536 takes 1 bit in a thousand bits or so: whoever reads this many
+/// A probability of 65,504 in 65,536 takes 1 bit in a thousand bits or so: whoever reads this many
 /// zeros behind the end has long left what was written.
 const MAX_BEYOND: u32 = 64;
 
-impl Coder for Reader<'_> {
+impl BitCoder for BitDecoder<'_> {
     fn bit(&mut self, _: bool, one: u16) -> bool {
         let cut = cut(self.low, self.high, one);
         let bit = self.at <= cut;
@@ -175,21 +175,21 @@ impl Coder for Reader<'_> {
 
 /// Codes a symbol of `BITS` bits, the highest first, each bit under those before it.
 #[derive(Clone, Debug)]
-pub(super) struct Symbols {
-    chances: Box<[Chance]>,
+pub(super) struct SymbolModel {
+    models: Box<[BitModel]>,
     bits: u32,
 }
 
-impl Symbols {
+impl SymbolModel {
     /// For symbols of this many bits.
-    pub(super) fn new(bits: u32) -> Symbols {
-        Symbols { chances: vec![Chance::default(); 1 << bits].into(), bits }
+    pub(super) fn new(bits: u32) -> SymbolModel {
+        SymbolModel { models: vec![BitModel::default(); 1 << bits].into(), bits }
     }
 
-    pub(super) fn code(&mut self, coder: &mut impl Coder, symbol: u32) -> u32 {
+    pub(super) fn code(&mut self, coder: &mut impl BitCoder, symbol: u32) -> u32 {
         let mut node = 1;
         for place in (0..self.bits).rev() {
-            let bit = coder.learn(symbol >> place & 1 != 0, &mut self.chances[node]);
+            let bit = coder.adaptive_bit(symbol >> place & 1 != 0, &mut self.models[node]);
             node = node << 1 | usize::from(bit);
         }
         node as u32 - (1 << self.bits)
@@ -197,21 +197,24 @@ impl Symbols {
 }
 
 /// Codes whole numbers, small ones in few bits: their length in bits, then the bits below the
-/// highest, the first two of them learnt.
+/// highest, the first two of them under models.
 #[derive(Clone, Debug)]
-pub(super) struct Numbers {
-    lengths: Symbols,
-    heads: Box<[Chance]>,
+pub(super) struct IntegerModel {
+    lengths: SymbolModel,
+    heads: Box<[BitModel]>,
 }
 
-impl Default for Numbers {
-    fn default() -> Numbers {
-        Numbers { lengths: Symbols::new(7), heads: vec![Chance::default(); 65 * 4].into() }
+impl Default for IntegerModel {
+    fn default() -> IntegerModel {
+        IntegerModel {
+            lengths: SymbolModel::new(7),
+            heads: vec![BitModel::default(); 65 * 4].into(),
+        }
     }
 }
 
-impl Numbers {
-    pub(super) fn code(&mut self, coder: &mut impl Coder, value: u64) -> u64 {
+impl IntegerModel {
+    pub(super) fn code(&mut self, coder: &mut impl BitCoder, value: u64) -> u64 {
         let length = 64 - value.leading_zeros();
         let length = self.lengths.code(coder, length).min(64);
         if length < 2 {
@@ -222,8 +225,8 @@ impl Numbers {
         let mut node = 1;
         while below > 0 && node < 4 {
             below -= 1;
-            let chance = &mut self.heads[length as usize * 4 + node];
-            let bit = coder.learn(value >> below & 1 != 0, chance);
+            let model = &mut self.heads[length as usize * 4 + node];
+            let bit = coder.adaptive_bit(value >> below & 1 != 0, model);
             node = node << 1 | usize::from(bit);
             read = read << 1 | u64::from(bit);
         }
@@ -240,31 +243,31 @@ mod tests {
         let values: Vec<u64> = (0..2000u64)
             .map(|i| i.wrapping_mul(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (i % 64))
             .collect();
-        let mut writer = Writer::new();
-        let mut numbers = Numbers::default();
-        let mut symbols = Symbols::new(5);
+        let mut encoder = BitEncoder::new();
+        let mut numbers = IntegerModel::default();
+        let mut symbols = SymbolModel::new(5);
         for &value in values.iter().chain(&[0, u64::MAX]) {
-            numbers.code(&mut writer, value);
-            symbols.code(&mut writer, (value % 32) as u32);
+            numbers.code(&mut encoder, value);
+            symbols.code(&mut encoder, (value % 32) as u32);
         }
-        let bytes = writer.finish();
-        let mut reader = Reader::new(&bytes);
-        let mut numbers = Numbers::default();
-        let mut symbols = Symbols::new(5);
+        let bytes = encoder.finish();
+        let mut decoder = BitDecoder::new(&bytes);
+        let mut numbers = IntegerModel::default();
+        let mut symbols = SymbolModel::new(5);
         for &value in values.iter().chain(&[0, u64::MAX]) {
-            assert_eq!(numbers.code(&mut reader, 0), value);
-            assert_eq!(u64::from(symbols.code(&mut reader, 0)), value % 32);
+            assert_eq!(numbers.code(&mut decoder, 0), value);
+            assert_eq!(u64::from(symbols.code(&mut decoder, 0)), value % 32);
         }
-        assert!(!reader.is_exhausted());
+        assert!(!decoder.is_exhausted());
     }
 
     #[test]
     fn a_run_of_equal_bits_costs_little() {
-        let mut writer = Writer::new();
-        let mut chance = Chance::default();
+        let mut encoder = BitEncoder::new();
+        let mut model = BitModel::default();
         (0..10_000).for_each(|_| {
-            writer.learn(true, &mut chance);
+            encoder.adaptive_bit(true, &mut model);
         });
-        assert!(writer.finish().len() < 100);
+        assert!(encoder.finish().len() < 100);
     }
 }

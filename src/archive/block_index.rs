@@ -1,7 +1,7 @@
 //! From position keys to the blocks that may hold the position, in about 18 bits a record.
 //!
 //! Keys are cut to a few more bits than it takes to number the entries. The highest of them
-//! choose a bucket; in a bucket the others ascend and are told by their differences, each with
+//! choose a bucket; in a bucket the others ascend and are coded by their differences, each with
 //! the number of its block. What is found is where to look, not what is there.
 
 use std::io::{self, Write};
@@ -28,9 +28,9 @@ const PART: &str = "position index";
 struct Tail {
     /// Bits of a key that choose the bucket.
     bucket_bits: u8,
-    /// Bits of a key that are told in the bucket.
+    /// Bits of a key that stand in the bucket.
     rest_bits: u8,
-    /// Bits of a difference that are told plainly.
+    /// Bits of a difference that are written plainly.
     plain_bits: u8,
     block_bits: u8,
     /// Bytes of a bucket's end in the directory: four, or eight where that does not suffice.

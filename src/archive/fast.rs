@@ -225,7 +225,7 @@ impl FastSegment<'_> {
             return Ok(());
         }
         if row.rest() >= SHREDDER || row.has_double_step() {
-            // What the text alone does not tell is looked at.
+            // What the text alone does not say is looked at.
             self.record(nth)?;
         }
         let written = Rest::of(row).and_then(|Rest { en_passant, counters, .. }| {

@@ -1,7 +1,7 @@
 //! The archive: an immutable file of millions of records in a tenth of the space of their text,
 //! each of them one block away. The format is `formats/archive.md`.
 //!
-//! [`Writer`] packs records; [`Archive`] reads them by number, by position, or all in order.
+//! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
 
 mod adaptive;
 mod block_index;
@@ -28,7 +28,7 @@ mod writer;
 
 pub use error::ArchiveError;
 pub use layout::HEADER_MAGIC as MAGIC;
-pub use reader::{Archive, Part, Records};
+pub use reader::{Archive, ArchivePart, ArchiveRecords};
 pub use side::Restored;
 pub use training::position_model;
-pub use writer::{Level, PackOptions, Writer};
+pub use writer::{ArchiveWriter, Level, PackOptions};

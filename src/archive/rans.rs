@@ -1,7 +1,7 @@
 //! Range asymmetric numeral systems: a 64-bit state and 32-bit words, encoded backwards, so that
 //! a block is read forwards and by itself.
 //!
-//! The state starts, for the writer, as a check of what is coded: whoever reads a block to its end
+//! The state starts, for the encoder, as a check of what is coded: whoever reads a block to its end
 //! must arrive at the same number. The check therefore costs no byte.
 
 use super::check;
@@ -15,31 +15,32 @@ pub(super) const SCALE: u32 = 1 << SCALE_BITS;
 /// The state lies in `LOW..LOW << 32` between symbols.
 const LOW: u64 = 1 << 31;
 
-/// One symbol's share of a distribution: a range of `0..SCALE`, not empty.
+/// One symbol's part of a distribution, a range of `0..SCALE`: its cumulative frequency and its
+/// frequency, which is at least 1.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Share {
+pub(super) struct Interval {
     pub(super) start: u16,
     pub(super) freq: u16,
 }
 
-impl Share {
-    /// The share of one of 256 equally likely bytes.
-    pub(super) const fn byte(byte: u8) -> Share {
-        Share { start: (byte as u16) << (SCALE_BITS - 8), freq: 1 << (SCALE_BITS - 8) }
+impl Interval {
+    /// That of one of 256 equally likely bytes.
+    pub(super) const fn byte(byte: u8) -> Interval {
+        Interval { start: (byte as u16) << (SCALE_BITS - 8), freq: 1 << (SCALE_BITS - 8) }
     }
 }
 
-/// Codes shares, given in the order of reading. Of `check` 31 bits are kept.
-pub(super) fn encode(shares: &[Share], check: u32, out: &mut Vec<u8>) {
+/// Codes intervals, given in the order of reading. Of `check` 31 bits are kept.
+pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
     let mut state = LOW | u64::from(check) & (LOW - 1);
-    let mut words = Vec::with_capacity(shares.len() / 2);
-    for share in shares.iter().rev() {
-        let freq = u64::from(share.freq);
+    let mut words = Vec::with_capacity(intervals.len() / 2);
+    for interval in intervals.iter().rev() {
+        let freq = u64::from(interval.freq);
         if state >= freq << (63 - SCALE_BITS) {
             words.push(state as u32);
             state >>= 32;
         }
-        state = ((state / freq) << SCALE_BITS) + state % freq + u64::from(share.start);
+        state = ((state / freq) << SCALE_BITS) + state % freq + u64::from(interval.start);
     }
     if state >= 1 << 56 {
         words.push(state as u32);
@@ -52,45 +53,45 @@ pub(super) fn encode(shares: &[Share], check: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads symbols back. Bytes that are missing read as zero; [`Decoder::is_done`] tells.
-pub(super) struct Decoder<'a> {
+/// Reads symbols back. Bytes that are missing read as zero; [`RansDecoder::is_done`] says so.
+pub(super) struct RansDecoder<'a> {
     state: u64,
     words: &'a [u8],
     overrun: bool,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> RansDecoder<'a> {
     /// At the start of a block. The first four to seven bytes are the state: as many as leave
     /// whole words.
-    pub(super) fn new(block: &'a [u8]) -> Decoder<'a> {
+    pub(super) fn new(block: &'a [u8]) -> RansDecoder<'a> {
         let len = (4 + block.len() % 4).min(block.len());
         let (head, words) = block.split_at(len);
         let mut state = [0; 8];
         state[..len].copy_from_slice(head);
         let mut decoder =
-            Decoder { state: u64::from_le_bytes(state), words, overrun: block.len() < 4 };
+            RansDecoder { state: u64::from_le_bytes(state), words, overrun: block.len() < 4 };
         decoder.refill();
         decoder
     }
 
-    /// A number in `0..SCALE` that lies in the share of the next symbol.
+    /// A number in `0..SCALE` that lies in the interval of the next symbol.
     pub(super) const fn slot(&self) -> u16 {
         (self.state & (SCALE as u64 - 1)) as u16
     }
 
-    /// Passes the next symbol, whose share holds [`Decoder::slot`].
-    pub(super) fn pass(&mut self, share: Share) {
+    /// Passes the next symbol, whose interval holds [`RansDecoder::slot`].
+    pub(super) fn pass(&mut self, interval: Interval) {
         let slot = self.slot();
         self.state = (self.state >> SCALE_BITS)
-            .wrapping_mul(share.freq.into())
-            .wrapping_add(slot.wrapping_sub(share.start).into());
+            .wrapping_mul(interval.freq.into())
+            .wrapping_add(slot.wrapping_sub(interval.start).into());
         self.refill();
     }
 
     /// One of 256 equally likely bytes.
     pub(super) fn byte(&mut self) -> u8 {
         let byte = (self.slot() >> (SCALE_BITS - 8)) as u8;
-        self.pass(Share::byte(byte));
+        self.pass(Interval::byte(byte));
         byte
     }
 
@@ -120,8 +121,8 @@ impl<'a> Decoder<'a> {
 pub(super) fn normalise(counts: &[u32]) -> Vec<u16> {
     let total: u64 = counts.iter().map(|&count| u64::from(count.max(1))).sum();
     let scaled = |count: u32| {
-        let share = u64::from(count.max(1)) * u64::from(SCALE) + total / 2;
-        (share / total.max(1)).clamp(1, u64::from(SCALE)) as u32
+        let part = u64::from(count.max(1)) * u64::from(SCALE) + total / 2;
+        (part / total.max(1)).clamp(1, u64::from(SCALE)) as u32
     };
     let mut freqs: Vec<u32> = counts.iter().map(|&count| scaled(count)).collect();
     let mut excess = i64::from(freqs.iter().sum::<u32>()) - i64::from(SCALE);
@@ -151,23 +152,23 @@ mod tests {
         let freqs = normalise(&[1, 5, 0, 900_000, 77]);
         assert_eq!(freqs.iter().map(|&freq| u32::from(freq)).sum::<u32>(), SCALE);
         let mut start = 0;
-        let mut shares = Vec::new();
+        let mut intervals = Vec::new();
         for &freq in &freqs {
-            shares.push(Share { start, freq });
+            intervals.push(Interval { start, freq });
             start += freq;
         }
         for len in 0..300usize {
             let symbols: Vec<usize> = (0..len).map(|i| (i * i + len) % 5).collect();
-            let coded: Vec<Share> = symbols.iter().map(|&symbol| shares[symbol]).collect();
+            let coded: Vec<Interval> = symbols.iter().map(|&symbol| intervals[symbol]).collect();
             let mut bytes = Vec::new();
             let check = (len as u32).wrapping_mul(0x9e37_79b9);
             encode(&coded, check, &mut bytes);
-            let mut decoder = Decoder::new(&bytes);
+            let mut decoder = RansDecoder::new(&bytes);
             for &symbol in &symbols {
                 let slot = decoder.slot();
-                let found = shares.iter().rposition(|share| share.start <= slot);
+                let found = intervals.iter().rposition(|interval| interval.start <= slot);
                 assert_eq!(found, Some(symbol));
-                decoder.pass(shares[symbol]);
+                decoder.pass(intervals[symbol]);
             }
             assert!(decoder.is_done(check));
             assert!(!decoder.is_done(check ^ 1));

@@ -15,11 +15,11 @@ use super::fast::{FastRow, FastSegment, RecordIndex};
 use super::layout::{CODER_SHIPPED, CODER_TREE, Footer, Header, SORTED};
 use super::row::{COLUMNS, NAMES, Row};
 use super::sections::{Section, SectionEntry, SectionKind, SectionTable};
-use super::segment::{Block, Codec};
+use super::segment::{Block, SegmentCoder};
 use super::segments::{self, Segment};
 use super::side::{self, Restored};
 use super::sorter::KeySorter;
-use super::tree::{self, Model};
+use super::tree::{self, PositionModel};
 use super::{Level, directory, map};
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
@@ -69,13 +69,13 @@ pub struct Archive {
     /// What the checks of the index and of the side data begin with.
     identity: u32,
     index: Option<Index>,
-    codecs: Mutex<Vec<(usize, SharedCodec)>>,
+    coders: Mutex<Vec<(usize, SharedCoder)>>,
     /// What reading may take, about, in bytes.
     memory: usize,
 }
 
 /// What decodes a segment, made once by whoever needs it first.
-type SharedCodec = Arc<OnceLock<Result<Codec, Refusal>>>;
+type SharedCoder = Arc<OnceLock<Result<SegmentCoder, Refusal>>>;
 
 /// The position index of a file.
 #[derive(Copy, Clone)]
@@ -88,7 +88,7 @@ enum Index {
 
 /// A part of the file, for those who want to know where the bytes are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct ArchivePart {
     /// What it is.
     pub name: &'static str,
     /// The number of its segment.
@@ -148,9 +148,9 @@ impl Archive {
             return Err(ArchiveError::corrupt("section table"));
         }
         let identity = table.check;
-        let codecs = Mutex::default();
+        let coders = Mutex::default();
         let memory = DEFAULT_MEMORY;
-        Ok(Archive { bytes, footer, sections, segments, identity, index, codecs, memory })
+        Ok(Archive { bytes, footer, sections, segments, identity, index, coders, memory })
     }
 
     /// Bounds what reading takes beside what it returns, about, in bytes: 256 MiB if nothing is
@@ -158,7 +158,7 @@ impl Archive {
     /// [`ArchiveError::MemoryExceeded`]; most that epdb writes take a few MiB.
     #[must_use]
     pub fn memory_bytes(self, memory: usize) -> Archive {
-        Archive { memory: memory.max(LEAST_MEMORY), codecs: Mutex::default(), ..self }
+        Archive { memory: memory.max(LEAST_MEMORY), coders: Mutex::default(), ..self }
     }
 
     /// How many records there are.
@@ -183,9 +183,10 @@ impl Archive {
     }
 
     /// The parts of the file in their order.
-    pub fn parts(&self) -> Vec<Part> {
-        let whole = |name, offset, len| Part { name, segment: None, offset, len: len as u64 };
-        let sections = self.sections.each().map(|listed| Part {
+    pub fn parts(&self) -> Vec<ArchivePart> {
+        let whole =
+            |name, offset, len| ArchivePart { name, segment: None, offset, len: len as u64 };
+        let sections = self.sections.each().map(|listed| ArchivePart {
             name: listed.kind.map_or("part that is not known", SectionKind::name),
             segment: listed.segment.map(u64::from),
             offset: listed.section.offset,
@@ -214,7 +215,7 @@ impl Archive {
             if segment.is_fast() {
                 continue;
             }
-            let shared = self.codec(place)?;
+            let shared = self.coder(place)?;
             let Some(model) = decoder(&shared, place)?.model() else { continue };
             any = true;
             let encoder = model.encoder();
@@ -247,38 +248,39 @@ impl Archive {
     }
 
     /// What decodes a segment. Whoever needs it first makes it, while others go on with theirs.
-    fn codec(&self, place: usize) -> Result<SharedCodec, ArchiveError> {
-        let shared = self.shared_codec(place);
-        shared.get_or_init(|| self.read_codec(place));
+    fn coder(&self, place: usize) -> Result<SharedCoder, ArchiveError> {
+        let shared = self.shared_coder(place);
+        shared.get_or_init(|| self.read_coder(place));
         decoder(&shared, place)?;
         Ok(shared)
     }
 
-    fn shared_codec(&self, place: usize) -> SharedCodec {
-        let mut kept = self.codecs.lock().unwrap_or_else(PoisonError::into_inner);
+    fn shared_coder(&self, place: usize) -> SharedCoder {
+        let mut kept = self.coders.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.iter().position(|&(of, _)| of == place) {
             Some(at) => kept[..=at].rotate_right(1),
-            None => kept.insert(0, (place, SharedCodec::default())),
+            None => kept.insert(0, (place, SharedCoder::default())),
         }
         let (mut number, mut cost) = (0, 0);
         kept.retain(|(_, shared)| {
             number += 1;
-            cost += shared.get().and_then(|codec| codec.as_ref().ok()).map_or(0, Codec::cost);
+            cost +=
+                shared.get().and_then(|codec| codec.as_ref().ok()).map_or(0, SegmentCoder::cost);
             number == 1 || number <= KEPT_MODELS && cost <= self.memory / 4
         });
         Arc::clone(&kept[0].1)
     }
 
-    fn read_codec(&self, place: usize) -> Result<Codec, Refusal> {
+    fn read_coder(&self, place: usize) -> Result<SegmentCoder, Refusal> {
         let segment = &self.segments[place];
         Ok(match segment.coder {
             CODER_TREE => {
                 let bytes = segment.model.checked(&self.bytes, "model");
                 let bytes = bytes.map_err(|_| Refusal::Damaged)?;
-                Codec::Tree(Box::new(Model::read(bytes, self.memory / 2)?))
+                SegmentCoder::Tree(Box::new(PositionModel::read(bytes, self.memory / 2)?))
             }
-            CODER_SHIPPED => Codec::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
-            _ => Codec::Text,
+            CODER_SHIPPED => SegmentCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
+            _ => SegmentCoder::Text,
         })
     }
 
@@ -300,7 +302,7 @@ impl Archive {
     /// Blocks of a segment that is not of rows, each with the number of its first record.
     fn blocks(&self, place: usize, numbers: Range<u32>) -> Result<Vec<(Block, u64)>, ArchiveError> {
         let segment = &self.segments[place];
-        let shared = self.codec(place)?;
+        let shared = self.coder(place)?;
         let codec = decoder(&shared, place)?;
         let directory = segment.directory.of(&self.bytes, "block directory")?;
         let all = segment.blocks.of(&self.bytes, "blocks")?;
@@ -337,8 +339,8 @@ impl Archive {
     /// The records with these numbers, in order.
     ///
     /// ```
-    /// use epdb::archive::{Archive, PackOptions, Writer};
-    /// # let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
+    /// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
+    /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # for number in 1..5 {
     /// #     let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - - 0 {number}");
     /// #     writer.push(&epdb::parse_epd(line.as_bytes())?)?;
@@ -349,9 +351,9 @@ impl Archive {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn iter(&self, range: Range<u64>) -> Records<'_> {
+    pub fn iter(&self, range: Range<u64>) -> ArchiveRecords<'_> {
         let end = range.end.min(self.len());
-        Records { archive: self, next: range.start, end, block: Vec::new().into_iter() }
+        ArchiveRecords { archive: self, next: range.start, end, block: Vec::new().into_iter() }
     }
 
     /// Appends the canonical text of records, a line each, without making records of them where
@@ -437,9 +439,9 @@ impl Archive {
     /// each is decoded once, however many of its records are asked for.
     ///
     /// ```
-    /// use epdb::archive::{Archive, PackOptions, Writer};
+    /// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
     /// use epdb::{codec::direct, codec::query::Query, model::Position};
-    /// # let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
+    /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
     /// # writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
     /// let archive = Archive::from_bytes(writer.finish()?)?;
@@ -820,7 +822,7 @@ fn refused(block: &Block, first: u64) -> ArchiveError {
 }
 
 /// What was made of a segment's model.
-fn decoder(shared: &SharedCodec, place: usize) -> Result<&Codec, ArchiveError> {
+fn decoder(shared: &SharedCoder, place: usize) -> Result<&SegmentCoder, ArchiveError> {
     let codec = shared.get().map_or(Err(&Refusal::Damaged), Result::as_ref);
     codec.map_err(|refusal| refusal.at("model", place as u64))
 }
@@ -843,14 +845,14 @@ fn blocks_of(
 }
 
 /// Records in order; see [`Archive::iter`].
-pub struct Records<'a> {
+pub struct ArchiveRecords<'a> {
     archive: &'a Archive,
     next: u64,
     end: u64,
     block: std::vec::IntoIter<EpdRecord>,
 }
 
-impl Records<'_> {
+impl ArchiveRecords<'_> {
     fn read(&mut self) -> Result<EpdRecord, ArchiveError> {
         if let Some(record) = self.block.next() {
             return Ok(record);
@@ -868,7 +870,7 @@ impl Records<'_> {
     }
 }
 
-impl Iterator for Records<'_> {
+impl Iterator for ArchiveRecords<'_> {
     type Item = Result<EpdRecord, ArchiveError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -910,7 +912,7 @@ fn visit_records(
 /// Queries to look for among rows.
 struct Wanted<'a> {
     queries: &'a [Query],
-    /// The numbers of the queries, with rows of their men.
+    /// The numbers of the queries, with rows of their pieces.
     rows: Vec<(usize, Row)>,
 }
 
@@ -924,12 +926,12 @@ impl<'a> Wanted<'a> {
         Wanted { queries, rows: wanted.iter().filter_map(row).collect() }
     }
 
-    /// Which of some rows have the identity of which queries; `None` when a row is none. The men
-    /// of most rows tell that they have not.
+    /// Which of some rows have the identity of which queries; `None` when a row is none. The
+    /// pieces of most rows rule them out.
     fn among(&self, rows: &[Row]) -> Option<Vec<(usize, usize)>> {
         let mut found = Vec::new();
         for (nth, row) in rows.iter().enumerate() {
-            for (number, _) in self.rows.iter().filter(|(_, wanted)| wanted.has_men_of(row)) {
+            for (number, _) in self.rows.iter().filter(|(_, wanted)| wanted.has_pieces_of(row)) {
                 let board = packed::pack(&row.position()?.identity());
                 if board == *self.queries[*number].board() {
                     found.push((nth, *number));

@@ -56,7 +56,7 @@ const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 const KING: u32 = 6;
 const ROOK: u32 = 4;
-/// What is added to the code of a white man for a black one.
+/// What is added to the code of a white piece for a black one.
 const BLACK: u32 = 6;
 
 /// Bit 0 of the state: Black is to move. Four bits a right follow, in FEN's order.
@@ -139,8 +139,8 @@ impl Row {
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    /// Whether the same men stand on the same squares.
-    pub(super) fn has_men_of(&self, other: &Row) -> bool {
+    /// Whether the same pieces stand on the same squares.
+    pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
 
@@ -345,7 +345,7 @@ impl Row {
                 OUTERMOST => b'Q',
                 code => {
                     let file = (code - EXPLICIT) as u8;
-                    let (king, rook) = (man(KING, color), man(ROOK, color));
+                    let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
                     let king_file = (0..8u8).find(|&at| nibble(back_rank, at) == king)?;
                     let fits = nibble(back_rank, file) == rook
                         && (file > king_file) == (side == Side::King)
@@ -362,7 +362,7 @@ impl Row {
     }
 
     fn kings(&self, color: Color) -> usize {
-        let king = man(KING, color);
+        let king = piece_code(KING, color);
         let on = |rank: u32| (0..8).filter(|&file| nibble(rank, file) == king).count();
         (0..8).map(|rank| on(self.rank(rank))).sum()
     }
@@ -421,7 +421,7 @@ impl Text<'_> {
 /// How a rank is written, for each set of occupied files.
 #[derive(Copy, Clone)]
 struct RankText {
-    /// What stands at each place: 0 to 7 the man on this file, 8 to 15 a run of one to eight.
+    /// What stands at each place: 0 to 7 the piece on this file, 8 to 15 a run of one to eight.
     signs: [u8; 8],
     len: u8,
 }
@@ -435,14 +435,14 @@ const fn rank_texts() -> [RankText; 256] {
         let text = &mut texts[set];
         let (mut file, mut run) = (0, 0);
         while file < 8 {
-            let is_man = set >> file & 1 == 1;
-            run += !is_man as u8;
-            if run > 0 && (file == 7 || is_man) {
+            let is_piece = set >> file & 1 == 1;
+            run += !is_piece as u8;
+            if run > 0 && (file == 7 || is_piece) {
                 text.signs[text.len as usize] = 7 + run;
                 text.len += 1;
                 run = 0;
             }
-            if is_man {
+            if is_piece {
                 text.signs[text.len as usize] = file;
                 text.len += 1;
             }
@@ -464,10 +464,10 @@ static LETTER_PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// The files of a rank on which a man stands.
+/// The files of a rank on which a piece stands.
 pub(super) const fn occupied(rank: u32) -> u8 {
-    let men = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
-    let pairs = (men | men >> 3) & 0x0303_0303;
+    let set = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
+    let pairs = (set | set >> 3) & 0x0303_0303;
     let fours = (pairs | pairs >> 6) & 0x000f_000f;
     (fours | fours >> 12) as u8
 }
@@ -477,7 +477,7 @@ fn rights() -> impl Iterator<Item = (Color, Side)> {
     Color::ALL.into_iter().flat_map(|color| Side::ALL.map(|side| (color, side)))
 }
 
-const fn man(code: u32, color: Color) -> u32 {
+const fn piece_code(code: u32, color: Color) -> u32 {
     code + BLACK * color as u32
 }
 
@@ -494,7 +494,7 @@ fn piece(code: u32) -> Option<Piece> {
 
 /// The file of the rook that stands farthest out on a side of the king of this rank.
 fn outermost_rook(rank: u32, color: Color, side: Side) -> Option<u8> {
-    let (king, rook) = (man(KING, color), man(ROOK, color));
+    let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
     let king_file = (0..8).find(|&file| nibble(rank, file) == king)?;
     match side {
         Side::King => (king_file + 1..8).rev().find(|&file| nibble(rank, file) == rook),

@@ -12,7 +12,7 @@ use super::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS};
 use super::row::{Row, operations};
 use super::segments::Segment;
 use super::side::{put_sized, take_sized};
-use super::tree::{self, Encoder, Ground, Model};
+use super::tree::{self, PositionModel, RowEncoder, TrainingSet};
 use super::{check, directory, operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
@@ -21,7 +21,7 @@ use crate::text::{Profile, ReadOptions, WriteOptions, epd};
 
 /// Records that wait to be coded.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct SegmentBuilder {
     /// The number of the first of them.
     first: u64,
     rows: Vec<Row>,
@@ -33,7 +33,7 @@ pub(super) struct Waiting {
 }
 
 /// A segment, coded.
-pub(super) struct Coded {
+pub(super) struct CodedSegment {
     pub(super) coder: u8,
     pub(super) flags: u8,
     pub(super) block_records: u32,
@@ -42,7 +42,7 @@ pub(super) struct Coded {
     pub(super) blocks: Vec<Vec<u8>>,
 }
 
-impl Coded {
+impl CodedSegment {
     fn len(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Vec::len).sum();
         self.model.len() + self.directory.len() + blocks
@@ -58,10 +58,10 @@ const MAX_TEXT_BLOCK: usize = 4 << 20;
 /// Level of zstd.
 const TEXT_LEVEL: i32 = 19;
 
-impl Waiting {
+impl SegmentBuilder {
     /// For records from a number on.
-    pub(super) fn from(first: u64) -> Waiting {
-        Waiting { first, ..Waiting::default() }
+    pub(super) fn from(first: u64) -> SegmentBuilder {
+        SegmentBuilder { first, ..SegmentBuilder::default() }
     }
 
     /// What the checks of the blocks begin with: another for other records.
@@ -130,7 +130,7 @@ impl Waiting {
             ends[owner as usize] = Some(start..end);
             start = end;
         }
-        let mut sorted = Waiting::from(self.first);
+        let mut sorted = SegmentBuilder::from(self.first);
         for place in order {
             let place = place as usize;
             if let Some(range) = ends[place].clone() {
@@ -145,13 +145,13 @@ impl Waiting {
     }
 
     /// Codes all records, in whichever way is shortest.
-    pub(super) fn code(&self, block_records: u32) -> Result<Coded, ArchiveError> {
+    pub(super) fn code(&self, block_records: u32) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
-        let ground = Ground::of(&self.rows, per_block);
-        let plan = ground.best_plan();
-        let (bytes, model) = ground.grow(&plan, false).write();
+        let training = TrainingSet::of(&self.rows, per_block);
+        let plan = training.best_plan();
+        let (bytes, model) = training.build(&plan, false).write();
         let mut best = self.code_positions(Some(&bytes), &model, block_records)?;
-        let mut consider = |other: Coded| {
+        let mut consider = |other: CodedSegment| {
             if other.len() < best.len() {
                 best = other;
             }
@@ -170,9 +170,9 @@ impl Waiting {
     fn code_positions(
         &self,
         model_bytes: Option<&[u8]>,
-        model: &Model,
+        model: &PositionModel,
         block_records: u32,
-    ) -> Result<Coded, ArchiveError> {
+    ) -> Result<CodedSegment, ArchiveError> {
         let encoder = model.encoder();
         let identity = self.identity();
         let per_block = block_records as usize;
@@ -180,7 +180,7 @@ impl Waiting {
             .into_par_iter()
             .map(|block| self.code_block(&encoder, identity, block * per_block, per_block))
             .collect::<Result<_, _>>()?;
-        Ok(Coded {
+        Ok(CodedSegment {
             coder: if model_bytes.is_some() { CODER_TREE } else { CODER_SHIPPED },
             flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
             block_records,
@@ -192,7 +192,7 @@ impl Waiting {
 
     fn code_block(
         &self,
-        encoder: &Encoder,
+        encoder: &RowEncoder,
         identity: u32,
         first: usize,
         count: usize,
@@ -227,15 +227,19 @@ impl Waiting {
 
     /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
     /// does not say all of the records.
-    fn code_text(&self, limit: usize, per_block: usize) -> Result<Option<Coded>, ArchiveError> {
+    fn code_text(
+        &self,
+        limit: usize,
+        per_block: usize,
+    ) -> Result<Option<CodedSegment>, ArchiveError> {
         // Whole blocks as the index counts them.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
         let identity = self.identity();
         let sample = self.text(0, text_block)?;
-        let share = (limit as u64 * text_block.min(self.rows.len()) as u64
+        let part = (limit as u64 * text_block.min(self.rows.len()) as u64
             / self.rows.len().max(1) as u64) as usize;
         let promising = sample.as_ref().is_some_and(|text| {
-            zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < share * 3 / 2)
+            zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < part * 3 / 2)
         });
         if !promising {
             return Ok(None);
@@ -254,7 +258,7 @@ impl Waiting {
             })
             .collect::<Result<_, _>>()?;
         let Some(blocks) = blocks else { return Ok(None) };
-        Ok(Some(Coded {
+        Ok(Some(CodedSegment {
             coder: CODER_TEXT,
             flags: 0,
             block_records: text_block as u32,
@@ -326,30 +330,30 @@ pub(super) enum Block {
 }
 
 /// What it takes to decode the blocks of a segment.
-pub(super) enum Codec {
+pub(super) enum SegmentCoder {
     /// By a position model.
-    Tree(Box<Model>),
+    Tree(Box<PositionModel>),
     /// By the position model that comes with epdb.
-    Shipped(&'static Model),
+    Shipped(&'static PositionModel),
     /// By zstd.
     Text,
 }
 
-impl Codec {
+impl SegmentCoder {
     /// The position model, where there is one.
-    pub(super) fn model(&self) -> Option<&Model> {
+    pub(super) fn model(&self) -> Option<&PositionModel> {
         match self {
-            Codec::Tree(model) => Some(model),
-            Codec::Shipped(model) => Some(model),
-            Codec::Text => None,
+            SegmentCoder::Tree(model) => Some(model),
+            SegmentCoder::Shipped(model) => Some(model),
+            SegmentCoder::Text => None,
         }
     }
 
     /// What a model of a segment takes, about, in bytes.
     pub(super) fn cost(&self) -> usize {
         match self {
-            Codec::Tree(model) => model.cost(),
-            Codec::Shipped(_) | Codec::Text => 0,
+            SegmentCoder::Tree(model) => model.cost(),
+            SegmentCoder::Shipped(_) | SegmentCoder::Text => 0,
         }
     }
 
@@ -373,7 +377,7 @@ impl Codec {
                 false => std::mem::take(&mut tail),
                 true => take_sized(&mut tail).unwrap_or_default(),
             };
-            coded.push((rans::Decoder::new(block), segment.block_len(first) as usize));
+            coded.push((rans::RansDecoder::new(block), segment.block_len(first) as usize));
             tails.push(tail.to_vec());
         }
         let parts = model.decode(coded.into_iter()).into_iter().zip(tails).zip(blocks);

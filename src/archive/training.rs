@@ -1,7 +1,7 @@
 //! Models for many archives, not for one.
 
 use super::row::Row;
-use super::tree::Ground;
+use super::tree::TrainingSet;
 use crate::model::EpdRecord;
 
 /// The bytes of a model that fits positions such as these. The one that comes with epdb, for archives
@@ -14,6 +14,6 @@ use crate::model::EpdRecord;
 /// ```
 pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
     let rows: Vec<Row> = records.iter().map(Row::of).collect();
-    let ground = Ground::of(&rows, 1);
-    ground.grow(&ground.plan(false), true).write().0
+    let training = TrainingSet::of(&rows, 1);
+    training.build(&training.plan(false), true).write().0
 }

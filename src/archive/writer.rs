@@ -8,7 +8,7 @@ use super::error::ArchiveError;
 use super::fast::FastRow;
 use super::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::sections::{Section, SectionEntry, SectionKind};
-use super::segment::Waiting;
+use super::segment::SegmentBuilder;
 use super::side::SideWriter;
 use super::sink::Sink;
 use super::sorter::KeySorter;
@@ -41,7 +41,7 @@ pub struct PackOptions {
     /// all the same.
     pub sorted: bool,
     /// Whether the input can be had back byte for byte ([`Archive::restore`](super::Archive::restore)):
-    /// files, and what they hold beside records, are then told to the writer too. The order is
+    /// files, and what they hold beside records, are then given to the writer too. The order is
     /// kept.
     pub verbatim: bool,
     /// Records of a segment, at the most. Each segment of level default has a model of its own: more
@@ -72,18 +72,18 @@ const MIN_MEMORY: usize = 32 << 20;
 /// Writes an archive from front to back: it needs no seeking.
 ///
 /// ```
-/// use epdb::archive::{Archive, PackOptions, Writer};
+/// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
 /// use epdb::model::Opcode;
-/// let mut writer = Writer::new(Vec::new(), PackOptions::default())?;
+/// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
 /// writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
 /// let archive = Archive::from_bytes(writer.finish()?)?;
 /// assert_eq!(archive.record(0)?.text_of(Opcode::ID), Some(b"E.01".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Writer<W> {
+pub struct ArchiveWriter<W> {
     out: Sink<W>,
     options: PackOptions,
-    waiting: Waiting,
+    waiting: SegmentBuilder,
     /// Level fast: the rows and heap that wait.
     rows: Vec<FastRow>,
     heap: Vec<u8>,
@@ -96,22 +96,22 @@ pub struct Writer<W> {
     line: Vec<u8>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     /// Begins an archive.
     ///
     /// # Errors
     /// What writing reports.
-    pub fn new(out: W, options: PackOptions) -> Result<Writer<W>, ArchiveError> {
+    pub fn new(out: W, options: PackOptions) -> Result<ArchiveWriter<W>, ArchiveError> {
         let memory = options.memory.max(MIN_MEMORY);
         let options = PackOptions { sorted: options.sorted && !options.verbatim, ..options };
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
         let block_records = options.block_records.clamp(1, u16::MAX.into());
         let segment_records = options.segment_records.max(1);
-        Ok(Writer {
+        Ok(ArchiveWriter {
             out,
             options: PackOptions { memory, block_records, segment_records, ..options },
-            waiting: Waiting::default(),
+            waiting: SegmentBuilder::default(),
             rows: Vec::new(),
             heap: Vec::new(),
             segments: Vec::new(),
@@ -194,7 +194,7 @@ impl<W: Write> Writer<W> {
     /// Takes the next record and, in a verbatim archive, the bytes of its line, line end included.
     ///
     /// # Errors
-    /// As [`Writer::push`].
+    /// As [`ArchiveWriter::push`].
     pub fn push_line(&mut self, record: &EpdRecord, raw: &[u8]) -> Result<(), ArchiveError> {
         if let Some(side) = &mut self.side {
             self.line.clear();
@@ -241,7 +241,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
-        let mut waiting = std::mem::replace(&mut self.waiting, Waiting::from(self.records));
+        let mut waiting = std::mem::replace(&mut self.waiting, SegmentBuilder::from(self.records));
         if self.options.sorted {
             waiting.sort()?;
         }

@@ -24,7 +24,7 @@ pub(crate) struct RecordOutput {
 enum Writer {
     Text { output: Output, options: WriteOptions, line: Vec<u8> },
     Stream(stream::Writer<Output>),
-    Archive(Box<archive::Writer<Output>>),
+    Archive(Box<archive::ArchiveWriter<Output>>),
 }
 
 impl RecordOutput {
@@ -42,9 +42,10 @@ impl RecordOutput {
             FileFormat::Pgn | FileFormat::Pgc => {
                 anyhow::bail!("positions are no games: only games become .pgn or .pgc")
             }
-            FileFormat::Epa => {
-                Writer::Archive(Box::new(archive::Writer::new(file()?, PackOptions::default())?))
-            }
+            FileFormat::Epa => Writer::Archive(Box::new(archive::ArchiveWriter::new(
+                file()?,
+                PackOptions::default(),
+            )?)),
             FileFormat::Epdb => {
                 anyhow::bail!(
                     "a store is not written in one piece: use `epdb import` or `epdb convert`"

@@ -174,7 +174,7 @@ fn restored(archive: &Archive) -> Result<Vec<u8>, ArchiveError> {
 }
 
 fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), options.clone()).unwrap();
+    let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
     for (number, record) in records.iter().enumerate() {
         if number % 50 == 0 {
             writer.begin_file(&format!("{number}.epd")).unwrap();

@@ -20,7 +20,7 @@ mod verbatim;
 
 use std::path::{Path, PathBuf};
 
-use epdb::archive::{Archive, Level, PackOptions, Writer};
+use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, read_line};
 use epdb::text::{ReadOptions, WriteOptions, epd};
@@ -62,7 +62,7 @@ fn text_of(records: &[EpdRecord]) -> Vec<u8> {
 }
 
 fn pack(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), options.clone()).unwrap();
+    let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
     records.iter().for_each(|record| writer.push(record).unwrap());
     writer.finish().unwrap()
 }

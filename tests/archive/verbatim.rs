@@ -7,7 +7,7 @@ use super::*;
 
 fn pack_files(files: &[(String, Vec<u8>)], options: &PackOptions) -> Vec<u8> {
     let options = PackOptions { verbatim: true, ..options.clone() };
-    let mut writer = Writer::new(Vec::new(), options).unwrap();
+    let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     for (name, bytes) in files {
         writer.begin_file(name).unwrap();
         let mut lines = LineReader::new(bytes.as_slice(), 4000);

@@ -1,37 +1,37 @@
 //! Texts that are lists of moves or numbers, and texts that follow from those.
 
-use super::super::adaptive::{Chance, Coder, Numbers};
+use super::super::adaptive::{BitCoder, BitModel, IntegerModel};
 use super::{Form, uniform};
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::text::san;
 
-/// Shorter lists are told byte by byte.
+/// Shorter lists are coded byte by byte.
 const SHORTEST: usize = 2;
 
-/// What has been learnt of lists in the block so far.
+/// The models of the lists of a block.
 #[derive(Default)]
-pub(super) struct Lists {
-    len: Numbers,
-    is_as_long: Chance,
-    first: Numbers,
-    rises: Chance,
+pub(super) struct ListModel {
+    len: IntegerModel,
+    is_as_long: BitModel,
+    first: IntegerModel,
+    rises: BitModel,
     /// By the length in bits of the number before.
-    steps: Vec<Numbers>,
+    steps: Vec<IntegerModel>,
 }
 
 /// What a record has in lists so far.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct RecordLists {
     /// The first move among the operands.
     pub(super) best: Option<Move>,
     moves: Vec<Move>,
     numbers: Vec<u32>,
 }
 
-impl Found {
+impl RecordLists {
     /// The form of a text among [`Form::Moves`], [`Form::Numbers`] and [`Form::Plain`]; what a
-    /// list has is noted as a reader will.
+    /// list has is noted as a decoder will.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> Form {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
             self.moves = moves;
@@ -121,14 +121,14 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-impl Lists {
+impl ListModel {
     pub(super) fn moves(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         root: &Playable,
         text: &[u8],
-        is_best_first: &mut Chance,
-        found: &mut Found,
+        is_best_first: &mut BitModel,
+        found: &mut RecordLists,
     ) -> Option<Vec<u8>> {
         let given = moves_of(root, text).unwrap_or_default();
         let mut rest = ordinal::list(root);
@@ -141,7 +141,8 @@ impl Lists {
         for nth in 0..len {
             let wanted = given.get(nth);
             let best = found.best.filter(|best| nth == 0 && rest.contains(best));
-            let is_best = best.is_some() && coder.learn(wanted == best.as_ref(), is_best_first);
+            let is_best =
+                best.is_some() && coder.adaptive_bit(wanted == best.as_ref(), is_best_first);
             let place = match best.filter(|_| is_best) {
                 Some(best) => rest.iter().position(|&mv| mv == best)?,
                 None => {
@@ -160,13 +161,13 @@ impl Lists {
 
     pub(super) fn numbers(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         text: &[u8],
-        found: &mut Found,
+        found: &mut RecordLists,
     ) -> Option<Vec<u8>> {
-        self.steps.resize(33, Numbers::default());
+        self.steps.resize(33, IntegerModel::default());
         let given = numbers_of(text).unwrap_or_default();
-        let as_long = coder.learn(given.len() == found.moves.len(), &mut self.is_as_long);
+        let as_long = coder.adaptive_bit(given.len() == found.moves.len(), &mut self.is_as_long);
         let len = match as_long {
             true => found.moves.len(),
             false => self.len.code(coder, given.len() as u64) as usize,
@@ -181,7 +182,7 @@ impl Lists {
             let number = match numbers.last() {
                 None => u32::try_from(self.first.code(coder, wanted.into())).ok()?,
                 Some(&last) => {
-                    let rises = coder.learn(wanted > last, &mut self.rises);
+                    let rises = coder.adaptive_bit(wanted > last, &mut self.rises);
                     let steps = &mut self.steps[32 - last.leading_zeros() as usize];
                     let step =
                         u32::try_from(steps.code(coder, wanted.abs_diff(last).into())).ok()?;

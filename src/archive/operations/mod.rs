@@ -1,7 +1,7 @@
 //! The operations of a block of records, coded one after the other by a model that starts anew in
 //! each block.
 //!
-//! Moves are ordinals under the number of legal moves, integers and names are told by those of
+//! Moves are ordinals under the number of legal moves, integers and names are coded by those of
 //! the record before, and texts that follow from other texts of the record cost next to nothing.
 
 mod lists;
@@ -9,23 +9,23 @@ mod text;
 
 use foldhash::HashMap;
 
-use super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use super::adaptive::{BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel};
 use super::error::Refusal;
 use crate::codec::ordinal;
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operands, Operation, Position, StandardOpcode};
 use crate::text::san;
-use lists::Lists;
+use lists::ListModel;
 use text::TextModel;
 
 /// The operations of some records, in the order of the records.
 pub(super) fn encode<'a>(records: impl Iterator<Item = (Position, &'a [Operation])>) -> Vec<u8> {
-    let mut writer = Writer::new();
-    let mut model = Model::new();
+    let mut encoder = BitEncoder::new();
+    let mut model = OperationModel::new();
     for (position, operations) in records {
-        model.record(&mut writer, &position, operations);
+        model.record(&mut encoder, &position, operations);
     }
-    padded(writer.finish(), model.cost)
+    padded(encoder.finish(), model.cost)
 }
 
 /// Puts as many zeros behind coded operations as make them pay for what they cost a reader. Zeros are
@@ -42,12 +42,12 @@ pub(super) fn decode(
     positions: impl Iterator<Item = Position>,
     memory: usize,
 ) -> Result<Vec<Vec<Operation>>, Refusal> {
-    let mut reader = Reader::new(bytes);
-    let mut model = Model::new();
+    let mut decoder = BitDecoder::new(bytes);
+    let mut model = OperationModel::new();
     let paid = bytes.len().saturating_mul(COST_OF_BYTE).saturating_add(FREE_COST).min(MAX_COST);
     model.limit = paid.min(memory);
     let read: Option<_> =
-        positions.map(|position| model.record(&mut reader, &position, &[])).collect();
+        positions.map(|position| model.record(&mut decoder, &position, &[])).collect();
     let is_allowed = model.cost <= memory || memory >= paid;
     read.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })
 }
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// How a text is told.
+/// How a text is coded.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Form {
     /// Byte by byte.
@@ -126,21 +126,21 @@ const FORMS: [Form; 7] = [
 /// spelled when they are met first.
 const NUMBERED: u8 = 50;
 
-/// What has been learnt in the block so far.
-struct Model {
+/// The models of the operations of a block, and what it had so far.
+struct OperationModel {
     /// Lists of opcodes that records had, the last one first.
     shapes: Vec<Vec<Opcode>>,
-    shape: Numbers,
-    shape_len: Numbers,
+    shape: IntegerModel,
+    shape_len: IntegerModel,
     /// The numbered opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
     /// The places of those others.
     others: HashMap<Opcode, usize>,
-    opcode: Numbers,
-    opcode_text: Vec<Symbols>,
+    opcode: IntegerModel,
+    opcode_text: Vec<SymbolModel>,
     /// Of each opcode, once it is met.
-    fields: Vec<Option<Field>>,
-    lists: Lists,
+    fields: Vec<Option<FieldModel>>,
+    lists: ListModel,
     /// What the records so far cost, and may cost at the most.
     cost: usize,
     limit: usize,
@@ -149,54 +149,54 @@ struct Model {
 }
 
 /// What is known of an opcode.
-struct Field {
+struct FieldModel {
     before: Vec<Operand>,
-    kinds: Vec<Symbols>,
-    forms: [Symbols; 2],
-    is_first_listed: Chance,
-    integers: Integers,
+    kinds: Vec<SymbolModel>,
+    forms: [SymbolModel; 2],
+    is_first_listed: BitModel,
+    integers: IntegerOperandModel,
 }
 
-/// Kinds are learnt apart for the first operands, and after each kind.
+/// Kinds have models of their own for the first operands, and after each kind.
 const PLACES: usize = 4;
 
-impl Field {
-    fn new() -> Field {
-        Field {
+impl FieldModel {
+    fn new() -> FieldModel {
+        FieldModel {
             before: Vec::new(),
-            kinds: vec![Symbols::new(3); PLACES * KINDS.len()],
-            forms: [Symbols::new(3), Symbols::new(3)],
-            is_first_listed: Chance::default(),
-            integers: Integers::default(),
+            kinds: vec![SymbolModel::new(3); PLACES * KINDS.len()],
+            forms: [SymbolModel::new(3), SymbolModel::new(3)],
+            is_first_listed: BitModel::default(),
+            integers: IntegerOperandModel::default(),
         }
     }
 }
 
-/// Integers of one opcode: told by themselves or by their difference to the one before, whichever
-/// has been shorter.
+/// The integers of one opcode: coded by themselves or by their difference to the one before,
+/// whichever has been shorter.
 #[derive(Default)]
-struct Integers {
+struct IntegerOperandModel {
     before: i128,
-    is_negative: Chance,
-    magnitude: Numbers,
-    is_near: Chance,
-    falls: Chance,
-    step: Numbers,
+    is_negative: BitModel,
+    magnitude: IntegerModel,
+    is_near: BitModel,
+    falls: BitModel,
+    step: IntegerModel,
     value_bits: u32,
     step_bits: u32,
 }
 
-impl Integers {
-    fn code(&mut self, coder: &mut impl Coder, given: i128) -> Option<i128> {
+impl IntegerOperandModel {
+    fn code(&mut self, coder: &mut impl BitCoder, given: i128) -> Option<i128> {
         let step = given - self.before;
         let by_step = self.step_bits < self.value_bits
-            && coder.learn(u64::try_from(step.unsigned_abs()).is_ok(), &mut self.is_near);
+            && coder.adaptive_bit(u64::try_from(step.unsigned_abs()).is_ok(), &mut self.is_near);
         let value = if by_step {
-            let falls = coder.learn(step < 0, &mut self.falls);
+            let falls = coder.adaptive_bit(step < 0, &mut self.falls);
             let size = self.step.code(coder, step.unsigned_abs() as u64);
             self.before + if falls { -i128::from(size) } else { size.into() }
         } else {
-            let is_negative = coder.learn(given < 0, &mut self.is_negative);
+            let is_negative = coder.adaptive_bit(given < 0, &mut self.is_negative);
             let size = self.magnitude.code(coder, given.unsigned_abs() as u64);
             if is_negative { -i128::from(size) } else { size.into() }
         };
@@ -208,37 +208,37 @@ impl Integers {
     }
 }
 
-impl Model {
-    fn new() -> Model {
+impl OperationModel {
+    fn new() -> OperationModel {
         let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
         let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
-        Model {
+        OperationModel {
             shapes: Vec::new(),
-            shape: Numbers::default(),
-            shape_len: Numbers::default(),
-            opcode: Numbers::default(),
-            opcode_text: vec![Symbols::new(4), Symbols::new(8)],
+            shape: IntegerModel::default(),
+            shape_len: IntegerModel::default(),
+            opcode: IntegerModel::default(),
+            opcode_text: vec![SymbolModel::new(4), SymbolModel::new(8)],
             fields: opcodes.iter().map(|_| None).collect(),
             opcodes,
             others: HashMap::default(),
-            lists: Lists::default(),
+            lists: ListModel::default(),
             cost: 0,
             limit: usize::MAX,
             text: None,
         }
     }
 
-    /// Passes a record's operations through a coder. A reader is given none.
+    /// Passes a record's operations through a coder. A decoder is given none.
     fn record(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         position: &Position,
         given: &[Operation],
     ) -> Option<Vec<Operation>> {
         let shape = self.shape(coder, given)?;
         let root = Playable::new(position);
-        let plan = Plan::new(root.as_ref(), given, self, &shape);
-        let mut lists = lists::Found::default();
+        let plan = TextForms::new(root.as_ref(), given, self, &shape);
+        let mut lists = lists::RecordLists::default();
         let mut operations = Vec::with_capacity(shape.len());
         let mut pending = Vec::new();
         for (nth, opcode) in shape.iter().enumerate() {
@@ -274,8 +274,8 @@ impl Model {
                         let form =
                             self.text(coder, field, at, form, &text, root.as_ref(), &mut lists)?;
                         let text = match form {
-                            Told::Text(text) => text,
-                            Told::Later(form) => {
+                            CodedText::Text(text) => text,
+                            CodedText::Later(form) => {
                                 pending.push((nth, at, form));
                                 Vec::new()
                             }
@@ -321,12 +321,12 @@ impl Model {
         number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
     }
 
-    fn state(&mut self, field: usize) -> &mut Field {
-        self.fields[field].get_or_insert_with(Field::new)
+    fn state(&mut self, field: usize) -> &mut FieldModel {
+        self.fields[field].get_or_insert_with(FieldModel::new)
     }
 
     /// Which opcodes the record has.
-    fn shape(&mut self, coder: &mut impl Coder, given: &[Operation]) -> Option<Vec<Opcode>> {
+    fn shape(&mut self, coder: &mut impl BitCoder, given: &[Operation]) -> Option<Vec<Opcode>> {
         let is_given = |shape: &Vec<Opcode>| {
             shape.len() == given.len() && shape.iter().zip(given).all(|(a, b)| *a == b.opcode)
         };
@@ -352,7 +352,7 @@ impl Model {
         Some(shape)
     }
 
-    fn opcode(&mut self, coder: &mut impl Coder, given: Option<Opcode>) -> Option<Opcode> {
+    fn opcode(&mut self, coder: &mut impl BitCoder, given: Option<Opcode>) -> Option<Opcode> {
         let known = given.and_then(|opcode| self.field(opcode)).unwrap_or(self.opcodes.len());
         let place = self.opcode.code(coder, known as u64) as usize;
         if let Some(&opcode) = self.opcodes.get(place) {
@@ -373,7 +373,7 @@ impl Model {
 
     fn kind(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         field: usize,
         read: &[Operand],
         given: Option<&Operand>,
@@ -387,23 +387,23 @@ impl Model {
     #[allow(clippy::too_many_arguments)]
     fn text(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         field: usize,
         at: usize,
         form: Form,
         given: &[u8],
         root: Option<&Playable>,
-        lists: &mut lists::Found,
-    ) -> Option<Told> {
-        let state = self.fields[field].get_or_insert_with(Field::new);
+        lists: &mut lists::RecordLists,
+    ) -> Option<CodedText> {
+        let state = self.fields[field].get_or_insert_with(FieldModel::new);
         let form = state.forms[at.min(1)].code(coder, form as u32);
         let form = *FORMS.get(form as usize)?;
         let before = state.before.get(at).map(Operand::text).unwrap_or_default();
-        Some(Told::Text(match form {
+        Some(CodedText::Text(match form {
             Form::Same => before,
             Form::Successor => lists::successor(&before)?,
             Form::Plain => {
-                let model = self.text.get_or_insert_with(TextModel::taught);
+                let model = self.text.get_or_insert_with(TextModel::pretrained);
                 model.code(coder, field as u32 + 1, &before, given)?
             }
             Form::Moves => {
@@ -411,7 +411,7 @@ impl Model {
                 self.lists.moves(coder, root?, given, first, lists)?
             }
             Form::Numbers => self.lists.numbers(coder, given, lists)?,
-            Form::Coordinates | Form::Pairs => return Some(Told::Later(form)),
+            Form::Coordinates | Form::Pairs => return Some(CodedText::Later(form)),
         }))
     }
 }
@@ -424,13 +424,13 @@ fn text_len(operand: &Operand) -> usize {
 }
 
 /// A text, or how it will follow from the others.
-enum Told {
+enum CodedText {
     Text(Vec<u8>),
     Later(Form),
 }
 
 /// Passes a legal move through a coder.
-fn mv(coder: &mut impl Coder, now: &Playable, given: Option<&Operand>) -> Option<Operand> {
+fn mv(coder: &mut impl BitCoder, now: &Playable, given: Option<&Operand>) -> Option<Operand> {
     let ordinal = match given {
         Some(Operand::Move { mv, .. }) => ordinal::ordinal(now, *mv)?,
         _ => 0,
@@ -441,7 +441,7 @@ fn mv(coder: &mut impl Coder, now: &Playable, given: Option<&Operand>) -> Option
 }
 
 /// Passes one of `count` equally likely numbers through a coder.
-fn uniform(coder: &mut impl Coder, given: u32, count: u32) -> Option<u32> {
+fn uniform(coder: &mut impl BitCoder, given: u32, count: u32) -> Option<u32> {
     let (mut low, mut high) = (0, count);
     while high.checked_sub(low)? > 1 {
         let middle = low + (high - low) / 2;
@@ -451,12 +451,17 @@ fn uniform(coder: &mut impl Coder, given: u32, count: u32) -> Option<u32> {
     (low < count).then_some(low)
 }
 
-/// How a writer will tell the texts of a record.
-struct Plan(Vec<Vec<Form>>);
+/// How an encoder will code the texts of a record.
+struct TextForms(Vec<Vec<Form>>);
 
-impl Plan {
-    fn new(root: Option<&Playable>, given: &[Operation], model: &Model, shape: &[Opcode]) -> Plan {
-        let mut found = lists::Found::default();
+impl TextForms {
+    fn new(
+        root: Option<&Playable>,
+        given: &[Operation],
+        model: &OperationModel,
+        shape: &[Opcode],
+    ) -> TextForms {
+        let mut found = lists::RecordLists::default();
         let mut forms: Vec<Vec<Form>> = Vec::with_capacity(given.len());
         for (operation, &opcode) in given.iter().zip(shape) {
             let state = model.field(opcode).and_then(|field| model.fields[field].as_ref());
@@ -491,7 +496,7 @@ impl Plan {
                 }
             }
         }
-        Plan(forms)
+        TextForms(forms)
     }
 
     fn form(&self, operation: usize, operand: usize) -> Form {
@@ -512,21 +517,21 @@ mod tests {
             [(Operand::string(vec![b'a'; 20_000]), 100), (Operand::Integer(1), 10_000)]
         {
             let operations = [Operation { opcode: Opcode::ACN, operands: vec![operand; times] }];
-            let mut writer = Writer::new();
-            let mut model = Model::new();
-            model.record(&mut writer, &position, &operations);
-            let short = writer.finish();
+            let mut encoder = BitEncoder::new();
+            let mut model = OperationModel::new();
+            model.record(&mut encoder, &position, &operations);
+            let bare = encoder.finish();
             assert!(model.cost > FREE_COST);
             let bytes = encode([(position, &operations[..])].into_iter());
-            assert!(bytes.starts_with(&short));
+            assert!(bytes.starts_with(&bare));
             let read = |bytes: &[u8]| decode(bytes, [position].into_iter(), usize::MAX);
             assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));
             let within = |memory| decode(&bytes, [position].into_iter(), memory);
             assert_eq!(within(model.cost), read(&bytes));
             assert_eq!(within(model.cost - 1), Err(Refusal::Memory));
-            let paid = model.cost <= FREE_COST + COST_OF_BYTE * short.len();
-            assert_eq!(read(&short).is_ok(), paid);
-            if bytes.len() > short.len() {
+            let paid = model.cost <= FREE_COST + COST_OF_BYTE * bare.len();
+            assert_eq!(read(&bare).is_ok(), paid);
+            if bytes.len() > bare.len() {
                 assert_eq!(read(&bytes[..bytes.len() - 1]), Err(Refusal::Damaged));
             }
         }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use super::super::adaptive::Coder;
+use super::super::adaptive::BitCoder;
 
 /// Guesses of each context, by hash.
 const SLOTS_LOG: u32 = 16;
@@ -25,26 +25,26 @@ const END: u8 = 0;
 /// Slots that are forgotten together.
 const LINE_LOG: u32 = 6;
 
-/// What has been learnt so far; begins with what was [`TAUGHT`].
+/// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
 ///
 /// It is large and most blocks change little of it, so each thread keeps one for the next block.
-pub(super) struct TextModel(Learnt);
+pub(super) struct TextModel(TextState);
 
 thread_local! {
-    static SPARE: Cell<Option<Learnt>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<TextState>> = const { Cell::new(None) };
 }
 
 impl TextModel {
     /// What every block begins with.
-    pub(super) fn taught() -> TextModel {
-        TextModel(SPARE.take().unwrap_or_else(|| TAUGHT.clone()))
+    pub(super) fn pretrained() -> TextModel {
+        TextModel(SPARE.take().unwrap_or_else(|| PRETRAINED.clone()))
     }
 
     /// Passes a text through a coder. `field` says what kind of text it is, `before` is the text
-    /// of that kind before this one. `None` when a reader finds no end.
+    /// of that kind before this one. `None` when a decoder finds no end.
     pub(super) fn code(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         field: u32,
         before: &[u8],
         text: &[u8],
@@ -55,40 +55,40 @@ impl TextModel {
 
 impl Drop for TextModel {
     fn drop(&mut self) {
-        let mut learnt = std::mem::take(&mut self.0);
-        learnt.forget();
+        let mut state = std::mem::take(&mut self.0);
+        state.reset();
         // A thread that ends has no place for it.
-        let _ = SPARE.try_with(|spare| spare.set(Some(learnt)));
+        let _ = SPARE.try_with(|spare| spare.set(Some(state)));
     }
 }
 
 #[derive(Clone, Default)]
-struct Learnt {
+struct TextState {
     slots: Vec<u16>,
     weights: Vec<[i32; CONTEXTS]>,
-    /// One bit for each line of slots: whether it is other than it was taught.
+    /// One bit for each line of slots: whether it is other than in the pretrained state.
     changed: Vec<u64>,
 }
 
-/// What was learnt from the words that come with epdb.
-static TAUGHT: LazyLock<Learnt> = LazyLock::new(|| {
-    let mut learnt = Learnt {
+/// The state after the words that come with epdb.
+static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
+    let mut state = TextState {
         slots: vec![HALF & !COUNT_MASK; CONTEXTS << SLOTS_LOG],
         weights: vec![[WEIGHT_ONE * 2 / 5; CONTEXTS]; 256],
         changed: vec![0; CONTEXTS << SLOTS_LOG >> LINE_LOG >> 6],
     };
-    let mut coder = Pupil;
+    let mut coder = NullCoder;
     for line in include_bytes!("../../../formats/data/words.txt").split(|&byte| byte == b'\n') {
-        learnt.code(&mut coder, 0, &[], line);
+        state.code(&mut coder, 0, &[], line);
     }
-    learnt.changed.fill(0);
-    learnt
+    state.changed.fill(0);
+    state
 });
 
 /// A coder whose bytes nobody wants.
-struct Pupil;
+struct NullCoder;
 
-impl Coder for Pupil {
+impl BitCoder for NullCoder {
     fn bit(&mut self, bit: bool, _: u16) -> bool {
         bit
     }
@@ -101,15 +101,15 @@ impl Coder for Pupil {
 /// The most bytes of a text, which the codec's limit on records sets.
 const MAX_TEXT: usize = crate::codec::record::MAX_LEN;
 
-impl Learnt {
-    /// Goes back to what was taught.
-    fn forget(&mut self) {
-        self.weights.copy_from_slice(&TAUGHT.weights);
+impl TextState {
+    /// Goes back to the pretrained state.
+    fn reset(&mut self) {
+        self.weights.copy_from_slice(&PRETRAINED.weights);
         for (place, bits) in self.changed.iter_mut().enumerate() {
             while *bits != 0 {
                 let line = place << 6 | bits.trailing_zeros() as usize;
                 let slots = line << LINE_LOG..(line + 1) << LINE_LOG;
-                self.slots[slots.clone()].copy_from_slice(&TAUGHT.slots[slots]);
+                self.slots[slots.clone()].copy_from_slice(&PRETRAINED.slots[slots]);
                 *bits &= *bits - 1;
             }
         }
@@ -117,7 +117,7 @@ impl Learnt {
 
     fn code(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         field: u32,
         before: &[u8],
         text: &[u8],
@@ -156,7 +156,7 @@ impl Learnt {
         }
     }
 
-    fn byte(&mut self, coder: &mut impl Coder, contexts: &[u32; CONTEXTS], given: u8) -> u8 {
+    fn byte(&mut self, coder: &mut impl BitCoder, contexts: &[u32; CONTEXTS], given: u8) -> u8 {
         let mut hashes = [0u32; CONTEXTS];
         for (nth, (hash, context)) in (1u32..).zip(hashes.iter_mut().zip(contexts)) {
             *hash = (context.wrapping_add(nth.wrapping_mul(0x9e37_79b1))).wrapping_mul(0x85eb_ca6b);
@@ -192,14 +192,14 @@ impl Learnt {
 /// Moves a slot towards a bit: by 2 parts of `2 * count + 3`.
 fn learn(slot: &mut u16, bit: bool) {
     let count = *slot & COUNT_MASK;
-    let chance = *slot & !COUNT_MASK;
-    let way = if bit { 0xffff - chance } else { chance };
-    let step = ((u64::from(way) * PARTS[usize::from(count)]) >> 40) as u16;
-    let moved = if bit { chance + step } else { chance - step };
+    let probability = *slot & !COUNT_MASK;
+    let distance = if bit { 0xffff - probability } else { probability };
+    let step = ((u64::from(distance) * PARTS[usize::from(count)]) >> 40) as u16;
+    let moved = if bit { probability + step } else { probability - step };
     *slot = moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT);
 }
 
-/// `2 / (2 * count + 3)` in units of 2^-40, rounded up: exact for ways of 16 bits.
+/// `2 / (2 * count + 3)` in units of 2^-40, rounded up: exact for distances of 16 bits.
 static PARTS: [u64; 16] = {
     let mut parts = [0; 16];
     let mut count = 0;
@@ -260,7 +260,7 @@ const SQUASHED_FOR_STRETCH: [u16; 4095] = squashed();
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::adaptive::{Reader, Writer};
+    use super::super::super::adaptive::{BitDecoder, BitEncoder};
     use super::*;
 
     #[test]
@@ -276,20 +276,20 @@ mod tests {
     #[test]
     fn steps_are_those_of_a_division() {
         for count in 0..=COUNT_LIMIT {
-            for way in 0..=u16::MAX {
-                let step = (u64::from(way) * PARTS[usize::from(count)]) >> 40;
-                assert_eq!(step, u64::from(way) * 2 / (2 * u64::from(count) + 3));
+            for distance in 0..=u16::MAX {
+                let step = (u64::from(distance) * PARTS[usize::from(count)]) >> 40;
+                assert_eq!(step, u64::from(distance) * 2 / (2 * u64::from(count) + 3));
             }
         }
     }
 
     #[test]
-    fn a_block_begins_with_what_was_taught() {
+    fn a_block_begins_in_the_pretrained_state() {
         let code = || {
-            let mut writer = Writer::new();
-            let mut model = TextModel::taught();
-            model.code(&mut writer, 1, b"", b"Undermining the centre");
-            writer.finish()
+            let mut encoder = BitEncoder::new();
+            let mut model = TextModel::pretrained();
+            model.code(&mut encoder, 1, b"", b"Undermining the centre");
+            encoder.finish()
         };
         let first = code();
         assert_eq!(code(), first);
@@ -301,17 +301,17 @@ mod tests {
             .map(|i| format!("Karpov-Kasparov, World Championship 19{i}").into_bytes())
             .chain([b"".to_vec(), vec![0xff; 300]])
             .collect();
-        let mut writer = Writer::new();
-        let mut model = TextModel::taught();
+        let mut encoder = BitEncoder::new();
+        let mut model = TextModel::pretrained();
         for text in &texts {
-            assert_eq!(model.code(&mut writer, 3, b"", text).as_ref(), Some(text));
+            assert_eq!(model.code(&mut encoder, 3, b"", text).as_ref(), Some(text));
         }
-        let bytes = writer.finish();
+        let bytes = encoder.finish();
         assert!(bytes.len() < 900, "{}", bytes.len());
-        let mut reader = Reader::new(&bytes);
-        let mut model = TextModel::taught();
+        let mut decoder = BitDecoder::new(&bytes);
+        let mut model = TextModel::pretrained();
         for text in &texts {
-            assert_eq!(model.code(&mut reader, 3, b"", b"").as_ref(), Some(text));
+            assert_eq!(model.code(&mut decoder, 3, b"", b"").as_ref(), Some(text));
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Which contexts are tried for each column, the most telling first.
+//! Which contexts are tried for each column, the most promising first.
 
-use super::context::Context::{self, BackRank, BothPawns, BothPieces, Column, Men, Pawns, Pieces};
+use super::context::Context::{
+    self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
+};
 use super::context::Side::{Black, White};
 
 const FORM: Context = Column(0);
@@ -22,33 +24,33 @@ pub(super) const CANDIDATES: [&[&[Context]]; 13] = [
     &[&[]],
     &[&[]],
     &[&[TURN_AND_RIGHTS]],
-    &[&[RANK_1, TURN_AND_RIGHTS], &[BackRank(White), RANK_1], &[Men(White), TURN_AND_RIGHTS]],
+    &[&[RANK_1, TURN_AND_RIGHTS], &[BackRank(White), RANK_1], &[Material(White), TURN_AND_RIGHTS]],
     &[
-        &[TURN_AND_RIGHTS, RANK_1, Men(White)],
+        &[TURN_AND_RIGHTS, RANK_1, Material(White)],
         &[RANK_1, TURN_AND_RIGHTS],
-        &[BackRank(White), Men(White), RANK_1, TURN_AND_RIGHTS],
+        &[BackRank(White), Material(White), RANK_1, TURN_AND_RIGHTS],
     ],
     &[&[RANK_8, Pawns(White), RANK_2], &[BackRank(Black), Pieces(Black), Pawns(White), RANK_8]],
     &[
-        &[Men(White), RANK_1, RANK_2, Men(Black)],
-        &[Men(White), BackRank(White), TURN_AND_RIGHTS],
+        &[Material(White), RANK_1, RANK_2, Material(Black)],
+        &[Material(White), BackRank(White), TURN_AND_RIGHTS],
         &[Pawns(White), Pieces(White), RANK_2],
     ],
     &[
-        &[Men(Black), RANK_8, RANK_7, Pawns(White)],
-        &[Men(Black), BackRank(Black), Pawns(White), TURN_AND_RIGHTS],
+        &[Material(Black), RANK_8, RANK_7, Pawns(White)],
+        &[Material(Black), BackRank(Black), Pawns(White), TURN_AND_RIGHTS],
         &[Pawns(Black), Pieces(Black), RANK_7],
     ],
     &[
-        &[Men(White), Men(Black), RANK_1, RANK_2],
-        &[Men(White), Men(Black), RANK_3, RANK_1],
-        &[BothPawns, Men(White), Men(Black)],
+        &[Material(White), Material(Black), RANK_1, RANK_2],
+        &[Material(White), Material(Black), RANK_3, RANK_1],
+        &[BothPawns, Material(White), Material(Black)],
     ],
     &[
         &[BothPawns, BothPieces, RANK_4, TURN_AND_RIGHTS],
         &[BothPawns, BothPieces, RANK_4, RANK_6],
         &[BothPawns, BothPieces, RANK_8],
-        &[Men(Black), Men(White), RANK_4, RANK_6],
+        &[Material(Black), Material(White), RANK_4, RANK_6],
     ],
     &[&[TURN_AND_RIGHTS, RANK_5, RANK_4], &[RANK_5, RANK_7]],
     &[&[FORM, TURN_AND_RIGHTS], &[FORM, BothPieces, TURN_AND_RIGHTS]],

@@ -18,7 +18,7 @@ pub(super) enum Context {
     /// The files on which the ranks so far have a white or black pawn.
     Pawns(Side),
     /// Both of these for one colour.
-    Men(Side),
+    Material(Side),
     /// The pawn files of both colours.
     BothPawns,
     /// The pieces of both colours.
@@ -41,7 +41,7 @@ impl Context {
             Context::Column(column) => column,
             Context::Pieces(side) => 16 + side as u8,
             Context::Pawns(side) => 18 + side as u8,
-            Context::Men(side) => 20 + side as u8,
+            Context::Material(side) => 20 + side as u8,
             Context::BothPawns => 22,
             Context::BothPieces => 23,
             Context::BackRank(side) => 24 + side as u8,
@@ -55,7 +55,7 @@ impl Context {
             0..16 if usize::from(number) < COLUMNS => Context::Column(number),
             16 | 17 => Context::Pieces(side),
             18 | 19 => Context::Pawns(side),
-            20 | 21 => Context::Men(side),
+            20 | 21 => Context::Material(side),
             22 => Context::BothPawns,
             23 => Context::BothPieces,
             24 | 25 => Context::BackRank(side),
@@ -65,13 +65,13 @@ impl Context {
 }
 
 /// Bits of a piece count: knights, bishops, rooks, queens, and one bit for kings on top. Counts
-/// that overflow run into the next; writer and reader agree on it.
+/// that overflow run into the next; encoder and decoder agree on it.
 const PIECE_BITS: u32 = 13;
 const PIECE_MASK: u64 = (1 << PIECE_BITS) - 1;
 
 /// What was seen of the row that is being coded.
 #[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Sight {
+pub(super) struct ContextState {
     /// The symbols of the columns so far.
     pub(super) symbols: [u16; COLUMNS],
     /// Piece counts, White's in the low half.
@@ -82,9 +82,9 @@ pub(super) struct Sight {
     back_ranks: [u8; 2],
 }
 
-impl Sight {
+impl ContextState {
     /// Takes in the value of a column and its symbol.
-    pub(super) fn see(&mut self, column: usize, symbol: u16, value: u32) {
+    pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
         self.symbols[column] = symbol;
         let Some(&rank) = column.checked_sub(RANKS).and_then(|nth| RANK_ORDER.get(nth)) else {
             return;
@@ -110,7 +110,7 @@ impl Sight {
             Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
             Context::Pieces(side) => pieces(side),
             Context::Pawns(side) => pawns(side),
-            Context::Men(side) => pieces(side) << 8 | pawns(side),
+            Context::Material(side) => pieces(side) << 8 | pawns(side),
             Context::BothPawns => self.pawns.into(),
             Context::BothPieces => pieces(Side::White) << PIECE_BITS | pieces(Side::Black),
             Context::BackRank(side) => self.back_ranks[side as usize].into(),
@@ -118,7 +118,7 @@ impl Sight {
     }
 }
 
-/// What two neighbouring squares, one byte of a rank, add to a [`Sight`].
+/// What two neighbouring squares, one byte of a rank, add to a [`ContextState`].
 #[derive(Copy, Clone)]
 struct Pair {
     pieces: u64,

@@ -1,16 +1,18 @@
 //! Models as bytes.
 
-use super::super::adaptive::{Chance, Coder, Numbers, Reader, Symbols, Writer};
+use super::super::adaptive::{
+    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
+};
 use super::super::error::Refusal;
 use super::super::row::{COLUMNS, RANKS, is_rank};
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
-use super::grown::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY, MAX_LISTED, ordered};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
-use super::shares::Shares;
-use super::short::{of_short, short};
+use super::prediction::PredictionModes;
+use super::rounded_count::{decode_count, encode_count};
+use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
-use super::ways::Ways;
-use super::{Column, LAST_RANK, Model, VACATED};
+use super::symbol_tables::SymbolTables;
+use super::{Column, LAST_RANK, PositionModel, VACATED};
 use std::cmp::Reverse;
 
 /// The most nodes of a column that a reader takes.
@@ -18,52 +20,52 @@ const MAX_NODES: usize = 1 << 20;
 /// The most contexts of a column.
 const MAX_CONTEXTS: usize = 4;
 
-impl Grown {
-    /// The bytes of the model, and the model as a reader of them has it.
-    pub(in crate::archive) fn write(mut self) -> (Vec<u8>, Model) {
-        self.columns.iter_mut().for_each(GrownColumn::settle);
+impl ModelSpec {
+    /// The bytes of the model, and the model as a decoder of them has it.
+    pub(in crate::archive) fn write(mut self) -> (Vec<u8>, PositionModel) {
+        self.columns.iter_mut().for_each(TreeSpec::settle);
         self.spelled.settle();
-        let mut writer = Writer::new();
-        let written = Codec::default().model(&mut writer, &self).unwrap_or_default();
-        (writer.finish(), Model::new(&written))
+        let mut encoder = BitEncoder::new();
+        let written = ModelCodec::default().model(&mut encoder, &self).unwrap_or_default();
+        (encoder.finish(), PositionModel::new(&written))
     }
 }
 
-impl Model {
+impl PositionModel {
     /// Reads a model, in about `memory` bytes.
-    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<Model, Refusal> {
-        let mut codec = Codec { limit: memory, ..Codec::default() };
-        let grown = codec.model(&mut Reader::new(bytes), &Grown::default());
+    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<PositionModel, Refusal> {
+        let mut codec = ModelCodec { limit: memory, ..ModelCodec::default() };
+        let spec = codec.model(&mut BitDecoder::new(bytes), &ModelSpec::default());
         let is_allowed = codec.cost <= memory;
-        let grown = grown.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })?;
-        Ok(Model { cost: codec.cost, ..Model::new(&grown) })
+        let spec = spec.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })?;
+        Ok(PositionModel { cost: codec.cost, ..PositionModel::new(&spec) })
     }
 
-    fn new(grown: &Grown) -> Model {
+    fn new(spec: &ModelSpec) -> PositionModel {
         let (mut nodes, mut roots): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
-        let mut shares = Shares::new();
-        for column in &grown.columns {
+        let mut tables = SymbolTables::new();
+        for column in &spec.columns {
             let first = nodes.len();
             for (nth, node) in column.nodes.iter().enumerate() {
                 let parent = if nth == 0 { NO_NODE } else { first as u32 + node.parent };
                 let context = if nth > 1 { node.context } else { NO_CONTEXT };
-                nodes.push(shares.push(node, parent, context));
+                nodes.push(tables.push(node, parent, context));
             }
             roots.push(first + usize::from(column.nodes.len() > 1));
         }
         let (nodes, places) = Nodes::arrange(&nodes);
-        let column = |(column, root): (&GrownColumn, usize)| Column {
+        let column = |(column, root): (&TreeSpec, usize)| Column {
             contexts: column.contexts.clone(),
             dictionary: column.dictionary.clone(),
             root: places[root],
         };
-        Model {
-            columns: grown.columns.iter().zip(roots).map(column).collect(),
+        PositionModel {
+            columns: spec.columns.iter().zip(roots).map(column).collect(),
             nodes,
-            shares,
-            mirrors: grown.mirrors,
-            spelling: Spelling::new(&grown.spelled),
-            ways: grown.ways.as_ref().map(Ways::new),
+            tables,
+            mirrors: spec.mirrors,
+            spelling: Spelling::new(&spec.spelled),
+            modes: spec.modes.as_ref().map(PredictionModes::new),
             cost: 0,
         }
     }
@@ -73,52 +75,52 @@ impl Model {
 const NODE_COST: usize = 400;
 const SYMBOL_COST: usize = 20;
 
-/// What is learnt while a model is coded.
-struct Codec {
+/// The bit and integer models under which a position model is coded.
+struct ModelCodec {
     /// What the model so far takes, and may take at the most.
     cost: usize,
     limit: usize,
-    flags: Numbers,
-    class_lens: Numbers,
+    flags: IntegerModel,
+    class_lens: IntegerModel,
     /// Length of the common beginning of neighbours in a dictionary.
-    shared: Numbers,
+    shared: IntegerModel,
     /// Codes of squares by the two before.
-    squares: Vec<Symbols>,
-    values: Vec<Numbers>,
-    nodes: Vec<NodeCodec>,
+    squares: Vec<SymbolModel>,
+    values: Vec<IntegerModel>,
+    nodes: Vec<NodeModels>,
 }
 
 /// For one column and depth.
 #[derive(Default)]
-struct NodeCodec {
-    len: Numbers,
-    hinted: Vec<Chance>,
-    first_symbol: Numbers,
-    symbol_gap: Numbers,
-    count: [Numbers; 5],
-    escapes: Numbers,
-    children: Numbers,
-    first_context: Numbers,
-    context_gap: Numbers,
+struct NodeModels {
+    len: IntegerModel,
+    hinted: Vec<BitModel>,
+    first_symbol: IntegerModel,
+    symbol_gap: IntegerModel,
+    count: [IntegerModel; 5],
+    escapes: IntegerModel,
+    children: IntegerModel,
+    first_context: IntegerModel,
+    context_gap: IntegerModel,
 }
 
-impl NodeCodec {
-    fn new() -> NodeCodec {
-        NodeCodec { hinted: vec![Chance::default(); 64], ..NodeCodec::default() }
+impl NodeModels {
+    fn new() -> NodeModels {
+        NodeModels { hinted: vec![BitModel::default(); 64], ..NodeModels::default() }
     }
 }
 
-impl Default for Codec {
-    fn default() -> Codec {
-        Codec {
+impl Default for ModelCodec {
+    fn default() -> ModelCodec {
+        ModelCodec {
             cost: 0,
             limit: usize::MAX,
-            flags: Numbers::default(),
-            class_lens: Numbers::default(),
-            shared: Numbers::default(),
-            squares: vec![Symbols::new(4); 3 * 256],
-            values: vec![Numbers::default(); COLUMNS],
-            nodes: (0..COLUMNS * DEPTHS).map(|_| NodeCodec::new()).collect(),
+            flags: IntegerModel::default(),
+            class_lens: IntegerModel::default(),
+            shared: IntegerModel::default(),
+            squares: vec![SymbolModel::new(4); 3 * 256],
+            values: vec![IntegerModel::default(); COLUMNS],
+            nodes: (0..COLUMNS * DEPTHS).map(|_| NodeModels::new()).collect(),
         }
     }
 }
@@ -128,18 +130,18 @@ const DEPTHS: usize = MAX_CONTEXTS + 2;
 /// Classes of frequency.
 const CLASSES: u32 = 32;
 
-impl Codec {
-    /// Passes a model through a coder. A reader is given an empty one.
-    fn model(&mut self, coder: &mut impl Coder, grown: &Grown) -> Option<Grown> {
-        let mirrors = self.flags.code(coder, grown.mirrors.into()) != 0;
-        let mut columns: Vec<GrownColumn> = Vec::with_capacity(COLUMNS);
-        let none = GrownColumn::default();
+impl ModelCodec {
+    /// Passes a model through a coder. A decoder is given an empty one.
+    fn model(&mut self, coder: &mut impl BitCoder, spec: &ModelSpec) -> Option<ModelSpec> {
+        let mirrors = self.flags.code(coder, spec.mirrors.into()) != 0;
+        let mut columns: Vec<TreeSpec> = Vec::with_capacity(COLUMNS);
+        let none = TreeSpec::default();
         for column in 0..COLUMNS {
-            let given = grown.columns.get(column).unwrap_or(&none);
+            let given = spec.columns.get(column).unwrap_or(&none);
             let contexts = self.contexts(coder, column, &given.contexts)?;
             let dictionary = self.dictionary(coder, column, given)?;
             let sizes: Vec<usize> = columns.iter().map(|column| column.dictionary.len()).collect();
-            let mut tree = Tree {
+            let mut tree = TreeCodec {
                 codec: self,
                 column,
                 symbols: dictionary.len(),
@@ -153,22 +155,21 @@ impl Codec {
             };
             tree.node(coder, 0, 0, 0, 0)?;
             let nodes = tree.nodes;
-            columns.push(GrownColumn { contexts, dictionary, class_lens: Vec::new(), nodes });
+            columns.push(TreeSpec { contexts, dictionary, class_lens: Vec::new(), nodes });
         }
-        let spelled = grown.spelled.code(coder);
-        let has_ways = self.flags.code(coder, grown.ways.is_some().into()) != 0;
-        let ways = has_ways.then(|| {
-            grown
-                .ways
-                .unwrap_or_default()
-                .map(|count| of_short(self.shared.code(coder, short(count).into()) as u32))
+        let spelled = spec.spelled.code(coder);
+        let has_modes = self.flags.code(coder, spec.modes.is_some().into()) != 0;
+        let modes = has_modes.then(|| {
+            spec.modes.unwrap_or_default().map(|count| {
+                decode_count(self.shared.code(coder, encode_count(count).into()) as u32)
+            })
         });
-        Some(Grown { mirrors, columns, spelled, ways })
+        Some(ModelSpec { mirrors, columns, spelled, modes })
     }
 
     fn contexts(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         column: usize,
         given: &[Context],
     ) -> Option<Vec<Context>> {
@@ -188,9 +189,9 @@ impl Codec {
     /// The values class by class, in each class ascending.
     fn dictionary(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         column: usize,
-        given: &GrownColumn,
+        given: &TreeSpec,
     ) -> Option<Vec<u32>> {
         let mut values: Vec<u32> = Vec::with_capacity(given.dictionary.len());
         let mut rest = given.dictionary.as_slice();
@@ -222,7 +223,7 @@ impl Codec {
     }
 
     /// A rank, a-file highest, by what it has in common with the one before.
-    fn rank(&mut self, coder: &mut impl Coder, column: usize, rank: u32, before: u32) -> u32 {
+    fn rank(&mut self, coder: &mut impl BitCoder, column: usize, rank: u32, before: u32) -> u32 {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;
         let row = match column {
@@ -241,16 +242,16 @@ impl Codec {
 }
 
 /// The nodes of one column.
-struct Tree<'a> {
-    codec: &'a mut Codec,
+struct TreeCodec<'a> {
+    codec: &'a mut ModelCodec,
     column: usize,
     symbols: usize,
     contexts: &'a [Context],
     /// The dictionary sizes of the earlier columns.
     sizes: &'a [usize],
-    given: &'a [GrownNode],
+    given: &'a [NodeSpec],
     children: Vec<Vec<usize>>,
-    nodes: Vec<GrownNode>,
+    nodes: Vec<NodeSpec>,
     /// Symbols in the lists of all nodes.
     listed: usize,
     /// By level of the node that is being coded: what its list and those of its children so far
@@ -314,7 +315,7 @@ impl Hint {
     }
 }
 
-fn children(nodes: &[GrownNode]) -> Vec<Vec<usize>> {
+fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); nodes.len()];
     for (place, node) in nodes.iter().enumerate().skip(1) {
         children[node.parent as usize].push(place);
@@ -322,17 +323,17 @@ fn children(nodes: &[GrownNode]) -> Vec<Vec<usize>> {
     children
 }
 
-impl Tree<'_> {
+impl TreeCodec<'_> {
     /// A node at a level and all below it. `source` is its place among the given ones.
     fn node(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         source: usize,
         parent: u32,
         level: usize,
         context: u32,
     ) -> Option<()> {
-        let none = GrownNode::default();
+        let none = NodeSpec::default();
         let given = self.given;
         let node = given.get(source).unwrap_or(&none);
         let number = self.nodes.len();
@@ -341,14 +342,15 @@ impl Tree<'_> {
         }
         self.take(NODE_COST)?;
         let list = self.list(coder, level, node)?;
-        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
-        let escapes = of_short(codec.escapes.code(coder, short(node.escapes).into()) as u32);
-        self.nodes.push(GrownNode { parent, context, list, escapes });
+        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let escapes =
+            decode_count(models.escapes.code(coder, encode_count(node.escapes).into()) as u32);
+        self.nodes.push(NodeSpec { parent, context, list, escapes });
 
         let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
         let may_have = level == 0 || level <= self.contexts.len();
-        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
-        let len = if may_have { codec.children.code(coder, children.len() as u64) } else { 0 };
+        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let len = if may_have { models.children.code(coder, children.len() as u64) } else { 0 };
         if level == 0 && len > 1 || len > MAX_NODES as u64 {
             return None;
         }
@@ -372,9 +374,9 @@ impl Tree<'_> {
     /// The symbols of a node, ascending, with their counts.
     fn list(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         level: usize,
-        node: &GrownNode,
+        node: &NodeSpec,
     ) -> Option<Vec<(u16, u32)>> {
         let place = self.column * DEPTHS + level;
         let len = self.codec.nodes[place].len.code(coder, node.list.len() as u64) as usize;
@@ -383,7 +385,7 @@ impl Tree<'_> {
         }
         self.listed += len;
         self.take(len * SYMBOL_COST)?;
-        let codec = &mut self.codec.nodes[place];
+        let models = &mut self.codec.nodes[place];
         let mut symbols: Vec<u16> = Vec::with_capacity(len);
         let has = |symbol| node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
         let mut asked: Vec<u16> = Vec::new();
@@ -393,7 +395,7 @@ impl Tree<'_> {
                     break;
                 }
                 let left = (len - symbols.len()).min(4) - 1;
-                if coder.learn(has(symbol), &mut codec.hinted[left * 16 + part]) {
+                if coder.adaptive_bit(has(symbol), &mut models.hinted[left * 16 + part]) {
                     symbols.push(symbol);
                 }
                 asked.push(symbol);
@@ -409,7 +411,7 @@ impl Tree<'_> {
         for place in 0..len - symbols.len() {
             let symbol = unhinted.get(place).copied().unwrap_or_default();
             let gap = u64::from(symbol).wrapping_sub(next);
-            let gaps = if place == 0 { &mut codec.first_symbol } else { &mut codec.symbol_gap };
+            let gaps = if place == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
             let symbol = next.checked_add(gaps.code(coder, gap))?;
             if symbol >= self.symbols as u64 {
                 return None;
@@ -423,8 +425,10 @@ impl Tree<'_> {
             let count = node.list.get(place).map_or(0, |&(_, count)| count);
             list.push((
                 symbol,
-                of_short(codec.count[len.ilog2().min(4) as usize].code(coder, short(count).into())
-                    as u32),
+                decode_count(
+                    models.count[len.ilog2().min(4) as usize]
+                        .code(coder, encode_count(count).into()) as u32,
+                ),
             ));
         }
         if level > 1 {
@@ -439,7 +443,7 @@ impl Tree<'_> {
     /// coded as the one behind the last.
     fn context(
         &mut self,
-        coder: &mut impl Coder,
+        coder: &mut impl BitCoder,
         level: usize,
         context: u32,
         before: Option<u32>,
@@ -453,8 +457,9 @@ impl Tree<'_> {
             _ => value,
         };
         let next = before.map_or(0, |before| shown(before) + 1);
-        let codec = &mut self.codec.nodes[self.column * DEPTHS + level];
-        let gaps = if before.is_some() { &mut codec.context_gap } else { &mut codec.first_context };
+        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let gaps =
+            if before.is_some() { &mut models.context_gap } else { &mut models.first_context };
         let gap = gaps.code(coder, shown(context).wrapping_sub(next).into());
         let value = u32::try_from(gap).ok()?.checked_add(next)?;
         match limit {

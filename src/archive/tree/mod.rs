@@ -1,56 +1,69 @@
 //! The position model of a segment: for each column a tree of contexts with the symbols that are
 //! frequent there. `formats/archive.md` has it in words.
+//!
+//! - **Row**: a position as thirteen numbers, the **columns**.
+//! - **Dictionary**: the values of a column that have a **symbol**; the **escape** stands for
+//!   others, which are **spelled** behind it.
+//! - **Context**: something known before a column is coded; [`ContextState`] has the values of all.
+//! - **Node**: the symbols that are frequent under some values of contexts, each with its count.
+//! - **[`Interval`]**: cumulative frequency and frequency of a symbol in a node; [`SymbolTables`]
+//!   has those of all nodes, for the rANS coder in `rans`.
+//! - **Prediction mode**: how a row follows from those before it in its block, kept by
+//!   `EncodeHistory` and `DecodeHistory`.
+//! - **[`TrainingSet`]**: the rows of a segment, of which `TreeBuilder` makes a `ModelSpec` with a
+//!   `TreeSpec` for each column: the model before it is written, or after it was read.
+//! - **[`PositionModel`]**: the same, ready to code with: [`RowEncoder`] and [`BlockDecoder`].
 
+mod build;
 mod candidates;
 mod context;
 mod file;
-mod grow;
-mod grown;
 mod nodes;
-mod shares;
-mod short;
+mod prediction;
+mod rounded_count;
+mod spec;
 mod spelling;
+mod symbol_tables;
 mod table;
-mod ways;
 
-pub(super) use grow::Ground;
+pub(super) use build::TrainingSet;
 
 use std::sync::LazyLock;
 
-use super::rans::{Decoder, SCALE, Share};
+use super::rans::{Interval, RansDecoder, SCALE};
 use super::row::{COLUMNS, RANK_ORDER, RANKS, Row};
-use context::{Context, ESCAPE, Sight};
+use context::{Context, ContextState, ESCAPE};
 use nodes::{NO_NODE, Nodes, Path};
-use shares::Shares;
+use prediction::{DecodeHistory, EncodeHistory, PredictionMode, PredictionModes};
 use spelling::Spelling;
+use symbol_tables::SymbolTables;
 use table::Table;
-use ways::{Follower, Trail, Way, Ways};
 
 /// A position model, ready to code with.
 #[derive(Debug)]
-pub(super) struct Model {
+pub(super) struct PositionModel {
     columns: Vec<Column>,
     nodes: Nodes,
-    shares: Shares,
-    /// Whether the last rank is told by its difference to the first.
+    tables: SymbolTables,
+    /// Whether the last rank is coded by its difference to the first.
     mirrors: bool,
     spelling: Spelling,
-    /// How rows are told by those before, where that is worth it.
-    ways: Option<Ways>,
+    /// How rows are predicted from those before, where that is worth it.
+    modes: Option<PredictionModes>,
     /// What it takes, about, in bytes: known of a model that was read.
     cost: usize,
 }
 
-/// The reading of one block.
-struct Lane<'a> {
-    decoder: Decoder<'a>,
+/// Decodes the rows of one block.
+struct BlockDecoder<'a> {
+    decoder: RansDecoder<'a>,
     /// The rows of the block, and those read so far.
     count: usize,
     rows: Vec<Row>,
-    follower: Follower,
+    history: DecodeHistory,
     /// The last row that no move led to.
     row: Row,
-    sight: Sight,
+    state: ContextState,
     /// How many first columns of the next row are those of `row`, whose symbols `symbols` holds;
     /// `None` when a move leads to it.
     shared: Option<usize>,
@@ -60,15 +73,15 @@ struct Lane<'a> {
     chunk: u32,
 }
 
-impl<'a> Lane<'a> {
-    fn new(decoder: Decoder<'a>, count: usize) -> Lane<'a> {
-        Lane {
+impl<'a> BlockDecoder<'a> {
+    fn new(decoder: RansDecoder<'a>, count: usize) -> BlockDecoder<'a> {
+        BlockDecoder {
             decoder,
             count,
             rows: Vec::with_capacity(count),
-            follower: Follower::default(),
+            history: DecodeHistory::default(),
             row: Row::default(),
-            sight: Sight::default(),
+            state: ContextState::default(),
             shared: Some(0),
             symbols: [0; COLUMNS],
             path: Path::at(0),
@@ -76,12 +89,12 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn begin(&mut self, ways: Option<&Ways>) {
-        self.shared = match ways {
-            Some(ways) => self.follower.next(ways, &mut self.decoder),
+    fn begin(&mut self, modes: Option<&PredictionModes>) {
+        self.shared = match modes {
+            Some(modes) => self.history.next(modes, &mut self.decoder),
             None => Some(0),
         };
-        self.sight = Sight::default();
+        self.state = ContextState::default();
     }
 
     /// Whether the next row has a symbol of its own in a column.
@@ -90,18 +103,18 @@ impl<'a> Lane<'a> {
     }
 
     /// Goes on to the node for the next context.
-    fn step(&mut self, model: &Model, context: Context) {
-        self.path.step(&model.nodes, self.sight.value(context));
+    fn step(&mut self, model: &PositionModel, context: Context) {
+        self.path.step(&model.nodes, self.state.value(context));
     }
 
     /// Finds where in the node the search begins.
-    fn jump(&mut self, model: &Model) {
+    fn jump(&mut self, model: &PositionModel) {
         let node = model.nodes.get(self.path.longest);
-        self.chunk = model.shares.chunk(node, self.decoder.slot());
+        self.chunk = model.tables.chunk(node, self.decoder.slot());
     }
 
     /// Reads the next symbol.
-    fn read(&mut self, model: &Model, place: usize) {
+    fn read(&mut self, model: &PositionModel, place: usize) {
         if self.has(place) {
             let node = self.path.longest;
             self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
@@ -109,23 +122,23 @@ impl<'a> Lane<'a> {
     }
 
     /// Takes in what the symbol means.
-    fn see(&mut self, model: &Model, place: usize) {
+    fn update(&mut self, model: &PositionModel, place: usize) {
         let symbol = self.symbols[place];
         if self.has(place) {
-            let told = match model.columns[place].dictionary.get(usize::from(symbol)) {
+            let coded = match model.columns[place].dictionary.get(usize::from(symbol)) {
                 Some(&value) => value,
                 None => model.spelling.decode(place, &mut self.decoder),
             };
-            self.row.0[place] = model.meant(place, told, &self.row);
+            self.row.0[place] = model.value_of(place, coded, &self.row);
         }
-        self.sight.see(place, symbol, self.row.0[place]);
+        self.state.update(place, symbol, self.row.0[place]);
     }
 
     fn end(&mut self) {
         if self.shared.is_some() {
-            self.follower.told(&self.row);
+            self.history.restart(&self.row);
         }
-        self.rows.push(*self.follower.last());
+        self.rows.push(*self.history.last());
     }
 }
 
@@ -137,25 +150,25 @@ struct Column {
     root: u32,
 }
 
-impl Model {
+impl PositionModel {
     /// What it takes, about, in bytes.
     pub(super) const fn cost(&self) -> usize {
         self.cost
     }
 
     /// The node that codes a column after what was seen.
-    fn node(&self, column: &Column, sight: &Sight) -> u32 {
+    fn node(&self, column: &Column, state: &ContextState) -> u32 {
         let mut path = Path::at(column.root);
-        column.contexts.iter().for_each(|&context| path.step(&self.nodes, sight.value(context)));
+        column.contexts.iter().for_each(|&context| path.step(&self.nodes, state.value(context)));
         path.longest
     }
 
     /// Reads the next symbol in a node, or where that escapes to; [`ESCAPE`] when its value is
     /// spelled.
-    fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut Decoder) -> u16 {
+    fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {
-            let (symbol, share) = self.shares.find(chunk, decoder.slot());
-            decoder.pass(share);
+            let (symbol, interval) = self.tables.find(chunk, decoder.slot());
+            decoder.pass(interval);
             if symbol != ESCAPE {
                 return symbol;
             }
@@ -163,57 +176,57 @@ impl Model {
             if node == NO_NODE {
                 return ESCAPE;
             }
-            chunk = self.shares.chunk(self.nodes.get(node), decoder.slot());
+            chunk = self.tables.chunk(self.nodes.get(node), decoder.slot());
         }
     }
 
     /// Reads the rows of blocks, each of so many rows, none of more than the one before it, side
     /// by side and in small steps: what one of them waits for, another has. What damaged bytes say
-    /// is rows too; the check of the block tells.
+    /// is rows too; the check of the block shows it.
     pub(super) fn decode<'a>(
         &self,
-        blocks: impl Iterator<Item = (Decoder<'a>, usize)>,
-    ) -> Vec<(Decoder<'a>, Vec<Row>)> {
-        let mut lanes: Vec<Lane> =
-            blocks.map(|(decoder, count)| Lane::new(decoder, count)).collect();
-        let most = lanes.first().map_or(0, |lane| lane.count);
+        blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
+    ) -> Vec<(RansDecoder<'a>, Vec<Row>)> {
+        let mut blocks: Vec<BlockDecoder> =
+            blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count)).collect();
+        let most = blocks.first().map_or(0, |block| block.count);
         for nth in 0..most {
-            let unfinished = lanes.partition_point(|lane| lane.count > nth);
-            let lanes = &mut lanes[..unfinished];
-            let ways = self.ways.as_ref().filter(|_| nth > 0);
-            lanes.iter_mut().for_each(|lane| lane.begin(ways));
-            if lanes.iter().any(|lane| lane.shared.is_some()) {
-                self.decode_columns(lanes);
+            let unfinished = blocks.partition_point(|block| block.count > nth);
+            let blocks = &mut blocks[..unfinished];
+            let modes = self.modes.as_ref().filter(|_| nth > 0);
+            blocks.iter_mut().for_each(|block| block.begin(modes));
+            if blocks.iter().any(|block| block.shared.is_some()) {
+                self.decode_columns(blocks);
             }
-            lanes.iter_mut().for_each(Lane::end);
+            blocks.iter_mut().for_each(BlockDecoder::end);
         }
-        lanes.into_iter().map(|lane| (lane.decoder, lane.rows)).collect()
+        blocks.into_iter().map(|block| (block.decoder, block.rows)).collect()
     }
 
-    fn decode_columns(&self, lanes: &mut [Lane]) {
+    fn decode_columns(&self, blocks: &mut [BlockDecoder]) {
         for (place, column) in self.columns.iter().enumerate() {
-            lanes.iter_mut().for_each(|lane| lane.path = Path::at(column.root));
+            blocks.iter_mut().for_each(|block| block.path = Path::at(column.root));
             for &context in &column.contexts {
-                lanes.iter_mut().for_each(|lane| lane.step(self, context));
+                blocks.iter_mut().for_each(|block| block.step(self, context));
             }
-            lanes.iter_mut().for_each(|lane| lane.jump(self));
-            lanes.iter_mut().for_each(|lane| lane.read(self, place));
-            lanes.iter_mut().for_each(|lane| lane.see(self, place));
+            blocks.iter_mut().for_each(|block| block.jump(self));
+            blocks.iter_mut().for_each(|block| block.read(self, place));
+            blocks.iter_mut().for_each(|block| block.update(self, place));
         }
     }
 
     /// The value of a column for what was coded.
-    fn meant(&self, column: usize, told: u32, row: &Row) -> u32 {
-        if self.mirrors && column == LAST_RANK { unmirrored(row.0[RANKS], told) } else { told }
+    fn value_of(&self, column: usize, coded: u32, row: &Row) -> u32 {
+        if self.mirrors && column == LAST_RANK { unmirrored(row.0[RANKS], coded) } else { coded }
     }
 
-    /// A coder for rows that has all shares at hand.
-    pub(super) fn encoder(&self) -> Encoder<'_> {
-        let mut shares = Table::with_room_for(self.shares.len());
+    /// An encoder that has all intervals at hand.
+    pub(super) fn encoder(&self) -> RowEncoder<'_> {
+        let mut intervals = Table::with_room_for(self.tables.len());
         let mut symbols = Vec::with_capacity(COLUMNS);
         for (place, node) in self.nodes.each() {
-            for (symbol, share) in self.shares.symbols(node) {
-                shares.insert(place, symbol.into(), share);
+            for (symbol, at) in self.tables.symbols(node) {
+                intervals.insert(place, symbol.into(), at);
             }
         }
         for column in &self.columns {
@@ -223,15 +236,15 @@ impl Model {
             }
             symbols.push(table);
         }
-        Encoder { model: self, shares, symbols }
+        RowEncoder { model: self, intervals, symbols }
     }
 }
 
 /// The model that comes with epdb, for archives that are too small to pay for their own.
-pub(super) fn shipped() -> Option<&'static Model> {
+pub(super) fn shipped() -> Option<&'static PositionModel> {
     const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
-    static SHIPPED: LazyLock<Option<Model>> =
-        LazyLock::new(|| Model::read(SHIPPED_BYTES, usize::MAX).ok());
+    static SHIPPED: LazyLock<Option<PositionModel>> =
+        LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
     SHIPPED.as_ref()
 }
 
@@ -241,10 +254,10 @@ const LAST_RANK: usize = {
     RANKS + 2
 };
 
-/// The code that tells an empty square facing a man.
+/// The code of an empty square that faces a piece.
 const VACATED: u32 = 13;
 
-/// The man of the other colour that a code stands for; 0 for none.
+/// The code of the piece of the other colour and the same kind; 0 for none.
 const fn facing(code: u32) -> u32 {
     match code {
         1..=6 => code + 6,
@@ -254,12 +267,12 @@ const fn facing(code: u32) -> u32 {
 }
 
 /// What is coded for a column of a row.
-fn told(mirrors: bool, row: &Row, column: usize) -> u32 {
+fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     let value = row.0[column];
     if mirrors && column == LAST_RANK { mirrored(row.0[RANKS], value) } else { value }
 }
 
-/// Tells the last rank by the first: 0 where the same men face each other.
+/// Codes the last rank by the first: 0 where the same pieces face each other.
 fn mirrored(first: u32, last: u32) -> u32 {
     each_square(first, last, |white, black| match black {
         _ if black == facing(white) => 0,
@@ -268,12 +281,12 @@ fn mirrored(first: u32, last: u32) -> u32 {
     })
 }
 
-/// The last rank that [`mirrored`] tells.
-fn unmirrored(first: u32, told: u32) -> u32 {
-    each_square(first, told, |white, told| match told {
+/// The last rank that [`mirrored`] codes.
+fn unmirrored(first: u32, coded: u32) -> u32 {
+    each_square(first, coded, |white, coded| match coded {
         0 => facing(white),
         VACATED => 0,
-        _ => told,
+        _ => coded,
     })
 }
 
@@ -284,26 +297,26 @@ fn each_square(first: u32, last: u32, code: impl Fn(u32, u32) -> u32) -> u32 {
 }
 
 /// Codes rows with a model.
-pub(super) struct Encoder<'a> {
-    model: &'a Model,
-    /// The entry of a symbol in a node.
-    shares: Table,
+pub(super) struct RowEncoder<'a> {
+    model: &'a PositionModel,
+    /// The place of the interval of a symbol in a node.
+    intervals: Table,
     /// The symbol of a value in each column.
     symbols: Vec<Table>,
 }
 
-impl Encoder<'_> {
-    /// The shares of the rows of a block.
-    pub(super) fn encode(&self, rows: &[Row]) -> Vec<Share> {
+impl RowEncoder<'_> {
+    /// The intervals of the rows of a block.
+    pub(super) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         self.put_rows(rows, &mut out, |_, _| {});
         out
     }
 
-    /// Adds the bits that each column of the rows of a block takes; what tells a row by those
+    /// Adds the bits that each column of the rows of a block takes; what predicts a row from those
     /// before is added to the first.
     pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
-        let price = |share: &Share| (f64::from(SCALE) / f64::from(share.freq)).log2();
+        let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let mut start = 0;
         self.put_rows(rows, &mut Vec::new(), |column, out| {
             bits[column] += out[start..].iter().map(price).sum::<f64>();
@@ -312,20 +325,25 @@ impl Encoder<'_> {
     }
 
     /// `after` is called after each column.
-    fn put_rows(&self, rows: &[Row], out: &mut Vec<Share>, mut after: impl FnMut(usize, &[Share])) {
-        let mut trail = Trail::default();
+    fn put_rows(
+        &self,
+        rows: &[Row],
+        out: &mut Vec<Interval>,
+        mut after: impl FnMut(usize, &[Interval]),
+    ) {
+        let mut history = EncodeHistory::default();
         for row in rows {
             let mut first = 0;
-            if let Some(ways) = &self.model.ways
-                && let Some(way) = trail.to(row)
+            if let Some(modes) = &self.model.modes
+                && let Some(mode) = history.next(row)
             {
-                out.push(ways.share(way));
-                match way {
-                    Way::Columns(count) => first = count,
-                    Way::Move(step) => out.push(step.share()),
+                out.push(modes.interval(mode));
+                match mode {
+                    PredictionMode::Columns(count) => first = count,
+                    PredictionMode::Move(predicted) => out.push(predicted.interval()),
                 }
                 after(0, out);
-                if matches!(way, Way::Move(_)) {
+                if matches!(mode, PredictionMode::Move(_)) {
                     continue;
                 }
             }
@@ -338,30 +356,30 @@ impl Encoder<'_> {
         &self,
         row: &Row,
         first: usize,
-        out: &mut Vec<Share>,
-        after: &mut impl FnMut(usize, &[Share]),
+        out: &mut Vec<Interval>,
+        after: &mut impl FnMut(usize, &[Interval]),
     ) {
-        let mut sight = Sight::default();
+        let mut state = ContextState::default();
         for (place, column) in self.model.columns.iter().enumerate() {
-            let told = told(self.model.mirrors, row, place);
-            let symbol = self.symbols[place].get(0, told).map_or(ESCAPE, |symbol| symbol as u16);
+            let coded = coded_value(self.model.mirrors, row, place);
+            let symbol = self.symbols[place].get(0, coded).map_or(ESCAPE, |symbol| symbol as u16);
             if place >= first {
-                self.put_symbol(self.model.node(column, &sight), symbol, out);
+                self.put_symbol(self.model.node(column, &state), symbol, out);
                 if symbol == ESCAPE {
-                    self.model.spelling.encode(place, told, out);
+                    self.model.spelling.encode(place, coded, out);
                 }
             }
-            sight.see(place, symbol, row.0[place]);
+            state.update(place, symbol, row.0[place]);
             after(place, out);
         }
     }
 
-    fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Share>) {
+    fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Interval>) {
         while at != NO_NODE {
-            let found = self.shares.get(at, symbol.into());
-            let escape = || self.shares.get(at, ESCAPE.into());
+            let found = self.intervals.get(at, symbol.into());
+            let escape = || self.intervals.get(at, ESCAPE.into());
             let Some(place) = found.or_else(escape) else { return };
-            out.push(self.model.shares.at(place));
+            out.push(self.model.tables.at(place));
             if found.is_some() && symbol != ESCAPE {
                 return;
             }

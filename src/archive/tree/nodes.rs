@@ -52,7 +52,7 @@ impl Node {
 const NO_CHUNK: u32 = u32::MAX;
 const NONE: Node = Node::new(NO_CONTEXT, NO_NODE, NO_CHUNK, 0, 0);
 
-/// The way from the root of a column to the node of the longest path of contexts there is.
+/// The path from the root of a column to the node of the longest path of contexts there is.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
     pub(super) longest: u32,

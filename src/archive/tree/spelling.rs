@@ -1,10 +1,10 @@
 //! Values that a dictionary lacks: ranks square by square, other columns byte by byte.
 
-use super::super::adaptive::{Coder, Numbers};
-use super::super::rans::{Decoder, SCALE, Share, normalise};
+use super::super::adaptive::{BitCoder, IntegerModel};
+use super::super::rans::{Interval, RansDecoder, SCALE, normalise};
 use super::super::row::{RANKS, is_rank};
 use super::VACATED;
-use super::short::{of_short, short};
+use super::rounded_count::{decode_count, encode_count};
 
 /// The number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
@@ -40,15 +40,15 @@ impl Counts {
 
     /// Rounds the counts as the file does.
     pub(super) fn settle(&mut self) {
-        self.0.iter_mut().flatten().for_each(|count| *count = of_short(short(*count)));
+        self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
 
     /// Passes the counts through a coder.
-    pub(super) fn code(&self, coder: &mut impl Coder) -> Counts {
-        let mut numbers: Vec<Numbers> = vec![Numbers::default(); KINDS];
+    pub(super) fn code(&self, coder: &mut impl BitCoder) -> Counts {
+        let mut numbers: Vec<IntegerModel> = vec![IntegerModel::default(); KINDS];
         let code = |(place, row): (usize, &[u32; CODES])| {
             let numbers = &mut numbers[place / BEFORE];
-            row.map(|count| of_short(numbers.code(coder, short(count).into()) as u32))
+            row.map(|count| decode_count(numbers.code(coder, encode_count(count).into()) as u32))
         };
         Counts(self.0.iter().enumerate().map(code).collect())
     }
@@ -72,19 +72,19 @@ impl Spelling {
         Spelling(counts.0.iter().map(starts).collect())
     }
 
-    pub(super) fn encode(&self, column: usize, value: u32, out: &mut Vec<Share>) {
+    pub(super) fn encode(&self, column: usize, value: u32, out: &mut Vec<Interval>) {
         if !is_rank(column) {
-            out.extend(value.to_le_bytes().map(Share::byte));
+            out.extend(value.to_le_bytes().map(Interval::byte));
             return;
         }
         for (before, code) in steps(value) {
             let starts = &self.0[kind(column) * BEFORE + before];
             let start = starts[code];
-            out.push(Share { start, freq: starts[code + 1] - start });
+            out.push(Interval { start, freq: starts[code + 1] - start });
         }
     }
 
-    pub(super) fn decode(&self, column: usize, decoder: &mut Decoder) -> u32 {
+    pub(super) fn decode(&self, column: usize, decoder: &mut RansDecoder) -> u32 {
         if !is_rank(column) {
             return u32::from_le_bytes(std::array::from_fn(|_| decoder.byte()));
         }
@@ -93,7 +93,7 @@ impl Spelling {
             let starts = &self.0[kind(column) * BEFORE + before];
             let slot = decoder.slot();
             let code = starts[1..CODES].iter().take_while(|&&start| start <= slot).count();
-            decoder.pass(Share { start: starts[code], freq: starts[code + 1] - starts[code] });
+            decoder.pass(Interval { start: starts[code], freq: starts[code + 1] - starts[code] });
             before = code;
             rank | (code as u32) << (4 * file)
         })

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::archive::{Level, PackOptions, Writer};
+use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::file_format::FileFormat;
@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         memory: args.memory.memory,
         ..PackOptions::default()
     };
-    let mut writer = Writer::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
+    let mut writer =
+        ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
         for file in source::or_stdin(&args.files) {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
@@ -96,7 +97,7 @@ fn pack_verbatim<W: std::io::Write>(
     file: &Path,
     args: &Args,
     diagnostics: &mut Diagnostics,
-    writer: &mut Writer<W>,
+    writer: &mut ArchiveWriter<W>,
 ) -> anyhow::Result<()> {
     let is_text =
         matches!(source::format_of(file, args.read.form.from)?, FileFormat::Epd | FileFormat::Fen);

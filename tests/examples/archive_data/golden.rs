@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use epdb::archive::{Archive, Level, PackOptions, Writer};
+use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
 use epdb::text::{WriteOptions, epd};
 
@@ -92,7 +92,7 @@ fn records(text: &str) -> Result<Vec<EpdRecord>> {
 
 /// An archive of lines; a verbatim one is of a file with a comment in front and CR LF as line ends.
 fn pack(text: &str, options: &PackOptions) -> Result<Vec<u8>> {
-    let mut writer = Writer::new(Vec::new(), options.clone())?;
+    let mut writer = ArchiveWriter::new(Vec::new(), options.clone())?;
     writer.begin_file("lines.epd")?;
     writer.push_aside(b"# lines\r\n")?;
     for record in records(text)? {

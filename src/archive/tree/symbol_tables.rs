@@ -1,9 +1,9 @@
-//! The symbols of nodes and their shares, in chunks that are compared as a whole.
+//! The symbols of nodes and their intervals, in chunks that are compared as a whole.
 
-use super::super::rans::{SCALE, SCALE_BITS, Share, normalise};
+use super::super::rans::{Interval, SCALE, SCALE_BITS, normalise};
 use super::context::ESCAPE;
-use super::grown::GrownNode;
 use super::nodes::Node;
+use super::spec::NodeSpec;
 use std::cmp::Reverse;
 
 /// Symbols that are compared at a time.
@@ -13,9 +13,9 @@ const MAX_JUMPS: usize = 2048;
 /// Above every slot.
 const PADDING: u16 = u16::MAX;
 
-/// The shares of the symbols of all nodes.
+/// The symbols of all nodes with their intervals.
 #[derive(Debug)]
-pub(super) struct Shares {
+pub(super) struct SymbolTables {
     chunks: Vec<Chunk>,
     /// For nodes of more than one chunk: in which of them to begin the search. The first says so of
     /// all others.
@@ -26,22 +26,22 @@ pub(super) struct Shares {
 #[derive(Copy, Clone, Debug)]
 #[repr(align(32))]
 struct Chunk {
-    /// Where the shares start, and behind the last of them, where it ends; then [`PADDING`].
+    /// Where the intervals start, and behind the last of them, where it ends; then [`PADDING`].
     starts: [u16; CHUNK + 1],
     symbols: [u16; CHUNK],
 }
 
-impl Shares {
-    pub(super) fn new() -> Shares {
-        Shares { chunks: Vec::new(), jumps: vec![0] }
+impl SymbolTables {
+    pub(super) fn new() -> SymbolTables {
+        SymbolTables { chunks: Vec::new(), jumps: vec![0] }
     }
 
     /// Takes the symbols of a node. The node has them by frequency, the escape last.
-    pub(super) fn push(&mut self, grown: &GrownNode, parent: u32, context: u32) -> Node {
-        let mut list = grown.list.clone();
+    pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32, context: u32) -> Node {
+        let mut list = spec.list.clone();
         list.sort_by_key(|&(_, count)| Reverse(count));
-        if grown.escapes > 0 || list.is_empty() {
-            list.push((ESCAPE, grown.escapes.max(1)));
+        if spec.escapes > 0 || list.is_empty() {
+            list.push((ESCAPE, spec.escapes.max(1)));
         }
         let (symbols, counts): (Vec<u16>, Vec<u32>) = list.into_iter().unzip();
         let mut starts = vec![0];
@@ -87,9 +87,9 @@ impl Shares {
         node.first + u32::from(self.jumps[jump])
     }
 
-    /// The symbol whose share a slot lies in, which is in this chunk or one behind it. All of a
+    /// The symbol in whose interval a slot lies, which is in this chunk or one behind it. All of a
     /// chunk is compared, so that nothing has to be guessed.
-    pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Share) {
+    pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Interval) {
         let below = |chunk: &Chunk| {
             let ends = &chunk.starts[1..];
             usize::from(ends.iter().map(|&end| u16::from(end <= slot)).sum::<u16>())
@@ -100,10 +100,10 @@ impl Shares {
             chunks = &chunks[1..];
             nth = below(&chunks[0]);
         }
-        (chunks[0].symbols[nth], chunks[0].share(nth))
+        (chunks[0].symbols[nth], chunks[0].interval(nth))
     }
 
-    /// The symbols of a node, each with a place for [`Shares::at`].
+    /// The symbols of a node, each with a place for [`SymbolTables::at`].
     pub(super) fn symbols(&self, node: &Node) -> impl Iterator<Item = (u16, u32)> {
         let first = node.first as usize;
         let own = self.chunks.iter().enumerate().skip(first);
@@ -117,9 +117,9 @@ impl Shares {
             .map(|(_, symbol, place)| (symbol, place))
     }
 
-    /// The share at a place.
-    pub(super) fn at(&self, place: u32) -> Share {
-        self.chunks[place as usize / CHUNK].share(place as usize % CHUNK)
+    /// The interval at a place.
+    pub(super) fn at(&self, place: u32) -> Interval {
+        self.chunks[place as usize / CHUNK].interval(place as usize % CHUNK)
     }
 
     /// How many there are, at most.
@@ -129,7 +129,7 @@ impl Shares {
 }
 
 impl Chunk {
-    fn share(&self, nth: usize) -> Share {
-        Share { start: self.starts[nth], freq: self.starts[nth + 1] - self.starts[nth] }
+    fn interval(&self, nth: usize) -> Interval {
+        Interval { start: self.starts[nth], freq: self.starts[nth + 1] - self.starts[nth] }
     }
 }

@@ -1,11 +1,11 @@
-//! Growing a model from the rows of a segment.
+//! Building a model from the rows of a segment.
 
 use super::candidates::CANDIDATES;
-use super::context::{CONTEXT_BITS, Context, ESCAPE, Sight};
-use super::grown::{Grown, GrownColumn, GrownNode, MAX_DICTIONARY, MAX_LISTED, ordered};
+use super::context::{CONTEXT_BITS, Context, ContextState, ESCAPE};
+use super::prediction::{EncodeHistory, MODES, PredictionMode};
+use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Counts;
-use super::ways::{Trail, WAYS, Way};
-use super::{LAST_RANK, told};
+use super::{LAST_RANK, coded_value};
 use crate::archive::row::{COLUMNS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;
@@ -20,31 +20,32 @@ const SYMBOL_BITS: f32 = 8.0;
 const MAX_LIST: usize = 250;
 /// A context that is met more seldom is not looked at.
 const RARE: usize = 4;
-/// Estimated bits of a row that a move tells.
+/// Estimated bits of a row that is predicted by a move.
 const MOVE_BITS: f32 = 6.0;
-/// Rows that have more columns than this in common with those before, on average, may be told by
-/// them.
+/// Rows that have more columns than this in common with those before, on average, may be predicted
+/// from them.
 const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
 const SAMPLE: usize = 1 << 15;
 
-/// How a model is grown.
-pub(in crate::archive) struct Plan {
-    /// The last rank is told by its difference to the first.
+/// How a model is built.
+pub(in crate::archive) struct ModelPlan {
+    /// The last rank is coded by its difference to the first.
     mirrors: bool,
-    /// Rows are told by those before.
-    has_ways: bool,
+    /// Rows are predicted from those before.
+    has_modes: bool,
     contexts: Vec<&'static [Context]>,
     /// The bits of data and model, by estimate from a sample.
     bits: f32,
 }
 
-/// How each row is told by those before it in its block, by number.
-fn ways(rows: &[Row], block: usize) -> Vec<u8> {
+/// The mode in which each row is predicted from those before it in its block, by number.
+fn modes(rows: &[Row], block: usize) -> Vec<u8> {
     let of_block = |rows: &[Row]| {
-        let mut trail = Trail::default();
-        let ways = rows.iter().map(|row| trail.to(row).map_or(0, Way::number) as u8);
-        ways.collect::<Vec<u8>>()
+        let mut history = EncodeHistory::default();
+        let modes =
+            rows.iter().map(|row| history.next(row).map_or(0, PredictionMode::number) as u8);
+        modes.collect::<Vec<u8>>()
     };
     rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
 }
@@ -59,29 +60,28 @@ fn sample(rows: &[Row]) -> Vec<u32> {
         .collect()
 }
 
-/// Rows as symbols of dictionaries: what models are grown from.
-pub(in crate::archive) struct Ground<'a> {
+/// Rows as symbols of dictionaries: what models are built from.
+pub(in crate::archive) struct TrainingSet<'a> {
     rows: &'a [Row],
-    columns: Vec<Symbols>,
-    /// The last rank, told by its difference to the first.
-    mirrored: Symbols,
-    /// How each row is told by those before it. Up to the number of columns this is also the first
-    /// that is coded.
-    ways: Vec<u8>,
+    columns: Vec<ColumnSymbols>,
+    /// The last rank, coded by its difference to the first.
+    mirrored: ColumnSymbols,
+    /// The mode of each row. Up to the number of columns this is also the first that is coded.
+    modes: Vec<u8>,
 }
 
 /// A column of all rows.
-struct Symbols {
+struct ColumnSymbols {
     dictionary: Dictionary,
     symbols: Vec<u16>,
 }
 
-impl Symbols {
-    fn of(rows: &[Row], column: usize, mirrors: bool) -> Symbols {
+impl ColumnSymbols {
+    fn of(rows: &[Row], column: usize, mirrors: bool) -> ColumnSymbols {
         let mut numbers: HashMap<u32, u32> = HashMap::default();
         let mut counts: Vec<(u32, u32)> = Vec::new();
         let mut number = |row| {
-            let value = told(mirrors, row, column);
+            let value = coded_value(mirrors, row, column);
             let number = *numbers.entry(value).or_insert(counts.len() as u32);
             if number as usize == counts.len() {
                 counts.push((value, 0));
@@ -96,28 +96,28 @@ impl Symbols {
             symbols[numbers[value] as usize] = symbol;
         }
         let symbols = values.into_iter().map(|number| symbols[number as usize]).collect();
-        Symbols { dictionary, symbols }
+        ColumnSymbols { dictionary, symbols }
     }
 }
 
-impl<'a> Ground<'a> {
+impl<'a> TrainingSet<'a> {
     /// Rows that will be coded in blocks of so many.
-    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> Ground<'a> {
-        let mut columns: Vec<Symbols> = (0..=COLUMNS)
+    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> TrainingSet<'a> {
+        let mut columns: Vec<ColumnSymbols> = (0..=COLUMNS)
             .into_par_iter()
             .map(|column| match column {
-                COLUMNS => Symbols::of(rows, LAST_RANK, true),
-                _ => Symbols::of(rows, column, false),
+                COLUMNS => ColumnSymbols::of(rows, LAST_RANK, true),
+                _ => ColumnSymbols::of(rows, column, false),
             })
             .collect();
         let mirrored = columns.split_off(COLUMNS).remove(0);
-        Ground { rows, columns, mirrored, ways: ways(rows, block) }
+        TrainingSet { rows, columns, mirrored, modes: modes(rows, block) }
     }
 
     /// The better plan of a model.
-    pub(in crate::archive) fn best_plan(&self) -> Plan {
+    pub(in crate::archive) fn best_plan(&self) -> ModelPlan {
         let plain = self.plan(false);
-        let alike: u64 = self.ways.iter().map(|&way| u64::from(way).min(COLUMNS as u64)).sum();
+        let alike: u64 = self.modes.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
         if alike as f32 <= ALIKE * self.rows.len() as f32 {
             return plain;
         }
@@ -125,61 +125,61 @@ impl<'a> Ground<'a> {
         if by_others.bits < plain.bits { by_others } else { plain }
     }
 
-    /// Plans a model; with ways, rows are told by those before.
-    pub(in crate::archive) fn plan(&self, has_ways: bool) -> Plan {
+    /// Plans a model; with modes, rows are predicted from those before.
+    pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
         let sampled = sample(self.rows);
         let best = |mirrors, columns: Range<usize>| -> Vec<(&'static [Context], f32)> {
-            let view = View { ground: self, mirrors, has_ways };
+            let view = TrainingView { training: self, mirrors, has_modes };
             columns.into_par_iter().map(|column| view.best_contexts(&sampled, column)).collect()
         };
         let bits = |columns: &[(_, f32)]| columns.iter().map(|&(_, bits)| bits).sum::<f32>();
         let of_back_ranks = |mirrors| bits(&best(mirrors, LAST_RANK..LAST_RANK + 2));
         let mirrors = of_back_ranks(true) < of_back_ranks(false);
         let columns = best(mirrors, 0..COLUMNS);
-        let moves = sampled.iter().filter(|&&row| usize::from(self.ways[row as usize]) > COLUMNS);
-        let of_moves = if has_ways { MOVE_BITS * moves.count() as f32 } else { 0.0 };
+        let moves = sampled.iter().filter(|&&row| usize::from(self.modes[row as usize]) > COLUMNS);
+        let of_moves = if has_modes { MOVE_BITS * moves.count() as f32 } else { 0.0 };
         let bits = bits(&columns) + of_moves;
         let contexts = columns.into_iter().map(|(contexts, _)| contexts).collect();
-        Plan { mirrors, has_ways, contexts, bits }
+        ModelPlan { mirrors, has_modes, contexts, bits }
     }
 
-    /// Grows a model. When it is open every node can escape, so that rows which are not among
+    /// Builds a model. When it is open every node can escape, so that rows which are not among
     /// these can be coded too.
-    pub(in crate::archive) fn grow(&self, plan: &Plan, open: bool) -> Grown {
-        let Plan { mirrors, has_ways, ref contexts, .. } = *plan;
-        let view = View { ground: self, mirrors, has_ways };
+    pub(in crate::archive) fn build(&self, plan: &ModelPlan, open: bool) -> ModelSpec {
+        let ModelPlan { mirrors, has_modes, ref contexts, .. } = *plan;
+        let view = TrainingView { training: self, mirrors, has_modes };
         let all: Vec<u32> = (0..self.rows.len() as u32).collect();
         let columns = (0..COLUMNS)
             .into_par_iter()
             .map(|column| {
                 let contexts = contexts[column];
-                let (nodes, _) = Grower::run(&view, &all, column, contexts, open);
+                let (nodes, _) = TreeBuilder::run(&view, &all, column, contexts, open);
                 let Dictionary { values, class_lens } = view.symbols(column).dictionary.clone();
-                GrownColumn { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
+                TreeSpec { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
             })
             .collect();
-        let ways = has_ways.then(|| {
-            let mut counts = [0; WAYS];
-            self.ways.iter().for_each(|&way| counts[usize::from(way)] += 1);
+        let modes = has_modes.then(|| {
+            let mut counts = [0; MODES];
+            self.modes.iter().for_each(|&mode| counts[usize::from(mode)] += 1);
             counts
         });
-        Grown { mirrors, columns, spelled: view.spelled(open), ways }
+        ModelSpec { mirrors, columns, spelled: view.spelled(open), modes }
     }
 }
 
 /// Rows as a plan has them.
-struct View<'a> {
-    ground: &'a Ground<'a>,
+struct TrainingView<'a> {
+    training: &'a TrainingSet<'a>,
     mirrors: bool,
-    has_ways: bool,
+    has_modes: bool,
 }
 
-impl View<'_> {
-    /// The contexts that tell most of a column, and the bits that are left.
+impl TrainingView<'_> {
+    /// The contexts that leave the fewest bits of a column, and these.
     fn best_contexts(&self, sampled: &[u32], column: usize) -> (&'static [Context], f32) {
         let mut best: (&'static [Context], f32) = (&[], f32::INFINITY);
         for &contexts in CANDIDATES[column] {
-            let (_, bits) = Grower::run(self, sampled, column, contexts, false);
+            let (_, bits) = TreeBuilder::run(self, sampled, column, contexts, false);
             if bits < best.1 {
                 best = (contexts, bits);
             }
@@ -187,25 +187,25 @@ impl View<'_> {
         best
     }
 
-    fn symbols(&self, column: usize) -> &Symbols {
+    fn symbols(&self, column: usize) -> &ColumnSymbols {
         match column {
-            LAST_RANK if self.mirrors => &self.ground.mirrored,
-            _ => &self.ground.columns[column],
+            LAST_RANK if self.mirrors => &self.training.mirrored,
+            _ => &self.training.columns[column],
         }
     }
 
-    /// Whether a column of a row is told, and not known from the rows before.
+    /// Whether a column of a row is coded, and not known from the rows before.
     fn is_coded(&self, row: u32, column: usize) -> bool {
-        !self.has_ways || usize::from(self.ground.ways[row as usize]) <= column
+        !self.has_modes || usize::from(self.training.modes[row as usize]) <= column
     }
 
     fn spelled(&self, open: bool) -> Counts {
         let mut counts = Counts::default();
         for column in 0..COLUMNS {
             let symbols = &self.symbols(column).symbols;
-            for ((number, row), &symbol) in (0..).zip(self.ground.rows).zip(symbols) {
+            for ((number, row), &symbol) in (0..).zip(self.training.rows).zip(symbols) {
                 if symbol == ESCAPE && self.is_coded(number, column) {
-                    counts.add(column, told(self.mirrors, row, column));
+                    counts.add(column, coded_value(self.mirrors, row, column));
                 }
             }
         }
@@ -218,13 +218,13 @@ impl View<'_> {
     /// The contexts of a row before a column, and the symbol there, as one number to sort by.
     fn key(&self, row: u32, column: usize, contexts: &[Context]) -> u128 {
         let row = row as usize;
-        let mut sight = Sight::default();
+        let mut state = ContextState::default();
         for place in 0..column {
-            sight.see(place, self.symbols(place).symbols[row], self.ground.rows[row].0[place]);
+            state.update(place, self.symbols(place).symbols[row], self.training.rows[row].0[place]);
         }
         let path = contexts
             .iter()
-            .fold(0, |path, &context| path << CONTEXT_BITS | u128::from(sight.value(context)));
+            .fold(0, |path, &context| path << CONTEXT_BITS | u128::from(state.value(context)));
         path << 16 | u128::from(self.symbols(column).symbols[row])
     }
 }
@@ -255,17 +255,17 @@ impl Dictionary {
     }
 }
 
-/// Grows the tree of one column.
-struct Grower<'a> {
+/// Builds the tree of one column.
+struct TreeBuilder<'a> {
     keys: &'a [u128],
     depth: usize,
     open: bool,
     /// By level and symbol: the node that lists the symbol there, its place in the list, and the
     /// bits that it costs.
-    listed: Vec<Vec<Listed>>,
+    listed: Vec<Vec<ListedSymbol>>,
     /// The node of each level on the current path, and the bits of its escape.
     path: Vec<Option<(u32, f32)>>,
-    nodes: Vec<GrownNode>,
+    nodes: Vec<NodeSpec>,
     /// Symbols in the lists of all nodes.
     listed_symbols: usize,
     counts: Vec<u32>,
@@ -273,28 +273,28 @@ struct Grower<'a> {
 }
 
 #[derive(Copy, Clone)]
-struct Listed {
+struct ListedSymbol {
     node: u32,
     place: u16,
     bits: f32,
 }
 
-const NOWHERE: Listed = Listed { node: u32::MAX, place: 0, bits: 0.0 };
+const NOWHERE: ListedSymbol = ListedSymbol { node: u32::MAX, place: 0, bits: 0.0 };
 
 /// The number of a symbol among those of a column: the escape comes last.
 fn index(symbol: u16, escape: usize) -> usize {
     usize::from(symbol).min(escape)
 }
 
-impl<'a> Grower<'a> {
+impl<'a> TreeBuilder<'a> {
     /// The nodes, and the bits of data and model by estimate.
     fn run(
-        view: &View,
+        view: &TrainingView,
         rows: &[u32],
         column: usize,
         contexts: &[Context],
         open: bool,
-    ) -> (Vec<GrownNode>, f32) {
+    ) -> (Vec<NodeSpec>, f32) {
         let mut keys: Vec<u128> = rows
             .iter()
             .filter(|&&row| view.is_coded(row, column))
@@ -304,18 +304,18 @@ impl<'a> Grower<'a> {
         let symbols = view.symbols(column).dictionary.values.len() + 1;
         let mut usage: Vec<u32> = vec![0; symbols];
         keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
-        let mut grower = Grower::new(&keys, contexts.len(), symbols, open);
+        let mut builder = TreeBuilder::new(&keys, contexts.len(), symbols, open);
         for _ in 0..2 {
-            grower.restart(&usage);
-            grower.frequent_anywhere();
+            builder.restart(&usage);
+            builder.frequent_anywhere();
             usage.fill(0);
-            for (place, &(_, count)) in grower.nodes[0].list.iter().enumerate() {
+            for (place, &(_, count)) in builder.nodes[0].list.iter().enumerate() {
                 usage[place] = count;
             }
-            usage[symbols - 1] = grower.nodes[0].escapes;
+            usage[symbols - 1] = builder.nodes[0].escapes;
         }
-        let bits = grower.bits;
-        let mut nodes = grower.nodes;
+        let bits = builder.bits;
+        let mut nodes = builder.nodes;
         if open {
             nodes.iter_mut().for_each(|node| node.escapes += 1);
             nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
@@ -323,8 +323,8 @@ impl<'a> Grower<'a> {
         (nodes, bits)
     }
 
-    fn new(keys: &'a [u128], depth: usize, symbols: usize, open: bool) -> Grower<'a> {
-        Grower {
+    fn new(keys: &'a [u128], depth: usize, symbols: usize, open: bool) -> TreeBuilder<'a> {
+        TreeBuilder {
             keys,
             depth,
             open,
@@ -346,11 +346,11 @@ impl<'a> Grower<'a> {
         let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
         for (place, &count) in usage.iter().enumerate() {
             let bits = (total / (count as f32 + 0.3)).log2();
-            self.listed[0][place] = Listed { node: 0, place: place as u16, bits };
+            self.listed[0][place] = ListedSymbol { node: 0, place: place as u16, bits };
         }
         let list = (0..usage.len() as u16 - 1).map(|symbol| (symbol, 0)).collect();
         self.listed_symbols = usage.len();
-        self.nodes.push(GrownNode { list, ..GrownNode::default() });
+        self.nodes.push(NodeSpec { list, ..NodeSpec::default() });
         self.path[0] = Some((0, 0.0));
     }
 
@@ -412,12 +412,12 @@ impl<'a> Grower<'a> {
         let total = listed as f32 + left;
         for (place, &(symbol, count)) in (0..).zip(&list) {
             let bits = (total / count as f32).log2();
-            self.listed[level][usize::from(symbol)] = Listed { node, place, bits };
+            self.listed[level][usize::from(symbol)] = ListedSymbol { node, place, bits };
         }
         self.bits += NODE_BITS + SYMBOL_BITS * list.len() as f32;
         let parent = self.path[..level].iter().rev().flatten().next().map_or(0, |&(node, _)| node);
         let list = list.into_iter().map(|(symbol, _)| (symbol, 0)).collect();
-        self.nodes.push(GrownNode { parent, context, list, escapes: 0 });
+        self.nodes.push(NodeSpec { parent, context, list, escapes: 0 });
         let escape = if left > 0.0 { (total / left).log2() } else { 30.0 };
         self.path[level] = Some((node, escape));
         if level > self.depth {

@@ -1,9 +1,9 @@
 //! What a model consists of, before it is written or used.
 
 use super::context::Context;
-use super::short::{of_short, short};
+use super::prediction::MODES;
+use super::rounded_count::{decode_count, encode_count};
 use super::spelling::Counts;
-use super::ways::WAYS;
 use crate::archive::row::is_rank;
 
 /// The most values of a dictionary.
@@ -13,28 +13,28 @@ pub(super) const MAX_LISTED: usize = 1 << 20;
 
 /// A model.
 #[derive(Debug, Default)]
-pub(in crate::archive) struct Grown {
+pub(in crate::archive) struct ModelSpec {
     pub(super) mirrors: bool,
-    pub(super) columns: Vec<GrownColumn>,
+    pub(super) columns: Vec<TreeSpec>,
     /// The ranks that no dictionary has.
     pub(super) spelled: Counts,
-    /// How many rows are told in each way.
-    pub(super) ways: Option<[u32; WAYS]>,
+    /// How many rows are predicted in each mode.
+    pub(super) modes: Option<[u32; MODES]>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct GrownColumn {
+pub(super) struct TreeSpec {
     pub(super) contexts: Vec<Context>,
     pub(super) dictionary: Vec<u32>,
     /// How many of its values are in each class of frequency.
     pub(super) class_lens: Vec<u32>,
     /// The outermost node first, each node before its children.
-    pub(super) nodes: Vec<GrownNode>,
+    pub(super) nodes: Vec<NodeSpec>,
 }
 
 /// A node: the first two are the dictionary as a whole and what is frequent of it in any context.
 #[derive(Clone, Debug, Default)]
-pub(super) struct GrownNode {
+pub(super) struct NodeSpec {
     pub(super) parent: u32,
     /// The value of the last of them.
     pub(super) context: u32,
@@ -44,7 +44,7 @@ pub(super) struct GrownNode {
     pub(super) escapes: u32,
 }
 
-impl GrownColumn {
+impl TreeSpec {
     /// Drops what codes nothing, and rounds counts as the file does.
     pub(super) fn settle(&mut self) {
         let mut is_used = vec![false; self.nodes.len()];
@@ -52,15 +52,15 @@ impl GrownColumn {
             let node = &mut self.nodes[place];
             node.list.retain(|&(_, count)| count > 0);
             node.list.sort_unstable();
-            node.list.iter_mut().for_each(|(_, count)| *count = of_short(short(*count)));
-            node.escapes = of_short(short(node.escapes));
+            node.list.iter_mut().for_each(|(_, count)| *count = decode_count(encode_count(*count)));
+            node.escapes = decode_count(encode_count(node.escapes));
             if is_used[place] || place == 0 || !node.list.is_empty() {
                 is_used[place] = true;
                 is_used[node.parent as usize] = true;
             }
         }
         let mut new_place = vec![0; self.nodes.len()];
-        let mut nodes: Vec<GrownNode> = Vec::with_capacity(self.nodes.len());
+        let mut nodes: Vec<NodeSpec> = Vec::with_capacity(self.nodes.len());
         for (place, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
             if is_used[place] {
                 new_place[place] = nodes.len() as u32;

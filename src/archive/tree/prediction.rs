@@ -1,59 +1,60 @@
-//! How a row is told by the rows before it in its block: by the move that leads to it from the
+//! Prediction of a row from the rows before it in its block: by the move that leads to it from the
 //! row before, or by the first columns that it has in common with the last row that no move led
 //! to. Games are the first kind, sorted lists and books that go over an opening the second.
 
-use super::super::rans::{Decoder, SCALE, Share, normalise};
+use super::super::rans::{Interval, RansDecoder, SCALE, normalise};
 use super::super::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// How many ways there are: numbers of columns, and the two kinds of moves.
-pub(super) const WAYS: usize = COLUMNS + 3;
+/// How many modes there are: numbers of columns, and the two kinds of moves.
+pub(super) const MODES: usize = COLUMNS + 3;
 /// A move, with an en passant square after a double step.
 const MOVE: usize = COLUMNS + 1;
 /// A move, without.
 const BARE_MOVE: usize = COLUMNS + 2;
 
-/// One way to tell a row.
+/// How a row is predicted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum PredictionMode {
     /// So many first columns are those of the last row that no move led to.
     Columns(usize),
     /// A move leads from the row before to this one.
-    Move(Step),
+    Move(PredictedMove),
 }
 
-impl Way {
+impl PredictionMode {
     /// The number of the format.
     pub(super) const fn number(self) -> usize {
         match self {
-            Way::Columns(count) => count,
-            Way::Move(Step { is_bare: false, .. }) => MOVE,
-            Way::Move(Step { is_bare: true, .. }) => BARE_MOVE,
+            PredictionMode::Columns(count) => count,
+            PredictionMode::Move(PredictedMove { is_bare: false, .. }) => MOVE,
+            PredictionMode::Move(PredictedMove { is_bare: true, .. }) => BARE_MOVE,
         }
     }
 }
 
-/// The rows of a block so far.
+/// The rows of a block that is encoded, as far as the next is predicted from them.
 #[derive(Default)]
-pub(super) struct Trail {
+pub(super) struct EncodeHistory {
     last: Option<Row>,
-    told: Row,
+    /// The last row that no move led to.
+    base: Row,
 }
 
-impl Trail {
-    /// Goes on to the next row and says how it is told; the first row is told by itself.
-    pub(super) fn to(&mut self, row: &Row) -> Option<Way> {
-        let way = self.last.map(|last| match Step::between(&last, row) {
-            Some(step) => Way::Move(step),
-            None => Way::Columns(in_common(&self.told, row)),
+impl EncodeHistory {
+    /// Goes on to the next row and says how it is predicted; the first row is not.
+    pub(super) fn next(&mut self, row: &Row) -> Option<PredictionMode> {
+        let mode = self.last.map(|last| match PredictedMove::between(&last, row) {
+            Some(predicted) => PredictionMode::Move(predicted),
+            None => PredictionMode::Columns(in_common(&self.base, row)),
         });
-        if !matches!(way, Some(Way::Move(_))) {
-            self.told = *row;
+        if !matches!(mode, Some(PredictionMode::Move(_))) {
+            self.base = *row;
         }
         self.last = Some(*row);
-        way
+        mode
     }
 }
 
@@ -64,7 +65,7 @@ fn in_common(a: &Row, b: &Row) -> usize {
 
 /// A legal move of a position, by its ordinal.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Step {
+pub(super) struct PredictedMove {
     ordinal: u16,
     /// How many legal moves there are.
     count: u16,
@@ -72,9 +73,9 @@ pub(super) struct Step {
     is_bare: bool,
 }
 
-impl Step {
+impl PredictedMove {
     /// The move that leads from a row to another, if there is one.
-    fn between(before: &Row, row: &Row) -> Option<Step> {
+    fn between(before: &Row, row: &Row) -> Option<PredictedMove> {
         let changed = changed_squares(before, row)?;
         let position = before.position()?;
         let playable = Playable::new(&position)?;
@@ -90,7 +91,7 @@ impl Step {
         });
         let mv = found?;
         let is_double = after(playable.position(), mv).en_passant().is_some();
-        Some(Step {
+        Some(PredictedMove {
             ordinal: ordinal::ordinal(&playable, mv)?,
             count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
             is_bare: is_double && row.0[EN_PASSANT] == 0,
@@ -98,16 +99,16 @@ impl Step {
     }
 
     /// All legal moves are as likely.
-    pub(super) fn share(self) -> Share {
+    pub(super) fn interval(self) -> Interval {
         let start = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
         let (start, end) = (start(self.ordinal), start(self.ordinal + 1));
-        Share { start: start as u16, freq: (end - start) as u16 }
+        Interval { start: start as u16, freq: (end - start) as u16 }
     }
 
-    /// The step among so many that a slot tells.
-    fn at(slot: u16, count: u16, is_bare: bool) -> Step {
+    /// The move among so many in whose interval a slot lies.
+    fn at(slot: u16, count: u16, is_bare: bool) -> PredictedMove {
         let ordinal = ((u32::from(slot) + 1) * u32::from(count)).saturating_sub(1) / SCALE;
-        Step { ordinal: ordinal as u16, count, is_bare }
+        PredictedMove { ordinal: ordinal as u16, count, is_bare }
     }
 }
 
@@ -131,48 +132,48 @@ fn next(row: &Row, position: &Position, mv: Move, is_bare: bool) -> (Row, Positi
     (row.after(position, mv, &next), next)
 }
 
-/// The distribution of ways.
+/// The distribution of modes.
 #[derive(Debug)]
-pub(super) struct Ways([u16; WAYS + 1]);
+pub(super) struct PredictionModes([u16; MODES + 1]);
 
-impl Ways {
-    pub(super) fn new(counts: &[u32; WAYS]) -> Ways {
-        let mut starts = [SCALE as u16; WAYS + 1];
+impl PredictionModes {
+    pub(super) fn new(counts: &[u32; MODES]) -> PredictionModes {
+        let mut starts = [SCALE as u16; MODES + 1];
         let mut start = 0;
         for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
             *place = start;
             start += freq;
         }
-        Ways(starts)
+        PredictionModes(starts)
     }
 
-    pub(super) fn share(&self, way: Way) -> Share {
-        self.share_of(way.number())
+    pub(super) fn interval(&self, mode: PredictionMode) -> Interval {
+        self.interval_of(mode.number())
     }
 
-    fn share_of(&self, number: usize) -> Share {
-        Share { start: self.0[number], freq: self.0[number + 1] - self.0[number] }
+    fn interval_of(&self, number: usize) -> Interval {
+        Interval { start: self.0[number], freq: self.0[number + 1] - self.0[number] }
     }
 
-    fn decode(&self, decoder: &mut Decoder) -> usize {
+    fn decode(&self, decoder: &mut RansDecoder) -> usize {
         let slot = decoder.slot();
-        let number = self.0[1..WAYS].iter().take_while(|&&start| start <= slot).count();
-        decoder.pass(self.share_of(number));
+        let number = self.0[1..MODES].iter().take_while(|&&start| start <= slot).count();
+        decoder.pass(self.interval_of(number));
         number
     }
 }
 
-/// Follows the ways of a block that is read.
+/// The rows of a block that is decoded, as far as the next is predicted from them.
 #[derive(Default)]
-pub(super) struct Follower {
+pub(super) struct DecodeHistory {
     last: Row,
     /// The position of the last row, where a move led to it.
     position: Option<Position>,
 }
 
-impl Follower {
+impl DecodeHistory {
     /// Takes a row that no move led to.
-    pub(super) fn told(&mut self, row: &Row) {
+    pub(super) fn restart(&mut self, row: &Row) {
         self.last = *row;
         self.position = None;
     }
@@ -182,31 +183,35 @@ impl Follower {
         &self.last
     }
 
-    /// Reads how the next row is told: by so many columns, or, when a move led to it, `None`, and
-    /// the row is [`Follower::last`].
-    pub(super) fn next(&mut self, ways: &Ways, decoder: &mut Decoder) -> Option<usize> {
-        match ways.decode(decoder) {
+    /// Reads how the next row is predicted: by so many columns, or, when a move led to it, `None`,
+    /// and the row is [`DecodeHistory::last`].
+    pub(super) fn next(
+        &mut self,
+        modes: &PredictionModes,
+        decoder: &mut RansDecoder,
+    ) -> Option<usize> {
+        match modes.decode(decoder) {
             count @ 0..=COLUMNS => Some(count),
             number => {
-                // Where damaged bytes tell a move of none, the check of the block says so.
+                // Where damaged bytes ask for a move of none, the check of the block says so.
                 if self.go_on(number == BARE_MOVE, decoder).is_none() {
-                    self.told(&Row::default());
+                    self.restart(&Row::default());
                 }
                 None
             }
         }
     }
 
-    fn go_on(&mut self, is_bare: bool, decoder: &mut Decoder) -> Option<()> {
+    fn go_on(&mut self, is_bare: bool, decoder: &mut RansDecoder) -> Option<()> {
         let position = self.position.or_else(|| self.last.position())?;
         let playable = Playable::new(&position)?;
         let count = ordinal::count(&playable);
         if count == 0 || u32::from(count) > SCALE {
             return None;
         }
-        let step = Step::at(decoder.slot(), count, is_bare);
-        decoder.pass(step.share());
-        let mv = ordinal::move_at(&playable, step.ordinal)?;
+        let predicted = PredictedMove::at(decoder.slot(), count, is_bare);
+        decoder.pass(predicted.interval());
+        let mv = ordinal::move_at(&playable, predicted.ordinal)?;
         let (row, position) = next(&self.last, playable.position(), mv, is_bare);
         (self.last, self.position) = (row, Some(position));
         Some(())
@@ -218,13 +223,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_slot_tells_the_step_whose_share_it_is_in() {
+    fn each_slot_gives_the_move_in_whose_interval_it_lies() {
         for count in (1..300).chain([SCALE as u16]) {
             for slot in 0..SCALE as u16 {
-                let step = Step::at(slot, count, false);
-                let Share { start, freq } = step.share();
+                let predicted = PredictedMove::at(slot, count, false);
+                let Interval { start, freq } = predicted.interval();
                 assert!(start <= slot && slot - start < freq, "{slot} of {count}");
-                assert!(step.ordinal < count);
+                assert!(predicted.ordinal < count);
             }
         }
     }
