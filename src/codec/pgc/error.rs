@@ -2,7 +2,7 @@
 
 use crate::model::BuildError;
 use crate::text::codes;
-use crate::text::pgn::{NotLatin1, SetUpError};
+use crate::text::pgn::{NotLatin1, TagError};
 
 /// Why bytes are no game in PGC, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,12 +47,9 @@ pub enum PgcErrorKind {
     /// A tag that the game has already.
     #[error("a second tag of this name")]
     TagDuplicate,
-    /// The value of the tag `Result` is none of the four.
-    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2 and *")]
-    Result,
-    /// The game cannot be set up.
+    /// The game cannot have its tags.
     #[error(transparent)]
-    SetUp(SetUpError),
+    Tags(TagError),
     /// The game has more bytes than the limit.
     #[error("the game has more than {0} bytes")]
     TooLong(usize),
@@ -90,9 +87,10 @@ impl PgcErrorKind {
             PgcErrorKind::NoEnd => codes::E_PGC_NOEND,
             PgcErrorKind::TagOrder => codes::E_PGC_TAGORDER,
             PgcErrorKind::TagDuplicate => codes::E_PGC_TAGDUP,
-            PgcErrorKind::Result => codes::E_PGN_RESULT,
-            PgcErrorKind::SetUp(SetUpError::Variant(_)) => codes::E_PGN_VARIANT,
-            PgcErrorKind::SetUp(_) => codes::E_PGC_SETUP,
+            PgcErrorKind::Tags(error) => match error {
+                TagError::NoFen | TagError::Contradiction | TagError::Fen(_) => codes::E_PGC_SETUP,
+                error => error.code(),
+            },
             PgcErrorKind::Checksum { .. } | PgcErrorKind::ChecksumForm => codes::E_PGC_CHECKSUM,
             PgcErrorKind::NotUtf8 | PgcErrorKind::TagMismatch => codes::E_PGC_EXT,
             PgcErrorKind::TooLong(_) => codes::E_PGC_SIZE,

@@ -6,7 +6,7 @@ use super::extension;
 use super::record::Record;
 use crate::codec::ordinal;
 use crate::model::{Color, GameBuilder, SEVEN_TAG_ROSTER};
-use crate::text::pgn::{from_latin1, set_up};
+use crate::text::pgn::{from_latin1, tags};
 use crate::text::san;
 
 /// Tells in a line what each record of a stream means. It follows the games as far as they are
@@ -85,7 +85,7 @@ impl Explainer {
     fn moves(&mut self, ordinals: &[u8]) -> String {
         if !std::mem::replace(&mut self.in_movetext, true) {
             // A start that cannot be is found by the reader; here the moves will not fit.
-            set_up(&mut self.builder).ok();
+            tags::apply_rules(&mut self.builder).ok();
         }
         let mut text = match ordinals.len() {
             1 => "1 move:".to_owned(),

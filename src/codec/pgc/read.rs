@@ -6,8 +6,8 @@ use super::error::{PgcError, PgcErrorKind};
 use super::extension;
 use super::record::{Located, Record, RecordError, Records};
 use crate::codec::ordinal;
-use crate::model::{BuildError, Game, GameBuilder, GameResult, SEVEN_TAG_ROSTER};
-use crate::text::pgn::{SetUpError, from_latin1, set_up};
+use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
+use crate::text::pgn::{TagError, from_latin1, tags};
 
 /// A game of the stream, or why there is none.
 #[derive(Debug)]
@@ -335,9 +335,7 @@ impl Assembly<'_> {
     }
 
     fn set_tag(&mut self, name: &str, value: &[u8]) -> Result<(), PgcErrorKind> {
-        if name == "Result" && GameResult::from_text(value).is_none() {
-            return Err(PgcErrorKind::Result);
-        }
+        tags::check_value(name, value).map_err(PgcErrorKind::Tags)?;
         match self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
             true => Ok(()),
             false => Err(PgcErrorKind::TagDuplicate),
@@ -354,12 +352,12 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// Sets the game up once all tags are known.
+    /// Applies the rules for tags once all are known.
     fn begin_movetext(&mut self) -> Result<(), PgcErrorKind> {
         if !std::mem::replace(&mut self.in_movetext, true) {
-            set_up(self.builder).map_err(|error| match error {
-                SetUpError::Build(error) => PgcErrorKind::Build(error),
-                error => PgcErrorKind::SetUp(error),
+            tags::apply_rules(self.builder).map_err(|error| match error {
+                TagError::Build(error) => PgcErrorKind::Build(error),
+                error => PgcErrorKind::Tags(error),
             })?;
         }
         Ok(())

@@ -74,6 +74,7 @@ impl Lists {
     }
 
     /// The text of a place.
+    #[inline]
     pub(super) fn at(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
@@ -96,10 +97,12 @@ impl End {
 
 /// How the lists grow.
 impl Lists {
+    #[inline]
     pub(super) fn is_move(&self, node: Link) -> bool {
         node.get().and_then(|place| self.nodes.get(place)).is_some_and(|node| node.mv.is_some())
     }
 
+    #[inline]
     pub(super) fn push_node(&mut self, mv: Option<Move>) -> Result<Link, BuildError> {
         let link = link(self.nodes.len())?;
         self.nodes.push(Node { mv, ..HEAD });

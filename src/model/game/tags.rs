@@ -1,6 +1,5 @@
-//! What every tag of a game is: its name, the roster, how many there may be. What the values of
-//! certain tags mean, and which of them must agree, stands in
-//! [`text::pgn::tags`](crate::text::pgn::tags).
+//! What every tag of a game is: its name, the roster, how many there may be. The rules for the values
+//! of certain tags, and for those that must agree, stand in `text::pgn::tags`.
 
 /// The names of the seven tag roster, in the order of the export format.
 pub const SEVEN_TAG_ROSTER: [&str; 7] =

@@ -6,6 +6,7 @@ use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
 
 /// The squares of a colour's men that attack a square, when these squares are occupied.
+#[inline]
 pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
     let queens = board.role(Role::Queen);
     board.color(by)
@@ -47,11 +48,13 @@ pub fn between(a: Square, b: Square) -> u64 {
 }
 
 /// The whole rank, file or diagonal through two squares; none when they share none.
+#[inline]
 pub fn line(a: Square, b: Square) -> u64 {
     attacks::ray(table_square(a), table_square(b)).0
 }
 
 /// The squares a king attacks from a square.
+#[inline]
 pub(super) fn king_attacks(from: Square) -> u64 {
     role_attacks(Role::King, from, 0)
 }
@@ -62,6 +65,7 @@ fn table_square(square: Square) -> shakmaty::Square {
 }
 
 /// The men of a colour that may only move along the line through its king.
+#[inline]
 pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
     let queens = board.role(Role::Queen);
     let snipers = board.color(!us)

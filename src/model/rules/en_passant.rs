@@ -5,6 +5,7 @@ use crate::model::square::{Color, Role};
 
 /// Whether a double step can have left the en passant square: the square and the one the
 /// pawn came from are empty, and the pawn stands in front. True when there is no such square.
+#[inline]
 pub fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };
     let board = position.board();

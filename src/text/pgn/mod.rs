@@ -10,8 +10,8 @@ mod collation;
 mod language;
 mod positions;
 mod read;
-mod setup;
 mod source;
+pub(crate) mod tags;
 mod write;
 
 pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
@@ -19,6 +19,5 @@ pub use collation::{archive_name, collation_key};
 pub use language::Language;
 pub use positions::{PositionOptions, Positions, final_position, positions, positions_left_out};
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
-pub use setup::SetUpError;
-pub(crate) use setup::set_up;
+pub use tags::TagError;
 pub use write::{GameLosses, PgnWriteError, PgnWriteOptions, write};

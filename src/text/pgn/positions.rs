@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::tags::OPCODES;
 use crate::model::rules::Move;
 use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
 use crate::text::san;
@@ -278,16 +279,9 @@ fn with_operations(mut record: EpdRecord, operations: &[Operation]) -> EpdRecord
 }
 
 fn common_operations(game: &Game, options: &PositionOptions) -> Vec<Operation> {
-    const NAMES: [(Opcode, &str); 5] = [
-        (Opcode::ECO, "ECO"),
-        (Opcode::NIC, "NIC"),
-        (Opcode::V0, "Opening"),
-        (Opcode::V1, "Variation"),
-        (Opcode::V2, "SubVariation"),
-    ];
     let mut operations = Vec::new();
     if options.names {
-        operations.extend(NAMES.into_iter().filter_map(|(opcode, tag)| {
+        operations.extend(OPCODES.into_iter().filter_map(|(tag, opcode)| {
             Some(Operation { opcode, operands: vec![string(game.tag(tag)?)] })
         }));
     }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 
-use super::{GameReader, Stop, is_white_space};
+use super::GameReader;
+use super::blanks::is_white_space;
+use super::stop::Stop;
 use crate::text::pgn::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 

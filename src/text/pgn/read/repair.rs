@@ -1,13 +1,14 @@
 //! What makes games out of what is nearly one: lines that cannot be played to their end, markers
-//! glued to moves, results that disagree.
+//! glued to moves.
 
 use std::io::Read;
 use std::ops::Range;
 
-use super::{GameReader, Stop, glued_marker, symbol, termination_marker};
-use crate::model::GameResult;
+use super::GameReader;
+use super::stop::Stop;
+use super::tokens::{glued_marker, symbol, termination_marker};
 use crate::text::diagnostic::shown;
-use crate::text::{Diagnostic, Profile, codes};
+use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
     /// Sees to a place from which on the line cannot be played: what is left of a variation becomes
@@ -148,71 +149,6 @@ impl<R: Read> GameReader<R> {
         let at = place.start;
         self.change(codes::W_PGN_GLUED, place, after, message)?;
         self.play(at..at + length)
-    }
-
-    /// Makes one result of the Result tag and the marker. Where they disagree, what the final
-    /// position proves counts, else the one that says something, else the marker.
-    pub(super) fn settle_result(
-        &mut self,
-        at: usize,
-        marker: Option<GameResult>,
-    ) -> Result<(), Stop> {
-        let game = self.builder.game();
-        let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
-            let set = self.builder.set_result(marker.unwrap_or_default());
-            return self.built(at, set);
-        };
-        let value = value.to_owned();
-        let given = termination_marker(value.as_bytes());
-        let marked = marker.unwrap_or_default();
-        let result = match given {
-            Some((given, true)) if marker.is_none() || given == marked => return Ok(()),
-            Some((given, _)) if marker.is_none() || given == marked => given,
-            None => marked,
-            Some((given, _)) => self.proven_result().unwrap_or(match (given, marked) {
-                (given, GameResult::Unknown) => given,
-                (_, marked) => marked,
-            }),
-        };
-        let text = shown(value.as_bytes());
-        let message = format!("the Result tag is {text}, the marker `{marked}`; `{result}` counts");
-        if given != Some((GameResult::Unknown, true)) {
-            self.lenient_only(codes::E_PGN_RESULT, at, &message)?;
-        }
-        if value != result.as_str() {
-            self.note_result(at, &value, result, message.clone())?;
-        }
-        if marker.is_some_and(|marker| marker != result) {
-            self.note_result(at, marked.as_str(), result, message)?;
-        }
-        let set = self.builder.set_result(result);
-        self.built(at, set)
-    }
-
-    /// Tells of a result that became another one.
-    fn note_result(
-        &mut self,
-        at: usize,
-        before: &str,
-        after: GameResult,
-        message: String,
-    ) -> Result<(), Stop> {
-        let warning = Diagnostic::warning(codes::W_PGN_RESULT, 0, message);
-        self.note(warning.with_repair(before, after.as_str()), at)
-    }
-
-    /// The result that the final position leaves no doubt about: checkmate or stalemate.
-    fn proven_result(&self) -> Option<GameResult> {
-        let replay = self.builder.replay().filter(|_| !self.is_truncated)?;
-        let playable = replay.playable();
-        if playable.has_move() {
-            return None;
-        }
-        Some(match playable.position().turn() {
-            _ if playable.checkers() == 0 => GameResult::Draw,
-            crate::model::Color::White => GameResult::BlackWins,
-            crate::model::Color::Black => GameResult::WhiteWins,
-        })
     }
 }
 

@@ -1,0 +1,91 @@
+//! What stands between tokens: white space, blank lines, byte order marks, control bytes.
+
+use std::io::Read;
+
+use super::GameReader;
+use super::stop::Stop;
+use crate::text::codes;
+
+impl<R: Read> GameReader<R> {
+    /// The next byte that is no white space and not in a `%` line, which is kept with the game
+    /// when `keep` says so; `None` at the end of the stream.
+    pub(super) fn next_byte(&mut self, keep: bool) -> Result<Option<u8>, Stop> {
+        loop {
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let blanks = rest.iter().take_while(|byte| is_white_space(**byte)).count();
+            match rest.get(blanks) {
+                None if blanks == 0 => return Ok(None),
+                None => self.source.at += blanks,
+                Some(b'%') if self.is_line_start(self.source.at + blanks) => {
+                    self.source.at += blanks;
+                    self.escape(keep)?;
+                }
+                Some(0xef) if rest[blanks..].starts_with(BYTE_ORDER_MARK) => {
+                    self.source.at += blanks + BYTE_ORDER_MARK.len();
+                }
+                Some(&byte) if byte < b' ' || byte == 0x7f => {
+                    self.source.at += blanks;
+                    let at = self.source.at;
+                    self.source.at += 1;
+                    if keep {
+                        let message = format!("control byte 0x{byte:02X} read as a blank");
+                        let codes = (codes::E_PGN_TOKEN, codes::W_LEN_CTRL);
+                        self.repair(codes, at..at + 1, " ", message)?;
+                    }
+                }
+                Some(&byte) => {
+                    self.source.at += blanks;
+                    return Ok(Some(byte));
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_line_start(&self, at: usize) -> bool {
+        matches!(self.source.before(at), b'\n' | b'\r')
+    }
+
+    /// Whether nothing but blanks stands before a place in its line.
+    pub(super) fn is_first_in_line(&self, at: usize) -> bool {
+        let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
+        line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
+    }
+
+    /// Takes the white space behind the game.
+    pub(super) fn skip_blank_lines(&mut self) -> Result<(), Stop> {
+        loop {
+            self.source.want_token()?;
+            let rest = self.source.rest();
+            let blanks = rest.iter().take_while(|byte| is_white_space(**byte)).count();
+            let all = blanks == rest.len();
+            self.source.at += blanks;
+            if !all || blanks == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(super) const fn is_white_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+/// Whether two lines end with nothing but blanks between them.
+pub(super) fn has_blank_line(text: &[u8]) -> bool {
+    let mut ends = 0;
+    for (place, byte) in text.iter().enumerate() {
+        match byte {
+            b'\n' if place > 0 && text[place - 1] == b'\r' => {}
+            b'\n' | b'\r' => ends += 1,
+            byte if is_white_space(*byte) => {}
+            _ => ends = 0,
+        }
+        if ends == 2 {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,297 @@
+//! Moves, numbers, NAGs, variations.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::GameReader;
+use super::report::{COMMA, DETACHED, NAG, RAV, RESULT};
+use super::stop::{Step, Stop};
+use super::tokens::{
+    SPACED_MARKERS, glued_marker, is_null_move, is_symbol, number, position_sign, symbol,
+    termination_marker,
+};
+use crate::model::{BuildError, GameResult, Replay};
+use crate::text::diagnostic::shown;
+use crate::text::pgn::language::Language;
+use crate::text::pgn::source::LONGEST_TOKEN;
+use crate::text::{Profile, codes, san};
+
+impl<R: Read> GameReader<R> {
+    /// Takes moves, numbers and short comments as long as they stand as the export format has them.
+    /// All else is left to [`GameReader::step`], which would read these too, only slower.
+    pub(super) fn usual_moves(&mut self) -> Result<(), Stop> {
+        if !self.in_movetext || self.options.language != Language::ENGLISH {
+            return Ok(());
+        }
+        loop {
+            let Some(replay) = self.builder.replay() else { return Ok(()) };
+            let rest = match self.source.rest() {
+                [b' ', rest @ ..] => rest,
+                [b'\n', rest @ ..] if rest.first() != Some(&b'%') => rest,
+                rest => rest,
+            };
+            let blanks = self.source.rest().len() - rest.len();
+            if rest.len() < LONGEST_TOKEN {
+                return Ok(());
+            }
+            if rest[0] == b'{' {
+                self.source.at += blanks;
+                if !self.short_comment()? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 {
+                let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
+                if periods == 0 || number(&rest[..digits]) != Some(replay.fullmove_number()) {
+                    return Ok(());
+                }
+                self.number_at = self.source.at + blanks;
+                self.source.at += blanks + digits + periods;
+                continue;
+            }
+            let Some(end) = rest.iter().take(8).position(|byte| *byte <= b' ') else {
+                return Ok(());
+            };
+            let Some(mv) = san::quick(replay.position(), &rest[..end]) else { return Ok(()) };
+            self.source.at += blanks + end;
+            let played = self.builder.play_legal(mv);
+            self.built(self.source.at, played)?;
+        }
+    }
+
+    pub(super) fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
+        self.begin_movetext()?;
+        match byte {
+            b'-' | b'0' | b'@' | b'Z' | b'n' | b'p' if is_null_move(self.source.rest()) => {
+                let message = "a null move, which no game of the standard has";
+                self.give_up_line(codes::E_MOVE_SYNTAX, at, message.to_owned())?;
+            }
+            b'.' => self.source.at += 1,
+            b'(' if self.source.rest().starts_with(b"(e.p.)") => self.en_passant_note(at)?,
+            b'(' => self.begin_variation(at)?,
+            b')' => self.end_variation(at)?,
+            b'$' => self.nag(at)?,
+            b'!' | b'?' => self.suffix(at)?,
+            b'*' => {
+                self.source.at += 1;
+                return self.marker(at, GameResult::Unknown);
+            }
+            b'0'..=b'9' if self.move_number(at)? => {}
+            _ if is_symbol(byte) => return self.symbol(at),
+            b',' => {
+                self.source.at += 1;
+                self.repair(COMMA, at..at + 1, "", "a comma between moves; dropped")?;
+            }
+            b'}' => {
+                self.source.at += 1;
+                let message = "`}` has no meaning here; dropped";
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
+                self.repair(codes, at..at + 1, "", message)?;
+            }
+            _ => {
+                let message = format!("{} has no meaning here", shown(&[byte]));
+                self.give_up_line(codes::E_PGN_TOKEN, at, message)?;
+            }
+        }
+        Ok(Step::GoOn)
+    }
+
+    pub(super) fn en_passant_note(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += b"(e.p.)".len();
+        let message = "`(e.p.)` stands apart from its move; dropped";
+        self.repair(DETACHED, at..self.source.at, "", message)
+    }
+
+    pub(super) fn begin_variation(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += 1;
+        match self.builder.begin_variation() {
+            Err(BuildError::VariationPlace) => {
+                let message = "a variation before any move of its line; `(` dropped";
+                self.repair(RAV, at..at + 1, "", message)
+            }
+            result => self.built(at, result),
+        }
+    }
+
+    pub(super) fn end_variation(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.at += 1;
+        let message = match self.builder.end_variation() {
+            Err(BuildError::VariationEnd) => "no variation is open; `)` dropped",
+            Err(BuildError::VariationEmpty) => {
+                let dissolved = self.builder.dissolve_variation();
+                self.built(at, dissolved)?;
+                "a variation without a move; dropped"
+            }
+            result => return self.built(at, result),
+        };
+        self.repair(RAV, at..at + 1, "", message)
+    }
+
+    pub(super) fn nag(&mut self, at: usize) -> Result<(), Stop> {
+        let digits =
+            self.source.rest()[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.source.at += 1 + digits;
+        let text = self.source.slice(at + 1..at + 1 + digits).to_vec();
+        let Some(nag) = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()) else {
+            let message =
+                format!("a NAG is `$0` to `$255`, not {}; kept as a comment", shown(&text));
+            return self.nag_as_comment(at, message);
+        };
+        if nag == 0 {
+            self.warn(codes::W_PGN_NAG, at, "the NAG $0 means nothing; kept")?;
+        }
+        self.add_nag(at, nag)
+    }
+
+    /// `!`, `?!` and the like behind a move.
+    pub(super) fn suffix(&mut self, at: usize) -> Result<(), Stop> {
+        let rest = self.source.rest();
+        let marks = rest.iter().take_while(|byte| matches!(byte, b'!' | b'?')).count();
+        let (nag, known) = match (rest.first(), rest.get(1).filter(|_| marks > 1)) {
+            (Some(b'!'), None) => (1, 1),
+            (_, None) => (2, 1),
+            (Some(b'!'), Some(b'!')) => (3, 2),
+            (Some(b'?'), Some(b'?')) => (4, 2),
+            (Some(b'!'), _) => (5, 2),
+            (_, _) => (6, 2),
+        };
+        self.source.at += marks;
+        if marks > known {
+            let message = format!("{marks} annotation marks together; the first {known} taken");
+            let taken = self.source.slice(at..at + known).to_vec();
+            self.repair(NAG, at..at + marks, taken, message)?;
+        }
+        self.add_nag(at, nag)
+    }
+
+    pub(super) fn add_nag(&mut self, at: usize, nag: u8) -> Result<(), Stop> {
+        match self.builder.add_nag(nag) {
+            Err(BuildError::NagPlace) => self
+                .nag_as_comment(at, "a NAG before any move of its line; kept as a comment".into()),
+            result => self.built(at, result),
+        }
+    }
+
+    pub(super) fn nag_as_comment(&mut self, at: usize, message: String) -> Result<(), Stop> {
+        let place = at..self.source.at;
+        let text = self.source.slice(place.clone());
+        self.repair(NAG, place.clone(), [b"{", text, b"}"].concat(), message)?;
+        self.add_comment(place)
+    }
+
+    /// A move number, a move or a termination marker.
+    pub(super) fn symbol(&mut self, at: usize) -> Result<Step, Stop> {
+        let text = symbol(self.source.rest());
+        if let Some((result, canonical)) = termination_marker(text) {
+            self.source.at += text.len();
+            if !canonical {
+                let message = "an unusual termination marker";
+                self.repair(RESULT, at..self.source.at, result.as_str(), message)?;
+            }
+            return self.marker(at, result);
+        }
+        let range = at..at + text.len();
+        self.play(range)?;
+        Ok(Step::GoOn)
+    }
+
+    /// Takes a move number with its periods; false when the digits begin something else.
+    pub(super) fn move_number(&mut self, at: usize) -> Result<bool, Stop> {
+        let rest = self.source.rest();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match rest.get(digits) {
+            Some(b'-' | b'/' | b'\xbd' | b'\xe2' | b'=' | b'+' | b'#' | b':') => return Ok(false),
+            _ if SPACED_MARKERS.into_iter().any(|marker| rest.starts_with(marker)) => {
+                return Ok(false);
+            }
+            _ => {}
+        }
+        let number = number(&rest[..digits]);
+        let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
+        self.number_at = at;
+        self.source.at += digits + periods;
+        let expected = self.builder.replay().map(Replay::fullmove_number);
+        if let Some(expected) = expected.filter(|expected| number != Some(*expected)) {
+            let message = format!("the number of this move is {expected}");
+            if self.options.profile == Profile::Strict {
+                return Err(self.refused(codes::E_PGN_MOVENUM, at, message));
+            }
+            self.change(codes::W_PGN_MOVENUM, at..at + digits, expected.to_string(), message)?;
+        }
+        Ok(true)
+    }
+
+    pub(super) fn play(&mut self, place: Range<usize>) -> Result<(), Stop> {
+        let at = place.start;
+        self.source.at = place.end;
+        let Some(replay) = self.builder.replay() else {
+            let message = BuildError::NotPlayable.to_string();
+            return Err(self.refused(codes::E_PGN_SETUP, at, message));
+        };
+        let text = self.source.slice(place.clone());
+        let is_english = self.options.language == Language::ENGLISH;
+        if let Some(mv) = san::quick(replay.position(), text).filter(|_| is_english) {
+            let played = self.builder.play_legal(mv);
+            return self.built(at, played);
+        }
+        let playable = replay.playable();
+        let found = if is_english {
+            san::find(&playable, text, Profile::Lenient)
+        } else {
+            san::find(&playable, &self.options.language.to_english(text), Profile::Lenient)
+        };
+        match found {
+            Ok(found) => {
+                if found.false_capture {
+                    let message = "a capture mark on a move that captures nothing; dropped";
+                    let mut without = text.to_vec();
+                    without.retain(|byte| !matches!(byte, b'x' | b'X' | b':'));
+                    self.change(codes::W_SAN_CAPTURE, place, without, message)?;
+                }
+                let played = self.builder.play_legal(found.mv);
+                self.built(at, played)
+            }
+            Err(error) => self.no_move(at, error),
+        }
+    }
+
+    /// Whether exactly one legal move fits a text.
+    pub(super) fn is_move(&self, text: &[u8]) -> bool {
+        let Some(replay) = self.builder.replay() else { return false };
+        let text = self.options.language.to_english(text);
+        san::find(&replay.playable(), &text, Profile::Lenient).is_ok()
+    }
+
+    /// What is no move may be a mark that stands apart from its move.
+    pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
+        let place = at..self.source.at;
+        let text = self.source.slice(place.clone());
+        let kept = match text {
+            b"+" | b"#" | b"++" | b"ep" | b"e.p." | b"ch" | b"mate" => Some(None),
+            _ => position_sign(text).map(Some),
+        };
+        match kept.filter(|_| self.builder.has_move()) {
+            Some(Some(nag)) => {
+                let message = format!("a sign in place of a NAG; read as ${nag}");
+                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
+                self.repair(codes, place, format!("${nag}"), message)?;
+                self.add_nag(at, nag)
+            }
+            Some(None) => {
+                let message = format!("{} stands apart from its move; dropped", shown(text));
+                self.repair(DETACHED, place, "", message)
+            }
+            None => {
+                let message = format!("{}: {}", shown(text), error.message);
+                let is_lenient = self.options.profile == Profile::Lenient;
+                let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
+                match head.filter(|_| is_lenient) {
+                    Some(length) => self.split_marker(place, length),
+                    None => self.give_up_line(error.code, at, message),
+                }
+            }
+        }
+    }
+}

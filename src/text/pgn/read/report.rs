@@ -1,0 +1,141 @@
+//! Errors, warnings and repairs: each with its place, as the profile has it.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::GameReader;
+use super::stop::{Finding, Stop};
+use crate::model::BuildError;
+use crate::text::{Diagnostic, Profile, codes};
+
+/// The most warnings that one game may have.
+const MOST_WARNINGS: usize = 1 << 16;
+
+/// The error of the stricter profiles, and the warning of the lenient one.
+pub(super) type Codes = (&'static str, &'static str);
+pub(super) const COMMA: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_COMMA);
+pub(super) const DETACHED: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_DETACHED);
+pub(super) const STRING: Codes = (codes::E_PGN_STRING, codes::W_PGN_STRING);
+pub(super) const TAG: Codes = (codes::E_PGN_TAG, codes::W_PGN_TAG);
+pub(super) const RAV: Codes = (codes::E_PGN_RAV, codes::W_PGN_RAV);
+pub(super) const NAG: Codes = (codes::E_PGN_NAG, codes::W_PGN_NAG);
+pub(super) const RESULT: Codes = (codes::E_PGN_RESULT, codes::W_PGN_RESULT);
+
+impl<R: Read> GameReader<R> {
+    pub(super) fn finding(&mut self, diagnostic: Diagnostic, at: usize) -> Finding {
+        let (line, column) = self.source.place(at);
+        Finding { line, ply: None, diagnostic: Diagnostic { column, ..diagnostic } }
+    }
+
+    pub(super) fn refused(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+    ) -> Stop {
+        Stop::Refused(self.finding(Diagnostic::error(code, 0, message), at))
+    }
+
+    /// Refuses the game for a move, and names its ply.
+    pub(super) fn refused_move(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+    ) -> Stop {
+        let mut finding = self.finding(Diagnostic::error(code, 0, message), at);
+        finding.ply = self.builder.replay().map(|replay| replay.ply() + 1);
+        Stop::Refused(finding)
+    }
+
+    /// Takes note of a warning. A game with too many of them is refused, so that they cannot fill
+    /// the memory.
+    pub(super) fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
+        if self.warnings.len() == MOST_WARNINGS {
+            let message = format!("more than {MOST_WARNINGS} repairs and doubts in one game");
+            return Err(self.refused(codes::E_PGN_SIZE, at, message));
+        }
+        let finding = self.finding(warning, at);
+        self.warnings.push(finding);
+        Ok(())
+    }
+
+    /// A doubt that changes nothing.
+    pub(super) fn warn(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        self.note(Diagnostic::warning(code, 0, message), at)
+    }
+
+    /// A repair of the bytes at a place, in every profile.
+    pub(super) fn change(
+        &mut self,
+        code: &'static str,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        let at = place.start;
+        let before = self.source.slice(place);
+        self.note(Diagnostic::warning(code, 0, message).with_repair(before, after), at)
+    }
+
+    /// A repair of the bytes at a place in the lenient profile, elsewhere an error.
+    pub(super) fn repair(
+        &mut self,
+        codes: Codes,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        self.repair_at(codes, place.start, place, after, message)
+    }
+
+    /// The same with a place of its own for the message.
+    pub(super) fn repair_at(
+        &mut self,
+        codes: Codes,
+        at: usize,
+        place: Range<usize>,
+        after: impl Into<Vec<u8>>,
+        message: impl Into<String>,
+    ) -> Result<(), Stop> {
+        let message = message.into();
+        self.lenient_only(codes.0, at, &message)?;
+        let before = self.source.slice(place);
+        self.note(Diagnostic::warning(codes.1, 0, message).with_repair(before, after), at)
+    }
+
+    /// A doubt that changes nothing in the lenient profile, elsewhere an error.
+    pub(super) fn keep(&mut self, codes: Codes, at: usize, message: &str) -> Result<(), Stop> {
+        self.lenient_only(codes.0, at, message)?;
+        self.warn(codes.1, at, message)
+    }
+
+    /// Refuses the game unless the profile is the lenient one.
+    pub(super) fn lenient_only(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: &str,
+    ) -> Result<(), Stop> {
+        match self.options.profile {
+            Profile::Lenient => Ok(()),
+            _ => Err(self.refused(code, at, message)),
+        }
+    }
+
+    pub(super) fn built(&mut self, at: usize, result: Result<(), BuildError>) -> Result<(), Stop> {
+        let Err(error) = result else { return Ok(()) };
+        let code = match error {
+            BuildError::TooLarge => codes::E_PGN_SIZE,
+            BuildError::NotPlayable => codes::E_PGN_SETUP,
+            BuildError::TagName | BuildError::TooManyTags => codes::E_PGN_TAG,
+            _ => codes::E_PGN_RAV,
+        };
+        Err(self.refused(code, at, error.to_string()))
+    }
+}

@@ -1,0 +1,49 @@
+//! The way to the end of a game that was refused.
+
+use std::io::Read;
+
+use super::GameReader;
+use super::stop::Stop;
+use super::tokens::{glued_marker, symbol, termination_marker};
+use crate::text::pgn::source::Broken;
+
+impl<R: Read> GameReader<R> {
+    /// Goes on to the end of a game that was refused.
+    pub(super) fn skip_game(&mut self) -> Result<(), Broken> {
+        let skipped = self
+            .skip_tokens()
+            .and_then(|()| self.trailing_comments(false))
+            .and_then(|()| self.skip_blank_lines());
+        match skipped {
+            Err(Stop::Broken(broken)) => Err(broken),
+            Ok(()) | Err(Stop::Refused(_)) => Ok(()),
+        }
+    }
+
+    pub(super) fn skip_tokens(&mut self) -> Result<(), Stop> {
+        if !self.in_movetext {
+            // The tag that was refused.
+            self.source.at = self.source.end_of_line(self.source.at)?;
+            self.end_tag();
+        }
+        while let Some(byte) = self.next_byte(false)? {
+            match byte {
+                b'{' | b';' => self.skip_comment(byte)?,
+                b'[' if self.begins_next_game()? => return Ok(()),
+                b'[' => self.skip_tag()?,
+                _ => {
+                    self.in_movetext = true;
+                    let text = symbol(self.source.rest());
+                    let is_marker = byte == b'*'
+                        || termination_marker(text).is_some()
+                        || glued_marker(text).is_some();
+                    self.source.at += text.len().max(1);
+                    if is_marker && self.next_byte(false)? != Some(b')') {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! The rules for the tags of games, whatever format these come in.
+//!
+//! A new rule goes here. One about the value of a single tag belongs into [`check_value`]; one that
+//! needs other tags, or changes the game, is a function in [`RULES`]; how the result is settled says
+//! [`agreed_result`]; what becomes of tags in records says [`OPCODES`]. What a rule refuses is a
+//! [`TagError`], which names the code of the diagnostic; what it repairs is a [`TagRepair`].
+//!
+//! What any tag is (which names it may have, how many there may be, the roster) is the matter of the
+//! model; how pairs are spelled, that of each format.
+
+use crate::model::{BuildError, Counters, EpdRecord, GameBuilder, GameResult, Opcode, Start};
+use crate::text::{Diagnostic, Profile, codes, fen};
+
+/// Why a game cannot have its tags.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TagError {
+    /// The value of `Result` is none of the four.
+    #[error("the Result tag is none of 1-0, 0-1, 1/2-1/2 and *")]
+    Result,
+    /// `SetUp "1"` without `FEN`.
+    #[error("SetUp \"1\" needs a FEN tag")]
+    NoFen,
+    /// `SetUp "0"` with a `FEN` that is not the start array.
+    #[error("SetUp \"0\" with a FEN tag that is not the start array")]
+    Contradiction,
+    /// The `FEN` is none.
+    #[error("the FEN tag: {0}")]
+    Fen(Diagnostic),
+    /// The `Variant` is neither standard chess nor Chess960.
+    #[error("the Variant tag says `{0}`; games of standard chess and Chess960 are read")]
+    Variant(String),
+    /// A tag that a rule adds has no room.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+impl TagError {
+    /// The stable code in games of PGN.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            TagError::Result => codes::E_PGN_RESULT,
+            TagError::NoFen | TagError::Contradiction | TagError::Fen(_) => codes::E_PGN_SETUP,
+            TagError::Variant(_) => codes::E_PGN_VARIANT,
+            TagError::Build(BuildError::TooLarge) => codes::E_PGN_SIZE,
+            TagError::Build(_) => codes::E_PGN_TAG,
+        }
+    }
+}
+
+/// What a rule had to put right.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TagRepair {
+    /// A FEN that only the lenient profile takes.
+    LenientFen,
+}
+
+/// A rule that is applied when all tags of a game are known.
+type Rule = fn(&mut GameBuilder) -> Result<Option<TagRepair>, TagError>;
+
+/// The rules, in the order in which they are applied.
+const RULES: [Rule; 2] = [check_variant, set_up];
+
+/// Applies the rules to a game whose tags are all known.
+///
+/// # Errors
+/// The first thing that cannot stand.
+pub(crate) fn apply_rules(builder: &mut GameBuilder) -> Result<Vec<TagRepair>, TagError> {
+    let mut repairs = Vec::new();
+    for rule in RULES {
+        repairs.extend(rule(builder)?);
+    }
+    Ok(repairs)
+}
+
+/// Checks the value of a tag by itself, where a format takes no unusual one.
+///
+/// # Errors
+/// Why the tag cannot have it.
+pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
+    match name {
+        "Result" if GameResult::from_text(value).is_none() => Err(TagError::Result),
+        _ => Ok(()),
+    }
+}
+
+/// The result of a game by its `Result` tag and its termination marker. Where they disagree, what
+/// the final position proves counts, else the one that says something, else the marker.
+pub(super) fn agreed_result(
+    tag: Option<GameResult>,
+    marker: Option<GameResult>,
+    proven: impl FnOnce() -> Option<GameResult>,
+) -> GameResult {
+    match (tag, marker) {
+        (None, marker) => marker.unwrap_or_default(),
+        (Some(tag), None) => tag,
+        (Some(tag), Some(marker)) if tag == marker => tag,
+        (Some(tag), Some(marker)) => proven().unwrap_or(match marker {
+            GameResult::Unknown => tag,
+            marker => marker,
+        }),
+    }
+}
+
+/// The tags whose values records hold in operations of their own.
+pub(super) const OPCODES: [(&str, Opcode); 5] = [
+    ("ECO", Opcode::ECO),
+    ("NIC", Opcode::NIC),
+    ("Opening", Opcode::V0),
+    ("Variation", Opcode::V1),
+    ("SubVariation", Opcode::V2),
+];
+
+/// Refuses games of other rules.
+fn check_variant(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
+    match builder.game().tag("Variant").filter(|variant| !is_known_variant(variant)) {
+        Some(variant) => Err(TagError::Variant(variant.chars().take(40).collect())),
+        None => Ok(None),
+    }
+}
+
+/// Takes the start of a game from its tags, and adds the tags that a set-up game must have:
+/// `SetUp "1"`, and `Variant "Chess960"` where castling needs it.
+fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
+    let game = builder.game();
+    let Some(fen) = game.tag("FEN") else {
+        return if game.tag("SetUp") == Some("1") { Err(TagError::NoFen) } else { Ok(None) };
+    };
+    let (record, repair) = read_fen(fen)?;
+    let start = Start { position: *record.position(), counters: counters(&record, fen) };
+    if game.tag("SetUp") == Some("0") {
+        return if start == Start::ARRAY { Ok(repair) } else { Err(TagError::Contradiction) };
+    }
+    if game.tag("SetUp") != Some("1") {
+        builder.set_tag("SetUp", "1")?;
+    }
+    if start.position.is_chess960() && !builder.game().has_tag("Variant") {
+        builder.set_tag("Variant", "Chess960")?;
+    }
+    builder.set_start(start);
+    Ok(repair)
+}
+
+/// Reads a FEN, leniently where it must be.
+fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
+    let error = match fen::read(fen.as_bytes(), Profile::Standard) {
+        Ok(record) => return Ok((record, None)),
+        Err(error) => error,
+    };
+    match fen::read(fen.as_bytes(), Profile::Lenient) {
+        Ok(record) => Ok((record, Some(TagRepair::LenientFen))),
+        Err(_) => Err(TagError::Fen(error)),
+    }
+}
+
+/// The names of standard chess and of Chess960 in files of many programs, without what is no
+/// letter or digit.
+const KNOWN_VARIANTS: [&str; 30] = [
+    "",
+    "chess",
+    "standard",
+    "standardchess",
+    "normal",
+    "normalchess",
+    "regular",
+    "regularchess",
+    "orthodox",
+    "orthodoxchess",
+    "orthochess",
+    "classical",
+    "classicalchess",
+    "classicchess",
+    "fromposition",
+    "960",
+    "chess960",
+    "frc",
+    "dfrc",
+    "fischerandom",
+    "fischerandomchess",
+    "fischerrandom",
+    "fischerrandomchess",
+    "fischerrandom960",
+    "doublefischerrandom",
+    "doublefischerrandomchess",
+    "freestyle",
+    "freestylechess",
+    "chess9lx",
+    "wildfr",
+];
+
+/// Whether the rules of a variant are those of standard chess or of Chess960.
+fn is_known_variant(name: &str) -> bool {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    let name: String = letters.take(40).flat_map(char::to_lowercase).collect();
+    KNOWN_VARIANTS.contains(&name.as_str())
+}
+
+/// The counters of a record that was read from a FEN; where one of them is out of range, as the
+/// move number 0 of many puzzles is, the other is kept.
+fn counters(record: &EpdRecord, fen: &str) -> Counters {
+    let mut words = fen.split_ascii_whitespace().skip(4).map(str::parse::<u32>);
+    let mut word = || words.next().and_then(Result::ok);
+    let (clock, number) = record.counters();
+    let (fifth, sixth) = (word(), word().filter(|number| *number > 0));
+    let (clock, number) = (clock.or(fifth), number.or(sixth));
+    let unknown = Counters::default();
+    Counters {
+        halfmove_clock: clock.unwrap_or(unknown.halfmove_clock),
+        fullmove_number: number.unwrap_or(unknown.fullmove_number),
+    }
+}
