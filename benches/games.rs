@@ -60,9 +60,9 @@ fn main() {
             });
         },
         &mut || {
-            let mut men = 0;
-            each_decoded(&pgc, |game| men += positions(game));
-            black_box(men);
+            let mut pieces = 0;
+            each_decoded(&pgc, |game| pieces += positions(game));
+            black_box(pieces);
         },
     ]);
     let row = |name: &str, time: Duration, bytes: usize| {
@@ -122,12 +122,12 @@ fn count(pgn: &[u8]) -> (usize, usize) {
 /// Looks at every position of the main line.
 fn positions(game: &Game) -> u32 {
     let Some(mut replay) = Replay::new(game.start()) else { return 0 };
-    let mut men = 0;
+    let mut pieces = 0;
     for mv in game.main_line() {
         replay.play(mv);
-        men += replay.position().board().occupied().count_ones();
+        pieces += replay.position().board().occupied().count_ones();
     }
-    men
+    pieces
 }
 
 /// pgn-reader's way: every move of the main line is played, variations are passed over. What epdb

@@ -62,10 +62,10 @@ struct Bench {
 
 /// Different positions: kings, and pawns and knights on the files that the number tells.
 fn board(nth: usize) -> String {
-    let piece = |man: char, file: usize| {
+    let piece = |piece: char, file: usize| {
         let (before, behind) = (file % 8, 7 - file % 8);
         let blank = |count: usize| if count == 0 { String::new() } else { count.to_string() };
-        format!("{}{man}{}", blank(before), blank(behind))
+        format!("{}{piece}{}", blank(before), blank(behind))
     };
     let (a, b, c) = (nth, nth / 8, nth / 64);
     format!("4k3/8/{}/{}/{}/8/8/4K3 w - -", piece('n', c), piece('p', b), piece('P', a))

@@ -24,21 +24,21 @@ fn options() -> StoreOptions {
 
 /// Positions, some of them again and again, with comments and rubbish between them.
 fn source() -> String {
-    let men = |nth: u64| {
-        let rank = |file: u64, man: char| {
+    let pieces = |nth: u64| {
+        let rank = |file: u64, piece: char| {
             let run = |length: u64| if length == 0 { String::new() } else { length.to_string() };
-            format!("{}{man}{}", run(file), run(7 - file))
+            format!("{}{piece}{}", run(file), run(7 - file))
         };
         let ranks = [nth % 8, nth / 8 % 8, nth / 64 % 8, nth / 512 % 8];
-        let men: Vec<_> =
-            ranks.iter().zip("PpNn".chars()).map(|(&file, man)| rank(file, man)).collect();
-        format!("4k3/8/{}/8/4K3 w - -", men.join("/"))
+        let pieces: Vec<_> =
+            ranks.iter().zip("PpNn".chars()).map(|(&file, piece)| rank(file, piece)).collect();
+        format!("4k3/8/{}/8/4K3 w - -", pieces.join("/"))
     };
     let line = |nth: u64| match nth % 50 {
         13 => "# a comment".to_string(),
         17 => "no record".to_string(),
-        crowd if crowd % 5 == 0 => format!("{} id \"{nth}\";", men(1)),
-        _ => format!("{} ce {};", men(nth * 7 % 2000), nth % 300),
+        crowd if crowd % 5 == 0 => format!("{} id \"{nth}\";", pieces(1)),
+        _ => format!("{} ce {};", pieces(nth * 7 % 2000), nth % 300),
     };
     (0..LINES).map(line).collect::<Vec<_>>().join("\n")
 }

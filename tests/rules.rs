@@ -129,10 +129,10 @@ proptest! {
     }
 
     #[test]
-    fn rare_boards_agree_with_shakmaty(men in prop::collection::vec((0u8..64, 0usize..12), 2..40), white in any::<bool>()) {
+    fn rare_boards_agree_with_shakmaty(pieces in prop::collection::vec((0u8..64, 0usize..12), 2..40), white in any::<bool>()) {
         let mut board = shakmaty::Board::empty();
-        let kings = [(men[0].0, true), (men[1].0, false)];
-        for &(place, kind) in &men[2..] {
+        let kings = [(pieces[0].0, true), (pieces[1].0, false)];
+        for &(place, kind) in &pieces[2..] {
             let role = shakmaty::Role::ALL[kind % 5];
             let color = shakmaty::Color::from_white(kind < 6);
             board.set_piece_at(shakmaty::Square::new(place.into()), role.of(color));

@@ -14,8 +14,8 @@ use crate::model::{Color, Piece, Position, Role, Side, Square};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
-    /// By code of the man, 0 to 11, and square.
-    pub(crate) men: [[u64; 64]; 12],
+    /// By code of the piece, 0 to 11, and square.
+    pub(crate) pieces: [[u64; 64]; 12],
     /// By colour and side.
     pub(crate) castling: [[u64; 2]; 2],
     /// By file.
@@ -29,7 +29,7 @@ pub(crate) static NUMBERS: LazyLock<Numbers> = LazyLock::new(Numbers::collect);
 impl Numbers {
     fn collect() -> Numbers {
         let mut numbers = Numbers {
-            men: [[0; 64]; 12],
+            pieces: [[0; 64]; 12],
             castling: [[0; 2]; 2],
             en_passant: [0; 8],
             white_to_move: Zobrist64::zobrist_for_white_turn().0,
@@ -37,9 +37,9 @@ impl Numbers {
         for color in Color::ALL {
             let their_color = shakmaty::Color::from_white(color == Color::White);
             for role in Role::ALL {
-                let men = &mut numbers.men[usize::from(packed::code(Piece { color, role }))];
+                let pieces = &mut numbers.pieces[usize::from(packed::code(Piece { color, role }))];
                 let their_role = shakmaty::Role::ALL[role as usize];
-                for (place, number) in (0..).zip(men) {
+                for (place, number) in (0..).zip(pieces) {
                     let square = shakmaty::Square::new(place);
                     *number = Zobrist64::zobrist_for_piece(square, their_role.of(their_color)).0;
                 }
@@ -94,22 +94,22 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     let numbers = &*NUMBERS;
-    let man = |color, role| usize::from(packed::code(Piece { color, role }));
+    let piece = |color, role| usize::from(packed::code(Piece { color, role }));
     let (mut key, mut turn) = (0, Color::White);
     let mut kings = [0; 2];
     let mut castling_rooks = 0;
     for (nth, square) in Square::each(occupied).enumerate() {
         let code = codes[nth / 2] >> (nth % 2 * 4) & 15;
-        let man = match code {
+        let piece = match code {
             packed::DOUBLE_STEP => {
                 key ^= numbers.en_passant[usize::from(square.file())];
                 let color = if square.rank() < 4 { Color::White } else { Color::Black };
-                man(color, Role::Pawn)
+                piece(color, Role::Pawn)
             }
             packed::KING_TO_MOVE => {
                 turn = Color::Black;
                 kings[Color::Black as usize] = square.index();
-                man(Color::Black, Role::King)
+                piece(Color::Black, Role::King)
             }
             packed::BLACK_KING | packed::WHITE_KING => {
                 let color = if code == packed::WHITE_KING { Color::White } else { Color::Black };
@@ -118,11 +118,11 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
             }
             packed::CASTLING_ROOK..packed::KING_TO_MOVE => {
                 castling_rooks |= square.bit();
-                man(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
+                piece(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
             }
             code => usize::from(code),
         };
-        key ^= numbers.men[man][square.index()];
+        key ^= numbers.pieces[piece][square.index()];
     }
     for rook in Square::each(castling_rooks) {
         let color = if rook.rank() < 4 { Color::White } else { Color::Black };
@@ -149,9 +149,9 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
     let mut key = 0;
     for color in Color::ALL {
         for role in Role::ALL {
-            let men = &numbers.men[usize::from(packed::code(Piece { color, role }))];
+            let pieces = &numbers.pieces[usize::from(packed::code(Piece { color, role }))];
             for square in Square::each(position.board().pieces(color, role)) {
-                key ^= men[square.index()];
+                key ^= pieces[square.index()];
             }
         }
     }
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn the_published_table_is_the_one_in_use() {
         let numbers = &*NUMBERS;
-        let men = numbers.men.iter().flatten();
+        let pieces = numbers.pieces.iter().flatten();
         let castling = numbers.castling.iter().flatten();
-        let all = men.chain(castling).chain(&numbers.en_passant).chain([&numbers.white_to_move]);
+        let all = pieces.chain(castling).chain(&numbers.en_passant).chain([&numbers.white_to_move]);
         let table: String = all.map(|number| format!("{number:016x}\n")).collect();
         assert_eq!(table, include_str!("../../formats/data/polyglot_random64.txt"));
     }

@@ -3,15 +3,15 @@
 //!
 //! No SAN is written for this. In ASCII order come the moves of bishops, king, knights, castling,
 //! queens, rooks, then pawns by the file they leave. Classes before the move's own are counted
-//! as sets of destination squares, and so is most of its own: a class in which no two men reach
+//! as sets of destination squares, and so is most of its own: a class in which no two pieces reach
 //! the same square is in order by destination, file by file, captures last, and so are pawns.
-//! Only where men of one kind share destinations are their moves given sort keys.
+//! Only where pieces of one kind share destinations are their moves given sort keys.
 
 use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 
 /// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
-/// more men than a game can have.
+/// more pieces than a game can have.
 ///
 /// ```
 /// use epdb::codec::ordinal;
@@ -103,7 +103,7 @@ impl Class {
         match self {
             Class::Pieces(Role::King) => size(playable.king_destinations()),
             Class::Pieces(role) => {
-                men(playable, role).map(|from| size(playable.destinations(from, role))).sum()
+                pieces(playable, role).map(|from| size(playable.destinations(from, role))).sum()
             }
             Class::Castling => {
                 Side::ALL.into_iter().filter(|side| playable.castling(*side).is_some()).count()
@@ -164,12 +164,12 @@ impl Class {
     }
 }
 
-fn men(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
+fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     let position = playable.position();
     Square::each(position.board().pieces(position.turn(), role))
 }
 
-/// Where the men of one role may go.
+/// Where the pieces of one role may go.
 struct Reach {
     /// The squares that any of them reaches.
     all: u64,
@@ -180,7 +180,7 @@ struct Reach {
 impl Reach {
     fn new(playable: &Playable, role: Role) -> Reach {
         let mut reach = Reach { all: 0, shared: 0 };
-        for from in men(playable, role) {
+        for from in pieces(playable, role) {
             let own = playable.destinations(from, role);
             reach.shared |= reach.all & own;
             reach.all |= own;
@@ -250,7 +250,7 @@ fn move_of_key(key: u64) -> Move {
 }
 
 fn each_key(playable: &Playable, role: Role, shared: u64, mut visit: impl FnMut(u64)) {
-    for from in men(playable, role) {
+    for from in pieces(playable, role) {
         for to in Square::each(playable.destinations(from, role)) {
             visit(key(playable, role, from, to, shared));
         }

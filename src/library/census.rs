@@ -59,8 +59,8 @@ pub struct Tally {
     pub illegal: u64,
     /// Those of them in which no moves can be generated (POS-05).
     pub not_playable: u64,
-    /// Records by the number of men on the board, 0 to 64.
-    pub men: [u64; 65],
+    /// Records by the number of pieces on the board, 0 to 64.
+    pub pieces: [u64; 65],
     /// Records by opcode. Holds at most [`Tally::MOST_OPCODES`].
     pub opcodes: BTreeMap<Opcode, u64>,
     /// Operations of opcodes that were met when `opcodes` was full.
@@ -109,7 +109,7 @@ impl Default for Tally {
             chess960: 0,
             illegal: 0,
             not_playable: 0,
-            men: [0; 65],
+            pieces: [0; 65],
             opcodes: BTreeMap::new(),
             other_operations: 0,
         }
@@ -144,7 +144,7 @@ impl Census {
             tally.illegal += 1;
             tally.not_playable += u64::from(Playable::new(position).is_none());
         }
-        tally.men[position.board().occupied().count_ones() as usize] += 1;
+        tally.pieces[position.board().occupied().count_ones() as usize] += 1;
         record.operations().iter().for_each(|operation| tally.count(operation.opcode));
         let key = key(position, &identity, counters).map_err(Error::from_cause)?;
         Ok(self.keys.push(&key, b"")?)
@@ -233,23 +233,28 @@ mod tests {
     use super::*;
     use crate::model::{Board, Counters, Operand, Operation, Piece, Square};
 
-    fn position(men: &str, turn: Color, en_passant: &str) -> Position {
+    fn position(pieces: &str, turn: Color, en_passant: &str) -> Position {
         let mut board = Board::EMPTY;
-        for man in men.split(' ') {
-            let (letter, square) = man.split_at(1);
+        for piece in pieces.split(' ') {
+            let (letter, square) = piece.split_at(1);
             let square = Square::from_ascii(square.as_bytes()).unwrap();
             board.put(square, Piece::from_letter(letter.as_bytes()[0]));
         }
         let mut castling = Castling::NONE;
-        if men.contains("Ra1") {
+        if pieces.contains("Ra1") {
             castling.set(Color::White, Side::Queen, Some(0));
         }
         let en_passant = Square::from_ascii(en_passant.as_bytes());
         Position::new(board, turn, castling, en_passant).unwrap()
     }
 
-    fn record(men: &str, turn: Color, en_passant: &str, counters: Option<(u32, u32)>) -> EpdRecord {
-        let mut record = EpdRecord::new(position(men, turn, en_passant));
+    fn record(
+        pieces: &str,
+        turn: Color,
+        en_passant: &str,
+        counters: Option<(u32, u32)>,
+    ) -> EpdRecord {
+        let mut record = EpdRecord::new(position(pieces, turn, en_passant));
         record.set_fen_counters(
             counters.map(|(halfmove_clock, fullmove_number)| Counters {
                 halfmove_clock,
@@ -295,7 +300,7 @@ mod tests {
             assert_eq!(tally.unique.hidden_by_en_passant(), 1);
             assert_eq!((tally.records, tally.white_to_move, tally.black_to_move), (8, 2, 6));
             assert_eq!((tally.with_counters, tally.superfluous_en_passant), (2, 3));
-            assert_eq!((tally.men[4], tally.men.iter().sum::<u64>()), (8, 8));
+            assert_eq!((tally.pieces[4], tally.pieces.iter().sum::<u64>()), (8, 8));
         }
     }
 

@@ -70,9 +70,9 @@ pub enum Field {
 /// The fields that are no opcodes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Named {
-    /// The number of men.
+    /// The number of pieces.
     Pieces,
-    /// The men in the order `KQRBNPkqrbnp`.
+    /// The pieces in the order `KQRBNPkqrbnp`.
     Material,
     /// `w` or `b`.
     SideToMove,
@@ -120,8 +120,8 @@ pub enum Named {
 
 /// All fields that are no opcodes: the name, the field, and what it holds.
 pub const NAMED: [(&str, Named, &str); 23] = [
-    ("pieces", Named::Pieces, "number of men on the board"),
-    ("material", Named::Material, "the men, as in 'KRPkr': K Q R B N P, White's first"),
+    ("pieces", Named::Pieces, "number of pieces on the board"),
+    ("material", Named::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
     ("legal_moves", Named::LegalMoves, "number of legal moves"),
     ("ep", Named::EnPassant, "en passant square as given, '-' without"),
@@ -684,14 +684,14 @@ fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
 }
 
 fn material(board: &crate::model::Board) -> Vec<u8> {
-    let mut men = Vec::with_capacity(32);
+    let mut pieces = Vec::with_capacity(32);
     for color in Color::ALL {
         for role in [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn] {
             let count = Square::each(board.pieces(color, role)).count();
-            men.extend(std::iter::repeat_n(Piece { color, role }.letter(), count));
+            pieces.extend(std::iter::repeat_n(Piece { color, role }.letter(), count));
         }
     }
-    men
+    pieces
 }
 
 /// White's points in the game a record is from: by that game, else by `c9` (where labels of

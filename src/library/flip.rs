@@ -115,8 +115,8 @@ impl Mirror {
         for color in Color::ALL {
             for role in Role::ALL {
                 for square in Square::each(position.board().pieces(color, role)) {
-                    let man = Piece { color: self.color(color), role };
-                    board.put(self.square(square), Some(man));
+                    let piece = Piece { color: self.color(color), role };
+                    board.put(self.square(square), Some(piece));
                 }
             }
         }

@@ -14,7 +14,7 @@ pub enum By {
     /// passant capture.
     #[default]
     Position,
-    /// Their men stand on the same squares.
+    /// Their pieces stand on the same squares.
     Board,
     /// They agree in everything.
     Record,

@@ -1,8 +1,8 @@
-//! Which man stands on which square.
+//! Which piece stands on which square.
 
 use super::square::{Color, Piece, Role, Square};
 
-/// The placement of men, as one set of squares a colour and one a role.
+/// The placement of pieces, as one set of squares a colour and one a role.
 ///
 /// Bit 0 of a set is a1, bit 63 is h8. Any placement can be said, legal or not: the empty board,
 /// 64 kings, pawns on the first rank.
@@ -22,7 +22,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// No man at all.
+    /// No piece at all.
     pub const EMPTY: Board = Board { colors: [0; 2], roles: [0; 6] };
 
     /// A board of twelve sets: White's pawns, knights, bishops, rooks, queens and kings, then
@@ -35,32 +35,32 @@ impl Board {
         }
     }
 
-    /// All squares with a man on them.
+    /// All squares with a piece on them.
     pub const fn occupied(&self) -> u64 {
         self.colors[0] | self.colors[1]
     }
 
-    /// The squares of one colour's men.
+    /// The squares of one colour's pieces.
     pub const fn color(&self, color: Color) -> u64 {
         self.colors[color as usize]
     }
 
-    /// The squares of both colours' men of one role.
+    /// The squares of both colours' pieces of one role.
     pub const fn role(&self, role: Role) -> u64 {
         self.roles[role as usize]
     }
 
-    /// The squares of one colour's men of one role.
+    /// The squares of one colour's pieces of one role.
     pub const fn pieces(&self, color: Color, role: Role) -> u64 {
         self.colors[color as usize] & self.roles[role as usize]
     }
 
-    /// The role of the man on a square.
+    /// The role of the piece on a square.
     pub fn role_at(&self, square: Square) -> Option<Role> {
         Role::ALL.into_iter().find(|role| self.role(*role) & square.bit() != 0)
     }
 
-    /// The man on a square.
+    /// The piece on a square.
     pub fn piece_at(&self, square: Square) -> Option<Piece> {
         let role = self.role_at(square)?;
         let color =
@@ -68,7 +68,7 @@ impl Board {
         Some(Piece { color, role })
     }
 
-    /// The board when all men of a set are gone and then one man stands on another. All sets are
+    /// The board when all pieces of a set are gone and then one piece stands on another. All sets are
     /// written at once, which is much faster than one after the other.
     pub(super) fn replaced(&self, gone: u64, set: u64, color: Color, role: Role) -> Board {
         let new = |is_its: bool| if is_its { set } else { 0 };
@@ -78,7 +78,7 @@ impl Board {
         }
     }
 
-    /// Puts a man on a square in place of what stood there; `None` empties the square.
+    /// Puts a piece on a square in place of what stood there; `None` empties the square.
     pub const fn put(&mut self, square: Square, piece: Option<Piece>) {
         let keep = !square.bit();
         self.colors[0] &= keep;

@@ -220,16 +220,16 @@ const fn start_array() -> Position {
         Role::Knight,
         Role::Rook,
     ];
-    const fn man(color: Color, role: Role) -> Option<Piece> {
+    const fn piece(color: Color, role: Role) -> Option<Piece> {
         Some(Piece { color, role })
     }
     let mut board = Board::EMPTY;
     let mut file = 0;
     while file < 8 {
-        board.put(Square::at(file, 0), man(Color::White, BACK[file as usize]));
-        board.put(Square::at(file, 1), man(Color::White, Role::Pawn));
-        board.put(Square::at(file, 6), man(Color::Black, Role::Pawn));
-        board.put(Square::at(file, 7), man(Color::Black, BACK[file as usize]));
+        board.put(Square::at(file, 0), piece(Color::White, BACK[file as usize]));
+        board.put(Square::at(file, 1), piece(Color::White, Role::Pawn));
+        board.put(Square::at(file, 6), piece(Color::Black, Role::Pawn));
+        board.put(Square::at(file, 7), piece(Color::Black, BACK[file as usize]));
         file += 1;
     }
     let castling = Castling { rooks: [[Some(7), Some(0)]; 2] };

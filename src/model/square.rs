@@ -112,7 +112,7 @@ impl std::ops::Not for Color {
     }
 }
 
-/// A kind of man: pawn, knight, bishop, rook, queen or king.
+/// A kind of piece: pawn, knight, bishop, rook, queen or king.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Role {
     /// Pawn.
@@ -153,7 +153,7 @@ impl Role {
     }
 }
 
-/// A man of one colour.
+/// A piece of one colour.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Piece {
     /// Whose it is.
@@ -171,7 +171,7 @@ impl Piece {
         }
     }
 
-    /// The man of a FEN letter (FEN-03).
+    /// The piece of a FEN letter (FEN-03).
     pub const fn from_letter(letter: u8) -> Option<Piece> {
         let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
         match Role::from_letter(letter.to_ascii_uppercase()) {

@@ -102,10 +102,10 @@ fn records_of_text_blocks_are_found_by_position() {
     let lines: Vec<String> = (0..33_000u32)
         .map(|nth| {
             let place = |shift: u32| nth / 8_u32.pow(shift) % 8;
-            let rank = |file: u32, man: char| match (file, 7 - file) {
-                (0, after) => format!("{man}{after}"),
-                (before, 0) => format!("{before}{man}"),
-                (before, after) => format!("{before}{man}{after}"),
+            let rank = |file: u32, piece: char| match (file, 7 - file) {
+                (0, after) => format!("{piece}{after}"),
+                (before, 0) => format!("{before}{piece}"),
+                (before, after) => format!("{before}{piece}{after}"),
             };
             let ranks = [rank(place(0), 'k'), rank(place(1), 'Q'), rank(place(2), 'K')];
             let (pawns, rook) = (rank(place(3), 'p'), rank(place(4), 'R'));
@@ -126,10 +126,10 @@ fn records_of_text_blocks_are_found_by_position() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let rank = |left: usize, man: char| match (left, 7 - left) {
-        (0, right) => format!("{man}{right}"),
-        (left, 0) => format!("{left}{man}"),
-        (left, right) => format!("{left}{man}{right}"),
+    let rank = |left: usize, piece: char| match (left, 7 - left) {
+        (0, right) => format!("{piece}{right}"),
+        (left, 0) => format!("{left}{piece}"),
+        (left, right) => format!("{left}{piece}{right}"),
     };
     let text: Vec<String> = (0..20_000)
         .map(|n| {

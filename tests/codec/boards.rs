@@ -74,7 +74,7 @@ fn chess960(mut files: [u8; 8]) -> Position {
     Position::new(board, Color::White, castling, None).expect("an array")
 }
 
-/// Any position that can be said: from the empty board to 64 men, with whatever rights the men
+/// Any position that can be said: from the empty board to 64 pieces, with whatever rights the pieces
 /// allow and any en passant square.
 pub(crate) fn anything() -> impl Strategy<Value = Position> {
     let few = prop::collection::vec((0u8..64, 0usize..12), 0..34);
@@ -84,12 +84,12 @@ pub(crate) fn anything() -> impl Strategy<Value = Position> {
         (0u8..8, 0u8..8).prop_map(|(white, black)| vec![(white, 10), (56 + black, 11)]),
         (0u8..64, 0u8..64).prop_map(|(white, black)| vec![(white, 10), (black, 11)]),
     ];
-    let men = (prop_oneof![3 => few, 1 => many], kings);
-    (men, any::<bool>(), any::<u32>(), prop::option::of(0u8..8)).prop_map(
-        |((men, kings), white, rights, en_passant)| {
+    let pieces = (prop_oneof![3 => few, 1 => many], kings);
+    (pieces, any::<bool>(), any::<u32>(), prop::option::of(0u8..8)).prop_map(
+        |((pieces, kings), white, rights, en_passant)| {
             let mut board = Board::EMPTY;
             // The last two kinds are kings, which are rare in the first list.
-            for (square, kind) in men.into_iter().chain(kings) {
+            for (square, kind) in pieces.into_iter().chain(kings) {
                 let color = Color::ALL[kind % 2];
                 let role = Role::ALL[kind / 2];
                 board.put(Square::new(square).expect("a square"), Some(Piece { color, role }));

@@ -100,7 +100,7 @@ fn boards_that_no_game_has_are_counted_too() {
         "4k3/8/8/8/1b2r2b/8/3P1P2/4K3 w - - 0 1",
         "4k3/8/3n4/8/1b2K2r/8/8/4r2b w - - 0 1",
         "4k3/8/8/3p1p2/4K3/8/8/8 w - - 0 1",
-        // More than sixteen men of a side, all of one kind sharing squares.
+        // More than sixteen pieces of a side, all of one kind sharing squares.
         "nnnnnnnk/nnnnnnnn/8/8/8/8/NNNNNNNN/NNNNNNNK w - - 0 1",
         "rrrrrrrk/8/8/8/8/8/8/QQQQQQQK b - - 0 1",
         "kr6/rr6/8/BBBBBBBB/8/BBBBBBBB/8/KBBBBBBB w - - 0 1",

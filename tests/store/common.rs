@@ -36,7 +36,7 @@ pub(crate) fn text(record: &EpdRecord) -> String {
     String::from_utf8(epdb::format_epd(record)).unwrap()
 }
 
-/// Different positions, as many as asked for: two kings and some men of both colours, spread by a
+/// Different positions, as many as asked for: two kings and some pieces of both colours, spread by a
 /// counter.
 pub(crate) fn generated(nth: u64) -> EpdRecord {
     let mut state = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(nth >> 7);
@@ -52,8 +52,8 @@ pub(crate) fn generated(nth: u64) -> EpdRecord {
     // The number itself, in base 8, as the files of pawns and knights: no two are alike.
     let mut rest = nth;
     for rank in 1..7 {
-        let man = b"pPnNbB"[rank - 1];
-        squares[rank * 8 + (rest % 8) as usize] = man;
+        let piece = b"pPnNbB"[rank - 1];
+        squares[rank * 8 + (rest % 8) as usize] = piece;
         rest /= 8;
     }
     assert_eq!(rest, 0, "the test asks for too many positions");

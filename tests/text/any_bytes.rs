@@ -145,14 +145,14 @@ proptest! {
     /// FEN-14, C960-08: any board that can be said is written and read back, in every dialect.
     #[test]
     fn any_position_round_trips(
-        men in prop::collection::vec((0u8..64, 0usize..6, any::<bool>()), 0..64),
+        pieces in prop::collection::vec((0u8..64, 0usize..6, any::<bool>()), 0..64),
         white in any::<bool>(),
         rights in any::<[bool; 4]>(),
         files in any::<[u8; 4]>(),
         target in prop::option::of(0u8..8),
     ) {
         let mut board = Board::EMPTY;
-        for (square, role, color) in men {
+        for (square, role, color) in pieces {
             let color = if color { Color::White } else { Color::Black };
             let piece = Piece { color, role: Role::ALL[role] };
             board.put(Square::new(square).unwrap(), Some(piece));

@@ -200,8 +200,8 @@ fn meaning(part: Part, record: &EpdRecord, bytes: &[u8]) -> String {
         Part::Marker => "marker".into(),
         Part::Board => {
             let position = record.position();
-            let men = position.board().occupied().count_ones();
-            format!("{men} men, key {:016x}", key::position_key(position))
+            let pieces = position.board().occupied().count_ones();
+            format!("{pieces} pieces, key {:016x}", key::position_key(position))
         }
         Part::EnPassant => {
             let square = record.position().en_passant().map(|square| square.to_string());

@@ -21,7 +21,7 @@ use crate::model::{Game, GameResult};
 ///
 /// Games are counted as games; with --positions their positions are.
 ///
-/// Positions are counted in six ways, from "the same in all six fields" to "the same men on the
+/// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". The third way is the one by which epdb finds records: an en passant square
 /// counts only where an en passant capture is legal.
 #[derive(clap::Args, Clone, Debug)]

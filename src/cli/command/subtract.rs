@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The sources it is compared with
     #[arg(required = true, value_name = "OTHER")]
     others: Vec<PathBuf>,
-    /// Which records count as the same: those of one position, with the same men on the same
+    /// Which records count as the same: those of one position, with the same pieces on the same
     /// squares, or equal in everything
     #[arg(long, value_enum, default_value_t = ByArg::Position, value_name = "WHAT")]
     by: ByArg,

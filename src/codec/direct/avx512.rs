@@ -255,7 +255,7 @@ fn key(codes: __m256i, squares: __m256i, count: u32) -> u64 {
     let codes = _mm512_slli_epi16::<6>(_mm512_cvtepu8_epi16(codes));
     let places = _mm512_or_si512(codes, _mm512_cvtepu8_epi16(squares));
     let there = u32::MAX >> (32 - count.clamp(1, 32));
-    let men = NUMBERS.men.as_flattened();
+    let men = NUMBERS.pieces.as_flattened();
     let eight = |places: __m128i, there: u32| gather(men, places, there as u8);
     let keys = _mm512_xor_si512(
         _mm512_xor_si512(

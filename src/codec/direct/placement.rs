@@ -63,7 +63,7 @@ const STEPS: [Step; 256] = {
 /// The numbers of men by code and place in reading order; none for [`NO_MAN`].
 static MEN_AS_READ: LazyLock<[[u64; 64]; 13]> = LazyLock::new(|| {
     let mut numbers = [[0; 64]; 13];
-    for (code, men) in NUMBERS.men.iter().enumerate() {
+    for (code, men) in NUMBERS.pieces.iter().enumerate() {
         for place in 0..64 {
             numbers[code][place] = men[place ^ 56];
         }

@@ -1,11 +1,11 @@
-//! Which squares a man attacks, and the lines between squares.
+//! Which squares a piece attacks, and the lines between squares.
 
 use shakmaty::{Bitboard, attacks};
 
 use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
 
-/// The squares of a colour's men that attack a square, when these squares are occupied.
+/// The squares of a colour's pieces that attack a square, when these squares are occupied.
 #[inline]
 pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64 {
     let queens = board.role(Role::Queen);
@@ -17,7 +17,7 @@ pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64
             | (pawn_attacks(!by, square) & board.role(Role::Pawn)))
 }
 
-/// The squares attacked by a man other than a pawn from a square, when these squares are occupied.
+/// The squares attacked by a piece other than a pawn from a square, when these squares are occupied.
 #[inline]
 pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
     let (from, occupied) = (table_square(from), Bitboard(occupied));
@@ -64,7 +64,7 @@ fn table_square(square: Square) -> shakmaty::Square {
     shakmaty::Square::new(square.index() as u32)
 }
 
-/// The men of a colour that may only move along the line through its king.
+/// The pieces of a colour that may only move along the line through its king.
 #[inline]
 pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
     let queens = board.role(Role::Queen);

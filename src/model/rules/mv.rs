@@ -8,7 +8,7 @@ use crate::model::square::{Role, Square};
 /// (C960-11).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Move {
-    /// The square the man leaves.
+    /// The square the piece leaves.
     pub from: Square,
     /// The square it goes to; for castling the square of the rook.
     pub to: Square,

@@ -22,7 +22,7 @@ pub struct Playable {
     king: Square,
     checkers: u64,
     pinned: u64,
-    /// Where a man other than the king may go: all squares but our own without check, between
+    /// Where a piece other than the king may go: all squares but our own without check, between
     /// king and checker or onto it in check, nowhere in double check.
     targets: u64,
 }
@@ -72,7 +72,7 @@ impl Playable {
         &self.position
     }
 
-    /// The men that give check.
+    /// The pieces that give check.
     pub const fn checkers(&self) -> u64 {
         self.checkers
     }
@@ -82,19 +82,19 @@ impl Playable {
         self.king
     }
 
-    /// Our men that may only move along the line through our king.
+    /// Our pieces that may only move along the line through our king.
     pub const fn pinned(&self) -> u64 {
         self.pinned
     }
 
-    /// The squares that men other than the king may move to at all: without check all but our
+    /// The squares that pieces other than the king may move to at all: without check all but our
     /// own, in check those that end it, in double check none. En passant captures are apart.
     pub const fn targets(&self) -> u64 {
         self.targets
     }
 
-    /// The squares to which the man on `from` may legally move, castling and en passant apart.
-    /// The man must be of the side to move and of this role.
+    /// The squares to which the piece on `from` may legally move, castling and en passant apart.
+    /// The piece must be of the side to move and of this role.
     pub fn destinations(&self, from: Square, role: Role) -> u64 {
         if role == Role::King {
             return self.king_destinations();
@@ -108,7 +108,7 @@ impl Playable {
         reach & self.targets & line
     }
 
-    /// Our men of a role, pawns apart, that may legally go to a square: the question that SAN's
+    /// Our pieces of a role, pawns apart, that may legally go to a square: the question that SAN's
     /// disambiguation asks (SAN-06).
     pub fn origins(&self, role: Role, to: Square) -> u64 {
         let board = self.position.board();
@@ -268,7 +268,7 @@ impl Playable {
             .find(|&side| mv.from == self.king && self.castling(side) == Some(mv.to))
     }
 
-    /// Whether a move captures a man, en passant included.
+    /// Whether a move captures a piece, en passant included.
     pub fn is_capture(&self, mv: Move) -> bool {
         self.position.board().color(!self.position.turn()) & mv.to.bit() != 0
             || self.is_en_passant(mv)
