@@ -44,11 +44,7 @@ fn source() -> String {
 }
 
 fn import_options() -> ImportOptions {
-    ImportOptions {
-        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
-        commit_every: 100.try_into().ok(),
-        ..ImportOptions::default()
-    }
+    ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default())).commit_every(100)
 }
 
 /// One import as a program does it. `told` hears of every commit.

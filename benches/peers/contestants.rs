@@ -111,7 +111,7 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
         for query in queries {
             let mut matches = self.0.get(query);
             while let Some(record) = matches.next_encoded() {
-                found.note(record.expect("a sound record").bytes);
+                found.note(record.expect("a sound record").bytes());
             }
         }
         found
@@ -121,7 +121,7 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
         let mut found = Found::default();
         let visit = |_, mut matches: epdb::store::Matches<'_>| {
             while let Some(record) = matches.next_encoded() {
-                found.note(record?.bytes);
+                found.note(record?.bytes());
             }
             Ok::<_, epdb::store::StoreError>(())
         };

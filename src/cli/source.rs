@@ -359,7 +359,7 @@ impl Source {
                 let reader = store.reader().map_err(|error| local.failed(error))?;
                 let mut records = reader.by_import();
                 while let Some(stored) = records.next_encoded() {
-                    let raw = stored.map_err(|error| local.failed(error))?.bytes;
+                    let raw = stored.map_err(|error| local.failed(error))?.bytes();
                     place.line += 1;
                     progress.record();
                     let (record, _) = record::decode(raw).with_context(|| place.of_record())?;

@@ -1,8 +1,9 @@
 //! Bytes as rows, apart from any file: the entrance for the fuzz target.
 
-use super::block::{Block, Damage, Payload, Slot, chunk};
+use super::block::{Block, Damage, Payload, Slot};
+use super::crowd::{open_chunk, split_chunk_key};
 use super::journal::ImportInfo;
-use super::schema::{self, Access, Meta};
+use super::schema::{Access, Meta};
 
 /// Takes bytes as a row of each table, in every way that a reader does: no panic, and what is
 /// accepted as a meta row or as a line of the journal is written the same again.
@@ -17,9 +18,9 @@ pub fn any_row(bytes: &[u8]) {
         assert_unchanged(&line.to_bytes(), bytes, 4..8);
         assert!(!line.to_string().is_empty());
     }
-    schema::split_crowded_key(bytes);
+    split_chunk_key(bytes);
     block(bytes).ok();
-    if let Ok(bucket) = chunk::read(0, bytes) {
+    if let Ok(bucket) = open_chunk(0, bytes) {
         bucket.entries().for_each(drop);
     }
 }

@@ -188,7 +188,11 @@ pub(super) enum Fault {
         place: String,
         what: String,
     },
-    Version(u32),
+    /// The format version that was found, and the newest that is read.
+    Version {
+        found: u32,
+        supported: u32,
+    },
     /// Flags of the meta row that are not known.
     Features(u32),
     NoMeta,
@@ -243,8 +247,7 @@ impl Fault {
         let file = |what: String| (String::from("the file"), what);
         let (place, what) = match self {
             Fault::Store(error) => return error,
-            Fault::Version(found) => {
-                let supported = super::schema::VERSION;
+            Fault::Version { found, supported } => {
                 return StoreError::UnsupportedVersion { path, found, supported };
             }
             Fault::Features(flags) => return StoreError::UnsupportedFeatures { path, flags },

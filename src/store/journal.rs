@@ -6,8 +6,9 @@ use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, damaged};
-use super::recognise::SourceDigest;
 use super::schema::{self, Access, Digest, Header, IMPORTS, Meta};
+use super::source_digest::SourceDigest;
+use super::transaction::begin_write;
 
 /// A place in a source: how many bytes of it were consumed, and what they were.
 ///
@@ -317,7 +318,7 @@ impl<'t, 'm> Journal<'t, 'm> {
 
 /// Marks delivered imports as finished.
 pub(super) fn close(database: &redb::Database, delivered: &[u64]) -> Result<()> {
-    let transaction = super::begin_write(database)?;
+    let transaction = begin_write(database)?;
     let mut table = transaction.open_table(schema::META)?;
     let mut header = Header::read(&table, Access::Write)?;
     let mut journal = Journal::open(&transaction, &mut header.meta)?;

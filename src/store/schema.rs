@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{Fault, Result, damaged};
 
 /// The format version that is written, and the newest that is read.
-pub(super) const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
 /// The rows under [`META_KEY`] and [`CHECKS_KEY`].
@@ -25,6 +25,11 @@ pub(super) const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("
 /// Number of an import -> journal row.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 
+/// How many entries share a bucket of a block on average.
+pub(super) const ENTRIES_PER_BUCKET: usize = 12;
+/// The page of redb that a block should fill, and what redb needs of it.
+pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
+pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
 /// A position whose entries in a block would take more bytes than this is crowded: its records
 /// move to the table of that name.
 pub(super) const CROWDED_BYTES: usize = 8 << 10;
@@ -146,7 +151,7 @@ impl Meta {
         match version.ok_or(Fault::NoMeta)? {
             VERSION => {}
             0 => return Err(damaged("the meta row", "its version is 0")),
-            newer => return Err(Fault::Version(newer)),
+            found => return Err(Fault::Version { found, supported: VERSION }),
         }
         let row = MetaRow::ref_from_bytes(bytes)
             .map_err(|_| damaged("the meta row", format!("it has {} bytes", bytes.len())))?;
@@ -307,16 +312,4 @@ fn meta_crc(row: &[u8]) -> u32 {
 pub(super) fn spread(fraction: u64, parts: u64) -> (u64, u64) {
     let product = u128::from(fraction) * u128::from(parts);
     ((product >> 64) as u64, product as u64)
-}
-
-/// The key of the first chunk, or of all chunks' common start, of a crowded position.
-pub(super) fn crowded_key(key: u64, board: &[u8], import_number: u64) -> Vec<u8> {
-    [&key.to_be_bytes(), board, &import_number.to_be_bytes()].concat()
-}
-
-/// The parts of a key of the table of crowded positions: position key, board, import number.
-pub(super) fn split_crowded_key(bytes: &[u8]) -> Option<(u64, &[u8], u64)> {
-    let (key, rest) = bytes.split_first_chunk()?;
-    let (board, number) = rest.split_last_chunk()?;
-    Some((u64::from_be_bytes(*key), board, u64::from_be_bytes(*number)))
 }

@@ -25,7 +25,7 @@ fn sound_store() -> (Vec<u8>, Vec<EpdRecord>) {
     let mut records: Vec<_> = (0..4000).map(generated).collect();
     records.extend((0..1200).map(crowd));
     let mut store = Store::create(&path, &small()).unwrap();
-    let options = ImportOptions { commit_every: 1500.try_into().ok(), ..ImportOptions::default() };
+    let options = ImportOptions::new().commit_every(1500);
     import(&store, "records", &records, &options);
     store.compact().unwrap();
     store.close().unwrap();

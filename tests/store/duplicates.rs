@@ -101,12 +101,10 @@ fn check(imports: &[Import], key: fn(u64) -> u64) {
     let store = Store::create(&path, &options).unwrap();
     let mut model = Model::default();
     for (nth, (records, (on_duplicate, same), commit_every)) in imports.iter().enumerate() {
-        let import_options = ImportOptions {
-            on_duplicate: on_duplicate.clone(),
-            same: *same,
-            commit_every: (*commit_every).try_into().ok(),
-            ..ImportOptions::default()
-        };
+        let import_options = ImportOptions::new()
+            .on_duplicate(on_duplicate.clone())
+            .same(*same)
+            .commit_every(*commit_every);
         let mut expected = ImportCounts::default();
         for record in records {
             model.import(record, on_duplicate, *same, &mut expected);
@@ -189,7 +187,7 @@ fn forced_collisions_are_told_apart() {
     let options = small().key_function(|key| key & 0xc000_0000_0000_0000);
     let store = Store::create(&path, &options).unwrap();
     let records: Vec<_> = (0..2000).map(generated).collect();
-    let batches = ImportOptions { commit_every: 600.try_into().ok(), ..ImportOptions::default() };
+    let batches = ImportOptions::new().commit_every(600);
     import(&store, "forced", &records, &batches);
     let reader = store.reader().unwrap();
     for (nth, record) in (0..).zip(&records) {
@@ -251,10 +249,7 @@ fn merging_goes_on_in_a_crowd() {
     let store = Store::create(&path, &small()).unwrap();
     let records: Vec<_> = (0..3000).map(|nth| line(format!("id \"{nth}\";"))).collect();
     import(&store, "crowd", &records, &ImportOptions::default());
-    let merging = ImportOptions {
-        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
-        ..ImportOptions::default()
-    };
+    let merging = ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default()));
     // The last with which merging is tried, and the first with which it is not (mutant 5).
     let new = [line("id \"255\"; c1 \"met\";".into()), line("id \"256\"; c1 \"far\";".into())];
     let report = import(&store, "new", &new, &merging);

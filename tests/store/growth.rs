@@ -66,7 +66,7 @@ fn duplicates_leave_no_empty_blocks() {
     let blocks = |store: &Store| store.reader().unwrap().stats().unwrap().blocks;
     let before = blocks(&store);
     assert!(before > 10);
-    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..ImportOptions::default() };
+    let skip = ImportOptions::new().on_duplicate(OnDuplicate::Skip);
     import(&store, "again", &records, &skip);
     assert!(blocks(&store).abs_diff(before) <= before / 8, "{before}, {}", blocks(&store));
     assert_eq!(exported(&store.reader().unwrap()).len(), 60_000);
@@ -79,7 +79,7 @@ fn key_order_is_the_same_however_batches_fell() {
     let records: Vec<_> = (0..5000).map(generated).collect();
     let one = store_of(&scratch.path("one.epdb"), &records);
     let many = Store::create(scratch.path("many.epdb"), &small()).unwrap();
-    let options = ImportOptions { commit_every: 333.try_into().ok(), ..ImportOptions::default() };
+    let options = ImportOptions::new().commit_every(333);
     import(&many, "records", &records, &options);
     let keys = |store: &Store| -> Vec<_> {
         store.reader().unwrap().by_key().map(|stored| stored.unwrap()).collect()

@@ -51,7 +51,7 @@ fn source() -> String {
 }
 
 fn every(records: u64) -> ImportOptions {
-    ImportOptions { commit_every: records.try_into().ok(), ..ImportOptions::default() }
+    ImportOptions::new().commit_every(records)
 }
 
 fn states(store: &Store) -> Vec<ImportState> {
@@ -63,7 +63,7 @@ fn states(store: &Store) -> Vec<ImportState> {
 fn an_interrupted_import_goes_on() {
     let scratch = Scratch::new();
     let source = source();
-    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..every(64) };
+    let skip = every(64).on_duplicate(OnDuplicate::Skip);
     for options in [every(64), skip] {
         let undisturbed = Store::create(scratch.path("undisturbed"), &small()).unwrap();
         run(&undisturbed, &source, usize::MAX, &options).unwrap();
@@ -103,7 +103,7 @@ fn a_changed_source_is_not_continued() {
     let store = Store::create(scratch.path("changed"), &small()).unwrap();
     run(&store, &source(), 300, &every(64)).unwrap();
     let committed = store.reader().unwrap().stats().unwrap().records;
-    let other_settings = ImportOptions { settings: "strict".into(), ..every(64) };
+    let other_settings = every(64).settings("strict");
     let changed = source().replacen('k', "K", 1);
     let cut: String = source().chars().take(1000).collect();
     for source in [changed, cut, String::new()] {
@@ -119,7 +119,7 @@ fn a_changed_source_is_not_continued() {
     let refused = importer.push(&generated(1)).err().unwrap();
     assert!(matches!(refused, StoreError::SourceChanged { .. }));
     drop(importer);
-    let restart = ImportOptions { restart: true, ..other_settings };
+    let restart = other_settings.restart(true);
     run(&store, &source(), usize::MAX, &restart).unwrap();
     assert_eq!(states(&store), [ImportState::GivenUp, ImportState::Delivered]);
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed + 998);
@@ -149,7 +149,7 @@ fn a_source_is_recognised_by_its_bytes() {
     let store = Store::create(&path, &small()).unwrap();
     let (known, digest) = store.recognise("a.epd", source.as_bytes(), "").unwrap();
     assert_eq!((known, digest.length()), (Recognised::New, source.len() as u64));
-    let options = ImportOptions { digest: Some(digest), ..every(64) };
+    let options = every(64).digest(digest);
 
     // Interrupted under one name, it goes on under another.
     let mut importer = store.importer("a.epd", &options).unwrap();

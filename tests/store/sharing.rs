@@ -122,8 +122,7 @@ fn readers_do_not_notice_a_writer() {
                 rounds += 1;
             }
         });
-        let options =
-            ImportOptions { commit_every: 500.try_into().ok(), ..ImportOptions::default() };
+        let options = ImportOptions::new().commit_every(500);
         import(&store, "more", &records[10_000..], &options);
         done.store(true, std::sync::atomic::Ordering::Release);
         reading.join().unwrap();

@@ -149,8 +149,8 @@ fn store(out: &mut Output, local: &Local, args: &Args) -> anyhow::Result<()> {
             writeln!(out, "... (--limit shows more)")?;
             break;
         }
-        write!(out, "import number {}: ", record.import_number)?;
-        explain(out, record.bytes)?;
+        write!(out, "import number {}: ", record.number())?;
+        explain(out, record.bytes())?;
     }
     Ok(())
 }

@@ -433,7 +433,7 @@ impl Searched {
                     while found.wants(place) {
                         let Some(next) = matches.next_encoded().transpose()? else { break };
                         if is_taken(next, name, args)? {
-                            found.put_encoded(place, next.bytes)?;
+                            found.put_encoded(place, next.bytes())?;
                         }
                     }
                     Ok::<(), anyhow::Error>(())
@@ -487,7 +487,7 @@ impl Searched {
                 while let Some(next) = matches.next_encoded() {
                     let next = next.map_err(|error| local.failed(error))?;
                     if is_taken(next, name, args)? {
-                        visit(&record::decode(next.bytes)?.0)?;
+                        visit(&record::decode(next.bytes())?.0)?;
                     }
                 }
             }
@@ -540,8 +540,8 @@ fn is_taken(stored: EncodedRecord<'_>, name: &Arc<str>, args: &Args) -> anyhow::
     if args.read.wanted.filter.is_none() {
         return Ok(true);
     }
-    let place = place_of(name, stored.import_number);
-    Ok(args.read.wanted.takes(&record::decode(stored.bytes)?.0, &place))
+    let place = place_of(name, stored.number());
+    Ok(args.read.wanted.takes(&record::decode(stored.bytes())?.0, &place))
 }
 
 /// The place of a record with this number, counted from 0.

@@ -5,113 +5,30 @@ use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 
 use super::batch::Batch;
-use super::error::guarded;
-use super::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
-use super::recognise::SourceDigest;
+use super::merge::merge;
+use super::options::ImportOptions;
+use super::report::{ImportConflict, ImportReport};
 use super::resolve::Resolver;
-use super::schema::{self, Access, Header};
-use super::{Store, StoreError, merge};
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
-use crate::model::merge::{BestMoves, MergeRules, Prefer};
+use crate::store::error::{StoreError, guarded};
+use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
+use crate::store::open::Store;
+use crate::store::schema::{self, Access, Header};
+use crate::store::transaction::{begin_write, read_header};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What becomes of a record that has a duplicate in the store or before it in its source
-/// (STO-08).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum OnDuplicate {
-    /// Both stay: a store is a multiset.
-    #[default]
-    Keep,
-    /// The later one is left out.
-    Skip,
-    /// The later one takes the place of all earlier ones.
-    Replace,
-    /// The later one is merged into the earliest one that it does not contradict, of the first
-    /// 256 of its position; if it contradicts all of them it is stored beside them.
-    Merge(MergeRules),
-}
-
-/// Which records are duplicates of each other.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Same {
-    /// Those of one position (STO-01).
-    #[default]
-    Position,
-    /// Those that are equal in everything that text can say. Merging two of them is leaving one
-    /// out.
-    Record,
-}
-
-/// How records are imported.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ImportOptions {
-    /// What becomes of duplicates.
-    pub on_duplicate: OnDuplicate,
-    /// What a duplicate is.
-    pub same: Same,
-    /// What else decides which records a source gives, such as the profile it is read under. An
-    /// interrupted import is continued only under equal settings.
-    pub settings: String,
-    /// What all bytes of the source are, where that is known: see [`Store::recognise`]. An
-    /// interrupted import of these bytes is continued under whatever name they come.
-    pub digest: Option<SourceDigest>,
-    /// Gives an interrupted import of this source up, keeping what it had committed, and imports
-    /// the source from its start.
-    pub restart: bool,
-    /// Commits at the latest after so many records; else when the memory for batches is full.
-    pub commit_every: Option<NonZeroU64>,
-}
-
-impl ImportOptions {
-    /// What becomes of duplicates, as the journal has it. These words are compared with those of
-    /// earlier versions: they do not change.
-    fn duplicates(&self) -> String {
-        let what = match &self.on_duplicate {
-            OnDuplicate::Keep => return "keep".to_string(),
-            OnDuplicate::Skip => "skip".to_string(),
-            OnDuplicate::Replace => "replace".to_string(),
-            OnDuplicate::Merge(MergeRules { prefer, best_moves, counts }) => {
-                let prefer = match prefer {
-                    Prefer::Later => "later",
-                    Prefer::First => "first",
-                    Prefer::Deepest => "deepest",
-                    Prefer::Nodes => "nodes",
-                };
-                let best_moves = match best_moves {
-                    BestMoves::Conflict => "conflict",
-                    BestMoves::Union => "union",
-                    BestMoves::First => "first",
-                    BestMoves::Last => "last",
-                };
-                let add: String = counts.iter().map(|opcode| format!(", add {opcode}")).collect();
-                format!("merge, prefer {prefer}, bm {best_moves}{add}")
-            }
-        };
-        match self.same {
-            Same::Position => what + ", same position",
-            Same::Record => what + ", same record",
-        }
+impl Store {
+    /// Begins to import from a source, or continues the import of a source of this name that was
+    /// interrupted: then [`Importer::resume`] must be called before the first record is pushed.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
+    /// [`StoreError::SettingsChanged`] when the interrupted import had other options.
+    pub fn importer(&self, source: &str, options: &ImportOptions) -> Result<Importer<'_>> {
+        Importer::begin(self, source, options)
     }
-}
-
-/// Two records of one position that contradict each other; both are stored.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct ImportConflict {
-    /// The number of the later one.
-    pub import_number: u64,
-    /// The number of the first one of those before it.
-    pub earlier: u64,
-}
-
-/// What an import did.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ImportReport {
-    /// What became of the records, those of earlier runs included.
-    pub counts: ImportCounts,
-    /// The first 1000 conflicts of this run.
-    pub conflicts: Vec<ImportConflict>,
 }
 
 /// An import going on. Records that were pushed are in the store once they are committed, which
@@ -127,16 +44,12 @@ pub struct Importer<'s> {
     /// The import that `restart` gives up with the first commit.
     given_up: Option<u64>,
     batch: Batch,
-    conflicts: Vec<super::ImportConflict>,
+    conflicts: Vec<ImportConflict>,
     failed: bool,
 }
 
 impl<'s> Importer<'s> {
-    pub(super) fn begin(
-        store: &'s Store,
-        source: &str,
-        options: &ImportOptions,
-    ) -> Result<Importer<'s>> {
+    fn begin(store: &'s Store, source: &str, options: &ImportOptions) -> Result<Importer<'s>> {
         store.database()?;
         let path = &store.shared.path;
         if store.importing.swap(true, Ordering::Acquire) {
@@ -154,7 +67,7 @@ impl<'s> Importer<'s> {
         let path = &store.shared.path;
         let (imports, meta) = guarded(path, || {
             let transaction = store.begin_read()?;
-            let meta = super::read_header(&transaction, Access::Write)?.meta;
+            let meta = read_header(&transaction, Access::Write)?.meta;
             Ok((journal::list(&transaction, &meta)?, meta))
         })?;
         let next_id = meta.imports;
@@ -344,7 +257,7 @@ impl<'s> Importer<'s> {
         self.failed = true;
         let database = self.store.database()?;
         guarded(&self.store.shared.path, || {
-            let transaction = super::begin_write(database)?;
+            let transaction = begin_write(database)?;
             let mut table = transaction.open_table(schema::META)?;
             let mut header = Header::read(&table, Access::Write)?;
             let mut resolver = Resolver {
@@ -354,7 +267,7 @@ impl<'s> Importer<'s> {
                 counts: self.info.counts,
                 conflicts: std::mem::take(&mut self.conflicts),
             };
-            merge::merge(
+            merge(
                 &transaction,
                 self.store.shared.key,
                 &mut header,

@@ -1,26 +1,22 @@
 //! What becomes of incoming records of a position that has some already.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::batch::{Arena, Incoming};
-use super::error::{Result, damaged};
-use super::importer::{ImportConflict, OnDuplicate, Same};
-use super::journal::ImportCounts;
+use super::options::{OnDuplicate, Same};
+use super::report::ImportConflict;
 use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::model::merge::{MergeRules, Merged, merge};
+use crate::store::crowd::Action;
+use crate::store::error::{Result, damaged};
+use crate::store::journal::ImportCounts;
 
 /// With how many records of a position, the earliest, merging a new one is tried.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// How many conflicts are kept by number.
 const CONFLICTS_KEPT: usize = 1000;
-
-/// What becomes of a record of the store.
-pub(super) enum Action<'a> {
-    Keep,
-    Delete,
-    Update(&'a [u8]),
-}
 
 /// The decision about the incoming records of one position.
 pub(super) enum Resolution {
@@ -34,7 +30,7 @@ pub(super) enum Resolution {
         /// So many incoming records at the front differ and are sorted by their bytes.
         distinct: usize,
         /// Which of them an existing record equals.
-        met: Vec<bool>,
+        met: Vec<Cell<bool>>,
     },
     /// Records, existing or incoming, into which others were merged; by import number.
     Update(HashMap<u64, Vec<u8>>),
@@ -58,6 +54,21 @@ impl Resolver<'_> {
     /// The import number of an incoming record.
     pub(super) fn number(&self, new: &Incoming) -> u64 {
         self.first_number + u64::from(new.nth)
+    }
+
+    /// The numbers and bytes of the incoming records that will be stored.
+    pub(super) fn stored<'n>(
+        &self,
+        arena: &'n Arena,
+        resolution: &'n Resolution,
+        incoming: &'n [Incoming],
+    ) -> impl Iterator<Item = (u64, &'n [u8])> + use<'n> {
+        let first_number = self.first_number;
+        let stored = incoming.iter().filter(|new| !new.is_discarded());
+        stored.map(move |new| {
+            let number = first_number + u64::from(new.nth);
+            (number, resolution.updated(number).unwrap_or(arena.record(new)))
+        })
     }
 
     /// Decides about the incoming records of a position, of which the store has `existing` records.
@@ -128,7 +139,7 @@ impl Resolver<'_> {
         if existing == 0 {
             return Resolution::KeepExisting;
         }
-        Resolution::Compare { replace, merge, distinct, met: vec![false; distinct] }
+        Resolution::Compare { replace, merge, distinct, met: vec![Cell::new(false); distinct] }
     }
 
     /// Merges each incoming record with the first of the earliest records that it does not
@@ -213,7 +224,7 @@ impl Resolution {
 
     /// What becomes of an existing record. To be called for each of them, if for any.
     pub(super) fn action(
-        &mut self,
+        &self,
         counts: &mut ImportCounts,
         arena: &Arena,
         incoming: &[Incoming],
@@ -235,7 +246,7 @@ impl Resolution {
                         Action::Delete
                     }
                     Ok(place) => {
-                        met[place] = true;
+                        met[place].set(true);
                         Action::Keep
                     }
                     Err(_) => Action::Keep,
@@ -251,7 +262,7 @@ impl Resolution {
             incoming.sort_unstable_by_key(|record| record.nth);
             return;
         };
-        for (new, _) in incoming.iter_mut().zip(met).filter(|(_, met)| **met) {
+        for (new, _) in incoming.iter_mut().zip(met).filter(|(_, met)| met.get()) {
             new.discard();
             counts.stored -= 1;
             if *merge {
@@ -264,7 +275,7 @@ impl Resolution {
     }
 
     /// The bytes of an incoming record that others were merged into.
-    pub(super) fn changed(&self, number: u64) -> Option<&[u8]> {
+    pub(super) fn updated(&self, number: u64) -> Option<&[u8]> {
         match self {
             Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),
             _ => None,

@@ -5,6 +5,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::codec::error::EncodeError;
 use crate::codec::record;
 use crate::model::EpdRecord;
+use crate::store::room::with_room;
 
 /// One new record.
 #[derive(Copy, Clone, Debug)]
@@ -69,8 +70,8 @@ impl Batch {
     /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
         let limit = limit.min(Incoming::DISCARDED as usize - record::MAX_LEN - 8);
-        let arena = Arena(super::with_room(limit));
-        Batch { arena, index: super::with_room(limit / 32), limit }
+        let arena = Arena(with_room(limit));
+        Batch { arena, index: with_room(limit / 32), limit }
     }
 
     /// Adds a record under its key.

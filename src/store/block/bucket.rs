@@ -1,0 +1,247 @@
+//! Buckets: the entries whose keys fall into one part of a block, under one checksum.
+
+use super::bytes::{Damage, Result, WORD, read_count, read_number, write_count};
+use super::entry::{Entry, Payload, Stub};
+use crate::store::schema::{Digest, holds};
+
+/// Length codes of entries: from 1 to 254 the length of the record itself.
+const STUB: u8 = 0;
+const LONG: u8 = 255;
+
+/// Which bucket it is. Its checksum covers this, so that bytes from elsewhere, or of an earlier
+/// version of the block, do not pass for those of this one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::store) struct BucketId {
+    /// The number of the block, or the position key of a chunk.
+    pub(in crate::store) owner: u64,
+    pub(in crate::store) bucket: u32,
+    pub(in crate::store) width: u8,
+    /// The commit that wrote the block.
+    pub(in crate::store) commit: u64,
+}
+
+impl BucketId {
+    fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.owner.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.bucket.to_le_bytes());
+        bytes[12] = self.width;
+        bytes[16..].copy_from_slice(&self.commit.to_le_bytes());
+        bytes
+    }
+}
+
+fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&id.to_bytes()), body)
+}
+
+/// A view of a bucket.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct Bucket<'a> {
+    crc: u32,
+    /// What the checksum covers beside the identity.
+    body: &'a [u8],
+    fingerprints: &'a [u8],
+    lengths: &'a [u8],
+    entries: &'a [u8],
+    id: BucketId,
+}
+
+impl<'a> Bucket<'a> {
+    /// Takes the bytes of the bucket with this identity.
+    pub(in crate::store) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
+        let (crc, body) =
+            bytes.split_first_chunk().ok_or(Damage("a bucket is shorter than its checksum"))?;
+        let crc = u32::from_le_bytes(*crc);
+        let (count, arrays) = read_count(body)?;
+        let cut = |bytes: &'a [u8]| {
+            bytes.split_at_checked(count).ok_or(Damage("a bucket is shorter than its entries"))
+        };
+        let (fingerprints, rest) = cut(arrays)?;
+        let (lengths, entries) = cut(rest)?;
+        Ok(Bucket { crc, body, fingerprints, lengths, entries, id })
+    }
+
+    /// The checksum that it carries.
+    pub(in crate::store) fn crc(&self) -> u32 {
+        self.crc
+    }
+
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Checks the checksum over all that the bucket holds.
+    pub(in crate::store) fn check(&self) -> Result<()> {
+        if !holds(bucket_crc(self.id, self.body), self.crc) {
+            return Err(Damage("the checksum of a bucket does not match"));
+        }
+        if self.is_empty() && !self.entries.is_empty() {
+            return Err(Damage("bytes follow the last entry of a bucket"));
+        }
+        Ok(())
+    }
+
+    /// The entries in order; after an error there are no more.
+    pub(in crate::store) fn entries(&self) -> Entries<'a> {
+        self.entries_from(BucketCursor::default())
+    }
+
+    /// Goes on where [`Entries::cursor`] was taken.
+    pub(in crate::store) fn entries_from(&self, cursor: BucketCursor) -> Entries<'a> {
+        Entries { bucket: *self, cursor }
+    }
+}
+
+/// A place between the entries of a bucket; the default one is before the first.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::store) struct BucketCursor {
+    /// The number of the next entry.
+    next: usize,
+    /// Where its bytes begin.
+    offset: usize,
+}
+
+/// Iterator over the entries of a bucket.
+pub(in crate::store) struct Entries<'a> {
+    bucket: Bucket<'a>,
+    cursor: BucketCursor,
+}
+
+impl<'a> Entries<'a> {
+    /// Where the iterator stands.
+    pub(in crate::store) fn cursor(&self) -> BucketCursor {
+        self.cursor
+    }
+
+    /// Skips to the next entry with this fingerprint; only lengths are looked at.
+    pub(in crate::store) fn next_with(&mut self, fingerprint: u8) -> Option<Result<Entry<'a>>> {
+        loop {
+            let wanted = *self.bucket.fingerprints.get(self.cursor.next)? == fingerprint;
+            let length = self.bucket.lengths[self.cursor.next];
+            match length {
+                STUB | LONG => match self.next()? {
+                    Ok(entry) if entry.fingerprint != fingerprint => {}
+                    other => return Some(other),
+                },
+                _ if wanted => return self.next(),
+                _ => {
+                    self.cursor.next += 1;
+                    self.cursor.offset += usize::from(self.bucket.id.width) + usize::from(length);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let bytes = self
+            .bucket
+            .entries
+            .get(self.cursor.offset..)
+            .and_then(|rest| rest.get(..len))
+            .ok_or(Damage("an entry ends outside its bucket"))?;
+        self.cursor.offset += len;
+        Ok(bytes)
+    }
+
+    fn read(&mut self, fingerprint: u8, length: u8) -> Result<Entry<'a>> {
+        let import_number = read_number(self.take(self.bucket.id.width.into())?);
+        let payload = match length {
+            STUB => {
+                let board_len = self.take(1)?[0];
+                let board = self.take(board_len.into())?;
+                let (records, bytes) = (read_number(self.take(8)?), read_number(self.take(8)?));
+                let first_crc = read_number(self.take(WORD)?) as u32;
+                let (low, high) = (read_number(self.take(8)?), read_number(self.take(8)?));
+                let digest = Digest(u128::from(high) << 64 | u128::from(low));
+                Payload::Stub(Stub { board, records, bytes, first_crc, digest })
+            }
+            LONG => {
+                let len = read_number(self.take(WORD)?) as usize;
+                if len < LONG.into() {
+                    return Err(Damage("a short record has the length of a long one"));
+                }
+                Payload::Record(self.take(len)?)
+            }
+            short => Payload::Record(self.take(short.into())?),
+        };
+        let last = self.cursor.next == self.bucket.lengths.len();
+        if last && self.cursor.offset != self.bucket.entries.len() {
+            return Err(Damage("bytes follow the last entry of a bucket"));
+        }
+        Ok(Entry { fingerprint, import_number, payload })
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>>;
+
+    fn next(&mut self) -> Option<Result<Entry<'a>>> {
+        let fingerprint = *self.bucket.fingerprints.get(self.cursor.next)?;
+        let length = *self.bucket.lengths.get(self.cursor.next)?;
+        self.cursor.next += 1;
+        let entry = self.read(fingerprint, length);
+        if entry.is_err() {
+            self.cursor.next = self.bucket.lengths.len();
+        }
+        Some(entry)
+    }
+}
+
+/// Writes the entries of one bucket, in order of their keys.
+#[derive(Default)]
+pub(in crate::store) struct BucketWriter {
+    fingerprints: Vec<u8>,
+    lengths: Vec<u8>,
+    entries: Vec<u8>,
+}
+
+impl BucketWriter {
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// An upper bound of the bytes that [`BucketWriter::finish`] would write now.
+    pub(in crate::store) fn len(&self) -> usize {
+        2 * WORD + 2 * self.lengths.len() + self.entries.len()
+    }
+
+    pub(in crate::store) fn push(&mut self, width: u8, entry: Entry) {
+        let number = entry.import_number.to_le_bytes();
+        self.fingerprints.push(entry.fingerprint);
+        self.entries.extend_from_slice(&number[..width.into()]);
+        match entry.payload {
+            Payload::Record(record) => {
+                match u8::try_from(record.len()) {
+                    Ok(len @ 1..=254) => self.lengths.push(len),
+                    _ => {
+                        self.lengths.push(LONG);
+                        self.entries.extend_from_slice(&(record.len() as u32).to_le_bytes());
+                    }
+                }
+                self.entries.extend_from_slice(record);
+            }
+            Payload::Stub(stub) => {
+                self.lengths.push(STUB);
+                self.entries.push(stub.board.len() as u8);
+                self.entries.extend_from_slice(stub.board);
+                self.entries.extend_from_slice(&stub.records.to_le_bytes());
+                self.entries.extend_from_slice(&stub.bytes.to_le_bytes());
+                self.entries.extend_from_slice(&stub.first_crc.to_le_bytes());
+                self.entries.extend_from_slice(&stub.digest.0.to_le_bytes());
+            }
+        }
+    }
+
+    /// Appends the bucket to `out` and begins a new one.
+    pub(in crate::store) fn finish(&mut self, id: BucketId, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; WORD]);
+        write_count(self.lengths.len() as u32, out);
+        for part in [&mut self.fingerprints, &mut self.lengths, &mut self.entries] {
+            out.append(part);
+        }
+        let crc = bucket_crc(id, &out[start + WORD..]);
+        out[start..start + WORD].copy_from_slice(&crc.to_le_bytes());
+    }
+}

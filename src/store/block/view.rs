@@ -1,0 +1,174 @@
+//! A block as its bytes have it: header, directory, buckets.
+
+use super::bucket::{Bucket, BucketId};
+use super::bytes::{Damage, Result, WORD, read_number, word};
+use super::entry::Entry;
+use crate::store::schema::{holds, spread};
+
+/// Where the parts of a header begin, and where it ends.
+pub(super) const ENTRY_COUNT: usize = 0;
+pub(super) const BUCKET_COUNT: usize = 4;
+pub(super) const WIDTH: usize = 8;
+const ZEROS: usize = 9;
+pub(super) const HEADER_CRC: usize = 12;
+pub(super) const COMMIT: usize = 16;
+pub(super) const HEADER: usize = 24;
+
+/// Where in a block a key belongs.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(in crate::store) struct Slot {
+    pub(in crate::store) bucket: u32,
+    /// The next eight bits of the key's fraction.
+    pub(in crate::store) fingerprint: u8,
+}
+
+impl Slot {
+    /// The slot of a fraction of a block (see [`spread`]) in a block of so many buckets.
+    pub(in crate::store) fn of(fraction: u64, buckets: u32) -> Slot {
+        let (bucket, rest) = spread(fraction, buckets.into());
+        Slot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
+    }
+}
+
+/// What the header of a block says that a lookup needs.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct Shape {
+    pub(in crate::store) buckets: u32,
+    pub(in crate::store) width: u8,
+    pub(in crate::store) commit: u64,
+}
+
+impl Shape {
+    /// Reads it from the bytes of a block, which are long enough for the directory it announces.
+    pub(in crate::store) fn of(bytes: &[u8]) -> Result<Shape> {
+        let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
+        let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
+        let commit = read_number(&header[COMMIT..]);
+        if buckets == 0 {
+            return Err(Damage("the block counts no buckets"));
+        }
+        if !(1..=8).contains(&width) {
+            return Err(Damage("the block has an unknown width of import numbers"));
+        }
+        let shape = Shape { buckets, width, commit };
+        if bytes.len() < shape.data_start() {
+            return Err(Damage("the block is shorter than its directory"));
+        }
+        Ok(shape)
+    }
+
+    fn data_start(self) -> usize {
+        HEADER + self.buckets as usize * WORD
+    }
+}
+
+/// A view of a block. Nothing is believed of it but what was checked on the way.
+#[derive(Copy, Clone)]
+pub(in crate::store) struct Block<'a> {
+    bytes: &'a [u8],
+    number: u64,
+    shape: Shape,
+}
+
+impl<'a> Block<'a> {
+    /// Takes the bytes of the block with this number. Only the header is looked at.
+    pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
+        Ok(Block { bytes, number, shape: Shape::of(bytes)? })
+    }
+
+    /// The same with the header's shape at hand, so that its cache line is not needed.
+    pub(in crate::store) fn with_shape(number: u64, bytes: &'a [u8], shape: Shape) -> Block<'a> {
+        Block { bytes, number, shape }
+    }
+
+    /// All of it.
+    pub(in crate::store) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What the header says that a lookup needs.
+    pub(in crate::store) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many entries the block should hold.
+    pub(in crate::store) fn entry_count(&self) -> u32 {
+        word(self.bytes, ENTRY_COUNT)
+    }
+
+    /// How many buckets it has.
+    pub(in crate::store) fn buckets(&self) -> u32 {
+        self.shape.buckets
+    }
+
+    fn data_start(&self) -> usize {
+        self.shape.data_start()
+    }
+
+    /// The checksum over header and directory.
+    pub(in crate::store) fn header_crc(&self) -> u32 {
+        word(self.bytes, HEADER_CRC)
+    }
+
+    /// Checks header and directory; `announced` is what the store keeps of the header's checksum.
+    pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
+        let data_start = self.data_start();
+        if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
+            return Err(Damage("reserved bytes of the header are not 0"));
+        }
+        if !holds(header_crc(self.number, &self.bytes[..data_start]), self.header_crc()) {
+            return Err(Damage("the checksum of the header does not match"));
+        }
+        if self.header_crc() != announced {
+            return Err(Damage("the store knows another block of this number"));
+        }
+        match self.bytes[HEADER..data_start].last_chunk() {
+            Some(last) if u32::from_le_bytes(*last) as usize == self.bytes.len() - data_start => {
+                Ok(())
+            }
+            _ => Err(Damage("the directory does not end where the block does")),
+        }
+    }
+
+    /// One bucket, unchecked.
+    pub(in crate::store) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
+        let end_at = HEADER + bucket as usize * WORD;
+        let start = if bucket == 0 { 0 } else { word(self.bytes, end_at - WORD) as usize };
+        let end = word(self.bytes, end_at) as usize;
+        let bytes = self
+            .bytes
+            .get(self.data_start()..)
+            .and_then(|data| data.get(start..end))
+            .ok_or(Damage("the directory leads out of the block"))?;
+        let (owner, Shape { width, commit, .. }) = (self.number, self.shape);
+        Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
+    }
+
+    /// All entries in order of their keys, with their buckets, every checksum checked.
+    pub(in crate::store) fn each_entry(
+        &self,
+        announced: u32,
+        mut visit: impl FnMut(u32, Entry<'a>),
+    ) -> Result<()> {
+        self.check(announced)?;
+        let mut found = 0;
+        for number in 0..self.buckets() {
+            let bucket = self.bucket(number)?;
+            bucket.check()?;
+            for entry in bucket.entries() {
+                visit(number, entry?);
+                found += 1;
+            }
+        }
+        if found != self.entry_count() {
+            return Err(Damage("the block counts another number of entries"));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn header_crc(number: u64, header_and_directory: &[u8]) -> u32 {
+    let start = crc32c::crc32c(&number.to_le_bytes());
+    let start = crc32c::crc32c_append(start, &header_and_directory[..HEADER_CRC]);
+    crc32c::crc32c_append(start, &header_and_directory[COMMIT..])
+}

@@ -1,0 +1,111 @@
+//! Looking for damage: stubs and chunks are held against each other.
+
+use std::collections::HashMap;
+
+use super::chunk::open_chunk;
+use super::contents::{CrowdContents, OTHER_RECORDS};
+use super::position::{PositionId, split_chunk_key};
+use crate::codec::record;
+use crate::store::block::{Damage, Payload, Stub};
+use crate::store::findings::VerifyFindings;
+use crate::store::keys::{KeyFunction, key_of_board};
+use crate::store::record_check::RecordCheck;
+use crate::store::schema::Digest;
+
+/// Key and board of a position.
+type OwnedId = (u64, Vec<u8>);
+
+/// What stubs announce, and what the chunks hold.
+#[derive(Default)]
+pub(in crate::store) struct CrowdCheck {
+    announced: HashMap<OwnedId, CrowdContents>,
+    found: HashMap<OwnedId, FoundCrowd>,
+    /// Rows.
+    pub(in crate::store) chunks: u64,
+    pub(in crate::store) digest: Digest,
+}
+
+#[derive(Default)]
+struct FoundCrowd {
+    contents: CrowdContents,
+    last_number: Option<u64>,
+}
+
+impl CrowdCheck {
+    /// How many stubs there are.
+    pub(in crate::store) fn stubs(&self) -> u64 {
+        self.announced.len() as u64
+    }
+
+    /// Takes the stub of a position; false if there was one before.
+    pub(in crate::store) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
+        let announced = CrowdContents::of_stub(stub);
+        self.announced.insert((key, stub.board.to_vec()), announced).is_none()
+    }
+
+    /// Takes a row of the table of chunks.
+    pub(in crate::store) fn chunk(
+        &mut self,
+        map: KeyFunction,
+        row_key: &[u8],
+        bytes: &[u8],
+        records: &mut RecordCheck,
+        findings: &mut VerifyFindings,
+    ) {
+        let Some((PositionId { key, board }, first)) = split_chunk_key(row_key) else {
+            return findings.add("crowded positions", "a key is too short");
+        };
+        let place = place_of(key);
+        if key_of_board(map, board) != Some(key) {
+            findings.add(&place, "its board has another key");
+        }
+        let bucket = match open_chunk(key, bytes) {
+            Ok(bucket) => bucket,
+            Err(Damage(what)) => return findings.add(place, what),
+        };
+        self.chunks += 1;
+        self.digest.add(Digest::of_chunk(row_key, bytes));
+        let found = self.found.entry((key, board.to_vec())).or_default();
+        found.contents.add_chunk(row_key, bytes, &bucket);
+        for entry in bucket.entries() {
+            let (fingerprint, number, bytes) = match entry {
+                Err(Damage(what)) => return findings.add(place, what),
+                Ok(entry) => match entry.payload {
+                    Payload::Record(bytes) => (entry.fingerprint, entry.import_number, bytes),
+                    Payload::Stub(_) => return findings.add(place, "a chunk holds a stub"),
+                },
+            };
+            if fingerprint != 0 {
+                findings.add(&place, "a fingerprint in a chunk is not 0");
+            }
+            records.check(&place, number, bytes, findings);
+            if record::board_of(bytes).ok() != Some(board) {
+                findings.add(&place, "a record of another position");
+            }
+            if number < first || found.last_number.is_some_and(|last| last >= number) {
+                findings.add(&place, "records are out of order");
+            }
+            found.last_number = Some(number);
+            found.contents.add_record(bytes);
+        }
+    }
+
+    /// Compares stubs and chunks, once all of both were taken.
+    pub(in crate::store) fn compare(&self, findings: &mut VerifyFindings) {
+        for (position, announced) in &self.announced {
+            let found = self.found.get(position);
+            if !found.is_some_and(|found| found.contents.agrees_with(announced)) {
+                findings.add(place_of(position.0), OTHER_RECORDS);
+            }
+        }
+        for position in self.found.keys() {
+            if !self.announced.contains_key(position) {
+                findings.add(place_of(position.0), "its block does not know it");
+            }
+        }
+    }
+}
+
+fn place_of(key: u64) -> String {
+    format!("crowded position {key:016x}")
+}

@@ -1,0 +1,131 @@
+//! Reading the records of a crowded position.
+
+use std::ops::Range;
+use std::path::Path;
+
+use redb::{OwnedRange, ReadOnlyTable};
+
+use super::chunk::{open_chunk, record_of, reopen_chunk};
+use super::contents::CrowdContents;
+use super::position::PositionId;
+use crate::codec::record;
+use crate::store::block::{BucketCursor, Damage, Stub, range_in};
+use crate::store::error::{StoreError, damaged, guarded};
+use crate::store::row::{RowGuard, sized};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Iterator over the records of a crowded position, chunk by chunk. At the end what was read is
+/// compared with what the stub announces.
+pub(in crate::store) struct CrowdRecords {
+    key: u64,
+    board: Vec<u8>,
+    announced: CrowdContents,
+    found: CrowdContents,
+    /// None when there are no more.
+    chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
+    /// The chunk in hand, its checksum checked, and the place behind the last entry given.
+    chunk: Option<(RowGuard, BucketCursor)>,
+    last_number: Option<u64>,
+}
+
+/// The number of a record, and its place in the chunk in hand.
+type Located = (u64, Range<usize>);
+
+impl CrowdRecords {
+    /// The records of the position with this key and stub; `path` is that of the store, for
+    /// messages.
+    pub(in crate::store) fn new(
+        path: &Path,
+        table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
+        key: u64,
+        stub: &Stub,
+    ) -> Result<CrowdRecords> {
+        let (first, last) = PositionId { key, board: stub.board }.chunk_keys();
+        let chunks =
+            guarded(path, || Ok(table.range_owned::<&[u8]>(first.as_slice()..=last.as_slice())?))?;
+        Ok(CrowdRecords {
+            key,
+            board: stub.board.to_vec(),
+            announced: CrowdContents::of_stub(stub),
+            found: CrowdContents::default(),
+            chunks: Some(chunks),
+            chunk: None,
+            last_number: None,
+        })
+    }
+
+    /// The next record; after the last one, or an error, there are no more.
+    pub(in crate::store) fn advance(&mut self, path: &Path) -> Result<Option<Located>> {
+        let located = self.next_located(path);
+        if !matches!(located, Ok(Some(_))) {
+            (self.chunks, self.chunk) = (None, None);
+        }
+        located
+    }
+
+    fn next_located(&mut self, path: &Path) -> Result<Option<Located>> {
+        loop {
+            if let Some(record) = self.next_of_chunk().map_err(|what| self.damaged(what, path))? {
+                return Ok(Some(record));
+            }
+            let Some(chunks) = &mut self.chunks else { return Ok(None) };
+            let next = guarded(path, || {
+                let next = chunks.next().transpose()?;
+                Ok(next.map(|(key, chunk)| (key.value().to_vec(), sized(chunk))))
+            })?;
+            let is_open = match next {
+                Some((row_key, guard)) => self.open(&row_key, guard).map(|()| true),
+                None => self.found.compare(&self.announced).map(|()| false),
+            };
+            if !is_open.map_err(|what| self.damaged(what, path))? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn open(&mut self, row_key: &[u8], guard: RowGuard) -> std::result::Result<(), Damage> {
+        let bytes = guard.value();
+        self.found.add_chunk(row_key, bytes, &open_chunk(self.key, bytes)?);
+        if !self.found.begins_as(&self.announced) {
+            return Err(Damage("its block knows another first chunk"));
+        }
+        self.chunk = Some((guard, BucketCursor::default()));
+        Ok(())
+    }
+
+    fn next_of_chunk(&mut self) -> std::result::Result<Option<Located>, Damage> {
+        let Some((guard, cursor)) = &mut self.chunk else { return Ok(None) };
+        let bytes = guard.value();
+        let mut entries = reopen_chunk(bytes)?.entries_from(*cursor);
+        let Some(entry) = entries.next().transpose()? else {
+            self.chunk = None;
+            return Ok(None);
+        };
+        let record = record_of(&entry)?;
+        if !record::board_of(record).is_ok_and(|board| board == self.board) {
+            return Err(Damage("a record of another position"));
+        }
+        if self.last_number.is_some_and(|last| last >= entry.import_number) {
+            return Err(Damage("records are out of order"));
+        }
+        *cursor = entries.cursor();
+        self.last_number = Some(entry.import_number);
+        self.found.add_record(record);
+        Ok(Some((entry.import_number, range_in(bytes, record))))
+    }
+
+    /// What was read so far.
+    pub(in crate::store) fn contents(&self) -> CrowdContents {
+        self.found
+    }
+
+    /// The bytes at a place of the chunk in hand.
+    pub(in crate::store) fn bytes(&self, place: Range<usize>) -> Option<&[u8]> {
+        self.chunk.as_ref()?.0.value().get(place)
+    }
+
+    fn damaged(&self, damage: Damage, path: &Path) -> StoreError {
+        damaged(format!("crowded position {:016x}", self.key), damage.0).into_error(path)
+    }
+}

@@ -1,0 +1,58 @@
+//! The file of a store, before redb has it.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::error::{StoreError, guarded};
+use super::pages;
+use super::schema::Access;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// The first bytes of a store: those of every redb database.
+pub(crate) const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+
+/// Whether a file is empty or ends within the magic of a store.
+pub(super) fn is_cut_short(path: &Path) -> bool {
+    let most = MAGIC.len() as u64;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < most)
+        && fs::read(path).is_ok_and(|bytes| MAGIC.starts_with(&bytes))
+}
+
+/// Tells a file that is no redb database, which redb would call an input/output error.
+pub(super) fn check_magic(path: &Path) -> Result<()> {
+    let mut start = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let path = path.to_path_buf();
+    match read {
+        Ok(()) if start == MAGIC => Ok(()),
+        Ok(()) => Err(StoreError::NotAStore { path, what: "it does not begin like one".into() }),
+        Err(error) => Err(match error.kind() {
+            io::ErrorKind::NotFound => StoreError::NotFound { path },
+            io::ErrorKind::UnexpectedEof => {
+                StoreError::NotAStore { path, what: "it is too short".into() }
+            }
+            _ => StoreError::Io { path, error },
+        }),
+    }
+}
+
+/// Refuses a file in which redb would find something else than its last commit.
+pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
+    let file = open_shared(path)?;
+    guarded(path, || pages::check(&file, access))
+}
+
+/// Opens a file to which nobody writes, nor will as long as it is open (where the system knows
+/// locks).
+pub(super) fn open_shared(path: &Path) -> Result<File> {
+    let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
+    let file = File::open(path).map_err(io_error)?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse { path: path.to_path_buf() }),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(io_error(error)),
+    }
+}

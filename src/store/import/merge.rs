@@ -1,0 +1,376 @@
+//! Merging a sorted batch into the blocks: each touched block is read once and written once, in
+//! order of the keys.
+//!
+//! Keys are spread evenly over the blocks. When the number of blocks no longer fits, the merge writes
+//! all of them anew.
+
+use std::ops::Bound;
+
+use redb::{ReadableTable, WriteTransaction};
+
+use super::batch::{Arena, Batch, Incoming};
+use super::block_count::{blocks_for, choose_blocks};
+use super::entry::{LoadedBlock, MergedEntry, MergedPayload};
+use super::existing::ExistingBlocks;
+use super::resolve::{Resolution, Resolver};
+use crate::store::block::{BlockWriter, Payload, Stub, width_of};
+use crate::store::crowd::{Action, CrowdTable, PositionId};
+use crate::store::error::Result;
+use crate::store::keys::KeyFunction;
+use crate::store::schema::{self, CROWDED_BYTES, Digest, Header, Meta, spread};
+
+/// Merges the batch and writes into the header what the store then knows of itself. Everything
+/// that is read is checked first: nothing is written on what contradicts itself. The `last` batch of an
+/// import leaves no more and no fewer blocks than fit, whatever became of duplicates.
+pub(super) fn merge(
+    transaction: &WriteTransaction,
+    key: KeyFunction,
+    header: &mut Header,
+    batch: &mut Batch,
+    resolver: &mut Resolver,
+    last: bool,
+) -> Result<()> {
+    batch.sort();
+    let old_blocks = header.meta.blocks;
+    let blocks = choose_blocks(&header.meta, batch, &resolver.counts);
+    header.meta.next_import_number += batch.len() as u64;
+    header.meta.commit += 1;
+    let mut merger = Merger {
+        key,
+        header,
+        arena: &batch.arena,
+        crowded: CrowdTable::open(transaction)?,
+        resolver,
+    };
+    if blocks == old_blocks {
+        merger.update_blocks(transaction, &mut batch.index)?;
+    } else {
+        merger.rewrite_blocks(transaction, blocks, &mut batch.index)?;
+    }
+    let meta = &merger.header.meta;
+    let fitting = blocks_for(meta.block_bytes, meta.records);
+    if last && fitting.abs_diff(blocks) > blocks / 8 {
+        merger.header.meta.commit += 1;
+        merger.rewrite_blocks(transaction, fitting, &mut [])?;
+    }
+    Ok(())
+}
+
+struct Merger<'t, 'a, 'r> {
+    key: KeyFunction,
+    header: &'a mut Header,
+    arena: &'a Arena,
+    crowded: CrowdTable<'t>,
+    resolver: &'a mut Resolver<'r>,
+}
+
+impl<'a> Merger<'_, 'a, '_> {
+    /// Merges into the blocks that incoming records belong to.
+    fn update_blocks(
+        &mut self,
+        transaction: &WriteTransaction,
+        incoming: &mut [Incoming],
+    ) -> Result<()> {
+        let mut table = transaction.open_table(schema::BLOCKS)?;
+        let mut rest = incoming;
+        while let Some(first) = rest.first() {
+            let (number, _) = spread(first.key, self.header.meta.blocks);
+            let (mine, others) = self.split_off(rest, number);
+            rest = others;
+            let bytes = table.get(number)?.map(|bytes| bytes.value().to_vec());
+            let announced = self.header.checks.get(number as usize).copied();
+            let loaded = LoadedBlock::new(self.key, number, announced, bytes)?;
+            let existing = loaded.entries.iter().map(|entry| loaded.kept(entry)).collect();
+            let (bytes, check) = self.merge_block(number, existing, mine)?;
+            self.header.remove_block(number, &loaded.bytes);
+            self.header.add_block(number, &bytes);
+            if let Some(announced) = self.header.checks.get_mut(number as usize) {
+                *announced = check;
+            }
+            table.insert(number, bytes.as_slice())?;
+        }
+        Ok(())
+    }
+
+    /// Writes all blocks anew, spread over another number of them.
+    fn rewrite_blocks(
+        &mut self,
+        transaction: &WriteTransaction,
+        blocks: u64,
+        incoming: &mut [Incoming],
+    ) -> Result<()> {
+        let table = transaction.open_table(schema::BLOCKS)?;
+        let mut new_table = transaction.open_table(schema::NEW_BLOCKS)?;
+        let mut new_rows = new_table.upper_bound_mut(Bound::<u64>::Unbounded)?;
+        let mut existing = ExistingBlocks::new(&table, self.key, self.header)?;
+        self.header.begin_blocks(blocks);
+        let mut rest = incoming;
+        for number in 0..blocks {
+            let end = existing.load(number, blocks)?;
+            let (mine, others) = self.split_off(rest, number);
+            rest = others;
+            let (bytes, check) = self.merge_block(number, existing.entries_to(end), mine)?;
+            self.header.add_block(number, &bytes);
+            self.header.checks.push(check);
+            new_rows.insert_before(number, bytes.as_slice())?;
+            existing.take_to(end);
+        }
+        existing.finish()?;
+        new_rows.close()?;
+        drop((new_table, table));
+        transaction.delete_table(schema::BLOCKS)?;
+        transaction.rename_table(schema::NEW_BLOCKS, schema::BLOCKS)?;
+        Ok(())
+    }
+
+    /// The incoming records of a block, and those behind.
+    fn split_off<'n>(
+        &self,
+        incoming: &'n mut [Incoming],
+        number: u64,
+    ) -> (&'n mut [Incoming], &'n mut [Incoming]) {
+        let blocks = self.header.meta.blocks;
+        let end = incoming.partition_point(|record| spread(record.key, blocks).0 <= number);
+        incoming.split_at_mut(end)
+    }
+
+    /// The bytes of a block out of its existing entries and incoming records, both in order, and the checksum
+    /// of its header.
+    fn merge_block<'b>(
+        &mut self,
+        number: u64,
+        existing: Vec<MergedEntry<'b>>,
+        mut incoming: &mut [Incoming],
+    ) -> Result<(Vec<u8>, u32)>
+    where
+        'a: 'b,
+    {
+        self.arena.prefetch(incoming);
+        let mut merged = Vec::with_capacity(existing.len() + incoming.len().min(1 << 12));
+        let mut existing = existing.into_iter().peekable();
+        while let Some(first) = incoming.first() {
+            let key = first.key;
+            while let Some(entry) = existing.next_if(|entry| entry.key < key) {
+                merged.push(entry);
+            }
+            let mut same_key = Vec::new();
+            while let Some(entry) = existing.next_if(|entry| entry.key == key) {
+                same_key.push(entry);
+            }
+            let end = incoming.iter().position(|new| new.key != key);
+            let (mine, others) = incoming.split_at_mut(end.unwrap_or(incoming.len()));
+            incoming = others;
+            self.merge_key(same_key, mine, &mut merged)?;
+        }
+        merged.extend(existing);
+        let Meta { commit, blocks, .. } = self.header.meta;
+        let mut block = BlockWriter::new(number, commit, self.width(), merged.len());
+        for entry in &merged {
+            let (_, fraction) = spread(entry.key, blocks);
+            block.push(fraction, entry.import_number, entry.payload());
+        }
+        Ok(block.finish())
+    }
+
+    fn width(&self) -> u8 {
+        width_of(self.header.meta.next_import_number)
+    }
+
+    /// Merges the records of one key: of one position, or of several whose keys collide.
+    fn merge_key<'b>(
+        &mut self,
+        existing: Vec<MergedEntry<'b>>,
+        mut incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
+    ) -> Result<()>
+    where
+        'a: 'b,
+    {
+        let arena = self.arena;
+        let mut existing = existing.into_iter().peekable();
+        while let Some(first) = incoming.first() {
+            let (key, board) = (first.key, arena.board(first));
+            while let Some(entry) = existing.next_if(|entry| entry.board() < board) {
+                merged.push(entry);
+            }
+            let mut same = Vec::new();
+            while let Some(entry) = existing.next_if(|entry| entry.board() == board) {
+                same.push(entry);
+            }
+            let end = incoming.iter().position(|new| arena.board(new) != board);
+            let (mine, others) = incoming.split_at_mut(end.unwrap_or(incoming.len()));
+            incoming = others;
+            let position = PositionId { key, board };
+            match same.first().map(|entry| &entry.payload) {
+                Some(&MergedPayload::Kept(Payload::Stub(stub))) => {
+                    self.merge_crowd(position, stub, mine, merged)?;
+                }
+                _ => self.merge_position(position, same, mine, merged)?,
+            }
+        }
+        merged.extend(existing);
+        Ok(())
+    }
+
+    /// Merges incoming records of a position into those that its block holds.
+    fn merge_position<'b>(
+        &mut self,
+        position: PositionId<'b>,
+        existing: Vec<MergedEntry<'b>>,
+        incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
+    ) -> Result<()>
+    where
+        'a: 'b,
+    {
+        let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
+            for entry in &existing {
+                if !visit(entry.import_number, entry.record())? {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let count = existing.len() as u64;
+        let resolution = self.resolver.resolve(self.arena, incoming, count, &each_existing)?;
+        let meta = &mut self.header.meta;
+        if existing.is_empty() {
+            meta.positions += 1;
+        }
+        let counts = &mut self.resolver.counts;
+        let mut kept = Vec::with_capacity(existing.len());
+        for mut entry in existing {
+            let (number, record) = (entry.import_number, entry.record());
+            let len = record.len() as u64;
+            match resolution.action(counts, self.arena, incoming, number, record) {
+                Action::Keep => kept.push(entry),
+                Action::Delete => meta.remove_records(1, len),
+                Action::Update(bytes) => {
+                    meta.remove_records(1, len);
+                    meta.add_records(1, bytes.len() as u64);
+                    entry.payload = MergedPayload::Updated(bytes.to_vec());
+                    kept.push(entry);
+                }
+            }
+        }
+        resolution.finish(counts, incoming);
+        self.place(position, kept, &resolution, incoming, merged)
+    }
+
+    /// Puts the records of a position into its block, or apart from it if they are too many.
+    fn place<'b>(
+        &mut self,
+        position: PositionId<'b>,
+        kept: Vec<MergedEntry<'b>>,
+        resolution: &Resolution,
+        incoming: &[Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
+    ) -> Result<()>
+    where
+        'a: 'b,
+    {
+        let width = self.width();
+        let stored = || self.resolver.stored(self.arena, resolution, incoming);
+        let frame = 2 + usize::from(width);
+        let kept_bytes: usize = kept.iter().map(|entry| entry.payload().entry_len(width)).sum();
+        let new_bytes: usize = stored().map(|(_, record)| frame + record.len()).sum();
+        if kept_bytes + new_bytes > CROWDED_BYTES {
+            let records = kept.iter().map(|entry| (entry.import_number, entry.record()));
+            let mut stub = Stub { board: position.board, ..Stub::EMPTY };
+            let meta = &mut self.header.meta;
+            let records = records.chain(stored());
+            self.crowded.append(meta, &position, &mut stub, width, records)?;
+            for (_, record) in stored() {
+                meta.add_records(1, record.len() as u64);
+            }
+            meta.crowded += 1;
+            merged.push(MergedEntry::of_stub(position, stub));
+            return Ok(());
+        }
+        merged.extend(kept);
+        for new in incoming.iter().filter(|new| !new.is_discarded()) {
+            let import_number = self.resolver.number(new);
+            let payload = match resolution.updated(import_number) {
+                Some(bytes) => MergedPayload::Updated(bytes.to_vec()),
+                None => MergedPayload::Kept(Payload::Record(self.arena.record(new))),
+            };
+            let entry = MergedEntry { key: position.key, import_number, payload };
+            self.header.meta.add_records(1, entry.record().len() as u64);
+            merged.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Merges incoming records of a position into its chunks.
+    fn merge_crowd<'b>(
+        &mut self,
+        position: PositionId<'b>,
+        mut stub: Stub<'b>,
+        incoming: &mut [Incoming],
+        merged: &mut Vec<MergedEntry<'b>>,
+    ) -> Result<()>
+    where
+        'a: 'b,
+    {
+        let width = self.width();
+        let Merger { header: Header { meta, .. }, arena, crowded, resolver, .. } = self;
+        crowded.check(&position, &stub)?;
+        let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
+            crowded.each_record(&position, visit)
+        };
+        let resolution = resolver.resolve(arena, incoming, stub.records, &each_existing)?;
+        if let Resolution::DeleteExisting = resolution {
+            crowded.remove_all(meta, &position, &mut stub)?;
+            meta.remove_records(stub.records, stub.bytes);
+            meta.crowded -= 1;
+            resolution.finish(&mut resolver.counts, incoming);
+            return self.place(position, Vec::new(), &resolution, incoming, merged);
+        }
+        if resolution.reads_existing(resolver.first_number) {
+            meta.remove_records(stub.records, stub.bytes);
+            let counts = &mut resolver.counts;
+            crowded.rewrite(meta, &position, &mut stub, width, |number, record| {
+                resolution.action(counts, arena, incoming, number, record)
+            })?;
+            meta.add_records(stub.records, stub.bytes);
+        }
+        resolution.finish(&mut resolver.counts, incoming);
+        let Stub { records, bytes, .. } = stub;
+        let stored = resolver.stored(arena, &resolution, incoming);
+        crowded.append(meta, &position, &mut stub, width, stored)?;
+        meta.add_records(stub.records - records, stub.bytes - bytes);
+        merged.push(MergedEntry::of_stub(position, stub));
+        Ok(())
+    }
+}
+
+impl Meta {
+    fn add_records(&mut self, records: u64, bytes: u64) {
+        self.records += records;
+        self.record_bytes += bytes;
+    }
+
+    fn remove_records(&mut self, records: u64, bytes: u64) {
+        self.records = self.records.saturating_sub(records);
+        self.record_bytes = self.record_bytes.saturating_sub(bytes);
+    }
+}
+
+impl Header {
+    /// Begins with so many blocks, none of which was added yet.
+    fn begin_blocks(&mut self, blocks: u64) {
+        self.checks.clear();
+        let meta = &mut self.meta;
+        (meta.blocks, meta.block_bytes, meta.blocks_digest) = (blocks, 0, Digest::default());
+    }
+
+    fn add_block(&mut self, number: u64, bytes: &[u8]) {
+        self.meta.block_bytes += bytes.len() as u64;
+        self.meta.blocks_digest.add(Digest::of_block(number, bytes));
+    }
+
+    fn remove_block(&mut self, number: u64, bytes: &[u8]) {
+        self.meta.block_bytes = self.meta.block_bytes.wrapping_sub(bytes.len() as u64);
+        self.meta.blocks_digest.remove(Digest::of_block(number, bytes));
+    }
+}

@@ -1,0 +1,259 @@
+//! An open store: how it is made, opened and closed.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
+
+use super::block::BlockWriter;
+use super::error::{Fault, Result as Inner, StoreError, guarded};
+use super::file::{check_magic, check_pages};
+use super::journal::{self, ImportInfo};
+use super::options::StoreOptions;
+use super::schema::{self, Access, Digest, Header, Meta};
+use super::shared::Shared;
+use super::transaction::{begin_write, check_claims, read_header};
+use crate::new_file::NewFile;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// An open store.
+pub struct Store {
+    pub(super) shared: Arc<Shared>,
+    handle: Option<Handle>,
+    /// Bytes of memory for the batch of an import.
+    pub(super) batch_bytes: usize,
+    /// Whether an import of this process goes on.
+    pub(super) importing: AtomicBool,
+    /// Imports that this process completed and has not yet closed in the journal.
+    delivered: Mutex<Vec<u64>>,
+}
+
+enum Handle {
+    Write(Database),
+    Read(ReadOnlyDatabase),
+}
+
+impl Store {
+    /// Makes an empty store and opens it for writing. The file appears complete or not at all.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    pub fn create(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let path = path.as_ref();
+        let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(StoreError::Exists { path: path.to_path_buf() });
+        }
+        let new = NewFile::create(path).map_err(io_error)?;
+        Store::create_in(&new, options)?.close()?;
+        new.finish_new().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
+            _ => io_error(error),
+        })?;
+        Store::open(path, options)
+    }
+
+    /// Makes an empty store in a new file and opens it for writing. It stands in its place when the
+    /// file was finished ([`NewFile::finish_new`]), which may be while it is open; errors name that
+    /// place.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when there is something of that name; [`StoreError::Io`].
+    pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
+        let (path, memory) = (new.named(), options.memory_bytes);
+        if fs::symlink_metadata(new.place()).is_ok() {
+            return Err(StoreError::Exists { path: path.to_path_buf() });
+        }
+        let handle = guarded(path, || {
+            let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
+            let database = Database::builder().set_cache_size(memory / 4).create_file(file)?;
+            lay_out(&database)?;
+            Ok(Handle::Write(database))
+        })?;
+        Ok(Store::with(path, new.temporary(), options, handle, memory / 2, memory / 4))
+    }
+
+    /// Opens a store for writing and reading. A store whose last writer died is repaired.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
+    /// [`StoreError::UnsupportedVersion`], [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let memory = options.memory_bytes;
+        let path = path.as_ref();
+        check_magic(path)?;
+        check_pages(path, Access::Write)?;
+        let handle = guarded(path, || {
+            Ok(Handle::Write(Database::builder().set_cache_size(memory / 4).open(path)?))
+        })?;
+        Store::with(path, path, options, handle, memory / 2, memory / 4).checked(Access::Write)
+    }
+
+    /// Opens a store for reading only, which many processes may do at once. If its last writer
+    /// died, the store is opened for writing first, which puts it right in a moment.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and [`StoreError::NotClosed`] when the last writer died and this
+    /// process may not write.
+    pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
+        let path = path.as_ref();
+        match Store::open_as_it_is(path, options) {
+            Err(StoreError::NotClosed { path }) => match Store::open(&path, options) {
+                Ok(store) => {
+                    store.close()?;
+                    Store::open_as_it_is(&path, options)
+                }
+                Err(StoreError::Io { .. }) => Err(StoreError::NotClosed { path }),
+                Err(error) => Err(error),
+            },
+            opened => opened,
+        }
+    }
+
+    fn open_as_it_is(path: &Path, options: &StoreOptions) -> Result<Store> {
+        check_magic(path)?;
+        check_pages(path, Access::Read)?;
+        Store::open_unchecked(path, options)?.checked(Access::Read)
+    }
+
+    /// Opens a store for reading only and believes what it says of itself.
+    pub(super) fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
+        let memory = options.memory_bytes;
+        check_magic(path)?;
+        let handle = guarded(path, || {
+            Ok(Handle::Read(Database::builder().set_cache_size(memory / 32).open_read_only(path)?))
+        })?;
+        Ok(Store::with(path, path, options, handle, 0, memory - memory / 32))
+    }
+
+    fn with(
+        path: &Path,
+        file: &Path,
+        options: &StoreOptions,
+        handle: Handle,
+        batch_bytes: usize,
+        cache_bytes: usize,
+    ) -> Store {
+        let shared = Shared {
+            path: path.to_path_buf(),
+            file: file.to_path_buf(),
+            key: options.key,
+            cache_left: AtomicUsize::new(cache_bytes),
+            cache_floor: cache_bytes / 16,
+        };
+        Store {
+            shared: Arc::new(shared),
+            handle: Some(handle),
+            batch_bytes,
+            importing: AtomicBool::new(false),
+            delivered: Mutex::default(),
+        }
+    }
+
+    /// Refuses a store that says of itself what its tables or its file cannot hold.
+    fn checked(self, access: Access) -> Result<Store> {
+        let path = &self.shared.path;
+        guarded(path, || {
+            let transaction = self.begin_read()?;
+            let meta = read_header(&transaction, access)?.meta;
+            check_claims(&transaction, &meta, path)?;
+            journal::list(&transaction, &meta).map(drop)
+        })?;
+        Ok(self)
+    }
+
+    /// What was imported, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn imports(&self) -> Result<Vec<ImportInfo>> {
+        guarded(&self.shared.path, || {
+            let transaction = self.begin_read()?;
+            journal::list(&transaction, &read_header(&transaction, Access::Read)?.meta)
+        })
+    }
+
+    /// Makes the file as small as it can be. Worth while after a large import, which leaves the
+    /// space that its earlier batches took.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while readers exist; [`StoreError::Io`].
+    pub fn compact(&mut self) -> Result<()> {
+        let path = &self.shared.path;
+        match &mut self.handle {
+            Some(Handle::Write(database)) => guarded(path, || {
+                while database.compact()? {}
+                Ok(())
+            }),
+            _ => Err(StoreError::ReadOnly { path: path.clone() }),
+        }
+    }
+
+    /// Closes the store and says whether that went well; dropping it closes it silently.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
+    pub fn close(mut self) -> Result<()> {
+        self.finish_and_close()
+    }
+
+    /// Imports that completed are marked as such only here, as late as can be: one whose process
+    /// dies before is found complete when it is run again, and not imported twice.
+    fn finish_and_close(&mut self) -> Result<()> {
+        let delivered = std::mem::take(&mut *self.delivered());
+        let Some(handle) = self.handle.take() else { return Ok(()) };
+        guarded(&self.shared.path, || {
+            if let (Handle::Write(database), false) = (&handle, delivered.is_empty()) {
+                journal::close(database, &delivered)?;
+            }
+            drop(handle);
+            Ok(())
+        })
+    }
+
+    /// The imports that this process completed and has not yet closed in the journal.
+    pub(super) fn delivered(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.delivered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin_read(&self) -> Inner<ReadTransaction> {
+        match &self.handle {
+            Some(Handle::Write(database)) => Ok(database.begin_read()?),
+            Some(Handle::Read(database)) => Ok(database.begin_read()?),
+            None => Err(Fault::Redb(redb::Error::DatabaseClosed)),
+        }
+    }
+
+    pub(super) fn database(&self) -> Result<&Database> {
+        match &self.handle {
+            Some(Handle::Write(database)) => Ok(database),
+            _ => Err(StoreError::ReadOnly { path: self.shared.path.clone() }),
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.finish_and_close().ok();
+    }
+}
+
+/// Writes the tables of an empty store: one block without entries.
+fn lay_out(database: &Database) -> Inner<()> {
+    let transaction = begin_write(database)?;
+    let mut header = Header { meta: Meta::EMPTY, checks: Vec::new() };
+    let (block, check) = BlockWriter::new(0, header.meta.commit, 1, 0).finish();
+    header.meta.block_bytes = block.len() as u64;
+    header.meta.blocks_digest.add(Digest::of_block(0, &block));
+    header.checks.push(check);
+    header.write(&mut transaction.open_table(schema::META)?)?;
+    transaction.open_table(schema::BLOCKS)?.insert(0, block.as_slice())?;
+    transaction.open_table(schema::CROWDED)?;
+    transaction.open_table(schema::IMPORTS)?;
+    transaction.commit()?;
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! All records in order of their import, without an index: window by window, each of them a reading
+//! by key.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::reader::Reader;
+use super::record::{EncodedRecord, StoredRecord};
+use crate::store::error::{StoreError, damaged};
+use crate::store::room::with_room;
+use crate::store::schema::Meta;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+impl Reader {
+    /// All records in order of their import numbers, without an index: all blocks are read
+    /// several times, and each time as many of the next records are collected as fit into what is
+    /// left of the store's budget. A record longer than that is delivered alone.
+    pub fn by_import(&self) -> ByImport<'_> {
+        ByImport::new(self)
+    }
+}
+
+/// All records in order of their import. As an iterator it decodes them;
+/// [`ByImport::next_encoded`] gives the bytes.
+pub struct ByImport<'r> {
+    reader: &'r Reader,
+    /// What the window took from the budget of cached blocks.
+    taken: usize,
+    window: Window,
+    /// The next record of the window.
+    next: usize,
+    /// Records that were given in earlier windows.
+    given: u64,
+    /// The least import number that the next window may take.
+    from: u64,
+    ended: bool,
+}
+
+impl<'r> ByImport<'r> {
+    fn new(reader: &'r Reader) -> ByImport<'r> {
+        let taken = reader.shared.cache_left.swap(0, Ordering::Relaxed);
+        let window = Window::new(taken.max(1 << 16), &reader.meta);
+        let (next, given, from) = (0, 0, 0);
+        ByImport { reader, taken, window, next, given, from, ended: false }
+    }
+
+    /// The next record; `None` when there are no more. After an error there are no more.
+    ///
+    /// # Errors
+    /// As [`ByKey::next_encoded`].
+    pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
+        while self.next == self.window.records.len() {
+            if self.ended {
+                return None;
+            }
+            if let Err(error) = self.refill() {
+                self.end();
+                return Some(Err(error));
+            }
+        }
+        let record = self.window.get(self.next, self.reader.path())?;
+        self.next += 1;
+        Some(Ok(record))
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.window.begin(0, 0);
+        self.next = 0;
+    }
+
+    /// Reads all records and collects the next of them. A window is as wide as its records would
+    /// be on average; where more lie there, at least half of it is filled. So however the numbers
+    /// lie, there are at most about three times as many windows as the records fill.
+    fn refill(&mut self) -> Result<()> {
+        let meta = &self.reader.meta;
+        let likely = self.window.likely_numbers(meta);
+        self.window.begin(self.from, self.from.saturating_add(likely));
+        let mut records = self.reader.by_key();
+        while let Some(record) = records.next_encoded() {
+            let record = record?;
+            self.window.offer(record.number(), record.bytes());
+        }
+        self.window.sort();
+        self.given += self.window.records.len() as u64;
+        self.from = self.window.to;
+        self.ended = self.given >= meta.records || self.from >= meta.next_import_number;
+        self.next = 0;
+        if self.ended && self.given != meta.records {
+            let what = format!(
+                "{} records are announced, and {} have numbers of their own",
+                meta.records, self.given
+            );
+            return Err(damaged("the store", what).into_error(self.reader.path()));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ByImport<'_> {
+    fn drop(&mut self) {
+        self.reader.shared.cache_left.fetch_add(self.taken, Ordering::Relaxed);
+    }
+}
+
+impl Iterator for ByImport<'_> {
+    type Item = Result<StoredRecord>;
+
+    fn next(&mut self) -> Option<Result<StoredRecord>> {
+        let next = self.next_encoded()?.and_then(|record| record.decode());
+        if next.is_err() {
+            self.end();
+        }
+        Some(next)
+    }
+}
+
+/// The records whose import numbers lie in a range, kept within so many bytes by giving up the
+/// upper end of the range.
+struct Window {
+    limit: usize,
+    from: u64,
+    /// Where the next window begins.
+    to: u64,
+    records: Vec<(u64, Range<usize>)>,
+    arena: Vec<u8>,
+}
+
+impl Window {
+    const PER_RECORD: usize = size_of::<(u64, Range<usize>)>();
+
+    /// Room is reserved at once, as far as the store can fill it: what is not written to costs
+    /// nothing, and growing would copy.
+    fn new(limit: usize, meta: &Meta) -> Window {
+        let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
+        let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
+        let arena = at_most(meta.record_bytes, limit);
+        let (records, arena) = (with_room(records), with_room(arena));
+        Window { limit, from: 0, to: 0, records, arena }
+    }
+
+    /// How many numbers wide a window should be that the records of the store fill.
+    fn likely_numbers(&self, meta: &Meta) -> u64 {
+        let numbers = meta.next_import_number.max(1);
+        let per_number = u128::from(meta.record_bytes)
+            + u128::from(meta.records) * Window::PER_RECORD as u128
+            + 1;
+        let likely = self.limit as u128 * 15 / 16 * u128::from(numbers) / per_number;
+        u64::try_from(likely).unwrap_or(u64::MAX).max(1)
+    }
+
+    fn begin(&mut self, from: u64, to: u64) {
+        (self.from, self.to) = (from, to);
+        self.records.clear();
+        self.arena.clear();
+    }
+
+    fn offer(&mut self, number: u64, bytes: &[u8]) {
+        if !(self.from..self.to).contains(&number) {
+            return;
+        }
+        let start = self.arena.len();
+        self.arena.extend_from_slice(bytes);
+        self.records.push((number, start..start + bytes.len()));
+        while self.records.len() > 1 && self.len() > self.limit {
+            self.halve();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.arena.len() + self.records.len() * Window::PER_RECORD
+    }
+
+    /// Gives up the later half of the records.
+    fn halve(&mut self) {
+        let half = self.records.len() / 2;
+        let (_, (number, _), _) =
+            self.records.select_nth_unstable_by_key(half, |(number, _)| *number);
+        self.to = *number;
+        self.records.truncate(half);
+        self.records.sort_unstable_by_key(|(_, range)| range.start);
+        let mut end = 0;
+        for (_, range) in &mut self.records {
+            let len = range.len();
+            self.arena.copy_within(range.clone(), end);
+            *range = end..end + len;
+            end += len;
+        }
+        self.arena.truncate(end);
+    }
+
+    fn sort(&mut self) {
+        self.records.sort_unstable_by_key(|(number, _)| *number);
+    }
+
+    fn get<'w>(&'w self, place: usize, path: &'w Path) -> Option<EncodedRecord<'w>> {
+        let (import_number, range) = self.records.get(place)?;
+        Some(EncodedRecord::new(*import_number, self.arena.get(range.clone())?, path))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
+
+    /// How often the store is read through to give its records by number: as often as they fill
+    /// the window, however their numbers lie (A-D4).
+    fn passes(gap: usize) -> (usize, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(
+            folder.path().join("sparse.epdb"),
+            &StoreOptions::new().memory_bytes(1 << 16),
+        );
+        let store = store.unwrap();
+        let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip);
+        let mut importer = store.importer("sparse", &options).unwrap();
+        let mut push = |nth: usize| {
+            let rank = |n: usize| ["8", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][n % 8];
+            let [a, b, c, d] = [nth, nth / 8, nth / 64, nth / 512].map(rank);
+            let line = format!("4k3/{a}/{b}/{c}/{d}/8/8/4K3 w - - id \"{}\";", "x".repeat(200));
+            importer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+        };
+        (0..2000).for_each(&mut push);
+        (0..gap).for_each(|_| push(0));
+        (2000..4000).for_each(push);
+        importer.finish().unwrap();
+
+        let reader = store.reader().unwrap();
+        let mut records = ByImport::new(&reader);
+        let filled = (reader.meta.record_bytes as usize).div_ceil(records.window.limit);
+        let mut passes = 0;
+        while !records.ended {
+            records.refill().unwrap();
+            passes += 1;
+        }
+        assert_eq!(records.given, 4000);
+        (passes, filled)
+    }
+
+    #[test]
+    fn sparse_numbers_cost_few_passes() {
+        for gap in [0, 1000, 30_000] {
+            let (passes, filled) = passes(gap);
+            assert!(filled > 3, "{filled}");
+            assert!(passes <= 3 * filled, "gap {gap}: {passes} passes, {filled} windows");
+        }
+    }
+}

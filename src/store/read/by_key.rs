@@ -1,0 +1,280 @@
+//! All records in order of their keys. All blocks and chunks are read, and at the end compared with
+//! the meta row, so that nothing is left out in silence.
+
+use std::ops::Range;
+
+use super::blocks::CheckedBlock;
+use super::reader::Reader;
+use super::record::{EncodedRecord, StoredRecord};
+use crate::codec::record;
+use crate::model::EpdRecord;
+use crate::store::block::{BucketCursor, Damage, Payload, range_in};
+use crate::store::crowd::CrowdRecords;
+use crate::store::error::{StoreError, damaged};
+use crate::store::keys::key_of_board;
+use crate::store::schema::{Digest, Meta};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// All records in order of their keys. As an iterator it decodes them; [`ByKey::next_encoded`]
+/// gives the bytes.
+pub struct ByKey<'r> {
+    reader: &'r Reader,
+    /// The number of the block to be read next; none when there are no more records.
+    next_block: Option<u64>,
+    block: Option<OpenBlock>,
+    crowd: Option<CrowdRecords>,
+    found: Totals,
+}
+
+/// What was read, to be held against the meta row.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Totals {
+    records: u64,
+    record_bytes: u64,
+    positions: u64,
+    block_bytes: u64,
+    crowded: u64,
+    chunks: u64,
+    blocks_digest: Digest,
+    chunks_digest: Digest,
+}
+
+impl Totals {
+    fn of_meta(meta: &Meta) -> Totals {
+        Totals {
+            records: meta.records,
+            record_bytes: meta.record_bytes,
+            positions: meta.positions,
+            block_bytes: meta.block_bytes,
+            crowded: meta.crowded,
+            chunks: meta.chunks,
+            blocks_digest: meta.blocks_digest,
+            chunks_digest: meta.chunks_digest,
+        }
+    }
+
+    /// What is wrong when the meta row announces other totals.
+    fn difference(&self, meta: &Meta) -> Option<String> {
+        let announced = Totals::of_meta(meta);
+        let counts = [
+            ("records", announced.records, self.records),
+            ("bytes of records", announced.record_bytes, self.record_bytes),
+            ("positions", announced.positions, self.positions),
+            ("bytes of blocks", announced.block_bytes, self.block_bytes),
+            ("crowded positions", announced.crowded, self.crowded),
+            ("chunks", announced.chunks, self.chunks),
+        ];
+        let wrong = counts.into_iter().find(|(_, announced, found)| announced != found);
+        match wrong {
+            Some((what, announced, found)) => {
+                Some(format!("{announced} {what} are announced, and {found} were found"))
+            }
+            None if *self != announced => Some("the digest of all rows does not match".into()),
+            None => None,
+        }
+    }
+}
+
+/// A block whose entries are being read.
+struct OpenBlock {
+    number: u64,
+    block: CheckedBlock,
+    bucket: u32,
+    cursor: BucketCursor,
+    /// Where the board of the last position lies.
+    board: Range<usize>,
+}
+
+/// The next entry of a block.
+enum BlockEntry {
+    Record { import_number: u64, bytes: Range<usize>, is_new_position: bool },
+    Crowd(Box<CrowdRecords>),
+    End,
+}
+
+impl OpenBlock {
+    /// The next entry, each bucket's checksum checked as it is entered.
+    fn next_entry(&mut self, reader: &Reader) -> Result<BlockEntry> {
+        let damaged = |damage| reader.blocks.damaged(self.number, damage);
+        let bytes = self.block.bytes();
+        let block = self.block.view();
+        while self.bucket < block.buckets() {
+            let bucket = block.bucket(self.bucket).map_err(damaged)?;
+            if self.cursor == BucketCursor::default() {
+                bucket.check().map_err(damaged)?;
+            }
+            let mut entries = bucket.entries_from(self.cursor);
+            let Some(entry) = entries.next().transpose().map_err(damaged)? else {
+                self.bucket += 1;
+                self.cursor = BucketCursor::default();
+                continue;
+            };
+            self.cursor = entries.cursor();
+            return match entry.payload {
+                Payload::Record(record) => {
+                    let no_board = |_| damaged(Damage("a record has no board"));
+                    let board = record::board_of(record).map_err(no_board)?;
+                    let is_new_position = bytes.get(self.board.clone()) != Some(board);
+                    self.board = range_in(bytes, board);
+                    let (import_number, bytes) = (entry.import_number, range_in(bytes, record));
+                    Ok(BlockEntry::Record { import_number, bytes, is_new_position })
+                }
+                Payload::Stub(stub) => {
+                    let key = key_of_board(reader.shared.key, stub.board)
+                        .ok_or_else(|| damaged(Damage("a stub has no board")))?;
+                    self.board = range_in(bytes, stub.board);
+                    reader.crowd(key, &stub).map(|crowd| BlockEntry::Crowd(Box::new(crowd)))
+                }
+            };
+        }
+        Ok(BlockEntry::End)
+    }
+}
+
+impl Reader {
+    /// All records, in order of position key, packed board and import number. What was read is
+    /// compared at the end with what the store knows of itself.
+    pub fn by_key(&self) -> ByKey<'_> {
+        let found = Totals::default();
+        ByKey { reader: self, next_block: Some(0), block: None, crowd: None, found }
+    }
+
+    /// The record with an import number; `None` if there is none, for numbers of duplicates that
+    /// were left out are not used again. A store has no index of numbers: it is read until the
+    /// record is found, all of it at worst, in the memory of one block.
+    /// [`Reader::by_import`] gives many records in order of their numbers.
+    ///
+    /// # Errors
+    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded).
+    ///
+    /// ```
+    /// use epdb::store::{ImportOptions, Store, StoreOptions};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("book.epdb");
+    /// let store = Store::create(&path, &StoreOptions::new())?;
+    /// let mut import = store.importer("by hand", &ImportOptions::new())?;
+    /// import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+    /// import.finish()?;
+    /// let reader = store.reader()?;
+    /// assert!(reader.record(0)?.is_some());
+    /// assert_eq!(reader.record(1)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record(&self, import_number: u64) -> Result<Option<EpdRecord>> {
+        if import_number >= self.meta.next_import_number {
+            return Ok(None);
+        }
+        let mut records = self.by_key();
+        while let Some(record) = records.next_encoded() {
+            let record = record?;
+            if record.number() == import_number {
+                return record.record().map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl ByKey<'_> {
+    /// The next record; `None` when there are no more. After an error there are no more.
+    ///
+    /// # Errors
+    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded). Behind the last record,
+    /// [`StoreError::Damaged`] when the store announces other records than were read.
+    pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
+        match self.advance() {
+            Err(error) => {
+                (self.next_block, self.block, self.crowd) = (None, None, None);
+                Some(Err(error))
+            }
+            Ok(None) => None,
+            Ok(Some((import_number, place))) => {
+                let bytes = match &self.crowd {
+                    Some(crowd) => crowd.bytes(place)?,
+                    None => self.block.as_ref()?.block.bytes().get(place)?,
+                };
+                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
+            }
+        }
+    }
+
+    fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
+        loop {
+            if let Some(crowd) = &mut self.crowd {
+                if let Some((number, bytes)) = crowd.advance(self.reader.path())? {
+                    self.count(number, bytes.len())?;
+                    return Ok(Some((number, bytes)));
+                }
+                let contents = crowd.contents();
+                self.found.positions += 1;
+                self.found.crowded += 1;
+                self.found.chunks += contents.chunks;
+                self.found.chunks_digest.add(contents.digest);
+                self.crowd = None;
+            }
+            if let Some(block) = &mut self.block {
+                match block.next_entry(self.reader)? {
+                    BlockEntry::Record { import_number, bytes, is_new_position } => {
+                        self.found.positions += u64::from(is_new_position);
+                        self.count(import_number, bytes.len())?;
+                        return Ok(Some((import_number, bytes)));
+                    }
+                    BlockEntry::Crowd(crowd) => {
+                        self.crowd = Some(*crowd);
+                        continue;
+                    }
+                    BlockEntry::End => self.block = None,
+                }
+            }
+            let Some(number) = self.next_block else { return Ok(None) };
+            if number == self.reader.meta.blocks {
+                self.next_block = None;
+                self.compare()?;
+                return Ok(None);
+            }
+            self.open(number)?;
+            self.next_block = Some(number + 1);
+        }
+    }
+
+    fn count(&mut self, import_number: u64, bytes: usize) -> Result<()> {
+        if import_number >= self.reader.meta.next_import_number {
+            let place = format!("record {import_number}");
+            return Err(
+                damaged(place, "it has a number not yet given").into_error(self.reader.path())
+            );
+        }
+        self.found.records += 1;
+        self.found.record_bytes += bytes as u64;
+        Ok(())
+    }
+
+    fn open(&mut self, number: u64) -> Result<()> {
+        let block = self.reader.blocks.load(number)?;
+        self.found.block_bytes += block.bytes().len() as u64;
+        self.found.blocks_digest.add(Digest::of_block(number, block.bytes()));
+        let cursor = BucketCursor::default();
+        self.block = Some(OpenBlock { number, block, bucket: 0, cursor, board: 0..0 });
+        Ok(())
+    }
+
+    fn compare(&self) -> Result<()> {
+        match self.found.difference(&self.reader.meta) {
+            None => Ok(()),
+            Some(what) => Err(damaged("the store", what).into_error(self.reader.path())),
+        }
+    }
+}
+
+impl Iterator for ByKey<'_> {
+    type Item = Result<StoredRecord>;
+
+    fn next(&mut self) -> Option<Result<StoredRecord>> {
+        let next = self.next_encoded()?.and_then(|record| record.decode());
+        if next.is_err() {
+            (self.next_block, self.block, self.crowd) = (None, None, None);
+        }
+        Some(next)
+    }
+}
