@@ -172,12 +172,11 @@ pub(crate) struct GameReadArgs {
 impl GameReadArgs {
     /// Which positions become records, and with which operations.
     pub(crate) fn position_options(&self) -> PositionOptions {
-        PositionOptions {
-            positions: self.positions.clone().unwrap_or_default(),
-            variations: self.variations,
-            tags: self.game_tags,
-            names: self.openings,
-        }
+        PositionOptions::new()
+            .positions(self.positions.clone().unwrap_or_default())
+            .variations(self.variations)
+            .tags(self.game_tags)
+            .names(self.openings)
     }
 }
 
@@ -219,13 +218,12 @@ pub(crate) struct GameTextArgs {
 
 impl GameTextArgs {
     pub(crate) fn pgn(&self, reduced: bool) -> PgnWriteOptions {
-        PgnWriteOptions {
-            reduced,
-            charset: self.to_charset.into(),
-            translit: self.translit,
-            escapes: self.escapes,
-            language: self.to_language,
-        }
+        PgnWriteOptions::new()
+            .reduced(reduced)
+            .charset(self.to_charset.into())
+            .translit(self.translit)
+            .escapes(self.escapes)
+            .language(self.to_language)
     }
 }
 
@@ -235,12 +233,11 @@ impl GameWriteArgs {
     }
 
     pub(crate) fn pgc(&self) -> PgcWriteOptions {
-        PgcWriteOptions {
-            extended: self.ext,
-            drop_comments: self.lossy,
-            escapes: self.text.escapes,
-            translit: self.text.translit,
-        }
+        PgcWriteOptions::new()
+            .extended(self.ext)
+            .drop_comments(self.lossy)
+            .escapes(self.text.escapes)
+            .translit(self.text.translit)
     }
 }
 
@@ -271,13 +268,12 @@ fn parse_language(name: &str) -> Result<Language, String> {
 impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
-        PgnReadOptions {
-            profile: self.options().profile,
-            language: self.games.language,
-            charset: self.games.charset.map(Charset::from),
-            limit: self.games.max_game,
-            truncate: self.games.truncate_games,
-        }
+        PgnReadOptions::new()
+            .profile(self.options().profile)
+            .language(self.games.language)
+            .charset(self.games.charset.map(Charset::from))
+            .limit(self.games.max_game)
+            .truncate(self.games.truncate_games)
     }
 
     /// The options of the text reader.
@@ -405,21 +401,20 @@ pub(crate) struct MergeArgs {
 impl MergeArgs {
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
-        MergeRules {
-            prefer: match self.prefer {
+        MergeRules::new()
+            .prefer(match self.prefer {
                 PreferArg::Later => Prefer::Later,
                 PreferArg::First => Prefer::First,
                 PreferArg::Deepest => Prefer::Deepest,
                 PreferArg::Nodes => Prefer::Nodes,
-            },
-            best_moves: match self.bm {
+            })
+            .best_moves(match self.bm {
                 BestMovesArg::Conflict => BestMoves::Conflict,
                 BestMovesArg::Union => BestMoves::Union,
                 BestMovesArg::First => BestMoves::First,
                 BestMovesArg::Last => BestMoves::Last,
-            },
-            counts: self.add.clone(),
-        }
+            })
+            .counts(self.add.clone())
     }
 }
 

@@ -96,7 +96,7 @@ impl GameDedupe {
 fn key(game: &Game, same: SameGame) -> Vec<u8> {
     let mut key = Vec::new();
     if same == SameGame::Exact {
-        let options = PgnWriteOptions { escapes: true, ..PgnWriteOptions::default() };
+        let options = PgnWriteOptions::new().escapes(true);
         // UTF-8 can say every game.
         pgn::write(game, &options, &mut key).ok();
         return key;

@@ -532,7 +532,7 @@ mod tests {
         let places = [conflicts[0].first.line, conflicts[0].second.line];
         assert_eq!((places, conflicts[0].operations[0].opcode.to_string()), ([1, 2], "bm".into()));
 
-        let rules = MergeRules { best_moves: BestMoves::Union, ..MergeRules::default() };
+        let rules = MergeRules::new().best_moves(BestMoves::Union);
         let (lines, ..) = union(By::Position, rules, OnConflict::Report, 0, &input);
         assert_eq!(lines, [format!("{A} bm e3 e4; id \"x\";")]);
         let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::First, 0, &input);

@@ -38,14 +38,39 @@ pub enum BestMoves {
 /// How [`merge`] decides where two records differ.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MergeRules {
+    pub(crate) prefer: Prefer,
+    pub(crate) best_moves: BestMoves,
+    pub(crate) counts: Vec<Opcode>,
+}
+
+impl MergeRules {
+    /// The default.
+    pub fn new() -> MergeRules {
+        MergeRules::default()
+    }
+
     /// Whose analysis stays, and whose counters and castling letters.
-    pub prefer: Prefer,
+    #[must_use]
+    pub fn prefer(mut self, prefer: Prefer) -> MergeRules {
+        self.prefer = prefer;
+        self
+    }
+
     /// What becomes of differing best moves, and of moves to avoid.
-    pub best_moves: BestMoves,
+    #[must_use]
+    pub fn best_moves(mut self, best_moves: BestMoves) -> MergeRules {
+        self.best_moves = best_moves;
+        self
+    }
+
     /// Opcodes whose operand is a count of something, so that two of them add up. No opcode of
     /// the standard is one (`acn` and `acs` belong to one analysis, `rc` to one game), so a caller
     /// names his own.
-    pub counts: Vec<Opcode>,
+    #[must_use]
+    pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
+        self.counts = counts;
+        self
+    }
 }
 
 /// What [`merge`] made of two records.
@@ -88,11 +113,7 @@ pub enum Merged {
 /// let bm = vec![epdb::model::Opcode::BM];
 /// assert_eq!(merge(&old, &new, &careful), Merged::Conflict(bm));
 ///
-/// let rules = MergeRules {
-///     prefer: Prefer::Deepest,
-///     best_moves: BestMoves::Union,
-///     ..MergeRules::default()
-/// };
+/// let rules = MergeRules::new().prefer(Prefer::Deepest).best_moves(BestMoves::Union);
 /// let both = b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 9; bm Kf2 e4; ce 20; id \"x\"; pv e4;";
 /// assert_eq!(merge(&old, &new, &rules), Merged::One(epdb::parse_epd(both)?));
 /// # Ok(())
@@ -309,11 +330,11 @@ mod tests {
     }
 
     fn prefer(prefer: Prefer) -> MergeRules {
-        MergeRules { prefer, ..MergeRules::default() }
+        MergeRules::new().prefer(prefer)
     }
 
     fn best_moves(best_moves: BestMoves) -> MergeRules {
-        MergeRules { best_moves, ..MergeRules::default() }
+        MergeRules::new().best_moves(best_moves)
     }
 
     fn one(operations: &str) -> Merged {
@@ -390,8 +411,7 @@ mod tests {
 
     #[test]
     fn counts_that_the_caller_names_add() {
-        let rules =
-            MergeRules { counts: vec![opcode("Games"), opcode("rc")], ..MergeRules::default() };
+        let rules = MergeRules::new().counts(vec![opcode("Games"), opcode("rc")]);
         let merged = |old, new| merge(&record(old), &record(new), &rules);
         assert_eq!(merged("Games 3; rc 1", "Games 3; rc 2"), one("Games 6; rc 3"));
         assert_eq!(merged("Games 3", ""), one("Games 3"));
@@ -467,8 +487,11 @@ mod tests {
     fn any_rules() -> impl Strategy<Value = MergeRules> {
         let prefer = [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes];
         let moves = [BestMoves::Conflict, BestMoves::Union, BestMoves::First, BestMoves::Last];
-        (prop::sample::select(prefer.to_vec()), prop::sample::select(moves.to_vec()))
-            .prop_map(|(prefer, best_moves)| MergeRules { prefer, best_moves, counts: Vec::new() })
+        (prop::sample::select(prefer.to_vec()), prop::sample::select(moves.to_vec())).prop_map(
+            |(prefer, best_moves)| {
+                MergeRules::new().prefer(prefer).best_moves(best_moves).counts(Vec::new())
+            },
+        )
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use epdb::model::Game;
 use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
 
 const WITHOUT_ESCAPES: PgcWriteOptions = PgcWriteOptions::EXTENDED;
-const EXT: PgcWriteOptions = PgcWriteOptions { escapes: true, ..WITHOUT_ESCAPES };
+const EXT: PgcWriteOptions = WITHOUT_ESCAPES.escapes(true);
 /// More than this a game of PGC may not have, so that the bytes at hand can reach the limit.
 const LIMIT: usize = 1 << 20;
 
@@ -56,7 +56,7 @@ pub(super) fn pgc(bytes: &[u8]) {
 
 fn export(game: &Game, escapes: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnWriteOptions { escapes, ..PgnWriteOptions::default() };
+    let options = PgnWriteOptions::new().escapes(escapes);
     write(game, &options, &mut out).expect("UTF-8 says every game");
     out
 }

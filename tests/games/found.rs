@@ -6,13 +6,12 @@ use epdb::text::pgn::{self, GameReader, PgnReadOptions, PgnWriteOptions};
 
 use super::read_game;
 
-const TRUNCATE: PgnReadOptions = PgnReadOptions {
-    profile: Profile::Lenient,
-    language: pgn::Language::ENGLISH,
-    charset: None,
-    limit: 1 << 20,
-    truncate: true,
-};
+const TRUNCATE: PgnReadOptions = PgnReadOptions::new()
+    .profile(Profile::Lenient)
+    .language(pgn::Language::ENGLISH)
+    .charset(None)
+    .limit(1 << 20)
+    .truncate(true);
 
 /// A game that was read: tags that were given, movetext in one line, and `CODE before > after` of
 /// each repair; or the code and place of its error.
@@ -112,8 +111,8 @@ fn latin1_is_told() {
     ];
     assert_eq!(told, &wanted);
     for options in [
-        PgnReadOptions { charset: Some(pgn::Charset::Latin1), ..PgnReadOptions::default() },
-        PgnReadOptions { profile: Profile::Standard, ..PgnReadOptions::default() },
+        PgnReadOptions::new().charset(Some(pgn::Charset::Latin1)),
+        PgnReadOptions::new().profile(Profile::Standard),
     ] {
         assert!(read(text, &options)[0].1.is_empty());
     }
@@ -161,7 +160,7 @@ fn the_rest_of_a_variation_becomes_a_comment() {
     let games = lenient("1. e4 (1. d4 d4\n\n[Event \"x\"]\n\n1. d4 *");
     assert_eq!(games[0].0, "[Result *] 1. e4 (1. d4 {d4}) *");
     assert_eq!(games[1].0, "[Event x] [Result *] 1. d4 *");
-    let standard = PgnReadOptions { profile: Profile::Standard, ..PgnReadOptions::default() };
+    let standard = PgnReadOptions::new().profile(Profile::Standard);
     assert_eq!(read(b"1. e4 (1. d4 d4) *", &standard)[0].0, "E-MOVE-ILLEGAL 1:14");
 }
 
@@ -326,6 +325,6 @@ fn control_bytes_in_comments_are_told() {
 fn long_lines_are_read_in_silence() {
     let text = format!("{}*", "Nf3 Nf6 Ng1 Ng8 ".repeat(40));
     assert!(lenient(&text)[0].1.is_empty());
-    let standard = PgnReadOptions { profile: Profile::Standard, ..PgnReadOptions::default() };
+    let standard = PgnReadOptions::new().profile(Profile::Standard);
     assert_eq!(read(text.as_bytes(), &standard)[0].1, ["W-PGN-LINELEN"]);
 }

@@ -45,7 +45,7 @@ fn read_game(text: &[u8]) -> Game {
 /// The export format of a game, `%` lines kept.
 fn export(game: &Game, charset: Charset) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnWriteOptions { charset, escapes: true, ..PgnWriteOptions::default() };
+    let options = PgnWriteOptions::new().charset(charset).escapes(true);
     text::write(game, &options, &mut out).unwrap();
     out
 }

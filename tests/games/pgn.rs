@@ -25,7 +25,7 @@ fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnWriteOptions) -> Vec
 }
 
 fn export(text: &[u8]) -> Vec<String> {
-    let latin1 = PgnWriteOptions { charset: Charset::Latin1, ..PgnWriteOptions::default() };
+    let latin1 = PgnWriteOptions::new().charset(Charset::Latin1);
     normalise(text, &PgnReadOptions::default(), &latin1)
 }
 
@@ -71,11 +71,7 @@ fn export_vectors() {
 #[test]
 fn export_format_is_a_fixed_point() {
     let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
-    let strict = PgnReadOptions {
-        profile: Profile::Strict,
-        charset: Some(Charset::Latin1),
-        ..PgnReadOptions::default()
-    };
+    let strict = PgnReadOptions::new().profile(Profile::Strict).charset(Some(Charset::Latin1));
     let mut count = 0;
     for row in rows {
         let fields: Vec<&str> = row.split('\t').collect();
@@ -247,7 +243,7 @@ fn characters_of_both_sets_are_read() {
     assert_eq!((game.tag("White"), game.tag("Black")), (Some("M\u{fc}ller"), Some("\u{141}oz")));
     let written = |charset, translit| {
         let mut out = Vec::new();
-        let options = PgnWriteOptions { charset, translit, ..PgnWriteOptions::default() };
+        let options = PgnWriteOptions::new().charset(charset).translit(translit);
         pgn::write(&game, &options, &mut out).map(|_| out).map_err(|error| error.code())
     };
     let utf8 = written(Charset::Utf8, false).unwrap();
@@ -256,7 +252,7 @@ fn characters_of_both_sets_are_read() {
     let latin1 = written(Charset::Latin1, true).unwrap();
     assert!(latin1.windows(9).any(|window| window == b"M\xfcller\"]\n"));
     assert!(latin1.windows(5).any(|window| window == b"\"?oz\""));
-    let declared = PgnReadOptions { charset: Some(Charset::Latin1), ..PgnReadOptions::default() };
+    let declared = PgnReadOptions::new().charset(Some(Charset::Latin1));
     let mut reader = GameReader::new(&text[..], declared);
     let read = reader.next_game().unwrap().unwrap();
     assert_eq!(read.game.unwrap().tag("Black"), Some("\u{c5}\u{81}oz"));
@@ -308,11 +304,11 @@ fn one_bad_game_does_not_take_the_next() {
 #[test]
 fn a_game_refused_at_its_end_does_not_take_the_next() {
     let next = "1. d4 *";
-    let standard = PgnReadOptions { profile: Profile::Standard, ..PgnReadOptions::default() };
+    let standard = PgnReadOptions::new().profile(Profile::Standard);
     let text = format!("[Result \"1-0\"]\n\n1. e4 0-1\n{next}");
     let games = normalise(text.as_bytes(), &standard, &PgnWriteOptions::default());
     assert_eq!((games.len(), games[0].as_str()), (2, "E-PGN-RESULT 3:10"));
-    let strict = PgnReadOptions { profile: Profile::Strict, ..PgnReadOptions::default() };
+    let strict = PgnReadOptions::new().profile(Profile::Strict);
     let games = normalise(b"1.e4 *\n1. d4 *", &strict, &PgnWriteOptions::default());
     assert_eq!(games, ["E-PGN-NONCANON 1:1", "E-PGN-NONCANON 2:1"]);
 }
@@ -331,7 +327,7 @@ fn games_without_markers_are_told_apart() {
 #[test]
 fn profiles_take_what_they_should() {
     let code = |text: &str, profile| {
-        let options = PgnReadOptions { profile, ..PgnReadOptions::default() };
+        let options = PgnReadOptions::new().profile(profile);
         let mut reader = GameReader::new(text.as_bytes(), options);
         let read = reader.next_game().unwrap().unwrap();
         read.game.map_or_else(|error| error.diagnostic.code, |_| "OK")
@@ -422,7 +418,7 @@ fn comments_with_braces_go_to_the_end_of_lines() {
 fn reduced_export_drops_and_counts() {
     let game =
         super::read_game(b"[ECO \"C20\"]\n{a} 1. e4 $1 {b} (1. d4 {c} (1. c4)) (1. b4) e5 *");
-    let options = PgnWriteOptions { reduced: true, ..PgnWriteOptions::default() };
+    let options = PgnWriteOptions::new().reduced(true);
     let mut out = Vec::new();
     let losses = pgn::write(&game, &options, &mut out).unwrap();
     assert!(out.ends_with(b"[Result \"*\"]\n\n1. e4 e5 *\n\n"));
@@ -435,11 +431,11 @@ fn reduced_export_drops_and_counts() {
 #[test]
 fn games_are_read_and_written_in_other_languages() {
     let german = pgn::Language::from_name("German").unwrap();
-    let read = PgnReadOptions { language: german, ..PgnReadOptions::default() };
+    let read = PgnReadOptions::new().language(german);
     let text = b"1. e4 e5 2. Sf3 Sc6 3. Lb5 a6 4. Lxc6 dxc6 5. O-O Dd4 *";
     let english = normalise(text, &read, &PgnWriteOptions::default());
     assert!(english[0].ends_with("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. O-O Qd4 *\n\n"));
-    let write = PgnWriteOptions { language: german, ..PgnWriteOptions::default() };
+    let write = PgnWriteOptions::new().language(german);
     assert!(normalise(text, &read, &write)[0].ends_with("4. Lxc6 dxc6 5. O-O Dd4 *\n\n"));
     assert_eq!(normalise(b"1. Nf3 *", &read, &write), ["E-MOVE-SYNTAX 1:4"]);
 }

@@ -32,7 +32,7 @@ fn record() -> impl Strategy<Value = EpdRecord> {
 }
 
 fn rule() -> impl Strategy<Value = (OnDuplicate, Same)> {
-    let union = MergeRules { best_moves: BestMoves::Union, ..MergeRules::default() };
+    let union = MergeRules::new().best_moves(BestMoves::Union);
     let what = prop_oneof![
         Just(OnDuplicate::Keep),
         Just(OnDuplicate::Skip),

@@ -29,7 +29,7 @@ fn codes_of_line(line: &[u8]) -> Vec<&'static str> {
 fn codes_of_game(text: &[u8]) -> Vec<&'static str> {
     let mut found = Vec::new();
     for profile in PROFILES {
-        let options = PgnReadOptions { profile, ..PgnReadOptions::default() };
+        let options = PgnReadOptions::new().profile(profile);
         let mut reader = GameReader::new(text, options);
         while let Some(read) = reader.next_game().unwrap() {
             found.extend(read.warnings.iter().map(|warning| warning.diagnostic.code));

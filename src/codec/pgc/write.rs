@@ -13,23 +13,51 @@ use crate::text::pgn::{GameLosses, put_latin1};
 /// refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PgcWriteOptions {
-    /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
-    /// tags and escapes, and a checksum of each game. Readers that do not know of this pass them
-    /// over, and see `?` for characters beyond Latin-1 and the first 255 characters of a tag.
-    pub extended: bool,
-    /// Leave comments out that nothing carries, instead of refusing the game.
-    pub drop_comments: bool,
-    /// Keep `%` lines, which archives drop.
-    pub escapes: bool,
-    /// Write `?` for characters that Latin-1 does not have and nothing carries, instead of refusing
-    /// the game.
-    pub translit: bool,
+    pub(crate) extended: bool,
+    pub(crate) drop_comments: bool,
+    pub(crate) escapes: bool,
+    pub(crate) translit: bool,
 }
 
 impl PgcWriteOptions {
     /// Whatever a game in PGN can say, `%` lines apart, and a checksum of each game.
-    pub const EXTENDED: PgcWriteOptions =
-        PgcWriteOptions { extended: true, drop_comments: false, escapes: false, translit: false };
+    pub const EXTENDED: PgcWriteOptions = PgcWriteOptions::new().extended(true);
+
+    /// The default.
+    pub const fn new() -> PgcWriteOptions {
+        PgcWriteOptions { extended: false, drop_comments: false, escapes: false, translit: false }
+    }
+
+    /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
+    /// tags and escapes, and a checksum of each game. Readers that do not know of this pass them
+    /// over, and see `?` for characters beyond Latin-1 and the first 255 characters of a tag.
+    #[must_use]
+    pub const fn extended(mut self, extended: bool) -> PgcWriteOptions {
+        self.extended = extended;
+        self
+    }
+
+    /// Leave comments out that nothing carries, instead of refusing the game.
+    #[must_use]
+    pub const fn drop_comments(mut self, drop_comments: bool) -> PgcWriteOptions {
+        self.drop_comments = drop_comments;
+        self
+    }
+
+    /// Keep `%` lines, which archives drop.
+    #[must_use]
+    pub const fn escapes(mut self, escapes: bool) -> PgcWriteOptions {
+        self.escapes = escapes;
+        self
+    }
+
+    /// Write `?` for characters that Latin-1 does not have and nothing carries, instead of refusing
+    /// the game.
+    #[must_use]
+    pub const fn translit(mut self, translit: bool) -> PgcWriteOptions {
+        self.translit = translit;
+        self
+    }
 }
 
 /// The bytes of the two checksum records.

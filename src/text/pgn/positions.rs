@@ -63,15 +63,46 @@ impl FromStr for Positions {
 /// What is taken out of games.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionOptions {
+    pub(crate) positions: Positions,
+    pub(crate) variations: bool,
+    pub(crate) tags: bool,
+    pub(crate) names: bool,
+}
+
+impl PositionOptions {
+    /// The default.
+    pub const fn new() -> PositionOptions {
+        PositionOptions { positions: Positions::All, variations: false, tags: false, names: false }
+    }
+
     /// Which positions.
-    pub positions: Positions,
+    #[must_use]
+    pub const fn positions(mut self, positions: Positions) -> PositionOptions {
+        self.positions = positions;
+        self
+    }
+
     /// Those of variations too: the position after each of their moves.
-    pub variations: bool,
+    #[must_use]
+    pub const fn variations(mut self, variations: bool) -> PositionOptions {
+        self.variations = variations;
+        self
+    }
+
     /// Tags as `ptp`. Names that are no identifiers of at most 15 characters stay behind.
-    pub tags: bool,
+    #[must_use]
+    pub const fn tags(mut self, tags: bool) -> PositionOptions {
+        self.tags = tags;
+        self
+    }
+
     /// The tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
     /// `v2` (PGN-29).
-    pub names: bool,
+    #[must_use]
+    pub const fn names(mut self, names: bool) -> PositionOptions {
+        self.names = names;
+        self
+    }
 }
 
 /// The positions of a game as records with `hmvc`, `fmvn` and, unless it is the last of its line,
@@ -111,7 +142,7 @@ pub fn positions<'g>(
 
 /// The position in which the main line of a game ends, with its counters.
 pub fn final_position(game: &Game) -> EpdRecord {
-    let options = PositionOptions { positions: Positions::Final, ..PositionOptions::default() };
+    let options = PositionOptions::new().positions(Positions::Final);
     let last = positions(game, &options).next();
     last.unwrap_or_else(|| EpdRecord::new(game.start().position))
 }

@@ -9,20 +9,16 @@ use crate::text::{codes, san};
 /// character set of the standard, is the choice of those who need it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PgnWriteOptions {
-    /// The reduced export format: the seven tag roster and the moves.
-    pub reduced: bool,
-    /// The character set.
-    pub charset: Charset,
-    /// Write `?` for characters that the character set does not have, instead of refusing.
-    pub translit: bool,
-    /// Keep `%` lines, which archives drop.
-    pub escapes: bool,
-    /// Whose letters stand for the pieces; anything but English is for display only.
-    pub language: Language,
+    pub(crate) reduced: bool,
+    pub(crate) charset: Charset,
+    pub(crate) translit: bool,
+    pub(crate) escapes: bool,
+    pub(crate) language: Language,
 }
 
-impl Default for PgnWriteOptions {
-    fn default() -> PgnWriteOptions {
+impl PgnWriteOptions {
+    /// The default.
+    pub const fn new() -> PgnWriteOptions {
         PgnWriteOptions {
             reduced: false,
             charset: Charset::Utf8,
@@ -30,6 +26,47 @@ impl Default for PgnWriteOptions {
             escapes: false,
             language: Language::ENGLISH,
         }
+    }
+
+    /// The reduced export format: the seven tag roster and the moves.
+    #[must_use]
+    pub const fn reduced(mut self, reduced: bool) -> PgnWriteOptions {
+        self.reduced = reduced;
+        self
+    }
+
+    /// The character set.
+    #[must_use]
+    pub const fn charset(mut self, charset: Charset) -> PgnWriteOptions {
+        self.charset = charset;
+        self
+    }
+
+    /// Write `?` for characters that the character set does not have, instead of refusing.
+    #[must_use]
+    pub const fn translit(mut self, translit: bool) -> PgnWriteOptions {
+        self.translit = translit;
+        self
+    }
+
+    /// Keep `%` lines, which archives drop.
+    #[must_use]
+    pub const fn escapes(mut self, escapes: bool) -> PgnWriteOptions {
+        self.escapes = escapes;
+        self
+    }
+
+    /// Whose letters stand for the pieces; anything but English is for display only.
+    #[must_use]
+    pub const fn language(mut self, language: Language) -> PgnWriteOptions {
+        self.language = language;
+        self
+    }
+}
+
+impl Default for PgnWriteOptions {
+    fn default() -> PgnWriteOptions {
+        PgnWriteOptions::new()
     }
 }
 

@@ -7,24 +7,16 @@ use crate::text::pgn::language::Language;
 /// What a reader of games takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PgnReadOptions {
-    /// `Strict`: exactly the export format; `Standard`: what the standard's import format allows;
-    /// `Lenient`: files as they are found, each repair a warning.
-    pub profile: Profile,
-    /// Whose letters stand for the pieces.
-    pub language: Language,
-    /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
-    /// Latin-1 if not.
-    pub charset: Option<Charset>,
-    /// The most bytes that one game may have; more are not kept in memory. What a game needs in
-    /// memory is seldom more than ten times its bytes.
-    pub limit: usize,
-    /// Of a game whose main line has a move that cannot be made, the moves before it are taken and
-    /// the rest becomes a comment. Else such a game is refused.
-    pub truncate: bool,
+    pub(crate) profile: Profile,
+    pub(crate) language: Language,
+    pub(crate) charset: Option<Charset>,
+    pub(crate) limit: usize,
+    pub(crate) truncate: bool,
 }
 
-impl Default for PgnReadOptions {
-    fn default() -> PgnReadOptions {
+impl PgnReadOptions {
+    /// The default.
+    pub const fn new() -> PgnReadOptions {
         PgnReadOptions {
             profile: Profile::Lenient,
             language: Language::ENGLISH,
@@ -32,5 +24,50 @@ impl Default for PgnReadOptions {
             limit: 16 << 20,
             truncate: false,
         }
+    }
+
+    /// `Strict`: exactly the export format; `Standard`: what the standard's import format allows;
+    /// `Lenient`: files as they are found, each repair a warning.
+    #[must_use]
+    pub const fn profile(mut self, profile: Profile) -> PgnReadOptions {
+        self.profile = profile;
+        self
+    }
+
+    /// Whose letters stand for the pieces.
+    #[must_use]
+    pub const fn language(mut self, language: Language) -> PgnReadOptions {
+        self.language = language;
+        self
+    }
+
+    /// The character set. When none is declared each text is read as UTF-8 if it is that, and as
+    /// Latin-1 if not.
+    #[must_use]
+    pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
+        self.charset = charset;
+        self
+    }
+
+    /// The most bytes that one game may have; more are not kept in memory. What a game needs in
+    /// memory is seldom more than ten times its bytes.
+    #[must_use]
+    pub const fn limit(mut self, limit: usize) -> PgnReadOptions {
+        self.limit = limit;
+        self
+    }
+
+    /// Of a game whose main line has a move that cannot be made, the moves before it are taken and
+    /// the rest becomes a comment. Else such a game is refused.
+    #[must_use]
+    pub const fn truncate(mut self, truncate: bool) -> PgnReadOptions {
+        self.truncate = truncate;
+        self
+    }
+}
+
+impl Default for PgnReadOptions {
+    fn default() -> PgnReadOptions {
+        PgnReadOptions::new()
     }
 }
