@@ -1,24 +1,26 @@
 //! The archive: what goes in comes out, found by number and by position; damage is noticed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "../codec/boards.rs"]
-#[allow(dead_code)]
-mod boards;
 mod damage;
 mod finding;
 mod forge;
 mod forged;
 mod games;
 mod golden;
-#[path = "../codec/records.rs"]
+#[path = "../support/positions.rs"]
+#[allow(dead_code, reason = "the tests of the codec use the rest")]
+mod positions;
+#[path = "../support/records.rs"]
 mod records;
 mod round_trip;
-#[path = "../golden/mod.rs"]
+#[path = "../support/samples.rs"]
 mod samples;
 mod seeds;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
 mod verbatim;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
@@ -82,31 +84,7 @@ fn assert_holds(archive: &Archive, records: &[EpdRecord]) {
     archive.verify().unwrap();
 }
 
-fn shared_data() -> Option<PathBuf> {
-    let place = match std::env::var_os("EPDB_SHARED_DATA") {
-        Some(place) => PathBuf::from(place),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-    };
-    place.is_dir().then_some(place)
-}
-
 /// All files of the folders of other people's files.
 fn found_files() -> Vec<PathBuf> {
-    fn below(place: &Path, files: &mut Vec<PathBuf>) {
-        let mut entries: Vec<PathBuf> =
-            std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
-        entries.sort();
-        for entry in entries {
-            if entry.is_dir() {
-                below(&entry, files);
-            } else if entry.extension().is_none_or(|suffix| suffix != "pgn") {
-                files.push(entry);
-            }
-        }
-    }
-    let mut files = Vec::new();
-    if let Some(data) = shared_data() {
-        ["epd", "books"].iter().for_each(|folder| below(&data.join(folder), &mut files));
-    }
-    files
+    ["epd", "books"].into_iter().flat_map(shared_data::shared_files).collect()
 }

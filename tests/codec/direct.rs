@@ -6,7 +6,8 @@ use epdb::model::Position;
 use epdb::text::{self, CastlingForm, EnPassantForm};
 use proptest::prelude::*;
 
-use crate::boards::{anything, fen, fields, lines_of_shared_books, playouts};
+use crate::positions::{anything, fen, fields, playouts};
+use crate::shared_data::shared_files;
 
 /// What the straight way must say of a position, if it says anything.
 fn identity(position: &Position, len: usize) -> Identity {
@@ -98,7 +99,10 @@ fn unusual_lines_are_left_to_the_text_reader() {
 #[test]
 fn shared_books_are_read_and_written_straight() {
     let mut out = Vec::new();
-    for line in lines_of_shared_books() {
+    let books = shared_files("books").into_iter().map(|book| std::fs::read(book).unwrap());
+    let lines = books
+        .flat_map(|book| book.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>());
+    for line in lines {
         let Some(read) = direct::read_fields(&line) else { continue };
         let text = std::str::from_utf8(&line[..read.len]).expect("ASCII");
         let position = fen(text);

@@ -6,7 +6,7 @@ use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
 use epdb::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen as fen_text, san};
 
-use crate::boards::fen;
+use crate::positions::fen;
 use crate::samples::{Case, samples, unhex};
 
 /// What refused a sample, beside what the sample says.

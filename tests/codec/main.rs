@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod boards;
 mod direct;
 mod golden;
 mod items;
 mod ordinals;
 mod packed;
+#[path = "../support/positions.rs"]
+mod positions;
 mod record;
+#[path = "../support/records.rs"]
 mod records;
-#[path = "../golden/mod.rs"]
+#[path = "../support/samples.rs"]
 mod samples;
 mod seeds;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
 mod stream;

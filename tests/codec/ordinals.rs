@@ -8,7 +8,7 @@ use epdb::model::rules::{Move, Playable};
 use epdb::text::san;
 use proptest::prelude::*;
 
-use crate::boards::{anything, fen, playouts, rows};
+use crate::positions::{anything, fen, playouts, rows};
 
 /// All legal moves sorted by written SAN with marks: the definition (PGC-05, PGC-06).
 fn by_definition(playable: &Playable) -> Vec<(Vec<u8>, Move)> {

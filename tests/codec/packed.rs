@@ -4,7 +4,7 @@ use epdb::codec::{key, packed};
 use epdb::model::{Color, Position};
 use proptest::prelude::*;
 
-use crate::boards::{anything, fen, playouts, rows};
+use crate::positions::{anything, fen, playouts, rows};
 
 fn assert_round_trip(position: &Position) {
     let board = packed::pack(position);

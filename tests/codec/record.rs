@@ -8,8 +8,8 @@ use epdb::model::{CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operati
 use epdb::text::san;
 use proptest::prelude::*;
 
-use crate::boards::fen;
 use crate::golden::text;
+use crate::positions::fen;
 use crate::records::{move_operand, records, records_by_hand};
 
 fn encoded(record: &EpdRecord) -> Vec<u8> {

@@ -8,7 +8,7 @@ use epdb::codec::stream::{FRAME_LEN, MAGIC, ReadError, Reader, Writer};
 use epdb::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use proptest::prelude::*;
 
-use crate::boards::fen;
+use crate::positions::fen;
 use crate::records::records;
 
 fn written(records: &[EpdRecord]) -> Vec<u8> {

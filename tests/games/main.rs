@@ -1,14 +1,16 @@
 //! Games: PGN and PGC, their vectors, hostile input, and other people's files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod files;
 mod found;
 mod hostile;
 mod pgc;
 mod pgn;
-#[path = "../golden/mod.rs"]
+#[path = "../support/samples.rs"]
 mod samples;
 mod seeds;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
+mod shared_files;
 
 use epdb::model::Game;
 use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};

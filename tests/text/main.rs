@@ -3,12 +3,15 @@
 
 mod any_bytes;
 mod codes;
-mod found_files;
 mod golden;
 mod lenient;
 mod peers;
-#[path = "../golden/mod.rs"]
+mod purge;
+#[path = "../support/samples.rs"]
 mod samples;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
+mod shared_files;
 mod strict;
 mod vectors;
 

@@ -1,91 +1,88 @@
 //! `import` as a user calls it: the same command again, and what is left of one that failed.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod desk;
-
-use desk::Desk;
+use crate::scratch::Scratch;
 
 const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"a\";\n";
 const B: &str = "4k3/8/8/8/8/8/3P4/4K3 w - - bm d4; id \"b\";\n";
 
-fn count(desk: &Desk) -> String {
-    desk.run(&["count", "s.epdb"]).out.trim().to_string()
+fn count(scratch: &Scratch) -> String {
+    scratch.run(&["count", "s.epdb"]).out.trim().to_string()
 }
 
 /// A-D2: a source is known by its bytes, under any name and however compressed.
 #[test]
 fn a_source_is_imported_once() {
-    let desk = Desk::with("a.epd", [A, B].concat());
-    assert_eq!(desk.run(&["import", "s.epdb", "a.epd"]).status, 0);
-    std::fs::copy(desk.path("a.epd"), desk.path("copy.epd")).unwrap();
+    let scratch = Scratch::with("a.epd", [A, B].concat());
+    assert_eq!(scratch.run(&["import", "s.epdb", "a.epd"]).status, 0);
+    std::fs::copy(scratch.path("a.epd"), scratch.path("copy.epd")).unwrap();
     let packed = zstd::encode_all([A, B].concat().as_bytes(), 3).unwrap();
-    desk.write("packed.epd.zst", packed);
+    scratch.write("packed.epd.zst", packed);
     for name in ["a.epd", "copy.epd", "packed.epd.zst"] {
-        let again = desk.run(&["import", "s.epdb", name]);
+        let again = scratch.run(&["import", "s.epdb", name]);
         assert_eq!(again.status, 0);
         assert!(again.err.contains("already imported as a.epd: nothing to do"), "{}", again.err);
-        assert_eq!(count(&desk), "2");
+        assert_eq!(count(&scratch), "2");
     }
-    let json = desk.run(&["import", "s.epdb", "copy.epd", "--json"]);
+    let json = scratch.run(&["import", "s.epdb", "copy.epd", "--json"]);
     assert!(json.out.contains("\"already_imported_as\":\"a.epd\""), "{}", json.out);
-    assert_eq!(desk.run(&["import", "s.epdb", "copy.epd", "--again"]).status, 0);
-    assert_eq!(count(&desk), "4");
-    assert_eq!(desk.run(&["verify", "s.epdb"]).status, 0);
+    assert_eq!(scratch.run(&["import", "s.epdb", "copy.epd", "--again"]).status, 0);
+    assert_eq!(count(&scratch), "4");
+    assert_eq!(scratch.run(&["verify", "s.epdb"]).status, 0);
 }
 
 /// A file that has grown is a new source, and other settings make other records of it.
 #[test]
 fn a_source_that_has_grown_is_a_new_one() {
-    let desk = Desk::with("a.epd", A);
-    desk.run(&["import", "s.epdb", "a.epd"]);
-    desk.write("a.epd", [A, B].concat());
-    let grown = desk.run(&["import", "s.epdb", "a.epd"]);
+    let scratch = Scratch::with("a.epd", A);
+    scratch.run(&["import", "s.epdb", "a.epd"]);
+    scratch.write("a.epd", [A, B].concat());
+    let grown = scratch.run(&["import", "s.epdb", "a.epd"]);
     assert_eq!(grown.status, 0);
     assert!(grown.err.contains("imported as a.epd and has grown"), "{}", grown.err);
-    assert_eq!(count(&desk), "3");
-    let other = desk.run(&["import", "s.epdb", "a.epd", "--where", "id == 'b'"]);
+    assert_eq!(count(&scratch), "3");
+    let other = scratch.run(&["import", "s.epdb", "a.epd", "--where", "id == 'b'"]);
     assert!(other.err.contains("with other settings"), "{}", other.err);
-    assert_eq!((other.status, count(&desk).as_str()), (0, "4"));
-    let again = desk.run(&["import", "s.epdb", "a.epd", "--where", "id == 'b'"]);
+    assert_eq!((other.status, count(&scratch).as_str()), (0, "4"));
+    let again = scratch.run(&["import", "s.epdb", "a.epd", "--where", "id == 'b'"]);
     assert!(again.err.contains("already imported"), "{}", again.err);
-    assert_eq!(count(&desk), "4");
+    assert_eq!(count(&scratch), "4");
 }
 
 /// What comes through a pipe is never taken for what came before.
 #[test]
 fn standard_input_is_never_recognised() {
-    let desk = Desk::with("a.epd", A);
-    desk.run(&["import", "s.epdb", "a.epd"]);
+    let scratch = Scratch::with("a.epd", A);
+    scratch.run(&["import", "s.epdb", "a.epd"]);
     for expected in ["2", "3"] {
-        assert_eq!(desk.run_with(&["import", "s.epdb", "-"], A).status, 0);
-        assert_eq!(count(&desk), expected);
+        assert_eq!(scratch.run_with(&["import", "s.epdb", "-"], A).status, 0);
+        assert_eq!(count(&scratch), expected);
     }
 }
 
 /// C-D2: a store in which nothing was committed does not stay, and one that was there does.
 #[test]
 fn a_store_without_a_commit_does_not_stay() {
-    let desk = Desk::with("a.epd", A);
+    let scratch = Scratch::with("a.epd", A);
     let mut cut = zstd::encode_all([A, B].concat().repeat(500).as_bytes(), 3).unwrap();
     cut.truncate(cut.len() - 5);
-    desk.write("cut.epd.zst", cut);
+    scratch.write("cut.epd.zst", cut);
     for source in ["nosuch.epd", ".", "cut.epd.zst"] {
-        assert_eq!(desk.run(&["import", "s.epdb", source]).status, 2, "{source}");
-        assert!(!desk.path("s.epdb").exists(), "{source}");
+        assert_eq!(scratch.run(&["import", "s.epdb", source]).status, 2, "{source}");
+        assert!(!scratch.path("s.epdb").exists(), "{source}");
     }
-    assert_eq!(desk.run(&["import", "s.epdb", "a.epd", "nosuch.epd"]).status, 2);
-    assert_eq!(count(&desk), "1");
-    assert_eq!(desk.run(&["import", "s.epdb", "nosuch.epd"]).status, 2);
-    assert_eq!(count(&desk), "1");
+    assert_eq!(scratch.run(&["import", "s.epdb", "a.epd", "nosuch.epd"]).status, 2);
+    assert_eq!(count(&scratch), "1");
+    assert_eq!(scratch.run(&["import", "s.epdb", "nosuch.epd"]).status, 2);
+    assert_eq!(count(&scratch), "1");
 }
 
 /// E-5: the journal is told in words, and keeps settings as they are written on the command line.
 #[test]
 fn dump_tells_the_journal() {
-    let desk = Desk::with("a.epd", A);
+    let scratch = Scratch::with("a.epd", A);
     let args = ["import", "s.epdb", "a.epd", "--max-line", "150", "--on-duplicate", "merge"];
-    desk.run(&args);
-    let dump = desk.run(&["dump", "s.epdb"]).out;
+    scratch.run(&args);
+    let dump = scratch.run(&["dump", "s.epdb"]).out;
     let line = dump.lines().find(|line| line.starts_with("import 0: ")).unwrap();
     assert!(line.starts_with("import 0: a.epd: finished, 1 lines, 43 bytes consumed"), "{line}");
     assert!(line.contains("duplicates: merge, prefer later, bm conflict, same position"));

@@ -10,7 +10,7 @@ use epdb::model::{
 use epdb::text::san;
 use proptest::prelude::*;
 
-use crate::boards::{anything, playouts};
+use crate::positions::{anything, playouts};
 
 /// A move operand by ordinal, where there is one.
 pub(crate) fn move_operand(playable: &Playable, nth: u16) -> Option<Operand> {

@@ -1,17 +1,13 @@
 //! What makes the command line easy to use: help that fits, quiet runs, names and places in
 //! errors, standard input of any kind, terminals.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
-use desk::Desk;
+use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
 /// The names of all commands, as the first page lists them.
-fn commands(desk: &Desk) -> Vec<String> {
-    let page = desk.run(&["--help"]).out;
+fn commands(scratch: &Scratch) -> Vec<String> {
+    let page = scratch.run(&["--help"]).out;
     let list = page.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let name = |line: &str| line.strip_prefix("  ")?.split_whitespace().next().map(String::from);
     let names: Vec<String> =
@@ -23,25 +19,25 @@ fn commands(desk: &Desk) -> Vec<String> {
 // C-D15
 #[test]
 fn every_page_of_help_fits_and_has_an_example() {
-    let desk = Desk::new();
-    for command in commands(&desk) {
+    let scratch = Scratch::new();
+    for command in commands(&scratch) {
         for call in [[command.as_str(), "--help"], [command.as_str(), "-h"], ["help", &command]] {
-            let page = desk.run(&call);
+            let page = scratch.run(&call);
             let lines = page.out.lines().count();
             assert_eq!(page.status, 0, "{call:?}");
             assert!(lines <= 60, "{call:?} has {lines} lines");
             assert!(page.out.contains("Example"), "{call:?} has no example");
         }
     }
-    assert!(desk.run(&["help"]).out.lines().count() <= 70);
+    assert!(scratch.run(&["help"]).out.lines().count() <= 70);
 }
 
 /// What the page of a command leaves out is named there, explained on a page of its own, and works.
 #[test]
 fn shared_options_have_their_page() {
-    let desk = Desk::with("a.epd", format!("{START} id x;\n"));
-    let own = desk.run(&["help", "head"]).out;
-    let all = desk.run(&["help", "options"]);
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\n"));
+    let own = scratch.run(&["help", "head"]).out;
+    let all = scratch.run(&["help", "options"]);
     assert_eq!(all.status, 0);
     for option in ["--profile", "--rejects", "--positions", "--counters", "--to", "--where"] {
         assert!(own.contains(option), "{option} is not named by help head:\n{own}");
@@ -49,60 +45,60 @@ fn shared_options_have_their_page() {
         assert!(explained, "{option} is not on the page of options:\n{}", all.out);
     }
     assert!(!own.contains("Reject every line that has a warning"), "{own}");
-    assert_eq!(desk.run(&["head", "a.epd", "--deny-warnings"]).status, 1);
-    assert!(desk.run(&["completions", "fish"]).out.contains("deny-warnings"));
+    assert_eq!(scratch.run(&["head", "a.epd", "--deny-warnings"]).status, 1);
+    assert!(scratch.run(&["completions", "fish"]).out.contains("deny-warnings"));
 }
 
 #[test]
 fn pages_are_found_by_name_and_near_names_are_told() {
-    let desk = Desk::new();
-    assert!(desk.run(&["help", "where"]).out.contains("has(bm)"));
-    let wrong = desk.run(&["help", "normalise"]);
+    let scratch = Scratch::new();
+    assert!(scratch.run(&["help", "where"]).out.contains("has(bm)"));
+    let wrong = scratch.run(&["help", "normalise"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains("is it `normalize`?"), "{}", wrong.err);
-    let unknown = desk.run(&["count", "--treads", "2"]);
+    let unknown = scratch.run(&["count", "--treads", "2"]);
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("--threads"), "{}", unknown.err);
 }
 
 #[test]
 fn manual_pages_are_written_for_every_command() {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&["man", "nowhere"]).status, 2);
-    assert_eq!(desk.run(&["man", "."]).status, 0);
-    let names = desk.names();
+    let scratch = Scratch::new();
+    assert_eq!(scratch.run(&["man", "nowhere"]).status, 2);
+    assert_eq!(scratch.run(&["man", "."]).status, 0);
+    let names = scratch.names();
     assert!(names.contains(&"epdb.1".to_string()), "{names:?}");
-    for command in commands(&desk) {
-        let page = desk.text(&format!("epdb-{command}.1"));
+    for command in commands(&scratch) {
+        let page = scratch.text(&format!("epdb-{command}.1"));
         assert!(page.starts_with(".ie") || page.contains(".TH"), "{command}");
     }
-    let normalize = desk.text("epdb-normalize.1");
+    let normalize = scratch.text("epdb-normalize.1");
     assert!(normalize.contains("rejects") && normalize.contains("Example"), "{normalize}");
 }
 
 // C-D15
 #[test]
 fn quiet_runs_print_errors_only() {
-    let desk = Desk::with("a.epd", format!("{START} id x;\nnonsense\n"));
-    let loud = desk.run(&["normalize", "a.epd"]);
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\nnonsense\n"));
+    let loud = scratch.run(&["normalize", "a.epd"]);
     for call in [["-q", "normalize", "a.epd"], ["normalize", "a.epd", "--quiet"]] {
-        let quiet = desk.run(&call);
+        let quiet = scratch.run(&call);
         assert_eq!((&quiet.out, quiet.status), (&loud.out, 1));
         let lines: Vec<&str> = quiet.err.lines().collect();
         assert_eq!(lines.len(), 1, "{}", quiet.err);
         assert!(lines[0].starts_with("a.epd:2:") && lines[0].contains("error["), "{}", quiet.err);
     }
-    desk.write("b.epd", format!("{START}\n"));
+    scratch.write("b.epd", format!("{START}\n"));
     for call in [
         &["import", "s.epdb", "b.epd"][..],
         &["diff", "b.epd", "b.epd"],
         &["split", "b.epd", "--lines", "1", "-o", "part-%d.epd"],
         &["join", "b.epd", "b.epd", "--take", "id"],
     ] {
-        let quiet = desk.run(&[call, &["-q"]].concat());
+        let quiet = scratch.run(&[call, &["-q"]].concat());
         assert_eq!(quiet.err, "", "{call:?}");
     }
-    let failed = desk.run(&["-q", "count", "missing.epd"]);
+    let failed = scratch.run(&["-q", "count", "missing.epd"]);
     assert_eq!(failed.status, 2);
     assert!(failed.err.contains("missing.epd"), "{}", failed.err);
 }
@@ -110,18 +106,18 @@ fn quiet_runs_print_errors_only() {
 // C-D9
 #[test]
 fn damage_of_compressed_text_is_told_with_file_and_line() {
-    let desk = Desk::with("a.epd", format!("{START}\n"));
+    let scratch = Scratch::with("a.epd", format!("{START}\n"));
     let line =
         |number: u32| format!("{START} id \"{}\";\n", u64::from(number) * 7_919_317 % 1_000_003);
-    desk.write("b.epd", (0..5_000).map(line).collect::<String>());
+    scratch.write("b.epd", (0..5_000).map(line).collect::<String>());
     for (name, format) in [("b.epd.gz", "gzip"), ("b.epd.zst", "zstd")] {
-        assert_eq!(desk.run(&["normalize", "b.epd", "-o", name]).status, 0);
-        let whole = desk.read(name);
-        desk.write(name, &whole[..whole.len() / 2]);
+        assert_eq!(scratch.run(&["normalize", "b.epd", "-o", name]).status, 0);
+        let whole = scratch.read(name);
+        scratch.write(name, &whole[..whole.len() / 2]);
         for call in
             [&["dedupe", "a.epd", name, "a.epd"][..], &["count", name], &["get", name, START]]
         {
-            let done = desk.run(call);
+            let done = scratch.run(call);
             assert_eq!(done.status, 2, "{call:?}");
             let start = format!("epdb: error: {name}:");
             let last = done.err.lines().last().unwrap();
@@ -134,11 +130,11 @@ fn damage_of_compressed_text_is_told_with_file_and_line() {
 // C-D13
 #[test]
 fn each_error_is_said_once() {
-    let desk = Desk::with("a.epd", format!("{START} id \"x\";\n").repeat(3_000));
-    desk.run(&["convert", "a.epd", "a.epb"]);
-    let whole = desk.read("a.epb");
-    desk.write("a.epb", &whole[..whole.len() - 40]);
-    let done = desk.run(&["count", "a.epb"]);
+    let scratch = Scratch::with("a.epd", format!("{START} id \"x\";\n").repeat(3_000));
+    scratch.run(&["convert", "a.epd", "a.epb"]);
+    let whole = scratch.read("a.epb");
+    scratch.write("a.epb", &whole[..whole.len() - 40]);
+    let done = scratch.run(&["count", "a.epb"]);
     assert_eq!(done.status, 2);
     assert_eq!(done.err.matches("inside a frame").count(), 1, "{}", done.err);
     assert!(done.err.contains("a.epb: frame ") && done.err.contains("byte "), "{}", done.err);
@@ -147,17 +143,17 @@ fn each_error_is_said_once() {
 // C-D9, A-D8
 #[test]
 fn verify_names_each_file_and_goes_on() {
-    let desk = Desk::with("good.epd", format!("{START}\n"));
-    desk.write("empty.epdb", "");
-    desk.write("bad.epd", "nonsense\n");
+    let scratch = Scratch::with("good.epd", format!("{START}\n"));
+    scratch.write("empty.epdb", "");
+    scratch.write("bad.epd", "nonsense\n");
     for (from, to) in [("good.epd", "cut.epb"), ("good.epd", "cut.epa")] {
-        assert_eq!(desk.run(&["convert", from, to]).status, 0);
-        let bytes = desk.read(to);
-        desk.write(to, &bytes[..bytes.len() - 5]);
+        assert_eq!(scratch.run(&["convert", from, to]).status, 0);
+        let bytes = scratch.read(to);
+        scratch.write(to, &bytes[..bytes.len() - 5]);
     }
-    desk.run(&["normalize", "good.epd", "-o", "cut.epd.gz"]);
-    let bytes = desk.read("cut.epd.gz");
-    desk.write("cut.epd.gz", &bytes[..bytes.len() - 12]);
+    scratch.run(&["normalize", "good.epd", "-o", "cut.epd.gz"]);
+    let bytes = scratch.read("cut.epd.gz");
+    scratch.write("cut.epd.gz", &bytes[..bytes.len() - 12]);
     let verdicts = |out: &str| -> Vec<String> {
         let ends = [": sound", ": not sound", ": not checked"];
         out.lines()
@@ -166,51 +162,51 @@ fn verify_names_each_file_and_goes_on() {
             .collect()
     };
     let damaged = ["empty.epdb", "cut.epb", "cut.epa", "cut.epd.gz", "bad.epd"];
-    let done = desk.run(&[&["verify"], &damaged[..], &["good.epd"]].concat());
+    let done = scratch.run(&[&["verify"], &damaged[..], &["good.epd"]].concat());
     let mut expected: Vec<String> =
         damaged.iter().map(|name| format!("{name}: not sound")).collect();
     expected.push("good.epd: sound".into());
     assert_eq!((verdicts(&done.out), done.status), (expected, 1), "{} {}", done.out, done.err);
-    let done = desk.run(&["verify", "missing.epd", "cut.epb", "good.epd"]);
+    let done = scratch.run(&["verify", "missing.epd", "cut.epb", "good.epd"]);
     let expected = ["missing.epd: not checked", "cut.epb: not sound", "good.epd: sound"];
     assert_eq!((verdicts(&done.out), done.status), (expected.map(String::from).to_vec(), 2));
     assert_eq!(done.err.matches("missing.epd").count(), 1, "{}", done.err);
     for name in damaged {
-        assert_eq!(desk.run(&["verify", name]).status, 1, "{name}");
+        assert_eq!(scratch.run(&["verify", name]).status, 1, "{name}");
     }
 }
 
 // C-D10
 #[test]
 fn an_argument_that_names_a_file_is_a_file() {
-    let desk = Desk::with("with space.epd", format!("{START} bm e4;\n"));
-    desk.run(&["convert", "with space.epd", "with space.epb"]);
-    desk.run(&["import", "with space.epdb", "with space.epd"]);
+    let scratch = Scratch::with("with space.epd", format!("{START} bm e4;\n"));
+    scratch.run(&["convert", "with space.epd", "with space.epb"]);
+    scratch.run(&["import", "with space.epdb", "with space.epd"]);
     let line = format!("{START} bm e4;\n");
     for source in ["with space.epd", "with space.epb", "with space.epdb"] {
-        let done = desk.run(&["get", source, START]);
+        let done = scratch.run(&["get", source, START]);
         assert_eq!((done.out, done.status), (line.clone(), 0), "{source}: {}", done.err);
     }
-    let missing = desk.run(&["get", "no such file.epdb", START]);
+    let missing = scratch.run(&["get", "no such file.epdb", START]);
     assert!(missing.err.contains("no file no such file.epdb"), "{}", missing.err);
-    assert!(desk.run(&["dump", "with space.epb"]).out.starts_with("record 1: "));
-    assert!(desk.run(&["perft", "--depth", "1", "with space.epd"]).out.contains("\t1\t20"));
-    let played = desk.run(&["play", "--moves", "e4", "with space.epd"]);
+    assert!(scratch.run(&["dump", "with space.epb"]).out.starts_with("record 1: "));
+    assert!(scratch.run(&["perft", "--depth", "1", "with space.epd"]).out.contains("\t1\t20"));
+    let played = scratch.run(&["play", "--moves", "e4", "with space.epd"]);
     assert!(played.out.starts_with("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"));
 }
 
 /// Where a file may stand, so may a position.
 #[test]
 fn a_position_may_stand_where_a_file_stands() {
-    let desk = Desk::new();
-    let played = desk.run(&["play", "--moves", "e4", START]);
+    let scratch = Scratch::new();
+    let played = scratch.run(&["play", "--moves", "e4", START]);
     assert!(
         played.out.starts_with("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"),
         "{}",
         played.err
     );
-    assert_eq!(desk.run(&["count", START]).out, "1\n");
-    let wrong = desk.run(&["count", "no such file.epd"]);
+    assert_eq!(scratch.run(&["count", START]).out, "1\n");
+    let wrong = scratch.run(&["count", "no such file.epd"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(
         wrong.err.contains("no such file.epd") && wrong.err.contains("no position"),
@@ -222,31 +218,31 @@ fn a_position_may_stand_where_a_file_stands() {
 // C-D11
 #[test]
 fn stores_and_archives_are_read_from_standard_input() {
-    let desk =
-        Desk::with("a.epd", format!("{START} bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n"));
-    let text = desk.text("a.epd");
-    desk.write("a.pgn", "[Event \"x\"]\n[Result \"*\"]\n\n1. e4 e5 *\n");
-    desk.run(&["import", "a.epdb", "a.epd"]);
-    desk.run(&["convert", "a.epd", "a.epb"]);
-    desk.run(&["pack", "a.epd", "-o", "a.epa"]);
-    desk.run(&["convert", "a.pgn", "a.pgc"]);
+    let scratch =
+        Scratch::with("a.epd", format!("{START} bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n"));
+    let text = scratch.text("a.epd");
+    scratch.write("a.pgn", "[Event \"x\"]\n[Result \"*\"]\n\n1. e4 e5 *\n");
+    scratch.run(&["import", "a.epdb", "a.epd"]);
+    scratch.run(&["convert", "a.epd", "a.epb"]);
+    scratch.run(&["pack", "a.epd", "-o", "a.epa"]);
+    scratch.run(&["convert", "a.pgn", "a.pgc"]);
     for name in ["a.epdb", "a.epb", "a.epa"] {
-        let bytes = desk.read(name);
-        let piped = |call: &[&str]| desk.run_with(call, bytes.clone());
+        let bytes = scratch.read(name);
+        let piped = |call: &[&str]| scratch.run_with(call, bytes.clone());
         assert_eq!(piped(&["count"]).out, "2\n", "{name}");
         assert_eq!(piped(&["normalize"]).out, text, "{name}");
         assert_eq!(piped(&["get", "-", START]).out, format!("{START} bm e4;\n"), "{name}");
         assert_eq!(piped(&["verify", "-"]).out, "-: sound\n", "{name}");
         assert!(piped(&["dump", "-"]).out.contains("records") || name == "a.epb", "{name}");
     }
-    assert_eq!(desk.run_with(&["export", "-"], desk.read("a.epdb")).out, text);
-    assert_eq!(desk.run_with(&["unpack", "-"], desk.read("a.epa")).out, text);
+    assert_eq!(scratch.run_with(&["export", "-"], scratch.read("a.epdb")).out, text);
+    assert_eq!(scratch.run_with(&["unpack", "-"], scratch.read("a.epa")).out, text);
     for name in ["a.pgn", "a.pgc"] {
-        assert_eq!(desk.run_with(&["count"], desk.read(name)).out, "1\n", "{name}");
+        assert_eq!(scratch.run_with(&["count"], scratch.read(name)).out, "1\n", "{name}");
     }
-    let mut bytes = desk.read("a.epdb");
+    let mut bytes = scratch.read("a.epdb");
     bytes.truncate(bytes.len() / 2);
-    let damaged = desk.run_with(&["count"], bytes);
+    let damaged = scratch.run_with(&["count"], bytes);
     assert_eq!(damaged.status, 2);
     assert!(damaged.err.starts_with("epdb: error: -: "), "{}", damaged.err);
     assert_eq!(damaged.err.lines().count(), 1, "{}", damaged.err);
@@ -255,24 +251,24 @@ fn stores_and_archives_are_read_from_standard_input() {
 // C-D16
 #[test]
 fn get_takes_its_questions_from_files() {
-    let desk =
-        Desk::with("a.epd", format!("{START} bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n"));
-    desk.run(&["import", "a.epdb", "a.epd"]);
-    desk.write("q1.fen", "8/8/8/4k3/8/1K6/8/8 b - - 0 1\n\n4k3/8/8/8/8/8/8/4K2R w K - 0 1\n");
-    desk.write("q 2.fen", format!("{START} 0 1\n"));
-    let done = desk.run(&["get", "a.epdb", "--tag", "-f", "q1.fen", "-f", "q 2.fen"]);
+    let scratch =
+        Scratch::with("a.epd", format!("{START} bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n"));
+    scratch.run(&["import", "a.epdb", "a.epd"]);
+    scratch.write("q1.fen", "8/8/8/4k3/8/1K6/8/8 b - - 0 1\n\n4k3/8/8/8/8/8/8/4K2R w K - 0 1\n");
+    scratch.write("q 2.fen", format!("{START} 0 1\n"));
+    let done = scratch.run(&["get", "a.epdb", "--tag", "-f", "q1.fen", "-f", "q 2.fen"]);
     let tagged = format!("1\t8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n4\t{START} bm e4;\n");
     assert_eq!((done.out, done.status), (tagged, 1), "{}", done.err);
-    let missing = desk.run(&["get", "a.epdb", "a.epd", "--missing", "-f", "q1.fen", START]);
+    let missing = scratch.run(&["get", "a.epdb", "a.epd", "--missing", "-f", "q1.fen", START]);
     assert_eq!(missing.out, "4k3/8/8/8/8/8/8/4K2R w K - 0 1\n");
-    let piped = desk.run_with(&["get", "a.epdb", "-f", "-"], desk.read("q 2.fen"));
+    let piped = scratch.run_with(&["get", "a.epdb", "-f", "-"], scratch.read("q 2.fen"));
     assert_eq!((piped.out, piped.status), (format!("{START} bm e4;\n"), 0));
     // The file of questions in the place of a source, and nothing asked.
-    let wrong = desk.run(&["get", "a.epdb", "q1.fen"]);
+    let wrong = scratch.run(&["get", "a.epdb", "q1.fen"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains("-f q1.fen"), "{}", wrong.err);
-    assert_eq!(desk.run(&["get", "a.epdb"]).status, 0, "no question is no mistake");
-    let nowhere = desk.run(&["get", "a.epdb", "-f", "missing.fen"]);
+    assert_eq!(scratch.run(&["get", "a.epdb"]).status, 0, "no question is no mistake");
+    let nowhere = scratch.run(&["get", "a.epdb", "-f", "missing.fen"]);
     assert_eq!(nowhere.status, 2);
     assert!(nowhere.err.contains("missing.fen"), "{}", nowhere.err);
 }
@@ -306,7 +302,7 @@ fn what_comes_through_a_slow_pipe_is_answered_at_once() {
 /// Runs a command of a shell on a terminal of its own, with what is typed there, and gives what
 /// the terminal shows; `None` where there is no `script` to make one.
 #[cfg(target_os = "linux")]
-fn on_a_terminal(desk: &Desk, command: &str, typed: &str) -> Option<(String, i32)> {
+fn on_a_terminal(scratch: &Scratch, command: &str, typed: &str) -> Option<(String, i32)> {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
@@ -314,7 +310,7 @@ fn on_a_terminal(desk: &Desk, command: &str, typed: &str) -> Option<(String, i32
     let path = format!("{}:{}", epdb.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut child = Command::new("script")
         .args(["-q", "-e", "-c", command, "/dev/null"])
-        .current_dir(desk.path(""))
+        .current_dir(scratch.path(""))
         .env("PATH", path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -329,26 +325,27 @@ fn on_a_terminal(desk: &Desk, command: &str, typed: &str) -> Option<(String, i32
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_nothing_waits_in_silence_and_no_binary_is_shown() {
-    let desk = Desk::with("a.epd", format!("{START} bm e4;\n"));
-    desk.run(&["import", "a.epdb", "a.epd"]);
+    let scratch = Scratch::with("a.epd", format!("{START} bm e4;\n"));
+    scratch.run(&["import", "a.epdb", "a.epd"]);
     let hint = "reading positions from standard input; end with Ctrl-D";
     for command in ["epdb count", "epdb normalize", "epdb get a.epdb"] {
-        let Some((shown, status)) = on_a_terminal(&desk, command, &format!("{START}\n\x04")) else {
+        let Some((shown, status)) = on_a_terminal(&scratch, command, &format!("{START}\n\x04"))
+        else {
             eprintln!("skipped: there is no `script`");
             return;
         };
         assert!(shown.contains(hint) && status == 0, "{command}: {shown}");
     }
-    let (shown, _) = on_a_terminal(&desk, "epdb -q count", "\x04").unwrap();
+    let (shown, _) = on_a_terminal(&scratch, "epdb -q count", "\x04").unwrap();
     assert!(!shown.contains(hint), "{shown}");
-    let (shown, status) = on_a_terminal(&desk, "epdb get a.epdb a.epd", "").unwrap();
+    let (shown, status) = on_a_terminal(&scratch, "epdb get a.epdb a.epd", "").unwrap();
     assert!(shown.contains("-f a.epd") && status == 2, "{shown}");
     for command in
         ["epdb normalize a.epd --to epb", "epdb convert a.epd - --to epa", "epdb pack a.epd -o -"]
     {
-        let (shown, status) = on_a_terminal(&desk, command, "").unwrap();
+        let (shown, status) = on_a_terminal(&scratch, command, "").unwrap();
         assert!(shown.contains("terminal") && shown.contains("-o FILE"), "{command}: {shown}");
         assert_eq!(status, 2, "{command}");
     }
-    assert_eq!(desk.run(&["normalize", "a.epd", "--to", "epb"]).status, 0, "a pipe takes them");
+    assert_eq!(scratch.run(&["normalize", "a.epd", "--to", "epb"]).status, 0, "a pipe takes them");
 }

@@ -4,9 +4,6 @@
 //! The import reads from a pipe, and is killed when it has been given some random number of bytes:
 //! wherever it is then, reading, merging or committing.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;

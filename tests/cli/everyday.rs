@@ -1,21 +1,18 @@
 //! The command line as a user types it: output, exit status, diagnostics, files.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
 use std::fs;
 use std::path::Path;
 
-use desk::{Desk, Done};
+use crate::scratch::{Done, Scratch};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/openings.epd");
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
 #[test]
 fn normalize_writes_canonical_text_and_says_what_it_repaired() {
-    let desk = Desk::with("mess.epd", format!("{START} id first move;bm e2e4 Nf3\r\n\n# end\n"));
-    let done = desk.run(&["normalize", "mess.epd"]);
+    let scratch =
+        Scratch::with("mess.epd", format!("{START} id first move;bm e2e4 Nf3\r\n\n# end\n"));
+    let done = scratch.run(&["normalize", "mess.epd"]);
     assert_eq!(done.out, format!("{START} bm Nf3 e4; id \"first move\";\n"));
     assert_eq!(done.status, 0);
     assert!(done.err.contains("mess.epd:1:57: warning[W-LEN-UNQUOTED]"), "{}", done.err);
@@ -26,7 +23,7 @@ fn normalize_writes_canonical_text_and_says_what_it_repaired() {
 #[test]
 fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
     let line = format!("{START} bm Nf3 e4;\n");
-    let done = Desk::with("a.epd", &line).run(&["normalize", "a.epd", "--profile", "strict"]);
+    let done = Scratch::with("a.epd", &line).run(&["normalize", "a.epd", "--profile", "strict"]);
     assert_eq!((done.out.as_str(), done.err.as_str(), done.status), (line.as_str(), "", 0));
 }
 
@@ -34,41 +31,41 @@ fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
 // README: Nothing is lost silently
 #[test]
 fn rejected_lines_can_be_had_verbatim() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let bad = b"hello\tworld\r\n8/8/8/8/8/8/8 w - -\n";
-    desk.write("a.epd", [format!("{START}\n").as_bytes(), bad, b"# x\n"].concat());
-    let done = desk.run(&["normalize", "a.epd", "--rejects", "bad.epd"]);
+    scratch.write("a.epd", [format!("{START}\n").as_bytes(), bad, b"# x\n"].concat());
+    let done = scratch.run(&["normalize", "a.epd", "--rejects", "bad.epd"]);
     assert_eq!((done.out.as_str(), done.status), (format!("{START}\n").as_str(), 1));
-    assert_eq!(desk.read("bad.epd"), bad);
+    assert_eq!(scratch.read("bad.epd"), bad);
     assert!(done.err.contains("a.epd:2:"), "{}", done.err);
     assert!(done.err.contains("error[E-EPD-FIELDS]"), "{}", done.err);
     assert!(done.err.contains("error[E-FEN-RANKS]"), "{}", done.err);
-    assert_eq!(desk.run(&["normalize", "a.epd", "--allow-rejects"]).status, 0);
-    let kept = desk.run(&["normalize", "a.epd", "--keep-bad"]);
+    assert_eq!(scratch.run(&["normalize", "a.epd", "--allow-rejects"]).status, 0);
+    let kept = scratch.run(&["normalize", "a.epd", "--keep-bad"]);
     assert_eq!(kept.out.as_bytes(), [format!("{START}\n").as_bytes(), bad].concat());
 }
 
 #[test]
 fn a_line_over_the_limit_is_rejected_whole() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let long = format!("{START} c0 \"{}\";\n", "x".repeat(300_000));
-    desk.write("a.epd", format!("{START}\n{long}{START} bm e4;\n"));
+    scratch.write("a.epd", format!("{START}\n{long}{START} bm e4;\n"));
     let args = ["normalize", "a.epd", "--max-line", "64K", "--rejects", "bad.epd"];
-    let done = desk.run(&args);
+    let done = scratch.run(&args);
     assert_eq!(done.out, format!("{START}\n{START} bm e4;\n"));
     assert!(done.err.contains("a.epd:2:65537: error[E-EPD-LINELEN]"), "{}", done.err);
     // E mutant 24: it counts as rejected.
     assert!(done.err.contains("1 rejected"), "{}", done.err);
     assert_eq!(done.status, 1);
-    assert_eq!(desk.read("bad.epd"), long.as_bytes());
+    assert_eq!(scratch.read("bad.epd"), long.as_bytes());
 }
 
 // README: Nothing is lost silently
 #[test]
 fn repairs_are_listed_with_before_and_after() {
-    let desk = Desk::with("a.epd", format!("{START} id BK.01;\n"));
-    desk.run(&["normalize", "a.epd", "--repairs", "repairs.tsv"]);
-    let repairs = String::from_utf8(desk.read("repairs.tsv")).unwrap();
+    let scratch = Scratch::with("a.epd", format!("{START} id BK.01;\n"));
+    scratch.run(&["normalize", "a.epd", "--repairs", "repairs.tsv"]);
+    let repairs = String::from_utf8(scratch.read("repairs.tsv")).unwrap();
     let lines: Vec<Vec<&str>> = repairs.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines[0], ["#file", "line", "code", "before", "after"]);
     assert_eq!(lines[1][..3], ["a.epd", "1", "W-LEN-UNQUOTED"]);
@@ -77,36 +74,37 @@ fn repairs_are_listed_with_before_and_after() {
 
 #[test]
 fn denied_warnings_reject_the_line() {
-    let desk = Desk::with("a.epd", format!("{START} id BK.01;\n{START}\n"));
-    let done = desk.run(&["normalize", "a.epd", "--deny-warnings"]);
+    let scratch = Scratch::with("a.epd", format!("{START} id BK.01;\n{START}\n"));
+    let done = scratch.run(&["normalize", "a.epd", "--deny-warnings"]);
     assert_eq!((done.out, done.status), (format!("{START}\n"), 1));
 }
 
 #[test]
 fn only_twenty_warnings_of_a_code_are_printed() {
-    let desk = Desk::with("a.epd", format!("{START} id x;\n").repeat(50));
+    let scratch = Scratch::with("a.epd", format!("{START} id x;\n").repeat(50));
     let shown = |done: Done| done.err.matches("warning[W-LEN-UNQUOTED]").count();
-    assert_eq!(shown(desk.run(&["normalize", "a.epd"])), 20);
-    assert_eq!(shown(desk.run(&["normalize", "a.epd", "--all-warnings"])), 50);
+    assert_eq!(shown(scratch.run(&["normalize", "a.epd"])), 20);
+    assert_eq!(shown(scratch.run(&["normalize", "a.epd", "--all-warnings"])), 50);
     assert!(
-        desk.run(&["normalize", "a.epd"]).err.contains("W-LEN-UNQUOTED     warning          50")
+        scratch.run(&["normalize", "a.epd"]).err.contains("W-LEN-UNQUOTED     warning          50")
     );
 }
 
 #[test]
 fn pfdn_has_counters_as_operations_and_normalize_keeps_them() {
-    let desk = Desk::with("a.fen", format!("{START} 0 1\n"));
-    assert_eq!(desk.run(&["normalize", "a.fen"]).out, format!("{START} 0 1\n"));
-    assert_eq!(desk.run(&["pfdn", "a.fen"]).out, format!("{START} fmvn 1; hmvc 0;\n"));
-    let drop = desk.run(&["normalize", "a.fen", "--counters", "drop"]);
+    let scratch = Scratch::with("a.fen", format!("{START} 0 1\n"));
+    assert_eq!(scratch.run(&["normalize", "a.fen"]).out, format!("{START} 0 1\n"));
+    assert_eq!(scratch.run(&["pfdn", "a.fen"]).out, format!("{START} fmvn 1; hmvc 0;\n"));
+    let drop = scratch.run(&["normalize", "a.fen", "--counters", "drop"]);
     assert_eq!(drop.out, format!("{START}\n"));
     assert!(drop.err.contains("1 records written without their counters"), "{}", drop.err);
 }
 
 #[test]
 fn forms_of_output_are_chosen() {
-    let desk = Desk::with("a.epd", "4k3/8/8/8/4P3/8/8/R3K2R b KQ e3 bm Ke7; hmvc 0; fmvn 1;\n");
-    let run = |args: &[&str]| desk.run(&[&["normalize", "a.epd"], args].concat()).out;
+    let scratch =
+        Scratch::with("a.epd", "4k3/8/8/8/4P3/8/8/R3K2R b KQ e3 bm Ke7; hmvc 0; fmvn 1;\n");
+    let run = |args: &[&str]| scratch.run(&[&["normalize", "a.epd"], args].concat()).out;
     assert_eq!(run(&["--ep", "legal", "--format", "fen"]), "4k3/8/8/8/4P3/8/8/R3K2R b KQ - 0 1\n");
     assert_eq!(
         run(&["--castling", "shredder", "--counters", "drop"]),
@@ -117,23 +115,23 @@ fn forms_of_output_are_chosen() {
 
 #[test]
 fn output_is_the_same_for_any_number_of_threads() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let line = |number: u32| format!("{START} id \"{number}\"; bm e2e4;\n");
-    desk.write("a.epd", (0..20_000).map(line).collect::<String>());
-    let one = desk.run(&["normalize", "a.epd", "--threads", "1"]);
-    let four = desk.run(&["normalize", "a.epd", "--threads", "4"]);
+    scratch.write("a.epd", (0..20_000).map(line).collect::<String>());
+    let one = scratch.run(&["normalize", "a.epd", "--threads", "1"]);
+    let four = scratch.run(&["normalize", "a.epd", "--threads", "4"]);
     assert_eq!(one.out.lines().count(), 20_000);
     assert!(one.out == four.out && one.err == four.err);
 }
 
 #[test]
 fn purge_leaves_the_rest_byte_for_byte() {
-    let desk =
-        Desk::with("a.epd", format!("{START}  c0 \"bm e4;\"; bm e4 ;ce 5\r\n{START} bm d4\n"));
-    let done = desk.run(&["purge", "bm", "a.epd"]);
+    let scratch =
+        Scratch::with("a.epd", format!("{START}  c0 \"bm e4;\"; bm e4 ;ce 5\r\n{START} bm d4\n"));
+    let done = scratch.run(&["purge", "bm", "a.epd"]);
     assert_eq!(done.out, format!("{START}  c0 \"bm e4;\";ce 5\r\n{START}\n"));
     assert_eq!(done.status, 0);
-    let wrong = desk.run(&["purge", "9x", "a.epd"]);
+    let wrong = scratch.run(&["purge", "9x", "a.epd"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
 }
 
@@ -141,109 +139,113 @@ fn purge_leaves_the_rest_byte_for_byte() {
 // README: Text comes back
 #[test]
 fn import_export_and_streams_give_what_normalize_gives() {
-    let desk = Desk::new();
-    let normal = desk.run(&["normalize", SAMPLE]).out;
-    let import = desk.run(&["import", "s.epdb", SAMPLE]);
+    let scratch = Scratch::new();
+    let normal = scratch.run(&["normalize", SAMPLE]).out;
+    let import = scratch.run(&["import", "s.epdb", SAMPLE]);
     assert_eq!((import.status, import.out.as_str()), (0, ""));
-    assert_eq!(desk.run(&["export", "s.epdb"]).out, normal);
-    assert_eq!(desk.run(&["normalize", "s.epdb"]).out, normal);
-    assert_eq!(desk.run(&["convert", SAMPLE, "s.epb"]).status, 0);
-    assert_eq!(desk.run(&["convert", "s.epb", "-", "--to", "epd"]).out, normal);
-    assert_eq!(desk.run(&["convert", "s.epb", "t.epdb"]).status, 0);
-    assert_eq!(desk.run(&["export", "t.epdb"]).out, normal);
-    let mut by_key: Vec<String> =
-        desk.run(&["export", "s.epdb", "--order", "key"]).out.lines().map(String::from).collect();
+    assert_eq!(scratch.run(&["export", "s.epdb"]).out, normal);
+    assert_eq!(scratch.run(&["normalize", "s.epdb"]).out, normal);
+    assert_eq!(scratch.run(&["convert", SAMPLE, "s.epb"]).status, 0);
+    assert_eq!(scratch.run(&["convert", "s.epb", "-", "--to", "epd"]).out, normal);
+    assert_eq!(scratch.run(&["convert", "s.epb", "t.epdb"]).status, 0);
+    assert_eq!(scratch.run(&["export", "t.epdb"]).out, normal);
+    let mut by_key: Vec<String> = scratch
+        .run(&["export", "s.epdb", "--order", "key"])
+        .out
+        .lines()
+        .map(String::from)
+        .collect();
     let mut lines: Vec<String> = normal.lines().map(String::from).collect();
     by_key.sort();
     lines.sort();
     assert_eq!(by_key, lines);
     assert_eq!(
-        desk.run(&["count", "s.epdb", "s.epb", SAMPLE]).out,
+        scratch.run(&["count", "s.epdb", "s.epb", SAMPLE]).out,
         format!("{}\n", 3 * lines.len())
     );
-    assert_eq!(desk.run(&["verify", "s.epdb", "s.epb", SAMPLE]).status, 0);
+    assert_eq!(scratch.run(&["verify", "s.epdb", "s.epb", SAMPLE]).status, 0);
 }
 
 #[test]
 fn compressed_text_and_pipes_are_read_and_written() {
-    let desk = Desk::new();
-    let normal = desk.run(&["normalize", SAMPLE]).out;
+    let scratch = Scratch::new();
+    let normal = scratch.run(&["normalize", SAMPLE]).out;
     for name in ["a.epd.gz", "a.epd.zst"] {
-        assert_eq!(desk.run(&["normalize", SAMPLE, "-o", name]).status, 0);
-        assert_eq!(desk.run(&["normalize", name]).out, normal);
-        let piped = desk.run_with(&["normalize"], desk.read(name));
+        assert_eq!(scratch.run(&["normalize", SAMPLE, "-o", name]).status, 0);
+        assert_eq!(scratch.run(&["normalize", name]).out, normal);
+        let piped = scratch.run_with(&["normalize"], scratch.read(name));
         assert_eq!(piped.out, normal, "recognised by its bytes");
     }
-    desk.run(&["convert", SAMPLE, "a.epb"]);
-    assert_eq!(desk.run_with(&["normalize", "-"], desk.read("a.epb")).out, normal);
+    scratch.run(&["convert", SAMPLE, "a.epb"]);
+    assert_eq!(scratch.run_with(&["normalize", "-"], scratch.read("a.epb")).out, normal);
 }
 
 // README: A position is what can be played from it
 #[test]
 fn get_finds_all_records_of_a_position_in_any_source() {
-    let desk = Desk::new();
-    desk.run(&["import", "s.epdb", SAMPLE]);
-    desk.run(&["convert", SAMPLE, "s.epb"]);
+    let scratch = Scratch::new();
+    scratch.run(&["import", "s.epdb", SAMPLE]);
+    scratch.run(&["convert", SAMPLE, "s.epb"]);
     let after_e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b HAha - 0 1";
     for source in ["s.epdb", "s.epb", SAMPLE] {
-        let done = desk.run(&["get", source, after_e4]);
+        let done = scratch.run(&["get", source, after_e4]);
         assert_eq!(done.status, 0);
         let ids: Vec<bool> = done.out.lines().map(|line| line.contains("king pawn")).collect();
         assert_eq!(ids, [true, true], "with and without the superfluous square");
     }
-    let first = desk.run(&["get", "s.epdb", after_e4, "--first", "--tag"]);
+    let first = scratch.run(&["get", "s.epdb", after_e4, "--first", "--tag"]);
     assert!(first.out.starts_with("1\trnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3"));
     assert_eq!(first.out.lines().count(), 1);
-    let two = desk.run(&["get", "s.epdb", "s.epb", after_e4]);
+    let two = scratch.run(&["get", "s.epdb", "s.epb", after_e4]);
     assert_eq!(two.out.lines().count(), 4);
 }
 
 #[test]
 fn get_answers_standard_input_in_order_and_tells_what_is_missing() {
-    let desk = Desk::new();
-    desk.run(&["import", "s.epdb", SAMPLE]);
+    let scratch = Scratch::new();
+    scratch.run(&["import", "s.epdb", SAMPLE]);
     let unknown = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
     let questions = format!("{unknown}\n{START} 0 1\nnonsense\n\n8/8/8/8/8/4k3/4p3/4K3 w - -\n");
-    let done = desk.run_with(&["get", "s.epdb", "--tag"], questions.as_str());
+    let done = scratch.run_with(&["get", "s.epdb", "--tag"], questions.as_str());
     let tags: Vec<&str> = done.out.lines().filter_map(|line| line.split('\t').next()).collect();
     assert_eq!((tags, done.status), (vec!["2", "5"], 1));
     assert!(done.err.contains("-:3:1: error[E-EPD-FIELDS]"), "{}", done.err);
-    let missing = desk.run_with(&["get", "s.epdb", "--missing"], questions.as_str());
+    let missing = scratch.run_with(&["get", "s.epdb", "--missing"], questions.as_str());
     assert_eq!(missing.out, format!("{unknown}\n"));
 }
 
 #[test]
 fn moves_are_listed_in_ordinal_order() {
-    let done = Desk::new().run(&["moves", "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -"]);
+    let done = Scratch::new().run(&["moves", "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -"]);
     let lines: Vec<&str> = done.out.lines().collect();
     assert_eq!(lines.len(), 26);
     assert_eq!(lines[5..7], ["5\tO-O\te1g1", "6\tO-O-O\te1c1"]);
-    assert_eq!(Desk::new().run(&["moves", "8/8/8/8/8/8/8/8 w - -"]).status, 2);
+    assert_eq!(Scratch::new().run(&["moves", "8/8/8/8/8/8/8/8 w - -"]).status, 2);
 }
 
 #[test]
 fn stats_count_positions_in_every_sense() {
-    let desk = Desk::with("a.epd", format!("{START}\n{START} 0 1\n{START} id \"x\";\n"));
-    let done = desk.run(&["stats", "a.epd", "--json"]);
+    let scratch = Scratch::with("a.epd", format!("{START}\n{START} 0 1\n{START} id \"x\";\n"));
+    let done = scratch.run(&["stats", "a.epd", "--json"]);
     let stats: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(stats["records"], 3);
     assert_eq!(stats["unique_with_counters"], 2);
     assert_eq!(stats["unique_positions"], 1);
     assert_eq!(stats["opcodes"]["id"], 1);
-    let text = desk.run(&["stats", "a.epd"]).out;
+    let text = scratch.run(&["stats", "a.epd"]).out;
     assert!(text.lines().any(|line| line.starts_with("unique positions") && line.ends_with(" 1")));
 }
 
 #[test]
 fn duplicates_are_kept_left_out_replaced_or_merged() {
-    let desk = Desk::new();
-    desk.write("a.epd", format!("{START} id \"a\"; bm e4;\n"));
-    desk.write("b.epd", format!("{START} bm d4; c0 \"b\";\n"));
+    let scratch = Scratch::new();
+    scratch.write("a.epd", format!("{START} id \"a\"; bm e4;\n"));
+    scratch.write("b.epd", format!("{START} bm d4; c0 \"b\";\n"));
     let import = |what: &[&str]| {
-        fs::remove_file(desk.path("s.epdb")).ok();
-        let done =
-            desk.run(&[&["import", "s.epdb", "a.epd", "b.epd", "--on-duplicate"], what].concat());
-        (desk.run(&["export", "s.epdb"]).out, done.err)
+        fs::remove_file(scratch.path("s.epdb")).ok();
+        let done = scratch
+            .run(&[&["import", "s.epdb", "a.epd", "b.epd", "--on-duplicate"], what].concat());
+        (scratch.run(&["export", "s.epdb"]).out, done.err)
     };
     let (a, b) = (format!("{START} bm e4; id \"a\";\n"), format!("{START} bm d4; c0 \"b\";\n"));
     assert_eq!(import(&["keep"]).0, format!("{a}{b}"));
@@ -258,60 +260,64 @@ fn duplicates_are_kept_left_out_replaced_or_merged() {
 
 #[test]
 fn dump_explains_bytes() {
-    let desk = Desk::new();
-    desk.run(&["convert", SAMPLE, "s.epb"]);
-    let done = desk.run(&["dump", "s.epb", "--limit", "1"]);
+    let scratch = Scratch::new();
+    scratch.run(&["convert", SAMPLE, "s.epb"]);
+    let done = scratch.run(&["dump", "s.epb", "--limit", "1"]);
     assert!(done.out.starts_with(&format!("record 1: {START} bm Nf3 c4 d4 e4;")), "{}", done.out);
     assert!(done.out.contains("bm Nf3 c4 d4 e4"));
-    let position = desk.run(&["dump", &format!("{START} 0 1")]);
+    let position = scratch.run(&["dump", &format!("{START} 0 1")]);
     assert!(position.out.contains("463b96181691fc9c"), "{}", position.out);
 }
 
 #[test]
 fn a_failed_run_leaves_no_file_and_an_old_one_as_it_was() {
-    let desk = Desk::with("out.epd", "precious");
-    let done = desk.run(&["normalize", "missing.epd", "-o", "out.epd"]);
+    let scratch = Scratch::with("out.epd", "precious");
+    let done = scratch.run(&["normalize", "missing.epd", "-o", "out.epd"]);
     assert_eq!(done.status, 2);
     assert!(done.err.starts_with("epdb: error: cannot read missing.epd"), "{}", done.err);
-    assert_eq!(desk.read("out.epd"), b"precious");
-    assert_eq!(desk.names(), ["out.epd"]);
-    assert_eq!(desk.run(&["convert", SAMPLE, "out.epdb"]).status, 0);
-    assert_eq!(desk.run(&["convert", SAMPLE, "out.epdb"]).status, 2, "a store is not overwritten");
+    assert_eq!(scratch.read("out.epd"), b"precious");
+    assert_eq!(scratch.names(), ["out.epd"]);
+    assert_eq!(scratch.run(&["convert", SAMPLE, "out.epdb"]).status, 0);
+    assert_eq!(
+        scratch.run(&["convert", SAMPLE, "out.epdb"]).status,
+        2,
+        "a store is not overwritten"
+    );
 }
 
 #[test]
 fn empty_input_is_no_error() {
-    let desk = Desk::with("empty.epd", "");
+    let scratch = Scratch::with("empty.epd", "");
     for args in [&["normalize", "empty.epd"][..], &["stats", "empty.epd"], &["verify", "empty.epd"]]
     {
-        assert_eq!(desk.run(args).status, 0, "{args:?}");
+        assert_eq!(scratch.run(args).status, 0, "{args:?}");
     }
-    assert_eq!(desk.run(&["count"]).out, "0\n");
-    assert_eq!(desk.run(&["import", "s.epdb", "empty.epd"]).status, 0);
-    assert_eq!(desk.run(&["export", "s.epdb"]).out, "");
-    assert_eq!(desk.run(&["convert", "empty.epd", "e.epb"]).status, 0);
-    assert_eq!(desk.run(&["count", "e.epb"]).out, "0\n");
+    assert_eq!(scratch.run(&["count"]).out, "0\n");
+    assert_eq!(scratch.run(&["import", "s.epdb", "empty.epd"]).status, 0);
+    assert_eq!(scratch.run(&["export", "s.epdb"]).out, "");
+    assert_eq!(scratch.run(&["convert", "empty.epd", "e.epb"]).status, 0);
+    assert_eq!(scratch.run(&["count", "e.epb"]).out, "0\n");
 }
 
 #[test]
 fn damaged_files_are_named_with_the_place() {
-    let desk = Desk::new();
-    desk.run(&["convert", SAMPLE, "s.epb"]);
-    let mut bytes = desk.read("s.epb");
+    let scratch = Scratch::new();
+    scratch.run(&["convert", SAMPLE, "s.epb"]);
+    let mut bytes = scratch.read("s.epb");
     bytes[100] ^= 1;
-    desk.write("s.epb", &bytes);
-    let done = desk.run(&["normalize", "s.epb"]);
+    scratch.write("s.epb", &bytes);
+    let done = scratch.run(&["normalize", "s.epb"]);
     assert_eq!(done.status, 2);
     assert!(done.err.contains("s.epb"), "{}", done.err);
-    assert_eq!(desk.run(&["verify", "s.epb"]).status, 1);
-    desk.write("s.epb", &bytes[..bytes.len() - 1]);
-    assert_eq!(desk.run(&["verify", "s.epb"]).status, 1);
+    assert_eq!(scratch.run(&["verify", "s.epb"]).status, 1);
+    scratch.write("s.epb", &bytes[..bytes.len() - 1]);
+    assert_eq!(scratch.run(&["verify", "s.epb"]).status, 1);
 }
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let desk = Desk::new();
-    let help = desk.run(&["--help"]).out;
+    let scratch = Scratch::new();
+    let help = scratch.run(&["--help"]).out;
     let commands = [
         "normalize",
         "pfdn",
@@ -331,17 +337,17 @@ fn every_command_has_help_with_an_example() {
     ];
     for command in commands {
         assert!(help.contains(command), "{command} is not in the help");
-        let page = desk.run(&["help", command]).out;
+        let page = scratch.run(&["help", command]).out;
         assert!(page.contains("Example"), "{command} has no example");
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(desk.run(&["completions", shell]).out.contains("epdb"));
+        assert!(scratch.run(&["completions", shell]).out.contains("epdb"));
     }
 }
 
 #[test]
 fn wrong_usage_is_told_on_stderr_with_status_2() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     for args in [
         &["normalise", "a"][..],
         &["normalize", "--profile", "loose"],
@@ -353,11 +359,11 @@ fn wrong_usage_is_told_on_stderr_with_status_2() {
         &["export", "missing.epdb"],
         &["normalize", "--max-line", "12parsec"],
     ] {
-        let done = desk.run(args);
+        let done = scratch.run(args);
         assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}: {}", done.err);
         assert!(!done.err.is_empty(), "{args:?}");
     }
-    assert!(!Path::new(&desk.path("s.epdb")).exists());
+    assert!(!Path::new(&scratch.path("s.epdb")).exists());
 }
 
 /// A program that asks one line at a time gets each answer before it asks on.
@@ -367,14 +373,14 @@ fn get_answers_each_line_of_a_pipe_at_once() {
     use std::process::{Command, Stdio};
 
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40\n7k/8/8/8/8/8/8/K7 w - - id \"x\";\n";
-    let desk = Desk::with("suite.epd", lines);
-    desk.run(&["import", "s.epdb", "suite.epd"]);
-    desk.run(&["pack", "suite.epd", "--level", "fast", "-o", "fast.epa"]);
-    desk.run(&["pack", "suite.epd", "-o", "default.epa"]);
+    let scratch = Scratch::with("suite.epd", lines);
+    scratch.run(&["import", "s.epdb", "suite.epd"]);
+    scratch.run(&["pack", "suite.epd", "--level", "fast", "-o", "fast.epa"]);
+    scratch.run(&["pack", "suite.epd", "-o", "default.epa"]);
     for source in ["s.epdb", "fast.epa", "default.epa"] {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin("epdb"))
             .args(["get", "--tag"])
-            .arg(desk.path(source))
+            .arg(scratch.path(source))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -413,10 +419,10 @@ fn get_finds_the_same_in_every_source() {
         );
         book += &format!("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 {number}\n");
     }
-    let desk = Desk::with("book.epd", &book);
-    desk.run(&["import", "book.epdb", "book.epd"]);
-    desk.run(&["pack", "book.epd", "--level", "fast", "-o", "fast.epa"]);
-    desk.run(&["pack", "book.epd", "-o", "default.epa"]);
+    let scratch = Scratch::with("book.epd", &book);
+    scratch.run(&["import", "book.epdb", "book.epd"]);
+    scratch.run(&["pack", "book.epd", "--level", "fast", "-o", "fast.epa"]);
+    scratch.run(&["pack", "book.epd", "-o", "default.epa"]);
     let questions = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n\n# no question\n1K5k/8/8/8/8/8/8/8 b - - 7 8\n\
         rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b HAha - 0 1\n8/8 w - -\n\
         7k/8/8/8/8/8/8/K7 w - -\n4k3/8/8/8/8/8/4P3/4K3 w -  - 0 0 0 0\n";
@@ -429,7 +435,7 @@ fn get_finds_the_same_in_every_source() {
         &["--memory", "1K"],
     ] {
         let get = |source: &str| {
-            let done = desk.run_with(&[&["get", source], options].concat(), questions);
+            let done = scratch.run_with(&[&["get", source], options].concat(), questions);
             assert_eq!(done.status, 1, "{source}");
             (done.out, done.err)
         };
@@ -439,7 +445,7 @@ fn get_finds_the_same_in_every_source() {
             assert_eq!(get(source).0, expected.0, "{source} {options:?}");
         }
         let twice =
-            desk.run_with(&[&["get", "fast.epa", "book.epdb"], options].concat(), questions);
+            scratch.run_with(&[&["get", "fast.epa", "book.epdb"], options].concat(), questions);
         let lines = match options[0] {
             "--first" | "--missing" => expected.0.lines().count(),
             _ => 2 * expected.0.lines().count(),
@@ -451,16 +457,16 @@ fn get_finds_the_same_in_every_source() {
 /// Whichever command meets damage in an archive says which file it is.
 #[test]
 fn damage_of_an_archive_is_told_with_its_file() {
-    let desk = Desk::new();
-    desk.write("a.epd", format!("{START} id \"x\";\n").repeat(30));
-    assert_eq!(desk.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
-    let mut bytes = desk.read("a.epa");
+    let scratch = Scratch::new();
+    scratch.write("a.epd", format!("{START} id \"x\";\n").repeat(30));
+    assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
+    let mut bytes = scratch.read("a.epa");
     for byte in &mut bytes[100..160] {
         *byte ^= 0x55;
     }
-    desk.write("a.epa", bytes);
+    scratch.write("a.epa", bytes);
     for call in [&["unpack", "a.epa"][..], &["get", "a.epa", START], &["dump", "a.epa"]] {
-        let done = desk.run(call);
+        let done = scratch.run(call);
         assert_eq!(done.status, 2, "{call:?}");
         assert!(done.err.starts_with("epdb: error: a.epa: damaged: "), "{call:?}: {}", done.err);
     }

@@ -3,10 +3,9 @@
 //! that it could not; "not found" and "different" only where they are true. `verify` calls nothing
 //! sound that any of them refuses.
 //!
-//! `EPDB_COMMAND_DAMAGES=1000 cargo test --test command_damage -- --nocapture` damages as often
+//! `EPDB_COMMAND_DAMAGES=1000 cargo test --test cli damaged -- --nocapture` damages as often
 //! (`EPDB_COMMAND_DAMAGES_FROM` says from which number on);
 //! `EPDB_COMMAND_DAMAGE=N` repeats the damage with that number alone.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

@@ -4,11 +4,8 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 #[allow(dead_code, reason = "the other tests of the store use the rest")]
-#[path = "store/common.rs"]
 mod common;
-#[path = "store/damage.rs"]
 mod damage;
-#[path = "store/directed.rs"]
 mod directed;
 
 /// A process that is being started has all files of this one open until it runs, and with them the

@@ -1,18 +1,13 @@
 //! Outputs appear complete or not at all, whatever ends the run, and none is written over what it
 //! must not be written over.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 
-use desk::Desk;
+use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -30,28 +25,28 @@ fn book(lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
-fn epdb(desk: &Desk, args: &[&str]) -> Command {
+fn epdb(scratch: &Scratch, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_epdb"));
-    command.args(args).current_dir(desk.path(""));
+    command.args(args).current_dir(scratch.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-fn shell(desk: &Desk, script: &str) -> Output {
+fn shell(scratch: &Scratch, script: &str) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
-    command.current_dir(desk.path("")).output().unwrap()
+    command.current_dir(scratch.path("")).output().unwrap()
 }
 
-fn make_fifo(desk: &Desk, name: &str) {
-    assert!(Command::new("mkfifo").arg(desk.path(name)).status().unwrap().success());
+fn make_fifo(scratch: &Scratch, name: &str) {
+    assert!(Command::new("mkfifo").arg(scratch.path(name)).status().unwrap().success());
 }
 
 /// Starts a command that reads a FIFO, and comes back when it has opened it: then its outputs are
 /// under construction.
-fn start(mut command: Command, desk: &Desk, fifo: &str) -> (Child, File) {
+fn start(mut command: Command, scratch: &Scratch, fifo: &str) -> (Child, File) {
     let child = command.spawn().unwrap();
-    let mut input = File::options().write(true).open(desk.path(fifo)).unwrap();
+    let mut input = File::options().write(true).open(scratch.path(fifo)).unwrap();
     input.write_all(book(100).as_bytes()).unwrap();
     (child, input)
 }
@@ -92,27 +87,27 @@ fn signals_remove_what_is_unfinished_and_end_the_process() {
                 eprintln!("skipped: these tests were started with signal {signal} ignored");
                 continue;
             }
-            let desk = Desk::new();
-            make_fifo(&desk, "in");
-            let (mut child, input) = start(epdb(&desk, args), &desk, "in");
-            assert_eq!(desk.names().len(), 1 + files, "{args:?}: {:?}", desk.names());
+            let scratch = Scratch::new();
+            make_fifo(&scratch, "in");
+            let (mut child, input) = start(epdb(&scratch, args), &scratch, "in");
+            assert_eq!(scratch.names().len(), 1 + files, "{args:?}: {:?}", scratch.names());
             send(&child, name);
             assert_eq!(child.wait().unwrap().signal(), Some(signal), "{args:?}");
             drop(input);
-            assert_eq!(desk.names(), ["in"], "{args:?} {name}");
+            assert_eq!(scratch.names(), ["in"], "{args:?} {name}");
         }
     }
 }
 
 #[test]
 fn a_shell_sees_143_after_a_termination() {
-    let desk = Desk::new();
-    make_fifo(&desk, "in");
+    let scratch = Scratch::new();
+    make_fifo(&scratch, "in");
     let mut command = Command::new("sh");
     let script = "\"$epdb\" normalize in -o out.epd & echo $!; wait $!; echo $?";
     command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
-    command.current_dir(desk.path("")).stdout(Stdio::piped());
-    let (child, input) = start(command, &desk, "in");
+    command.current_dir(scratch.path("")).stdout(Stdio::piped());
+    let (child, input) = start(command, &scratch, "in");
     // Shells start background commands with SIGINT ignored, and so it stays.
     let mut out = child.stdout.unwrap();
     let mut pid = Vec::new();
@@ -129,22 +124,22 @@ fn a_shell_sees_143_after_a_termination() {
     out.read_to_string(&mut status).unwrap();
     assert_eq!(status, "143\n");
     drop(input);
-    assert_eq!(desk.names(), ["in"]);
+    assert_eq!(scratch.names(), ["in"]);
 }
 
 #[test]
 fn a_hang_up_that_is_ignored_stays_ignored() {
-    let desk = Desk::new();
-    make_fifo(&desk, "in");
+    let scratch = Scratch::new();
+    make_fifo(&scratch, "in");
     let mut command = Command::new("sh");
     let script = "trap '' HUP; exec \"$epdb\" normalize in -o out.epd";
     command.args(["-c", script]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
-    command.current_dir(desk.path(""));
-    let (mut child, input) = start(command, &desk, "in");
+    command.current_dir(scratch.path(""));
+    let (mut child, input) = start(command, &scratch, "in");
     send(&child, "-HUP");
     drop(input);
     assert!(child.wait().unwrap().success());
-    assert_eq!(desk.text("out.epd").lines().count(), 100);
+    assert_eq!(scratch.text("out.epd").lines().count(), 100);
 }
 
 /// What a killed process could not remove is removed by the next one, and what belongs to one that
@@ -152,104 +147,104 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
 #[test]
 fn what_a_kill_leaves_is_swept_by_the_next_run() {
     for (args, files) in MAKERS {
-        let desk = Desk::new();
-        make_fifo(&desk, "in");
-        make_fifo(&desk, "in2");
-        let (mut child, input) = start(epdb(&desk, args), &desk, "in");
-        let normalize = epdb(&desk, &["normalize", "in2", "-o", "a.epd"]);
-        let (mut living, mut other) = start(normalize, &desk, "in2");
+        let scratch = Scratch::new();
+        make_fifo(&scratch, "in");
+        make_fifo(&scratch, "in2");
+        let (mut child, input) = start(epdb(&scratch, args), &scratch, "in");
+        let normalize = epdb(&scratch, &["normalize", "in2", "-o", "a.epd"]);
+        let (mut living, mut other) = start(normalize, &scratch, "in2");
         child.kill().unwrap();
         child.wait().unwrap();
         drop(input);
-        assert_eq!(desk.names().len(), 3 + files, "{args:?}: {:?}", desk.names());
-        desk.write("b", book(3));
-        assert_eq!(desk.run(&["normalize", "b", "-o", "c.epd"]).status, 0);
-        let names = desk.names();
+        assert_eq!(scratch.names().len(), 3 + files, "{args:?}: {:?}", scratch.names());
+        scratch.write("b", book(3));
+        assert_eq!(scratch.run(&["normalize", "b", "-o", "c.epd"]).status, 0);
+        let names = scratch.names();
         assert_eq!(names.len(), 5, "{args:?}: {names:?}");
         assert!(names[0].starts_with(".epdb-a.epd-"), "{names:?}");
         other.write_all(START.as_bytes()).unwrap();
         drop(other);
         assert!(living.wait().unwrap().success());
-        assert_eq!(desk.names(), ["a.epd", "b", "c.epd", "in", "in2"], "{args:?}");
+        assert_eq!(scratch.names(), ["a.epd", "b", "c.epd", "in", "in2"], "{args:?}");
     }
 }
 
 // A-D5, C-D2
 #[test]
 fn a_store_of_convert_appears_when_it_is_complete() {
-    let desk = Desk::with("good.epd", book(3000));
+    let scratch = Scratch::with("good.epd", book(3000));
     let mut cut = Vec::new();
-    let gz = Command::new("gzip").args(["-c", "good.epd"]).current_dir(desk.path("")).output();
+    let gz = Command::new("gzip").args(["-c", "good.epd"]).current_dir(scratch.path("")).output();
     cut.extend_from_slice(&gz.unwrap().stdout);
     cut.truncate(cut.len() / 2);
-    desk.write("cut.epd.gz", cut);
-    let before = desk.names();
+    scratch.write("cut.epd.gz", cut);
+    let before = scratch.names();
     for input in ["nosuch.epd", "cut.epd.gz", "."] {
-        let done = desk.run(&["convert", input, "q.epdb"]);
+        let done = scratch.run(&["convert", input, "q.epdb"]);
         assert_eq!(done.status, 2, "{}", done.err);
-        assert_eq!(desk.names(), before, "{input}");
+        assert_eq!(scratch.names(), before, "{input}");
     }
-    assert_eq!(desk.run(&["convert", "good.epd", "q.epdb"]).status, 0);
-    assert_eq!(desk.run(&["count", "q.epdb"]).out, "3000\n");
-    assert_eq!(desk.run(&["verify", "q.epdb"]).status, 0);
-    let again = desk.run(&["convert", "good.epd", "q.epdb"]);
+    assert_eq!(scratch.run(&["convert", "good.epd", "q.epdb"]).status, 0);
+    assert_eq!(scratch.run(&["count", "q.epdb"]).out, "3000\n");
+    assert_eq!(scratch.run(&["verify", "q.epdb"]).status, 0);
+    let again = scratch.run(&["convert", "good.epd", "q.epdb"]);
     assert_eq!(again.status, 2);
     assert!(again.err.contains("q.epdb"), "{}", again.err);
-    symlink("there.epdb", desk.path("link.epdb")).unwrap();
-    assert_eq!(desk.run(&["convert", "good.epd", "link.epdb"]).status, 0);
-    assert_eq!(desk.run(&["count", "there.epdb"]).out, "3000\n");
-    let no_stdout = desk.run(&["convert", "good.epd", "-", "--to", "epdb"]);
-    assert_eq!((no_stdout.status, desk.path("-").exists()), (2, false));
+    symlink("there.epdb", scratch.path("link.epdb")).unwrap();
+    assert_eq!(scratch.run(&["convert", "good.epd", "link.epdb"]).status, 0);
+    assert_eq!(scratch.run(&["count", "there.epdb"]).out, "3000\n");
+    let no_stdout = scratch.run(&["convert", "good.epd", "-", "--to", "epdb"]);
+    assert_eq!((no_stdout.status, scratch.path("-").exists()), (2, false));
 }
 
 // C-D2
 #[test]
 fn a_store_in_which_nothing_was_committed_does_not_stay() {
-    let desk = Desk::with("cut.epd.gz", b"\x1f\x8b\x08");
+    let scratch = Scratch::with("cut.epd.gz", b"\x1f\x8b\x08");
     for input in ["nosuch.epd", ".", "cut.epd.gz"] {
-        let done = desk.run(&["import", "new.epdb", input]);
+        let done = scratch.run(&["import", "new.epdb", input]);
         assert_eq!(done.status, 2, "{}", done.err);
-        assert_eq!(desk.names(), ["cut.epd.gz"], "{input}");
+        assert_eq!(scratch.names(), ["cut.epd.gz"], "{input}");
     }
-    desk.write("a.epd", book(4000));
-    desk.write("b.epd", "");
-    assert_eq!(desk.run(&["import", "a.epdb", "a.epd", "b.epd", "--memory", "1M"]).status, 0);
-    assert_eq!(desk.run(&["count", "a.epdb"]).out, "4000\n");
-    assert_eq!(desk.run(&["import", "b.epdb", "b.epd"]).status, 0);
-    assert_eq!(desk.run(&["verify", "a.epdb", "b.epdb"]).status, 0);
-    assert_eq!(desk.run(&["import", "c.epdb", "a.epd", "nosuch.epd"]).status, 2);
-    assert_eq!(desk.run(&["count", "c.epdb"]).out, "4000\n");
+    scratch.write("a.epd", book(4000));
+    scratch.write("b.epd", "");
+    assert_eq!(scratch.run(&["import", "a.epdb", "a.epd", "b.epd", "--memory", "1M"]).status, 0);
+    assert_eq!(scratch.run(&["count", "a.epdb"]).out, "4000\n");
+    assert_eq!(scratch.run(&["import", "b.epdb", "b.epd"]).status, 0);
+    assert_eq!(scratch.run(&["verify", "a.epdb", "b.epdb"]).status, 0);
+    assert_eq!(scratch.run(&["import", "c.epdb", "a.epd", "nosuch.epd"]).status, 2);
+    assert_eq!(scratch.run(&["count", "c.epdb"]).out, "4000\n");
 }
 
 // C-D4
 #[test]
 fn mode_bits_and_links_of_a_replaced_file_stay() {
-    let desk = Desk::with("p.epd", book(10));
-    symlink("p.epd", desk.path("link.epd")).unwrap();
+    let scratch = Scratch::with("p.epd", book(10));
+    symlink("p.epd", scratch.path("link.epd")).unwrap();
     for mode in [0o600, 0o664, 0o640] {
-        fs::set_permissions(desk.path("p.epd"), Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(scratch.path("p.epd"), Permissions::from_mode(mode)).unwrap();
         for output in ["p.epd", "link.epd"] {
-            let inode = fs::metadata(desk.path("p.epd")).unwrap().ino();
-            assert_eq!(desk.run(&["normalize", "p.epd", "-o", output]).status, 0);
-            let found = fs::metadata(desk.path("p.epd")).unwrap();
+            let inode = fs::metadata(scratch.path("p.epd")).unwrap().ino();
+            assert_eq!(scratch.run(&["normalize", "p.epd", "-o", output]).status, 0);
+            let found = fs::metadata(scratch.path("p.epd")).unwrap();
             assert_eq!(found.mode() & 0o7777, mode);
             assert_ne!(found.ino(), inode, "it was replaced");
         }
     }
-    assert!(fs::symlink_metadata(desk.path("link.epd")).unwrap().is_symlink());
-    assert_eq!(desk.text("p.epd").lines().count(), 10);
+    assert!(fs::symlink_metadata(scratch.path("link.epd")).unwrap().is_symlink());
+    assert_eq!(scratch.text("p.epd").lines().count(), 10);
 }
 
 // C-D3
 #[test]
 fn an_output_is_no_other_output_and_no_input_of_rejects() {
-    let desk = Desk::with("in.epd", book(5) + "no record\n");
-    symlink("in.epd", desk.path("link")).unwrap();
-    symlink("new", desk.path("dangling")).unwrap();
-    fs::hard_link(desk.path("in.epd"), desk.path("hard")).unwrap();
-    fs::create_dir(desk.path("deep")).unwrap();
-    desk.run(&["import", "s.epdb", "in.epd"]);
-    let (before, content) = (desk.names(), desk.read("in.epd"));
+    let scratch = Scratch::with("in.epd", book(5) + "no record\n");
+    symlink("in.epd", scratch.path("link")).unwrap();
+    symlink("new", scratch.path("dangling")).unwrap();
+    fs::hard_link(scratch.path("in.epd"), scratch.path("hard")).unwrap();
+    fs::create_dir(scratch.path("deep")).unwrap();
+    scratch.run(&["import", "s.epdb", "in.epd"]);
+    let (before, content) = (scratch.names(), scratch.read("in.epd"));
     for args in [
         &["normalize", "in.epd", "-o", "z", "--rejects", "z"][..],
         &["normalize", "in.epd", "-o", "z", "--rejects", "deep/../z"],
@@ -272,28 +267,28 @@ fn an_output_is_no_other_output_and_no_input_of_rejects() {
         &["dedupe", "in.epd", "-o", "z", "--conflicts", "link"],
         &["get", "s.epdb", "-f", "in.epd", "--rejects", "in.epd"],
     ] {
-        let done = desk.run(args);
+        let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
         assert_eq!(done.out, "", "{args:?}");
         assert!(done.err.contains("epdb: error: "), "{args:?}: {}", done.err);
         if args[0] != "split" {
-            assert_eq!(desk.names(), before, "{args:?}");
+            assert_eq!(scratch.names(), before, "{args:?}");
         }
-        assert_eq!(desk.read("in.epd"), content, "{args:?}");
+        assert_eq!(scratch.read("in.epd"), content, "{args:?}");
     }
-    assert_eq!(desk.run(&["count", "s.epdb"]).out, "5\n");
+    assert_eq!(scratch.run(&["count", "s.epdb"]).out, "5\n");
     let null = ["normalize", "in.epd", "-o", "/dev/null", "--rejects", "/dev/null"];
-    assert_eq!(desk.run(&null).status, 1);
-    assert_eq!(desk.run(&["normalize", "in.epd", "link", "-o", "in.epd"]).status, 1);
-    assert_eq!(desk.text("in.epd").lines().count(), 10);
+    assert_eq!(scratch.run(&null).status, 1);
+    assert_eq!(scratch.run(&["normalize", "in.epd", "link", "-o", "in.epd"]).status, 1);
+    assert_eq!(scratch.text("in.epd").lines().count(), 10);
 }
 
 // C-D3
 #[test]
 fn a_suffix_that_contradicts_the_format_is_refused() {
-    let desk = Desk::with("a.epd", book(5));
-    desk.write("notes.txt", "notes\n");
-    let before = desk.names();
+    let scratch = Scratch::with("a.epd", book(5));
+    scratch.write("notes.txt", "notes\n");
+    let before = scratch.names();
     for (args, told) in [
         (&["pack", "a.epd", "-o", "a.epd"][..], "give it the suffix .epa"),
         (&["pack", "a.epd", "-o", "z.epa.gz"], "give it the suffix .epa"),
@@ -308,13 +303,13 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
         (&["import", "notes.txt", "a.epd"], "notes.txt"),
     ] {
-        let done = desk.run(args);
+        let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
         assert!(done.err.contains(told), "{args:?}: {}", done.err);
-        assert_eq!(desk.names(), before, "{args:?}");
+        assert_eq!(scratch.names(), before, "{args:?}");
     }
-    assert_eq!(desk.text("a.epd"), book(5));
-    assert_eq!(desk.text("notes.txt"), "notes\n");
+    assert_eq!(scratch.text("a.epd"), book(5));
+    assert_eq!(scratch.text("notes.txt"), "notes\n");
     for args in [
         &["convert", "a.epd", "x.fen", "--to", "epd"][..],
         &["convert", "a.epd", "x.epb.gz"],
@@ -322,43 +317,43 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         &["import", "store", "a.epd"],
         &["pack", "a.epd", "-o", "x.bin2"],
     ] {
-        let done = desk.run(args);
+        let done = scratch.run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
     }
-    assert_eq!(desk.run(&["count", "x.epb.gz"]).out, "5\n");
+    assert_eq!(scratch.run(&["count", "x.epb.gz"]).out, "5\n");
 }
 
 #[test]
 fn devices_and_pipes_are_written_straight_through() {
-    let desk = Desk::with("a.epd", book(50));
+    let scratch = Scratch::with("a.epd", book(50));
     for args in [
         &["normalize", "a.epd", "-o", "/dev/null"][..],
         &["pack", "a.epd", "-o", "/dev/null"],
         &["convert", "a.epd", "/dev/null", "--to", "epb"],
     ] {
-        assert_eq!(desk.run(args).status, 0, "{args:?}");
+        assert_eq!(scratch.run(args).status, 0, "{args:?}");
     }
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-    let store = desk.run(&["convert", "a.epd", "/dev/null", "--to", "epdb"]);
+    let store = scratch.run(&["convert", "a.epd", "/dev/null", "--to", "epdb"]);
     assert_eq!(store.status, 2, "a store is no stream: {}", store.err);
-    make_fifo(&desk, "out");
-    let child = epdb(&desk, &["normalize", "a.epd", "-o", "out"]).spawn().unwrap();
+    make_fifo(&scratch, "out");
+    let child = epdb(&scratch, &["normalize", "a.epd", "-o", "out"]).spawn().unwrap();
     let mut written = String::new();
-    File::open(desk.path("out")).unwrap().read_to_string(&mut written).unwrap();
+    File::open(scratch.path("out")).unwrap().read_to_string(&mut written).unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(written, book(50));
-    assert_eq!(desk.names(), ["a.epd", "out"]);
+    assert_eq!(scratch.names(), ["a.epd", "out"]);
 }
 
 // A-D6, C-D23
 #[test]
 fn threads_and_memory_are_bounded() {
-    let desk = Desk::with("a.epd", book(360));
-    let many = desk.run(&["normalize", "a.epd", "--threads", "10000"]);
+    let scratch = Scratch::with("a.epd", book(360));
+    let many = scratch.run(&["normalize", "a.epd", "--threads", "10000"]);
     assert_eq!((many.status, many.out.as_str()), (0, book(360).as_str()));
     assert!(many.err.contains("10000 threads are too many"), "{}", many.err);
     let little = "ulimit -v 3000000; exec \"$epdb\" normalize a.epd --threads 10000";
-    let done = shell(&desk, little);
+    let done = shell(&scratch, little);
     assert!(done.status.success() && done.stdout == book(360).as_bytes());
     for (args, told) in [
         (["--threads", "0"], "at least 1"),
@@ -367,7 +362,7 @@ fn threads_and_memory_are_bounded() {
         (["--memory", "1"], "at least 1K"),
     ] {
         let command = ["sort", "--by", "id", "a.epd"];
-        let done = desk.run(&[&command[..], &args].concat());
+        let done = scratch.run(&[&command[..], &args].concat());
         assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}");
         assert!(done.err.contains(told), "{args:?}: {}", done.err);
     }
@@ -376,20 +371,20 @@ fn threads_and_memory_are_bounded() {
 // A-D8, C-D12
 #[test]
 fn names_with_control_characters_are_shown_and_not_obeyed() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let names = ["red\x1b[31m\n.epd", "c1\u{9b}31m\x7f.epd"];
     for (name, shown) in names.into_iter().zip([r"red\x1b[31m\n.epd", r"c1\u{9b}31m\x7f.epd"]) {
         let control = |text: &str| text.lines().any(|line| line.contains(char::is_control));
         let told = |args: &[&str]| {
-            let done = desk.run(args);
+            let done = scratch.run(args);
             assert!(!control(&done.err), "{args:?}: {:?}", done.err);
             assert!(done.err.contains(shown), "{args:?}: {}", done.err);
             done
         };
         assert_eq!(told(&["normalize", name]).status, 2);
-        let usage = desk.run(&["sort", "--threads", name]);
+        let usage = scratch.run(&["sort", "--threads", name]);
         assert!(usage.status == 2 && !control(&usage.err), "{:?}", usage.err);
-        desk.write(name, format!("no record {}\n", name.len()));
+        scratch.write(name, format!("no record {}\n", name.len()));
         assert_eq!(told(&["normalize", name]).status, 1);
         assert_eq!(told(&["import", "s.epdb", name]).status, 1);
         told(&["split", "--lines", "5", name, "-o", &format!("%d{name}")]);
@@ -400,11 +395,11 @@ fn names_with_control_characters_are_shown_and_not_obeyed() {
 // README: No file commands your terminal
 #[test]
 fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let line = [START.as_bytes(), b" c0 \"a\x9b1mb\";\n"].concat();
-    desk.write("a.epd", &line);
+    scratch.write("a.epd", &line);
     let written = format!("{START} c0 \"a\u{9b}1mb\";\n");
-    assert_eq!(desk.run(&["normalize", "a.epd"]).out, written);
+    assert_eq!(scratch.run(&["normalize", "a.epd"]).out, written);
     let on_terminal = Command::new("script")
         .args([
             "-qec",
@@ -412,7 +407,7 @@ fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
             "typescript",
         ])
         .env("epdb", env!("CARGO_BIN_EXE_epdb"))
-        .current_dir(desk.path(""))
+        .current_dir(scratch.path(""))
         .stdin(Stdio::null())
         .output();
     let Ok(shown) = on_terminal else {
@@ -428,14 +423,14 @@ fn data_are_written_as_they_are_unless_a_terminal_sees_them() {
 // C-D12, E mutant 17
 #[test]
 fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
-    let desk = Desk::with("a.epd", book(20_000));
+    let scratch = Scratch::with("a.epd", book(20_000));
     for args in [
         &["normalize", "a.epd"][..],
         &["completions", "bash"],
         &["convert", "a.epd", "-", "--to", "epb"],
         &["table", "a.epd", "--columns", "fen"],
     ] {
-        let mut child = epdb(&desk, args).stdin(Stdio::null()).spawn().unwrap();
+        let mut child = epdb(&scratch, args).stdin(Stdio::null()).spawn().unwrap();
         // Nobody reads: the pipe is closed before it can have taken everything.
         drop(child.stdout.take());
         let done = child.wait_with_output().unwrap();
@@ -454,7 +449,7 @@ fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
         &["normalize", "a.epd", "-o", "/dev/full"],
     ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let done = epdb(&desk, args).stdout(full).output().unwrap();
+        let done = epdb(&scratch, args).stdout(full).output().unwrap();
         let err = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{args:?}: {err}");
         let named = if args.contains(&"-o") { "/dev/full" } else { "standard output" };
@@ -467,8 +462,8 @@ fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
 // C-D14
 #[test]
 fn errors_of_writing_name_the_output_or_the_scratch_folder() {
-    let desk = Desk::with("a.epd", book(5000));
-    let before = desk.names();
+    let scratch = Scratch::with("a.epd", book(5000));
+    let before = scratch.names();
     for command in [
         "normalize a.epd -o big.epd",
         "pack a.epd -o big.epa --level fast",
@@ -476,19 +471,19 @@ fn errors_of_writing_name_the_output_or_the_scratch_folder() {
         "convert a.epd big.epd.gz",
         "split --ratio 1:1 a.epd -o 'big-%d.epd'",
     ] {
-        let done = shell(&desk, &format!("ulimit -f 8; exec \"$epdb\" {command}"));
+        let done = shell(&scratch, &format!("ulimit -f 8; exec \"$epdb\" {command}"));
         let err = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{command}: {:?} {err}", done.status);
         assert!(err.contains("big") && !err.contains(".part"), "{command}: {err}");
-        assert_eq!(desk.names(), before, "{command}");
+        assert_eq!(scratch.names(), before, "{command}");
     }
     let sort = "TMPDIR=no-such exec \"$epdb\" sort --by id a.epd --memory 1K -o big.epd";
-    let done = shell(&desk, sort);
+    let done = shell(&scratch, sort);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{err}");
     assert!(err.contains("temporary file in no-such: ") && err.contains("TMPDIR"), "{err}");
-    let done = desk.run(&["normalize", "a.epd", "-o", "no-such/a.epd"]);
+    let done = scratch.run(&["normalize", "a.epd", "-o", "no-such/a.epd"]);
     assert!(done.err.contains("cannot write no-such/a.epd: "), "{}", done.err);
     assert!(done.err.contains("its folder must be there"), "{}", done.err);
-    assert_eq!(desk.names(), before);
+    assert_eq!(scratch.names(), before);
 }

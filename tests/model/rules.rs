@@ -1,8 +1,6 @@
 //! The rules of chess in epdb against shakmaty: legal moves, marks and successors on random legal
 //! playouts, standard and Chess960 (POS-05, C960-10, SAN-01 to SAN-09).
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::collections::BTreeMap;
 
 use epdb::model::rules::{Legality, Move, Playable, legality};

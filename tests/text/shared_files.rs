@@ -1,33 +1,13 @@
-//! Other people's files, where they are at hand (`../shared/data` or `EPDB_SHARED_DATA`).
+//! Other people's files, where they are at hand.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::shared_data::{shared_data, shared_files};
 use epdb::text::epd::{self, Line};
 use epdb::text::lines::{LineReader, Next, default_limit};
 use epdb::text::{Profile, ReadOptions};
-
-fn shared_data() -> Option<PathBuf> {
-    let place = match std::env::var_os("EPDB_SHARED_DATA") {
-        Some(place) => PathBuf::from(place),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-    };
-    place.is_dir().then_some(place)
-}
-
-fn files_below(place: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(place).expect("a folder").map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() {
-            files_below(&entry, files);
-        } else if entry.extension().is_none_or(|suffix| suffix != "pgn") {
-            files.push(entry);
-        }
-    }
-}
 
 /// The classes that section 17 marks R.
 const REJECTED: [&str; 10] = [
@@ -47,11 +27,14 @@ const REJECTED: [&str; 10] = [
 /// the output again changes nothing (NRM-16); no byte of a file is lost between the lines.
 #[test]
 fn every_line_of_every_file_is_accounted_for() {
-    let Some(data) = shared_data() else { return };
-    let mut files = Vec::new();
-    for folder in ["epd", "books", "derived"] {
-        files_below(&data.join(folder), &mut files);
+    if shared_data("epd").is_none() {
+        return;
     }
+    let files: Vec<PathBuf> = ["epd", "books", "derived"]
+        .into_iter()
+        .flat_map(shared_files)
+        .filter(|file| file.extension().is_none_or(|suffix| suffix != "pgn"))
+        .collect();
     assert!(!files.is_empty());
     let options = ReadOptions::new(Profile::Lenient);
     let mut rejected: BTreeMap<&str, u64> = BTreeMap::new();

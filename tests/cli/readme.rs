@@ -1,17 +1,12 @@
 //! The README: its example is what the program prints, its commands run, its promises have tests.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use desk::Desk;
+use crate::scratch::Scratch;
 
-const README: &str = include_str!("../README.md");
+const README: &str = include_str!("../../README.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// The code blocks of a language.
@@ -21,25 +16,25 @@ fn blocks(language: &str) -> Vec<&'static str> {
 }
 
 /// Runs a line of a shell that has `epdb` at hand.
-fn shell(desk: &Desk, line: &str) -> Output {
+fn shell(scratch: &Scratch, line: &str) -> Output {
     let epdb = assert_cmd::cargo::cargo_bin("epdb");
     let path = format!("{}:{}", epdb.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(desk.path("")).env("PATH", path);
+    command.args(["-c", line]).current_dir(scratch.path("")).env("PATH", path);
     command.output().unwrap()
 }
 
 #[test]
 fn the_example_is_what_the_program_prints() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let example = blocks("text").into_iter().find(|block| block.starts_with("$ ")).unwrap();
     let mut calls = 0;
     for call in example.split("$ ").filter(|call| !call.is_empty()) {
         let (line, shown) = call.split_once('\n').unwrap();
         match line.strip_prefix("cat ") {
-            Some(name) => desk.write(name, shown),
+            Some(name) => scratch.write(name, shown),
             None => {
-                let done = shell(&desk, line);
+                let done = shell(&scratch, line);
                 let printed = [done.stdout, done.stderr].concat();
                 assert_eq!(String::from_utf8(printed).unwrap(), shown, "{line}");
                 calls += 1;
@@ -50,8 +45,8 @@ fn the_example_is_what_the_program_prints() {
 }
 
 /// The files that the commands name.
-fn with_files() -> Desk {
-    let desk = Desk::new();
+fn with_files() -> Scratch {
+    let scratch = Scratch::new();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
     let suite = format!(
         "{start} w KQkq - bm e4; ce 20; id \"S.1\"; c9 \"1-0\";\n\
@@ -72,37 +67,37 @@ fn with_files() -> Desk {
     for name in
         ["book.epd", "a.epd", "suite.epd", "sts.epd", "played.epd", "data.epd", "wac-old.epd"]
     {
-        desk.write(name, &suite);
+        scratch.write(name, &suite);
     }
-    desk.write("wac-new.epd", suite.replace("bm e4;", "bm e2e4 ;"));
-    desk.write("positions.fen", format!("{start} w KQkq - 0 1\n"));
+    scratch.write("wac-new.epd", suite.replace("bm e4;", "bm e2e4 ;"));
+    scratch.write("positions.fen", format!("{start} w KQkq - 0 1\n"));
     for name in ["games.pgn", "1991.pgn", "1992.pgn"] {
-        desk.write(name, &games);
+        scratch.write(name, &games);
     }
-    desk.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
-    fs::create_dir(desk.path("suites")).unwrap();
-    desk.write("suites/one.epd", &suite);
-    desk.write("suites/two.epd", suite.replace("S.", "T."));
-    fs::create_dir_all(desk.path("tests/samples")).unwrap();
+    scratch.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
+    fs::create_dir(scratch.path("suites")).unwrap();
+    scratch.write("suites/one.epd", &suite);
+    scratch.write("suites/two.epd", suite.replace("S.", "T."));
+    fs::create_dir_all(scratch.path("tests/samples")).unwrap();
     fs::copy(
         Path::new(ROOT).join("tests/samples/openings.epd"),
-        desk.path("tests/samples/openings.epd"),
+        scratch.path("tests/samples/openings.epd"),
     )
     .unwrap();
     for name in ["suite.epd", "1992.pgn"] {
-        assert!(shell(&desk, &format!("gzip {name}")).status.success(), "gzip {name}");
+        assert!(shell(&scratch, &format!("gzip {name}")).status.success(), "gzip {name}");
     }
-    desk
+    scratch
 }
 
 #[test]
 fn its_commands_run() {
-    let desk = with_files();
+    let scratch = with_files();
     let mut count = 0;
     let lines = blocks("sh").into_iter().flat_map(str::lines);
     for line in lines.filter(|line| !line.trim().is_empty() && *line != "cargo test") {
         let line = line.replace("cargo run --release --", "epdb");
-        let done = shell(&desk, &line);
+        let done = shell(&scratch, &line);
         let err = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "{line}\n{}\n{err}", done.status);
         assert!(!err.contains("error"), "{line}\n{err}");
@@ -146,21 +141,21 @@ fn each_promise_has_a_test_that_names_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_stays_within_the_option() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     let (one, other) = ("x".repeat(250), "y".repeat(250));
     let line = |number: u64| {
         let id = number * 7_919 % 40_009;
         format!("{start} c0 \"{one}\"; c1 \"{other}\"; id \"{id:07}\";\n")
     };
-    desk.write("big.epd", (0..40_009).map(line).collect::<String>());
+    scratch.write("big.epd", (0..40_009).map(line).collect::<String>());
     // 23 MB of records, and 30 MB for all that the process has of its own.
     let sort = |memory: &str| {
         let sort = format!("epdb sort --by id big.epd --memory {memory} --threads 2 -o out.epd");
-        shell(&desk, &format!("ulimit -d 30000; {sort}")).status
+        shell(&scratch, &format!("ulimit -d 30000; {sort}")).status
     };
     assert!(sort("4M").success());
-    let sorted = desk.text("out.epd");
+    let sorted = scratch.text("out.epd");
     assert!(sorted.lines().count() == 40_009 && sorted.lines().is_sorted());
     assert!(!sort("1G").success(), "the limit is one");
 }

@@ -1,9 +1,6 @@
 //! Typed operands, whose meaning nobody here knows, go through everything as they are.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod desk;
-
-use desk::Desk;
+use crate::scratch::Scratch;
 use epdb::model::merge::{MergeRules, Merged, merge};
 use epdb::model::{Operand, TypedOperand};
 
@@ -15,15 +12,15 @@ const LINES: &str = "\
 /// Text, streams, stores, archives of both levels, and back.
 #[test]
 fn through_every_format() {
-    let desk = Desk::with("a.epd", LINES);
+    let scratch = Scratch::with("a.epd", LINES);
     let steps = [("a.epd", "b.epb"), ("b.epb", "c.epdb"), ("c.epdb", "d.epa"), ("d.epa", "e.epd")];
     for (from, to) in steps {
-        let done = desk.run(&["convert", from, to]);
+        let done = scratch.run(&["convert", from, to]);
         assert_eq!(done.status, 0, "{from} {to}: {}", done.err);
     }
-    assert_eq!(desk.text("e.epd"), LINES);
-    assert_eq!(desk.run(&["pack", "b.epb", "-o", "f.epa", "--level", "fast"]).status, 0);
-    assert_eq!(desk.run(&["normalize", "f.epa"]).out, LINES);
+    assert_eq!(scratch.text("e.epd"), LINES);
+    assert_eq!(scratch.run(&["pack", "b.epb", "-o", "f.epa", "--level", "fast"]).status, 0);
+    assert_eq!(scratch.run(&["normalize", "f.epa"]).out, LINES);
     // Each is shorter in binary than its text.
     let first = &LINES.as_bytes()[..LINES.find('\n').unwrap()];
     let mut bytes = Vec::new();
@@ -34,12 +31,12 @@ fn through_every_format() {
 
 #[test]
 fn through_questions_and_tables() {
-    let desk = Desk::with("a.epd", LINES);
-    let found = desk.run(&["filter", "a.epd", "--where", "op(tally) ~ 'epdb:7:AQI='"]);
+    let scratch = Scratch::with("a.epd", LINES);
+    let found = scratch.run(&["filter", "a.epd", "--where", "op(tally) ~ 'epdb:7:AQI='"]);
     assert_eq!(found.out, format!("{}\n", LINES.lines().next().unwrap()), "{}", found.err);
-    let table = desk.run(&["table", "a.epd", "--columns", "id", "--json"]);
+    let table = scratch.run(&["table", "a.epd", "--columns", "id", "--json"]);
     assert!(table.out.contains("\"epdb:32768:\""), "{}{}", table.out, table.err);
-    let flipped = desk.run(&["flip", "a.epd"]);
+    let flipped = scratch.run(&["flip", "a.epd"]);
     assert!(flipped.out.contains("tally \"epdb:7:AQI=\" x \"epdb:7:\";"), "{}", flipped.out);
     assert!(flipped.err.contains("4 typed operands kept as they are"), "{}", flipped.err);
 }

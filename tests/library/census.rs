@@ -1,18 +1,14 @@
 //! The census of a real book. Without the file there is nothing to do.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-use std::path::Path;
-
+use crate::shared_data::shared_data;
 use epdb::library::census::{Census, Unique};
 
 /// STO-01 at work: superfluous en passant squares hide 531 duplicates in this book (fishtest
 /// #2286), and nothing else does.
 #[test]
 fn uho_4060_v2_hides_531_duplicates() {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
-    let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
-    let Ok(book) = std::fs::read(Path::new(&data).join("books/UHO_4060_v2.epd")) else { return };
+    let Some(book) = shared_data("books/UHO_4060_v2.epd") else { return };
+    let book = std::fs::read(book).unwrap();
     let mut tallies = [64 << 20, 1 << 20].map(|memory| {
         let mut census = Census::new(std::env::temp_dir(), memory);
         for line in book.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {

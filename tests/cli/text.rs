@@ -1,10 +1,6 @@
 //! Text at the command line: encodings and foreign formats, codes, perft dialects, counters.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
-use desk::Desk;
+use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const PAWN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
@@ -21,22 +17,22 @@ fn utf16_is_read_with_a_warning() {
     let wanted = format!("{START} bm e4; c0 \"é\";\n");
     for (little, mark) in [(true, "\u{feff}"), (false, "\u{feff}"), (true, ""), (false, "")] {
         let bytes = utf16(&format!("{mark}{text}"), little);
-        let desk = Desk::with("a.epd", &bytes);
-        let done = desk.run(&["normalize", "a.epd", "--rejects", "bad"]);
+        let scratch = Scratch::with("a.epd", &bytes);
+        let done = scratch.run(&["normalize", "a.epd", "--rejects", "bad"]);
         assert_eq!((done.out.as_str(), done.status), (wanted.as_str(), 1), "{}", done.err);
         assert!(done.err.contains("a.epd:1:1: warning[W-LEN-UTF16]"), "{}", done.err);
-        assert_eq!(desk.text("bad"), "nonsense\r\n");
-        assert_eq!(desk.run_with(&["normalize", "-"], bytes.clone()).out, wanted);
-        let strict = desk.run(&["normalize", "a.epd", "--profile", "standard"]);
+        assert_eq!(scratch.text("bad"), "nonsense\r\n");
+        assert_eq!(scratch.run_with(&["normalize", "-"], bytes.clone()).out, wanted);
+        let strict = scratch.run(&["normalize", "a.epd", "--profile", "standard"]);
         assert_eq!((strict.status, strict.out.as_str()), (2, ""));
         assert!(strict.err.contains("a.epd is text in UTF-16"), "{}", strict.err);
-        assert_eq!(desk.run(&["normalize", "a.epd", "--deny-warnings"]).status, 2);
-        assert_eq!(desk.run(&["pack", "a.epd", "--verbatim", "-o", "a.epa"]).status, 2);
-        assert!(desk.run(&["purge", "bm", "a.epd"]).out.starts_with(&format!("{START} c0")));
+        assert_eq!(scratch.run(&["normalize", "a.epd", "--deny-warnings"]).status, 2);
+        assert_eq!(scratch.run(&["pack", "a.epd", "--verbatim", "-o", "a.epa"]).status, 2);
+        assert!(scratch.run(&["purge", "bm", "a.epd"]).out.starts_with(&format!("{START} c0")));
     }
     let game = utf16("\u{feff}\r\n[Event \"a\"]\r\n\r\n1. e4 *\r\n", true);
-    let desk = Desk::with("a.txt", game);
-    assert_eq!(desk.run(&["count", "a.txt"]).out, "1\n");
+    let scratch = Scratch::with("a.txt", game);
+    assert_eq!(scratch.run(&["count", "a.txt"]).out, "1\n");
 }
 
 /// C-D11: one error that names file and format, exit status 2.
@@ -53,18 +49,18 @@ fn foreign_formats_are_named_once() {
         ("book.bin", &book, "a Polyglot opening book"),
         ("book.epd", &book, "a Polyglot opening book"),
     ] {
-        let desk = Desk::with(name, bytes);
+        let scratch = Scratch::with(name, bytes);
         for command in ["normalize", "count", "dump"] {
-            let done = desk.run(&[command, name]);
+            let done = scratch.run(&[command, name]);
             assert_eq!((done.status, done.out.as_str()), (2, ""), "{command} {name}: {}", done.err);
             let wanted = format!("epdb: error: {name} is {format}, which is not read: ");
             assert!(done.err.starts_with(&wanted), "{}", done.err);
             assert_eq!(done.err.lines().count(), 1, "{}", done.err);
         }
-        assert_eq!(desk.run_with(&["count"], bytes).status, 2);
+        assert_eq!(scratch.run_with(&["count"], bytes).status, 2);
     }
-    let desk = Desk::with("text.bin", format!("{START}\n"));
-    assert_eq!(desk.run(&["count", "text.bin"]).out, "1\n");
+    let scratch = Scratch::with("text.bin", format!("{START}\n"));
+    assert_eq!(scratch.run(&["count", "text.bin"]).out, "1\n");
 }
 
 /// E local 6: games that begin with blank lines.
@@ -72,38 +68,38 @@ fn foreign_formats_are_named_once() {
 fn games_behind_blank_lines_are_games() {
     for blanks in ["\n", "\r\n\r\n  \n", &"\n".repeat(100)] {
         let text = format!("{blanks}[Event \"a\"]\n\n1. e4 *\n");
-        let desk = Desk::with("games.txt", &text);
-        assert_eq!(desk.run(&["count", "games.txt"]).out, "1\n");
-        assert_eq!(desk.run_with(&["count"], text).out, "1\n");
+        let scratch = Scratch::with("games.txt", &text);
+        assert_eq!(scratch.run(&["count", "games.txt"]).out, "1\n");
+        assert_eq!(scratch.run_with(&["count"], text).out, "1\n");
     }
-    assert_eq!(Desk::new().run_with(&["count"], "\n\n\n").out, "0\n");
-    assert_eq!(Desk::new().run_with(&["count"], format!("\n\n{START}")).out, "1\n");
+    assert_eq!(Scratch::new().run_with(&["count"], "\n\n\n").out, "0\n");
+    assert_eq!(Scratch::new().run_with(&["count"], format!("\n\n{START}")).out, "1\n");
 }
 
 /// B-D17
 #[test]
 fn a_summary_of_rejected_games_speaks_of_games() {
-    let desk = Desk::with("bad.pgn", "[Event \"a\"]\n\n1. e5 *\n");
-    let done = desk.run(&["convert", "bad.pgn", "good.pgn"]);
+    let scratch = Scratch::with("bad.pgn", "[Event \"a\"]\n\n1. e5 *\n");
+    let done = scratch.run(&["convert", "bad.pgn", "good.pgn"]);
     assert!(done.err.ends_with("0 games, 1 rejected\n"), "{}", done.err);
 }
 
 /// B-D9: counters that FEN output cannot show, and the grammar of FEN in the standard profile.
 #[test]
 fn counters_that_are_none() {
-    let desk = Desk::with("a.fen", format!("{PAWN} x 39\n"));
-    let done = desk.run(&["normalize", "a.fen", "--format", "fen"]);
+    let scratch = Scratch::with("a.fen", format!("{PAWN} x 39\n"));
+    let done = scratch.run(&["normalize", "a.fen", "--format", "fen"]);
     assert_eq!((done.out, done.status), (format!("{PAWN} 0 39\n"), 1));
     assert!(done.err.contains("1 records written with other counters"), "{}", done.err);
-    assert_eq!(desk.run(&["convert", "a.fen", "b.fen"]).status, 1);
-    assert_eq!(desk.run(&["filter", "a.fen", "--where", "pieces > 0", "-o", "c.fen"]).status, 1);
-    assert_eq!(desk.run(&["split", "a.fen", "--lines", "1", "-o", "d-%d.fen"]).status, 1);
-    let done = desk.run(&["normalize", "a.fen"]);
+    assert_eq!(scratch.run(&["convert", "a.fen", "b.fen"]).status, 1);
+    assert_eq!(scratch.run(&["filter", "a.fen", "--where", "pieces > 0", "-o", "c.fen"]).status, 1);
+    assert_eq!(scratch.run(&["split", "a.fen", "--lines", "1", "-o", "d-%d.fen"]).status, 1);
+    let done = scratch.run(&["normalize", "a.fen"]);
     assert_eq!((done.out, done.status), (format!("{PAWN} fmvn 39; noop \"FEN counters x\";\n"), 0));
 
     let standard = |line: &str| {
         let args = ["normalize", "--from", "fen", "--profile", "standard", "--format", "fen"];
-        desk.run_with(&args, format!("{PAWN} {line}\n"))
+        scratch.run_with(&args, format!("{PAWN} {line}\n"))
     };
     assert!(standard("x 39").err.contains("error[E-FEN-HMVC]"));
     assert!(standard("5 39 x").err.contains("error[E-FEN-FIELDS]"));
@@ -123,62 +119,62 @@ fn perft_reads_all_dialects() {
         (format!("{START},20,400,8902\n"), 2, ""),
         (blocks.clone(), 3, "a.epd:9: D1 is 6, not 7\n"),
     ] {
-        let desk = Desk::with("a.epd", &file);
-        let done = desk.run(&["perft", "a.epd", "--depth", "2"]);
+        let scratch = Scratch::with("a.epd", &file);
+        let done = scratch.run(&["perft", "a.epd", "--depth", "2"]);
         assert_eq!(done.out, wrong, "{file}");
         assert_eq!(done.status, i32::from(!wrong.is_empty()), "{file} {}", done.err);
         assert!(done.err.contains(&format!("{checked} counts checked")), "{file} {}", done.err);
     }
-    let desk = Desk::with("blocks.epd", &blocks);
-    let done = desk.run(&["normalize", "blocks.epd", "--perft"]);
+    let scratch = Scratch::with("blocks.epd", &blocks);
+    let done = scratch.run(&["normalize", "blocks.epd", "--perft"]);
     let wanted = format!("{START} D1 20; D2 400; id \"start\";\n{PAWN} D1 7; id \"pawn\";\n");
     assert_eq!((done.out, done.status), (wanted, 0));
 
-    desk.write("plain.epd", format!("{START}\n"));
-    desk.write("deep.epd", format!("{START} ;D3 8902\n"));
+    scratch.write("plain.epd", format!("{START}\n"));
+    scratch.write("deep.epd", format!("{START} ;D3 8902\n"));
     for file in ["plain.epd", "deep.epd"] {
-        let done = desk.run(&["perft", "blocks.epd", file, "--depth", "1"]);
+        let done = scratch.run(&["perft", "blocks.epd", file, "--depth", "1"]);
         assert_eq!(done.status, 1);
         assert!(done.err.contains(&format!("{file}: nothing to check")), "{}", done.err);
         assert!(!done.err.contains("blocks.epd: nothing"), "{}", done.err);
     }
     // Lines of a block without the block are no records, and not lost.
-    desk.write(
+    scratch.write(
         "odd.epd",
         format!("perft 1 20\nid x\nid y\nepd {START}\nperft 1 20\nperft 1 21\nid z\n"),
     );
-    let done = desk.run(&["normalize", "odd.epd", "--perft", "--rejects", "bad"]);
+    let done = scratch.run(&["normalize", "odd.epd", "--perft", "--rejects", "bad"]);
     assert_eq!(done.out, format!("{START} D1 20; id \"y\";\n"));
-    assert_eq!(desk.text("bad"), "perft 1 20\nid x\nperft 1 21\nid z\n");
+    assert_eq!(scratch.text("bad"), "perft 1 20\nid x\nperft 1 21\nid z\n");
 }
 
 /// The option that would take a line is said by the command line, not by the library.
 #[test]
 fn errors_name_the_option() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let normalize = |line: String, options: &[&str]| {
-        desk.run_with(&[&["normalize"], options].concat(), line).err
+        scratch.run_with(&[&["normalize"], options].concat(), line).err
     };
     assert!(
         normalize(format!("{PAWN} 0 1 [0.5]"), &[]).contains("training set; --labels takes it")
     );
     assert!(normalize(format!("{PAWN} | 1 | 0.5"), &["--labels"]).contains("--score-view"));
     assert!(normalize(format!("{START},20,400"), &[]).contains("perft counts; --perft takes them"));
-    let kept = desk.run_with(&["normalize", "--keep-moves"], "startpos moves e2e4");
+    let kept = scratch.run_with(&["normalize", "--keep-moves"], "startpos moves e2e4");
     assert_eq!(kept.out, format!("{START} fmvn 1; hmvc 0; pv e4;\n"));
 }
 
 #[test]
 fn help_of_a_code() {
-    let desk = Desk::new();
-    let help = desk.run(&["help", "E-FEN-RANKS"]);
+    let scratch = Scratch::new();
+    let help = scratch.run(&["help", "E-FEN-RANKS"]);
     assert_eq!(help.status, 0);
     assert!(
         help.out
             .starts_with("E-FEN-RANKS: the placement has not eight ranks; the line is rejected.\n")
     );
     assert!(help.out.contains("Example: ") && help.out.contains("To do: "));
-    assert!(desk.run(&["help", "e-epd-label"]).out.contains("Options: --labels"));
-    assert!(desk.run(&["help", "codes"]).out.contains("**W-LEN-UTF16**"));
-    assert_eq!(desk.run(&["help", "E-NO-SUCH"]).status, 2);
+    assert!(scratch.run(&["help", "e-epd-label"]).out.contains("Options: --labels"));
+    assert!(scratch.run(&["help", "codes"]).out.contains("**W-LEN-UTF16**"));
+    assert_eq!(scratch.run(&["help", "E-NO-SUCH"]).status, 2);
 }

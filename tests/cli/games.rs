@@ -1,10 +1,6 @@
 //! Games on the command line: between text and bytes, to positions, in archival order, explained.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
-use desk::Desk;
+use crate::scratch::Scratch;
 
 const GAMES: &str = "[Event \"b\"]\n[Date \"1992.11.04\"]\n[ECO \"C20\"]\n\n1. e4! {best} e5 (1... c5 2. Nf3) 2. Nf3 1-0\n\n\
 [Event \"a\"]\n[Date \"1992.??.??\"]\n\n1.d4 d5 *\n";
@@ -13,31 +9,31 @@ const FIRST: &str = "[Event \"b\"]\n[Site \"?\"]\n[Date \"1992.11.04\"]\n[Round 
 const SECOND: &str = "[Event \"a\"]\n[Site \"?\"]\n[Date \"1992.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n\
 [Black \"?\"]\n[Result \"*\"]\n\n1. d4 d5 *\n\n";
 
-/// A desk with a file `g.pgn` of two games.
-fn desk() -> Desk {
-    Desk::with("g.pgn", GAMES)
+/// A scratch with a file `g.pgn` of two games.
+fn scratch() -> Scratch {
+    Scratch::with("g.pgn", GAMES)
 }
 
 /// PGC-24, PGC-25.
 #[test]
 fn games_go_to_bytes_and_back() {
-    let desk = desk();
-    let done = desk.run(&["convert", "g.pgn", "out.pgn"]);
+    let scratch = scratch();
+    let done = scratch.run(&["convert", "g.pgn", "out.pgn"]);
     assert_eq!((done.status, done.err.as_str()), (0, ""));
-    assert_eq!(desk.text("out.pgn"), format!("{FIRST}{SECOND}"));
-    assert_eq!(desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0);
-    let back = desk.run(&["convert", "g.pgc", "-", "--to", "pgn"]);
+    assert_eq!(scratch.text("out.pgn"), format!("{FIRST}{SECOND}"));
+    assert_eq!(scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0);
+    let back = scratch.run(&["convert", "g.pgc", "-", "--to", "pgn"]);
     assert_eq!((back.status, back.out), (0, format!("{FIRST}{SECOND}")));
 
-    let refused = desk.run(&["convert", "g.pgn", "r.pgc", "--rejects", "r.pgn"]);
+    let refused = scratch.run(&["convert", "g.pgn", "r.pgc", "--rejects", "r.pgn"]);
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("g.pgn:1:1: error[E-PGC-COMMENT]"), "{}", refused.err);
-    assert!(GAMES.starts_with(&desk.text("r.pgn")) && desk.text("r.pgn").contains("{best}"));
-    assert_eq!(desk.run(&["count", "r.pgc"]).out, "1\n");
-    let lossy = desk.run(&["convert", "g.pgn", "l.pgc", "--lossy"]);
+    assert!(GAMES.starts_with(&scratch.text("r.pgn")) && scratch.text("r.pgn").contains("{best}"));
+    assert_eq!(scratch.run(&["count", "r.pgc"]).out, "1\n");
+    let lossy = scratch.run(&["convert", "g.pgn", "l.pgc", "--lossy"]);
     assert_eq!((lossy.status, lossy.err.as_str()), (0, "epdb: 1 comment left out\n"));
-    assert_eq!(desk.run(&["count", "l.pgc"]).out, "2\n");
-    assert_eq!(desk.run_with(&["convert", "-", "-", "--to", "pgn"], GAMES).out, back_text());
+    assert_eq!(scratch.run(&["count", "l.pgc"]).out, "2\n");
+    assert_eq!(scratch.run_with(&["convert", "-", "-", "--to", "pgn"], GAMES).out, back_text());
 }
 
 fn back_text() -> String {
@@ -47,47 +43,47 @@ fn back_text() -> String {
 /// PGN-49, KIT-03.
 #[test]
 fn tfgg_writes_the_reduced_export_format() {
-    let desk = desk();
-    let done = desk.run(&["tfgg", "g.pgn"]);
+    let scratch = scratch();
+    let done = scratch.run(&["tfgg", "g.pgn"]);
     assert!(done.out.contains("[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n"), "{}", done.out);
     assert!(done.err.contains("1 tag left out") && done.err.contains("1 variation left out"));
-    assert_eq!(desk.run(&["convert", "g.pgn", "-", "--to", "pgn", "--reduced"]).out, done.out);
+    assert_eq!(scratch.run(&["convert", "g.pgn", "-", "--to", "pgn", "--reduced"]).out, done.out);
 }
 
 /// COL-01.
 #[test]
 fn sort_is_in_archival_order() {
-    let desk = desk();
-    assert_eq!(desk.run(&["sort", "g.pgn"]).out, format!("{SECOND}{FIRST}"));
-    assert_eq!(desk.run(&["sort", "g.pgn", "-o", "s.pgc", "--ext"]).status, 0);
-    let sorted = desk.run(&["convert", "s.pgc", "-", "--to", "pgn"]).out;
+    let scratch = scratch();
+    assert_eq!(scratch.run(&["sort", "g.pgn"]).out, format!("{SECOND}{FIRST}"));
+    assert_eq!(scratch.run(&["sort", "g.pgn", "-o", "s.pgc", "--ext"]).status, 0);
+    let sorted = scratch.run(&["convert", "s.pgc", "-", "--to", "pgn"]).out;
     assert_eq!(sorted, format!("{SECOND}{FIRST}"));
 }
 
 #[test]
 fn positions_come_out_of_games() {
-    let desk = desk();
-    desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
+    let scratch = scratch();
+    scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     for source in ["g.pgn", "g.pgc"] {
-        let done = desk.run(&["convert", source, "-", "--to", "epd", "--positions", "final"]);
+        let done = scratch.run(&["convert", source, "-", "--to", "epd", "--positions", "final"]);
         let wanted = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - fmvn 2; hmvc 1;\n\
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
         assert_eq!((done.status, done.out.as_str()), (0, wanted), "{source}: {}", done.err);
     }
     let done =
-        desk.run(&["normalize", "g.pgn", "--positions", "1..1", "--openings", "--game-tags"]);
+        scratch.run(&["normalize", "g.pgn", "--positions", "1..1", "--openings", "--game-tags"]);
     assert_eq!(
         done.out.lines().next().unwrap(),
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 eco \"C20\"; fmvn 1; hmvc 0; \
          ptp Event \"b\" Date \"1992.11.04\" Result \"1-0\" ECO \"C20\"; sm e5;"
     );
-    assert_eq!(desk.run(&["normalize", "g.pgn"]).out.lines().count(), 7);
-    assert_eq!(desk.run(&["count", "g.pgn"]).out, "2\n");
-    assert_eq!(desk.run(&["count", "g.pgn", "--positions", "all"]).out, "7\n");
-    assert_eq!(desk.run(&["import", "g.epdb", "g.pgn", "g.pgc"]).status, 0);
-    assert_eq!(desk.run(&["count", "g.epdb"]).out, "14\n");
+    assert_eq!(scratch.run(&["normalize", "g.pgn"]).out.lines().count(), 7);
+    assert_eq!(scratch.run(&["count", "g.pgn"]).out, "2\n");
+    assert_eq!(scratch.run(&["count", "g.pgn", "--positions", "all"]).out, "7\n");
+    assert_eq!(scratch.run(&["import", "g.epdb", "g.pgn", "g.pgc"]).status, 0);
+    assert_eq!(scratch.run(&["count", "g.epdb"]).out, "14\n");
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    assert_eq!(desk.run(&["get", "g.epdb", start]).out.lines().count(), 4);
+    assert_eq!(scratch.run(&["get", "g.epdb", start]).out.lines().count(), 4);
 }
 
 /// Three games whose tags say something, the second with variations.
@@ -98,16 +94,16 @@ const TAGGED: &str = "[Event \"Linares\"]\n[Date \"1993.02.??\"]\n[White \"Kaspa
 1. f3 e5 2. g4 (2. e4 Nc6) (2. a3) Qh4# 0-1\n\n\
 [Event \"Linares\"]\n[Date \"1994.??.??\"]\n[White \"Anna\"]\n[Black \"Bert\"]\n\n1. d4 *\n";
 
-fn tagged() -> Desk {
-    let desk = Desk::with("t.pgn", TAGGED);
-    assert_eq!(desk.run(&["convert", "t.pgn", "t.pgc"]).status, 0);
-    desk
+fn tagged() -> Scratch {
+    let scratch = Scratch::with("t.pgn", TAGGED);
+    assert_eq!(scratch.run(&["convert", "t.pgn", "t.pgc"]).status, 0);
+    scratch
 }
 
 /// C-D5: tags are typed fields of games and of their positions, in text and in bytes.
 #[test]
 fn tags_are_fields_wherever_games_are_read() {
-    let desk = tagged();
+    let scratch = tagged();
     for source in ["t.pgn", "t.pgc"] {
         for (expression, games, positions) in [
             ("White ~ 'Kasparov'", 1, 3),
@@ -124,56 +120,56 @@ fn tags_are_fields_wherever_games_are_read() {
         ] {
             let count = |rest: &[&str]| {
                 let args = [&["filter", source, "--where", expression, "--count"], rest].concat();
-                let done = desk.run(&args);
+                let done = scratch.run(&args);
                 assert_eq!((done.status, done.err.contains("error")), (0, false), "{}", done.err);
                 done.out
             };
             assert_eq!(count(&["--games"]), format!("{games}\n"), "{source}: {expression}");
             assert_eq!(count(&[]), format!("{positions}\n"), "{source}: {expression}");
-            let counted = desk.run(&["count", source, "--where", expression]).out;
+            let counted = scratch.run(&["count", source, "--where", expression]).out;
             assert_eq!(counted, format!("{games}\n"), "{source}: {expression}");
         }
-        let mates = desk.run(&["filter", source, "--games", "--where", "mate", "--count"]).out;
+        let mates = scratch.run(&["filter", source, "--games", "--where", "mate", "--count"]).out;
         assert_eq!(mates, "1\n", "the last position of a game is asked");
         let columns = ["--columns", "White,BlackElo,Date,result,year", "--games"];
-        let table = desk.run(&[&["table", source], &columns[..]].concat()).out;
+        let table = scratch.run(&[&["table", source], &columns[..]].concat()).out;
         assert_eq!(
             table,
             "White\tBlackElo\tDate\tresult\tyear\nKasparov, Garry\t2725\t1993.02.??\t1.0\t1993\n\
              Anna\t2801\t2020.05.01\t0.0\t2020\nAnna\t\t1994.??.??\t\t1994\n"
         );
         let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions", "final"];
-        let json = desk.run(&[&["table", source], &json[..]].concat()).out;
+        let json = scratch.run(&[&["table", source], &json[..]].concat()).out;
         assert!(
             json.starts_with(
                 "{\"White\":\"Kasparov, Garry\",\"BlackElo\":2725,\"result\":1.0,\"Date\":\"1993.02.??\"}\n"
             ),
             "{json}"
         );
-        let stats = desk.run(&["stats", source, "--where", "year < 2000"]).out;
+        let stats = scratch.run(&["stats", source, "--where", "year < 2000"]).out;
         assert!(stats.contains(&format!("{:<34}{:>14}\n", "games", 2)), "{stats}");
         let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions", "0"];
-        assert_eq!(desk.run(&sorted).out.lines().count(), 3);
+        assert_eq!(scratch.run(&sorted).out.lines().count(), 3);
     }
-    assert_eq!(desk.run(&["import", "t.epdb", "t.pgn", "--where", "WhiteElo > 0"]).status, 0);
-    assert_eq!(desk.run(&["count", "t.epdb"]).out, "3\n");
+    assert_eq!(scratch.run(&["import", "t.epdb", "t.pgn", "--where", "WhiteElo > 0"]).status, 0);
+    assert_eq!(scratch.run(&["count", "t.epdb"]).out, "3\n");
 }
 
 /// C-D18: a game that is written is what `convert` writes.
 #[test]
 fn games_are_shaped_as_games() {
-    let desk = tagged();
-    desk.write("two.pgn", format!("{TAGGED}\n{TAGGED}"));
-    let convert = |file: &str| desk.run(&["convert", file, "-", "--to", "pgn"]).out;
+    let scratch = tagged();
+    scratch.write("two.pgn", format!("{TAGGED}\n{TAGGED}"));
+    let convert = |file: &str| scratch.run(&["convert", file, "-", "--to", "pgn"]).out;
     let all = convert("t.pgn");
     let games: Vec<String> =
         all.split_inclusive("\n\n").collect::<Vec<_>>().chunks(2).map(|it| it.concat()).collect();
     let [first, second, third] = &games[..] else { panic!("{games:?}") };
     let write = |args: &[&str]| {
-        let done = desk.run(&[args, &["-o", "out.pgn"]].concat());
+        let done = scratch.run(&[args, &["-o", "out.pgn"]].concat());
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-        let printed = desk.run(&[args, &["--games"]].concat());
-        assert_eq!(printed.out, desk.text("out.pgn"), "--games says the same as the suffix");
+        let printed = scratch.run(&[args, &["--games"]].concat());
+        assert_eq!(printed.out, scratch.text("out.pgn"), "--games says the same as the suffix");
         printed.out
     };
     assert_eq!(write(&["cat", "t.pgn", "t.pgn"]), format!("{all}{all}"));
@@ -196,11 +192,11 @@ fn games_are_shaped_as_games() {
     assert_eq!(write(&["shuffle", "--seed", "1", "two.pgn", "--memory", "1K"]), shuffled);
     assert_eq!(shuffled.len(), 2 * all.len());
     assert_ne!(shuffled, format!("{all}{all}"));
-    assert_eq!(desk.run(&["head", "-n", "1", "t.pgn", "-o", "h.pgc"]).status, 0);
+    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn", "-o", "h.pgc"]).status, 0);
     assert_eq!(convert("h.pgc"), *first);
-    let bytes = desk.run(&["head", "-n", "1", "--games", "t.pgn", "--to", "pgc"]);
-    assert_eq!(bytes.out.as_bytes(), String::from_utf8_lossy(&desk.read("h.pgc")).as_bytes());
-    assert_eq!(desk.run(&["head", "-n", "1", "t.pgn"]).out.lines().count(), 1, "a position");
+    let bytes = scratch.run(&["head", "-n", "1", "--games", "t.pgn", "--to", "pgc"]);
+    assert_eq!(bytes.out.as_bytes(), String::from_utf8_lossy(&scratch.read("h.pgc")).as_bytes());
+    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn"]).out.lines().count(), 1, "a position");
 
     for refused in [
         &["head", "--games", "t.pgn", "-o", "x.epd"][..],
@@ -210,16 +206,16 @@ fn games_are_shaped_as_games() {
         &["dedupe", "t.pgn", "-o", "x.pgn", "--deny-conflicts"],
         &["split", "t.pgn", "--ratio", "1:1", "--by-position", "-o", "x%d.pgn"],
     ] {
-        let done = desk.run(refused);
+        let done = scratch.run(refused);
         assert_eq!((done.status, done.out.as_str()), (2, ""), "{refused:?}: {}", done.err);
     }
-    assert!(!desk.names().iter().any(|name| name.starts_with('x')), "{:?}", desk.names());
+    assert!(!scratch.names().iter().any(|name| name.starts_with('x')), "{:?}", scratch.names());
 }
 
 /// C-D18
 #[test]
 fn games_are_deduped_and_split() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let game = |white: &str, year: u32, moves: &str| {
         format!(
             "[Event \"E/{year}\"]\n[Date \"{year}.??.??\"]\n[White \"{white}\"]\n\n{moves} 1-0\n\n"
@@ -233,57 +229,60 @@ fn games_are_deduped_and_split() {
         game("a", 2000, "1. e4"),
         game("a", 2000, "1. d4"),
     ];
-    desk.write("g.pgn", games.concat());
+    scratch.write("g.pgn", games.concat());
     for memory in ["1K", "1M"] {
         for (by, kept) in [("moves", 2), ("players", 4), ("exact", 5)] {
             let done =
-                desk.run(&["dedupe", "g.pgn", "--by", by, "-o", "d.pgn", "--memory", memory]);
+                scratch.run(&["dedupe", "g.pgn", "--by", by, "-o", "d.pgn", "--memory", memory]);
             assert_eq!(done.status, 0, "{}", done.err);
             let told = format!("epdb: 6 games read, {} duplicates left out\n", 6 - kept);
             assert!(done.err.ends_with(&told), "{}", done.err);
-            assert_eq!(desk.run(&["count", "d.pgn"]).out, format!("{kept}\n"), "{by}");
+            assert_eq!(scratch.run(&["count", "d.pgn"]).out, format!("{kept}\n"), "{by}");
         }
     }
-    desk.run(&["dedupe", "g.pgn", "-o", "d.pgn"]);
-    desk.run(&["union", "g.pgn", "g.pgn", "-o", "u.pgn"]);
-    assert_eq!(desk.run(&["count", "d.pgn", "u.pgn"]).out, "8\n");
-    assert_eq!(desk.text("u.pgn"), desk.text("d.pgn"));
+    scratch.run(&["dedupe", "g.pgn", "-o", "d.pgn"]);
+    scratch.run(&["union", "g.pgn", "g.pgn", "-o", "u.pgn"]);
+    assert_eq!(scratch.run(&["count", "d.pgn", "u.pgn"]).out, "8\n");
+    assert_eq!(scratch.text("u.pgn"), scratch.text("d.pgn"));
 
-    let all = desk.run(&["convert", "g.pgn", "-", "--to", "pgn"]).out;
-    let done = desk.run(&["split", "--lines", "4", "g.pgn", "-o", "p%d.pgn"]);
+    let all = scratch.run(&["convert", "g.pgn", "-", "--to", "pgn"]).out;
+    let done = scratch.run(&["split", "--lines", "4", "g.pgn", "-o", "p%d.pgn"]);
     assert_eq!(done.err, "epdb: 4 games to p1.pgn\nepdb: 2 games to p2.pgn\n");
-    assert_eq!(desk.text("p1.pgn") + &desk.text("p2.pgn"), all);
-    let done = desk.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
+    assert_eq!(scratch.text("p1.pgn") + &scratch.text("p2.pgn"), all);
+    let done = scratch.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
     assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 games to by-E%2F2001.pgn\n");
-    assert_eq!(desk.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
-    assert_eq!(desk.run(&["split", "--ratio", "1:1", "g.pgn", "-o", "r%d.pgc", "--ext"]).status, 0);
-    assert_eq!(desk.run(&["count", "r1.pgc", "r2.pgc"]).out, "6\n");
+    assert_eq!(scratch.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
+    assert_eq!(
+        scratch.run(&["split", "--ratio", "1:1", "g.pgn", "-o", "r%d.pgc", "--ext"]).status,
+        0
+    );
+    assert_eq!(scratch.run(&["count", "r1.pgc", "r2.pgc"]).out, "6\n");
 }
 
 /// C-D5: what nobody has is said, and what cannot be meant is refused.
 #[test]
 fn a_name_that_nothing_has_is_said_once() {
-    let desk = tagged();
-    desk.write("a.epd", "7k/8/8/8/8/8/8/K7 w - - Depth 9;\n7k/8/8/8/8/8/8/K7 b - -\n");
-    let done = desk.run(&["filter", "a.epd", "--where", "White ~ 'Kasparov'", "--count"]);
+    let scratch = tagged();
+    scratch.write("a.epd", "7k/8/8/8/8/8/8/K7 w - - Depth 9;\n7k/8/8/8/8/8/8/K7 b - -\n");
+    let done = scratch.run(&["filter", "a.epd", "--where", "White ~ 'Kasparov'", "--count"]);
     assert_eq!((done.status, done.out.as_str()), (0, "0\n"));
     assert_eq!(done.err, "epdb: no record has `White`\n");
-    let done = desk.run(&["table", "a.epd", "--columns", "Depth,Nobody,bm"]);
+    let done = scratch.run(&["table", "a.epd", "--columns", "Depth,Nobody,bm"]);
     assert_eq!(done.err, "epdb: no record has `Nobody`\nepdb: no record has `bm`\n");
-    assert_eq!(desk.run(&["sort", "a.epd", "--by", "Depth"]).err, "");
-    let done = desk.run(&["table", "a.epd", "--columns", "fe"]);
+    assert_eq!(scratch.run(&["sort", "a.epd", "--by", "Depth"]).err, "");
+    let done = scratch.run(&["table", "a.epd", "--columns", "fe"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
     assert!(done.err.contains("unknown field `fe`: did you mean `fen`?"), "{}", done.err);
-    let done = desk.run(&["filter", "t.pgn", "--where", "Whte ~ 'x'"]);
+    let done = scratch.run(&["filter", "t.pgn", "--where", "Whte ~ 'x'"]);
     assert!(done.status == 2 && done.err.contains("did you mean `White`?"), "{}", done.err);
 }
 
 #[test]
 fn positions_of_variations_are_counted_or_taken() {
-    let desk = tagged();
-    desk.run(&["convert", "t.pgn", "e.pgc", "--ext"]);
+    let scratch = tagged();
+    scratch.run(&["convert", "t.pgn", "e.pgc", "--ext"]);
     for source in ["t.pgn", "e.pgc"] {
-        let take = |rest: &[&str]| desk.run(&[&["normalize", source], rest].concat());
+        let take = |rest: &[&str]| scratch.run(&[&["normalize", source], rest].concat());
         let left = |count: &str| {
             format!("epdb: {count} of variations left out; --variations takes them\n")
         };
@@ -309,25 +308,25 @@ fn positions_of_variations_are_counted_or_taken() {
 /// ERR-02, PGN-47.
 #[test]
 fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
-    let desk = Desk::with("g.pgn", format!("1. e4 e5\n2. Ke3 *\n\n{GAMES}"));
-    let done = desk.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
+    let scratch = Scratch::with("g.pgn", format!("1. e4 e5\n2. Ke3 *\n\n{GAMES}"));
+    let done = scratch.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
     assert_eq!(done.status, 1);
     assert!(done.err.contains("g.pgn:2:4: error[E-MOVE-ILLEGAL]: `Ke3`"), "{}", done.err);
     assert!(done.err.contains("(ply 3)"), "{}", done.err);
-    assert_eq!(desk.text("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
-    assert_eq!(desk.text("out.pgn"), format!("{FIRST}{SECOND}"));
-    assert_eq!(desk.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
+    assert_eq!(scratch.text("r.pgn"), "1. e4 e5\n2. Ke3 *\n\n");
+    assert_eq!(scratch.text("out.pgn"), format!("{FIRST}{SECOND}"));
+    assert_eq!(scratch.run(&["convert", "g.pgn", "out.pgn", "--allow-rejects"]).status, 0);
     // C-D19: its legal part, on request.
     let args = ["convert", "g.pgn", "cut.pgn", "--truncate-games", "--repairs", "r.tsv"];
-    let cut = desk.run(&args);
+    let cut = scratch.run(&args);
     assert_eq!(cut.status, 0, "{}", cut.err);
-    assert!(desk.text("cut.pgn").contains("\n\n1. e4 e5 {2. Ke3} *\n\n"));
+    assert!(scratch.text("cut.pgn").contains("\n\n1. e4 e5 {2. Ke3} *\n\n"));
     let told = "g.pgn\t2\tW-PGN-TRUNCATED\t2. Ke3\t{2. Ke3}\n";
-    assert!(desk.text("r.tsv").contains(told), "{}", desk.text("r.tsv"));
-    let positions = desk.run(&["count", "g.pgn", "--positions", "all", "--truncate-games"]);
+    assert!(scratch.text("r.tsv").contains(told), "{}", scratch.text("r.tsv"));
+    let positions = scratch.run(&["count", "g.pgn", "--positions", "all", "--truncate-games"]);
     assert_eq!(positions.out, "10\n", "{}", positions.err);
     assert!(done.err.ends_with("\n2 games, 1 rejected\n"), "{}", done.err);
-    let large = desk.run(&["count", "g.pgn", "--max-game", "10"]);
+    let large = scratch.run(&["count", "g.pgn", "--max-game", "10"]);
     assert_eq!(large.status, 1);
     assert!(
         large.err.contains("more than 10 bytes; --max-game takes larger ones"),
@@ -338,9 +337,9 @@ fn a_bad_game_is_reported_with_its_place_and_the_next_is_read() {
 
 #[test]
 fn bytes_are_explained_and_verified() {
-    let desk = desk();
-    desk.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
-    let done = desk.run(&["dump", "g.pgc"]);
+    let scratch = scratch();
+    scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
+    let done = scratch.run(&["dump", "g.pgc"]);
     for line in [
         "00000024  05                                                game 1 begins",
         "tag Event \"b\"",
@@ -353,25 +352,25 @@ fn bytes_are_explained_and_verified() {
     ] {
         assert!(done.out.contains(line), "{line}: {}", done.out);
     }
-    assert_eq!(desk.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
+    assert_eq!(scratch.run(&["verify", "g.pgc", "g.pgn"]).out, "g.pgc: sound\ng.pgn: sound\n");
     // A-D9, D-W2b: what no checksum means.
-    desk.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
-    let done = desk.run(&["verify", "plain.pgc"]);
+    scratch.run(&["convert", "g.pgn", "plain.pgc", "--lossy"]);
+    let done = scratch.run(&["verify", "plain.pgc"]);
     let told = "plain.pgc: sound\nplain.pgc: 2 games without a checksum; PGC has none of its own, ";
     assert!(done.status == 0 && done.out.starts_with(told), "{}", done.out);
-    assert_eq!(desk.run(&["verify", "--profile", "strict", "g.pgn"]).status, 1);
-    let mut bytes = desk.read("g.pgc");
+    assert_eq!(scratch.run(&["verify", "--profile", "strict", "g.pgn"]).status, 1);
+    let mut bytes = scratch.read("g.pgc");
     let length = bytes.len();
     bytes[length - 1] = 0xff;
-    desk.write("bad.pgc", &bytes);
-    let done = desk.run(&["verify", "bad.pgc"]);
+    scratch.write("bad.pgc", &bytes);
+    let done = scratch.run(&["verify", "bad.pgc"]);
     assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
     assert!(done.err.contains(&place), "{}", done.err);
     // A move that is legal too: only the checksum tells.
     bytes[length - 1] = 0x0b;
-    desk.write("bad.pgc", &bytes);
-    let done = desk.run(&["verify", "bad.pgc"]);
+    scratch.write("bad.pgc", &bytes);
+    let done = scratch.run(&["verify", "bad.pgc"]);
     assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: not sound\n"));
     assert!(done.err.contains("error[E-PGC-CHECKSUM]"), "{}", done.err);
 }
@@ -385,59 +384,66 @@ fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
 /// The worked dumps of `formats/pgc.md`.
 #[test]
 fn dumps_of_the_format_page_are_those_of_the_program() {
-    let page = include_str!("../formats/pgc.md");
+    let page = include_str!("../../formats/pgc.md");
     let (games, dumps) = (blocks(page, "pgn"), blocks(page, "dump"));
     assert_eq!((games.len(), dumps.len()), (4, 4));
     for (number, (game, dump)) in games.into_iter().zip(dumps).enumerate() {
-        let desk = Desk::with("g.pgn", game);
+        let scratch = Scratch::with("g.pgn", game);
         let args = ["convert", "g.pgn", "g.pgc", "--ext"];
         let args = if number == 0 { &args[..3] } else { &args };
-        assert_eq!(desk.run(args).status, 0, "{game}");
-        assert_eq!(desk.run(&["dump", "g.pgc"]).out, dump, "{game}");
+        assert_eq!(scratch.run(args).status, 0, "{game}");
+        assert_eq!(scratch.run(&["dump", "g.pgc"]).out, dump, "{game}");
     }
 }
 
 #[test]
 fn stats_count_games() {
-    let desk = desk();
-    let text = desk.run(&["stats", "g.pgn"]).out;
+    let scratch = scratch();
+    let text = scratch.run(&["stats", "g.pgn"]).out;
     for (name, count) in
         [("games", 2), ("  1-0", 1), ("plies", 5), ("variations", 1), ("tag ECO", 1)]
     {
         assert!(text.contains(&format!("{name:<34}{count:>14}\n")), "{name}: {text}");
     }
-    let json = desk.run(&["stats", "g.pgn", "--json"]).out;
+    let json = scratch.run(&["stats", "g.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
-    let positions = desk.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
+    let positions = scratch.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
-    desk.write("empty.pgn", "");
-    let json = desk.run(&["stats", "empty.pgn", "--json"]).out;
+    scratch.write("empty.pgn", "");
+    let json = scratch.run(&["stats", "empty.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":0,"), "{json}");
-    let json = desk.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
+    let json = scratch.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
     assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
 /// PGN-02, PGC-21, LNG-01.
 #[test]
 fn characters_and_languages_are_chosen() {
-    let desk = Desk::with("g.pgn", "[White \"\u{141}\u{f3}d\"]\n\n1. Sf3 *\n");
+    let scratch = Scratch::with("g.pgn", "[White \"\u{141}\u{f3}d\"]\n\n1. Sf3 *\n");
     let german = ["--language", "german"];
     let args = |rest: &[&'static str]| [&["convert", "g.pgn"], rest, &german].concat();
-    let refused = desk.run(&args(&["g.pgc"]));
+    let refused = scratch.run(&args(&["g.pgc"]));
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("E-PGC-CHARSET"), "{}", refused.err);
-    assert_eq!(desk.run(&args(&["g.pgc", "--translit"])).status, 0);
-    assert!(desk.read("g.pgc").windows(4).any(|part| part == b"\x03?\xf3d"));
-    desk.run(&args(&["l.pgn", "--to-charset", "latin-1", "--translit", "--to-language", "french"]));
-    let text = desk.read("l.pgn");
+    assert_eq!(scratch.run(&args(&["g.pgc", "--translit"])).status, 0);
+    assert!(scratch.read("g.pgc").windows(4).any(|part| part == b"\x03?\xf3d"));
+    scratch.run(&args(&[
+        "l.pgn",
+        "--to-charset",
+        "latin-1",
+        "--translit",
+        "--to-language",
+        "french",
+    ]));
+    let text = scratch.read("l.pgn");
     assert!(text.windows(9).any(|part| part == b"\"?\xf3d\"]\n[B"));
     assert!(text.ends_with(b"1. Cf3 *\n\n"));
 }
 
 #[test]
 fn wrong_usage_is_told() {
-    let desk = desk();
-    desk.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
+    let scratch = scratch();
+    scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
         &["convert", "a.epd", "a.pgn"][..],
         &["convert", "g.pgn", "a.pgn", "--positions", "all"],
@@ -447,8 +453,8 @@ fn wrong_usage_is_told() {
         &["sort", "g.pgn", "-o", "a.epd"],
         &["sort", "a.epd"],
     ] {
-        let done = desk.run(args);
+        let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(!desk.path("a.pgn").exists() && !desk.path("a.pgc").exists());
+        assert!(!scratch.path("a.pgn").exists() && !scratch.path("a.pgc").exists());
     }
 }

@@ -152,16 +152,3 @@ pub(crate) fn fields(position: &Position, shredder: bool) -> String {
         position.en_passant().map_or("-".to_owned(), |square| square.to_string()),
     )
 }
-
-/// The lines of other people's files, where they are at hand.
-pub(crate) fn lines_of_shared_books() -> Vec<Vec<u8>> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
-    let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
-    let Ok(files) = std::fs::read_dir(std::path::Path::new(&data).join("books")) else {
-        return Vec::new();
-    };
-    files
-        .filter_map(|file| std::fs::read(file.ok()?.path()).ok())
-        .flat_map(|text| text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>())
-        .collect()
-}

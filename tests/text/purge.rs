@@ -1,22 +1,10 @@
 //! Purging other people's files line by line: what is left reads as the record without the
 //! operation (VERB-pfop-01 to -03). Without the files there is nothing to do.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-use std::path::{Path, PathBuf};
-
+use crate::shared_data::shared_files;
 use epdb::model::{EpdRecord, Opcode};
 use epdb::text::purge::purge;
 use epdb::text::{CounterForm, ReadOptions, WriteOptions, codes, epd};
-
-/// Files of the shared test material, folder by folder.
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.is_dir() { files_below(&path, files) } else { files.push(path) }
-    }
-}
 
 fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
     let mut warnings = Vec::new();
@@ -57,10 +45,7 @@ fn is_written_plainly(opcode: Opcode, warnings: &[&str]) -> bool {
 
 #[test]
 fn what_is_left_of_real_lines_reads_as_the_record_without_the_operation() {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
-    let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
-    let mut files = Vec::new();
-    files_below(&Path::new(&data).join("epd"), &mut files);
+    let files = shared_files("epd");
     let mut purged_operations = 0;
     for file in &files {
         for line in std::fs::read(file).unwrap().split(|&byte| byte == b'\n') {

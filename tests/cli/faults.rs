@@ -5,9 +5,6 @@
 //! Each place that a command reaches is a trial; `cargo test` makes a part of them, spread evenly,
 //! and `EPDB_FAULT_TRIALS=2000` so many of each kind.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -147,7 +144,7 @@ impl Bench {
     /// `None` where there is no way to disturb a run.
     fn new() -> Option<Bench> {
         let folder = tempfile::tempdir().unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/shim.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(folder.path().join("shim.so"));
         let is_made = cfg!(target_os = "linux")

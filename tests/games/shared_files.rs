@@ -1,32 +1,11 @@
-//! Other people's games, where they are present: `../shared/data` beside the crate, or the
-//! directory that EPDB_SHARED_DATA names. Without them these tests pass.
+//! Other people's games, where they are at hand.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::shared_data::{shared_data, shared_files};
 use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
 use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
-
-fn data() -> Option<PathBuf> {
-    let directory = std::env::var_os("EPDB_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    directory.join("pgn").is_dir().then_some(directory.join("pgn"))
-}
-
-fn pgn_files(directory: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|it| it.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            pgn_files(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "pgn") {
-            files.push(path);
-        }
-    }
-}
 
 fn export(game: &epdb::model::Game) -> Vec<u8> {
     let mut out = Vec::new();
@@ -38,9 +17,11 @@ fn export(game: &epdb::model::Game) -> Vec<u8> {
 /// canonical PGC to PGN and back is what it was; an export is its own export.
 #[test]
 fn games_go_round() {
-    let Some(directory) = data() else { return };
-    let mut files = Vec::new();
-    pgn_files(&directory, &mut files);
+    if shared_data("pgn").is_none() {
+        return;
+    }
+    let is_pgn = |file: &PathBuf| file.extension().is_some_and(|suffix| suffix == "pgn");
+    let files = shared_files("pgn").into_iter().filter(is_pgn);
     let options = PgcWriteOptions::EXTENDED;
     let (mut games, mut refused, mut unsaid) = (0, 0, 0);
     let mut codes = std::collections::BTreeMap::new();
@@ -96,8 +77,7 @@ fn games_go_round() {
 /// Rows of `peer_cases.tsv` that speak of files.
 #[test]
 fn files_of_peers() {
-    let Some(directory) = data() else { return };
-    let directory = directory.join("niklasf+python-chess/data/pgn");
+    let Some(directory) = shared_data("pgn/niklasf+python-chess/data/pgn") else { return };
     for (name, wanted) in [("utf8-bom.pgn", 2), ("uci-moves.pgn", 1)] {
         let bytes = fs::read(directory.join(name)).unwrap();
         let mut reader = GameReader::new(&bytes[..], PgnReadOptions::default());

@@ -1,13 +1,8 @@
 //! Everyday shaping as a user types it: filter, table, join, diff, sets, sort, sample, split, edit,
 //! play, flip, perft.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod desk;
-
-use std::path::{Path, PathBuf};
-
-use desk::Desk;
+use crate::scratch::Scratch;
+use crate::shared_data::shared_data;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
@@ -15,48 +10,39 @@ const AFTER_E4_NO_EP: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQ
 const KINGS: &str = "7k/8/8/8/8/8/8/K7 w - -";
 const PAWN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 
-/// Other people's files, if they are there.
-fn shared(path: &str) -> Option<PathBuf> {
-    let folder = std::env::var("EPDB_SHARED_DATA").map_or_else(
-        |_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    Some(folder.join(path)).filter(|path| path.exists())
-}
-
-fn suite() -> Desk {
+fn suite() -> Scratch {
     let lines = [
         format!("{START} bm e4 d4; ce 20; id \"S.10\";"),
         format!("{PAWN} am Nf3; ce -300; id \"S.2\";"),
         format!("{KINGS} 3 40"),
     ];
-    Desk::with("suite.epd", lines.join("\n") + "\n")
+    Scratch::with("suite.epd", lines.join("\n") + "\n")
 }
 
-fn out(desk: &Desk, args: &[&str]) -> String {
-    let done = desk.run(args);
+fn out(scratch: &Scratch, args: &[&str]) -> String {
+    let done = scratch.run(args);
     assert_eq!(done.status, 0, "{args:?}: {}", done.err);
     done.out
 }
 
 #[test]
 fn filter_writes_or_counts_what_the_expression_takes() {
-    let desk = suite();
+    let scratch = suite();
     let expected = format!("{START} bm d4 e4; ce 20; id \"S.10\";\n");
-    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "'e2e4' in bm"]), expected);
-    let inverted = out(&desk, &["filter", "suite.epd", "--where", "pieces > 3", "--invert"]);
+    assert_eq!(out(&scratch, &["filter", "suite.epd", "--where", "'e2e4' in bm"]), expected);
+    let inverted = out(&scratch, &["filter", "suite.epd", "--where", "pieces > 3", "--invert"]);
     assert_eq!(inverted.lines().count(), 2);
-    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "illegal(am)", "--count"]), "1\n");
-    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", "hmvc == 3", "--count"]), "1\n");
+    assert_eq!(out(&scratch, &["filter", "suite.epd", "--where", "illegal(am)", "--count"]), "1\n");
+    assert_eq!(out(&scratch, &["filter", "suite.epd", "--where", "hmvc == 3", "--count"]), "1\n");
     let by_place = "file == 'suite.epd' && line in [2, 3]";
-    assert_eq!(out(&desk, &["filter", "suite.epd", "--where", by_place, "--count"]), "2\n");
+    assert_eq!(out(&scratch, &["filter", "suite.epd", "--where", by_place, "--count"]), "2\n");
 }
 
 #[test]
 fn every_command_that_reads_has_where() {
-    let desk = suite();
+    let scratch = suite();
     let filter = ["--where", "has(bm)"];
-    let with = |args: &[&str]| out(&desk, &[args, &["suite.epd"], &filter].concat());
+    let with = |args: &[&str]| out(&scratch, &[args, &["suite.epd"], &filter].concat());
     let line = format!("{START} bm d4 e4; ce 20; id \"S.10\";\n");
     for command in [
         &["normalize"][..],
@@ -73,20 +59,20 @@ fn every_command_that_reads_has_where() {
     assert_eq!(with(&["table", "--columns", "id", "--no-header"]), "S.10\n");
     assert_eq!(with(&["purge", "bm,ce"]), format!("{START} id \"S.10\";\n"));
     assert!(with(&["stats"]).starts_with("records                                        1\n"));
-    out(&desk, &["import", "s.epdb", "suite.epd", "--where", "has(ce)"]);
-    assert_eq!(out(&desk, &["count", "s.epdb"]), "2\n");
-    assert_eq!(out(&desk, &["export", "s.epdb", "--where", "has(bm)"]), line);
-    assert_eq!(out(&desk, &["get", "s.epdb", START, "--where", "has(bm)"]), line);
-    assert_eq!(desk.run(&["get", "s.epdb", PAWN, "--where", "has(bm)"]).status, 1);
-    assert_eq!(desk.run(&["get", "suite.epd", PAWN, "--where", "has(bm)"]).status, 1);
-    out(&desk, &["convert", "suite.epd", "suite.epb", "--where", "has(id)"]);
-    assert_eq!(out(&desk, &["count", "suite.epb", "--where", "ce < 0"]), "1\n");
+    out(&scratch, &["import", "s.epdb", "suite.epd", "--where", "has(ce)"]);
+    assert_eq!(out(&scratch, &["count", "s.epdb"]), "2\n");
+    assert_eq!(out(&scratch, &["export", "s.epdb", "--where", "has(bm)"]), line);
+    assert_eq!(out(&scratch, &["get", "s.epdb", START, "--where", "has(bm)"]), line);
+    assert_eq!(scratch.run(&["get", "s.epdb", PAWN, "--where", "has(bm)"]).status, 1);
+    assert_eq!(scratch.run(&["get", "suite.epd", PAWN, "--where", "has(bm)"]).status, 1);
+    out(&scratch, &["convert", "suite.epd", "suite.epb", "--where", "has(id)"]);
+    assert_eq!(out(&scratch, &["count", "suite.epb", "--where", "ce < 0"]), "1\n");
 }
 
 #[test]
 fn a_page_tells_the_language() {
-    let desk = Desk::new();
-    let page = out(&desk, &["help", "where"]);
+    let scratch = Scratch::new();
+    let page = out(&scratch, &["help", "where"]);
     for word in ["legal_moves", "stalemate", "illegal(bm)", "material in ['KRPkr', 'KRkrp']"] {
         assert!(page.contains(word), "{word}");
     }
@@ -94,10 +80,11 @@ fn a_page_tells_the_language() {
 
 #[test]
 fn table_writes_columns_in_three_forms() {
-    let desk = suite();
+    let scratch = suite();
     let columns = "id,pieces,uci(bm),ce:white,stm,check,D1";
-    let table =
-        |form: &[&str]| out(&desk, &[&["table", "suite.epd", "--columns", columns], form].concat());
+    let table = |form: &[&str]| {
+        out(&scratch, &[&["table", "suite.epd", "--columns", columns], form].concat())
+    };
     assert_eq!(
         table(&[]),
         "id\tpieces\tuci(bm)\tce:white\tstm\tcheck\tD1\n\
@@ -113,17 +100,17 @@ fn table_writes_columns_in_three_forms() {
              \"stm\":\"w\",\"check\":false,\"D1\":null}"
         )
     );
-    let desk = Desk::with("a.epd", format!("{PAWN} c0 \"a, \\b\tc\"; bm e3 e4;\n"));
-    let csv = out(&desk, &["table", "a.epd", "--columns", "c0,bm", "--csv", "--no-header"]);
+    let scratch = Scratch::with("a.epd", format!("{PAWN} c0 \"a, \\b\tc\"; bm e3 e4;\n"));
+    let csv = out(&scratch, &["table", "a.epd", "--columns", "c0,bm", "--csv", "--no-header"]);
     assert_eq!(csv, "\"a, \\b c\",e3 e4\n");
-    let json = out(&desk, &["table", "a.epd", "--columns", "bm,c0", "--json"]);
+    let json = out(&scratch, &["table", "a.epd", "--columns", "bm,c0", "--json"]);
     assert_eq!(json, "{\"bm\":[\"e3\",\"e4\"],\"c0\":\"a, \\\\b c\"}\n");
 }
 
 #[test]
 fn templates_are_filled() {
-    let desk = Desk::with("a.epd", format!("{AFTER_E4} c9 \"1/2-1/2\"; ce 15;\n"));
-    let filled = |template: &str| out(&desk, &["table", "a.epd", "--template", template]);
+    let scratch = Scratch::with("a.epd", format!("{AFTER_E4} c9 \"1/2-1/2\"; ce 15;\n"));
+    let filled = |template: &str| out(&scratch, &["table", "a.epd", "--template", template]);
     assert_eq!(filled("{fen} | {ce:white} | {result}"), format!("{AFTER_E4} 0 1 | -15 | 0.5\n"));
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
 }
@@ -136,9 +123,9 @@ fn operands_have_one_json_type() {
             "{START} acd {acd}; acn 9; bm e4; ce {ce}; id \"7\"; resign; Depth 1.5; Eval {last};\n"
         )
     };
-    let desk = Desk::with("a.epd", line(12, -3, "good") + PAWN + "\n");
+    let scratch = Scratch::with("a.epd", line(12, -3, "good") + PAWN + "\n");
     let columns = "acd,acn,bm,uci(bm),ce,id,resign,Depth,Eval,pm";
-    let table = out(&desk, &["table", "a.epd", "--json", "--columns", columns]);
+    let table = out(&scratch, &["table", "a.epd", "--json", "--columns", columns]);
     assert_eq!(
         table.lines().next(),
         Some(
@@ -146,14 +133,14 @@ fn operands_have_one_json_type() {
              \"resign\":true,\"Depth\":1.5,\"Eval\":\"good\",\"pm\":null}"
         )
     );
-    desk.write("b.epd", line(14, 3, "bad").replace("e4", "d4") + PAWN + "\n");
-    let diff = desk.run(&["diff", "a.epd", "b.epd", "--json"]).out;
+    scratch.write("b.epd", line(14, 3, "bad").replace("e4", "d4") + PAWN + "\n");
+    let diff = scratch.run(&["diff", "a.epd", "b.epd", "--json"]).out;
     let operations = "\"operations\":[{\"opcode\":\"Eval\",\"old\":\"good\",\"new\":\"bad\"},\
                       {\"opcode\":\"acd\",\"old\":12,\"new\":14},\
                       {\"opcode\":\"bm\",\"old\":[\"e4\"],\"new\":[\"d4\"]},\
                       {\"opcode\":\"ce\",\"old\":-3,\"new\":3}]";
     assert!(diff.contains(operations), "{diff}");
-    let page = out(&desk, &["help", "json"]);
+    let page = out(&scratch, &["help", "json"]);
     assert!(page.contains("integer opcodes") && page.contains("arrays of strings"), "{page}");
 }
 
@@ -162,9 +149,9 @@ fn operands_have_one_json_type() {
 fn conflicts_are_told_in_order_with_both_values() {
     let boards = ["K1k5/8/8/8/8/8/8/8", "8/8/8/8/8/8/8/K1k5", "8/8/8/K1k5/8/8/8/8"];
     let lines = |rest: &str| boards.map(|board| format!("{board} w - - {rest};\n")).concat();
-    let desk = Desk::with("a.epd", lines("id \"x\\ty\"; ce 1"));
-    desk.write("b.epd", lines("id \"y\"; dm 3"));
-    let done = desk.run(&["union", "a.epd", "b.epd", "--conflicts", "c.tsv"]);
+    let scratch = Scratch::with("a.epd", lines("id \"x\\ty\"; ce 1"));
+    scratch.write("b.epd", lines("id \"y\"; dm 3"));
+    let done = scratch.run(&["union", "a.epd", "b.epd", "--conflicts", "c.tsv"]);
     let told = |n: u32| {
         format!(
             "epdb: a.epd:{n} and b.epd:{n} are of one position, but differ in id: id \"x\\ty\" \
@@ -176,22 +163,22 @@ fn conflicts_are_told_in_order_with_both_values() {
     let row = |n: u32| format!("a.epd:{n}\tb.epd:{n}\tid\tx\\\\ty\ty\n");
     let rows = [1, 2, 3].map(row).concat();
     assert_eq!(
-        desk.text("c.tsv"),
+        scratch.text("c.tsv"),
         format!("#first\tsecond\topcode\tfirst value\tsecond value\n{rows}")
     );
     let json = ["--conflicts", "c.json", "--json", "--deny-conflicts", "-o", "u.epd"];
-    let done = desk.run(&[&["union", "a.epd", "b.epd"], &json[..]].concat());
-    assert_eq!((done.status, desk.text("u.epd").lines().count()), (1, 6));
+    let done = scratch.run(&[&["union", "a.epd", "b.epd"], &json[..]].concat());
+    assert_eq!((done.status, scratch.text("u.epd").lines().count()), (1, 6));
     assert_eq!(
-        desk.text("c.json").lines().nth(1),
+        scratch.text("c.json").lines().nth(1),
         Some(
             "{\"first\":\"a.epd:2\",\"second\":\"b.epd:2\",\"operations\":\
              [{\"opcode\":\"id\",\"first\":\"x\\\\ty\",\"second\":\"y\"}]}"
         )
     );
-    let same = desk.run(&["dedupe", "a.epd", "--deny-conflicts"]);
+    let same = scratch.run(&["dedupe", "a.epd", "--deny-conflicts"]);
     assert_eq!(same.status, 0);
-    assert_eq!(desk.run(&["dedupe", "a.epd", "--json"]).status, 2);
+    assert_eq!(scratch.run(&["dedupe", "a.epd", "--json"]).status, 2);
 }
 
 /// C-D21
@@ -221,8 +208,9 @@ fn python_chess_gets_what_it_reads() {
             format!("{} bm \"O-O\"; pm Kc2;", frc.replace("F -", "K -")),
         ),
     ];
-    let desk = Desk::with("a.epd", cases.each_ref().map(|(line, _)| format!("{line}\n")).concat());
-    let done = desk.run(&["normalize", "a.epd", "--compat", "python-chess"]);
+    let scratch =
+        Scratch::with("a.epd", cases.each_ref().map(|(line, _)| format!("{line}\n")).concat());
+    let done = scratch.run(&["normalize", "a.epd", "--compat", "python-chess"]);
     assert_eq!(done.out, cases.each_ref().map(|(_, line)| format!("{line}\n")).concat());
     assert!(
         done.err.contains("epdb: 10 operations written in another form for --compat\n"),
@@ -231,50 +219,50 @@ fn python_chess_gets_what_it_reads() {
     );
     for refused in [["--counters", "fen"], ["--format", "fen+ops"]] {
         let args = [&["normalize", "a.epd", "--compat", "python-chess"], &refused[..]].concat();
-        let done = desk.run(&args);
+        let done = scratch.run(&args);
         assert!(
             done.status == 2 && done.err.contains("takes counters only as hmvc"),
             "{}",
             done.err
         );
     }
-    assert!(out(&desk, &["help", "compat"]).contains("chess.Board.from_epd"));
+    assert!(out(&scratch, &["help", "compat"]).contains("chess.Board.from_epd"));
 }
 
 #[test]
 fn split_makes_a_file_for_each_value() {
-    let desk = suite();
-    let done = desk.run(&["split", "--by", "stm", "suite.epd", "-o", "%s.epd"]);
+    let scratch = suite();
+    let done = scratch.run(&["split", "--by", "stm", "suite.epd", "-o", "%s.epd"]);
     assert!(done.status == 0 && done.err.contains("epdb: 3 records to w.epd\n"), "{}", done.err);
-    assert_eq!(desk.text("w.epd"), out(&desk, &["normalize", "suite.epd"]));
-    desk.write(
+    assert_eq!(scratch.text("w.epd"), out(&scratch, &["normalize", "suite.epd"]));
+    scratch.write(
         "e.epd",
         format!(
             "{PAWN} eco \"../a\";\n{KINGS}\n{START} eco \".b c\";\n{PAWN} eco \"../a\"; ce 1;\n"
         ),
     );
-    out(&desk, &["split", "--by", "eco", "e.epd", "-o", "eco-%s.epd"]);
+    out(&scratch, &["split", "--by", "eco", "e.epd", "-o", "eco-%s.epd"]);
     assert_eq!(
-        desk.text("eco-%2E.%2Fa.epd"),
+        scratch.text("eco-%2E.%2Fa.epd"),
         format!("{PAWN} eco \"../a\";\n{PAWN} ce 1; eco \"../a\";\n")
     );
-    assert_eq!(desk.text("eco-%2Eb c.epd"), format!("{START} eco \".b c\";\n"));
-    assert_eq!(desk.text("eco-_.epd"), format!("{KINGS}\n"));
-    out(&desk, &["split", "--by", "eco", "e.epd", "-o", "n%d.epb"]);
-    assert_eq!(out(&desk, &["count", "n1.epb", "n2.epb", "n3.epb"]), "4\n");
+    assert_eq!(scratch.text("eco-%2Eb c.epd"), format!("{START} eco \".b c\";\n"));
+    assert_eq!(scratch.text("eco-_.epd"), format!("{KINGS}\n"));
+    out(&scratch, &["split", "--by", "eco", "e.epd", "-o", "n%d.epb"]);
+    assert_eq!(out(&scratch, &["count", "n1.epb", "n2.epb", "n3.epb"]), "4\n");
     for args in [
         ["split", "--lines", "2", "e.epd", "-o", "x%s.epd"],
         ["split", "--by", "oce", "e.epd", "-o", "x%s.epd"],
         ["split", "--by", "eco", "e.epd", "-o", "x%s%d.epd"],
     ] {
-        assert_eq!(desk.run(&args).status, 2, "{args:?}");
+        assert_eq!(scratch.run(&args).status, 2, "{args:?}");
     }
 }
 
 /// All three styles of training files come back byte for byte, and say the same.
 #[test]
 fn training_files_go_to_records_and_back() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let fen = "r1b1r1k1/1pq2pbp/p2p1np1/2nP4/P1p1PP2/2N2QNP/1PB3P1/R1B2RK1 b - - 3 15";
     let epd = fen.strip_suffix(" 3 15").unwrap();
     let styles = [
@@ -284,33 +272,33 @@ fn training_files_go_to_records_and_back() {
     ];
     let labels = ["--labels", "--score-view", "white", "--from", "epd"];
     for (text, template) in &styles {
-        desk.write("style.txt", text);
+        scratch.write("style.txt", text);
         let back =
-            out(&desk, &[&["table", "style.txt", "--template", template], &labels[..]].concat());
+            out(&scratch, &[&["table", "style.txt", "--template", template], &labels[..]].concat());
         assert_eq!(back, *text);
         let drop = ["edit", "style.txt", "--drop", "ce,hmvc,fmvn"];
-        let record = out(&desk, &[&drop[..], &labels].concat());
+        let record = out(&scratch, &[&drop[..], &labels].concat());
         assert_eq!(record, format!("{epd} c9 \"1-0\";\n"));
     }
 }
 
 #[test]
 fn join_takes_operations_over() {
-    let desk = Desk::new();
-    desk.write("book.epd", format!("{AFTER_E4}\n{PAWN}\n{START}\n"));
-    desk.write("new.epd", format!("{START} 0 1\n{AFTER_E4_NO_EP} 0 1\n"));
+    let scratch = Scratch::new();
+    scratch.write("book.epd", format!("{AFTER_E4}\n{PAWN}\n{START}\n"));
+    scratch.write("new.epd", format!("{START} 0 1\n{AFTER_E4_NO_EP} 0 1\n"));
     let args = ["join", "book.epd", "new.epd", "--take", "hmvc,fmvn", "--counters", "fen"];
-    let done = desk.run(&args);
+    let done = scratch.run(&args);
     assert_eq!(done.out, format!("{AFTER_E4} 0 1\n{PAWN}\n{START} 0 1\n"));
     assert!(done.err.contains("2 records matched, 1 unmatched"), "{}", done.err);
     assert_eq!(
-        out(&desk, &["join", "book.epd", "new.epd", "--where-missing"]),
+        out(&scratch, &["join", "book.epd", "new.epd", "--where-missing"]),
         format!("{PAWN}\n")
     );
 
-    desk.write("a.epd", format!("{START} c0 \"a\"; id \"1\";\n{PAWN} id \"2\";\n"));
-    desk.write("b.epd", format!("{START} c0 \"b\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
-    let done = desk.run(&["join", "a.epd", "b.epd", "--by", "id", "--take", "c0"]);
+    scratch.write("a.epd", format!("{START} c0 \"a\"; id \"1\";\n{PAWN} id \"2\";\n"));
+    scratch.write("b.epd", format!("{START} c0 \"b\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
+    let done = scratch.run(&["join", "a.epd", "b.epd", "--by", "id", "--take", "c0"]);
     assert_eq!(done.out, format!("{START} c0 \"a\"; id \"1\";\n{PAWN} c0 \"c\"; id \"2\";\n"));
     assert!(
         done.err.contains("a.epd:1 and b.epd:1 are of one position, but differ in c0"),
@@ -321,16 +309,16 @@ fn join_takes_operations_over() {
 
 #[test]
 fn diff_shows_what_changed_and_nothing_else() {
-    let desk = Desk::new();
-    desk.write(
+    let scratch = Scratch::new();
+    scratch.write(
         "old.epd",
         format!("{START} bm e2e4; id \"1\";\n{PAWN} bm e4; id \"2\";\n{KINGS} id \"3\";\n"),
     );
-    desk.write(
+    scratch.write(
         "new.epd",
         format!("{PAWN} bm e3; ce 5; id \"2\";\n{START} id \"1\"; bm e4;\n{KINGS} id \"4\";\n"),
     );
-    let done = desk.run(&["diff", "old.epd", "new.epd"]);
+    let done = scratch.run(&["diff", "old.epd", "new.epd"]);
     assert_eq!(
         done.out,
         format!(
@@ -341,46 +329,46 @@ fn diff_shows_what_changed_and_nothing_else() {
     );
     assert_eq!(done.status, 1);
     assert!(done.err.contains("1 equal, 1 removed, 1 added, 1 changed"), "{}", done.err);
-    let by_position = desk.run(&["diff", "old.epd", "new.epd", "--by", "position", "--json"]);
+    let by_position = scratch.run(&["diff", "old.epd", "new.epd", "--by", "position", "--json"]);
     assert!(
         by_position.out.contains("\"changes\":[\"id \\\"3\\\" -> id \\\"4\\\"\"]"),
         "{}",
         by_position.out
     );
-    let same = desk.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
+    let same = scratch.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
     assert_eq!((same.out.as_str(), same.status), ("", 0));
 }
 
 #[test]
 fn sets_keep_the_order_of_the_input() {
-    let desk = Desk::new();
-    desk.write("a.epd", format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{AFTER_E4_NO_EP}\n"));
-    desk.write("b.epd", format!("{PAWN} bm e3;\n{AFTER_E4_NO_EP}\n"));
-    let done = desk.run(&["union", "a.epd", "b.epd"]);
+    let scratch = Scratch::new();
+    scratch.write("a.epd", format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{AFTER_E4_NO_EP}\n"));
+    scratch.write("b.epd", format!("{PAWN} bm e3;\n{AFTER_E4_NO_EP}\n"));
+    let done = scratch.run(&["union", "a.epd", "b.epd"]);
     assert_eq!(done.out, format!("{AFTER_E4}\n{PAWN} bm e4;\n{START}\n{PAWN} bm e3;\n"));
     assert!(
         done.err.contains("a.epd:2 and b.epd:1 are of one position, but differ in bm"),
         "{}",
         done.err
     );
-    let merged = out(&desk, &["union", "a.epd", "b.epd", "--bm", "union"]);
+    let merged = out(&scratch, &["union", "a.epd", "b.epd", "--bm", "union"]);
     assert_eq!(merged, format!("{AFTER_E4}\n{PAWN} bm e3 e4;\n{START}\n"));
-    assert_eq!(out(&desk, &["subtract", "a.epd", "b.epd"]), format!("{START}\n"));
-    let common = out(&desk, &["intersect", "a.epd", "b.epd"]);
+    assert_eq!(out(&scratch, &["subtract", "a.epd", "b.epd"]), format!("{START}\n"));
+    let common = out(&scratch, &["intersect", "a.epd", "b.epd"]);
     assert_eq!(common, format!("{AFTER_E4}\n{PAWN} bm e4;\n{AFTER_E4_NO_EP}\n"));
     assert_eq!(
-        out(&desk, &["intersect", "a.epd", "b.epd", "--by", "record"]),
+        out(&scratch, &["intersect", "a.epd", "b.epd", "--by", "record"]),
         format!("{AFTER_E4_NO_EP}\n")
     );
-    assert_eq!(out(&desk, &["dedupe", "a.epd"]).lines().count(), 3);
-    assert_eq!(out(&desk, &["dedupe", "a.epd", "--by", "record"]).lines().count(), 4);
+    assert_eq!(out(&scratch, &["dedupe", "a.epd"]).lines().count(), 3);
+    assert_eq!(out(&scratch, &["dedupe", "a.epd", "--by", "record"]).lines().count(), 4);
 }
 
 #[test]
 fn sort_shuffle_sample_and_head_give_what_the_seed_says() {
-    let desk = suite();
+    let scratch = suite();
     let ids = |args: &[&str]| {
-        let text = out(&desk, args);
+        let text = out(&scratch, args);
         let id = |line: &str| line.split("id ").nth(1).unwrap_or("-").to_owned();
         text.lines().map(id).collect::<Vec<_>>()
     };
@@ -389,41 +377,41 @@ fn sort_shuffle_sample_and_head_give_what_the_seed_says() {
     assert_eq!(ids(&["sort", "--by=pieces", "suite.epd"]), ["-", "\"S.2\";", "\"S.10\";"]);
     assert_eq!(ids(&["head", "-n", "1", "suite.epd"]), ["\"S.10\";"]);
     let numbered: String = (0..500).map(|n| format!("{KINGS} id \"{n}\";\n")).collect();
-    desk.write("many.epd", &numbered);
-    let shuffled = out(&desk, &["shuffle", "many.epd", "--seed", "3"]);
+    scratch.write("many.epd", &numbered);
+    let shuffled = out(&scratch, &["shuffle", "many.epd", "--seed", "3"]);
     for threads in ["1", "5"] {
         let again = ["shuffle", "many.epd", "--seed", "3", "--memory", "20K", "--threads", threads];
-        assert_eq!(out(&desk, &again), shuffled);
+        assert_eq!(out(&scratch, &again), shuffled);
     }
-    assert_ne!(out(&desk, &["shuffle", "many.epd", "--seed", "4"]), shuffled);
-    let sample = out(&desk, &["sample", "-n", "7", "many.epd", "--seed", "3"]);
+    assert_ne!(out(&scratch, &["shuffle", "many.epd", "--seed", "4"]), shuffled);
+    let sample = out(&scratch, &["sample", "-n", "7", "many.epd", "--seed", "3"]);
     let mut first: Vec<_> = shuffled.lines().take(7).collect();
     first.sort_by_key(|line| line.split('"').nth(1).unwrap().parse::<u32>().unwrap());
     assert_eq!(sample.lines().collect::<Vec<_>>(), first);
-    let tenth = out(&desk, &["sample", "--fraction", "0.1", "many.epd"]).lines().count();
+    let tenth = out(&scratch, &["sample", "--fraction", "0.1", "many.epd"]).lines().count();
     assert!((30..70).contains(&tenth), "{tenth} of 500");
 }
 
 #[test]
 fn split_loses_nothing_and_keeps_positions_together() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let line = |n: usize| format!("7k/8/8/8/8/8/{}K{}/8 w - - id \"{n}\";\n", n % 7, 7 - n % 7);
     let text: String =
         (0..70).map(line).collect::<String>().replace("/0K", "/K").replace("K0/", "K/");
-    desk.write("all.epd", &text);
-    out(&desk, &["split", "--lines", "30", "all.epd", "-o", "part-%02d.epd"]);
-    assert_eq!(desk.names(), ["all.epd", "part-01.epd", "part-02.epd", "part-03.epd"]);
-    assert_eq!(out(&desk, &["cat", "part-01.epd", "part-02.epd", "part-03.epd"]), text);
-    out(&desk, &["split", "--ratio", "50:30:20", "--by-position", "all.epd", "-o", "p%d.epb"]);
-    assert_eq!(out(&desk, &["count", "p1.epb", "p2.epb", "p3.epb"]), "70\n");
+    scratch.write("all.epd", &text);
+    out(&scratch, &["split", "--lines", "30", "all.epd", "-o", "part-%02d.epd"]);
+    assert_eq!(scratch.names(), ["all.epd", "part-01.epd", "part-02.epd", "part-03.epd"]);
+    assert_eq!(out(&scratch, &["cat", "part-01.epd", "part-02.epd", "part-03.epd"]), text);
+    out(&scratch, &["split", "--ratio", "50:30:20", "--by-position", "all.epd", "-o", "p%d.epb"]);
+    assert_eq!(out(&scratch, &["count", "p1.epb", "p2.epb", "p3.epb"]), "70\n");
     for (a, b) in [("p1.epb", "p2.epb"), ("p1.epb", "p3.epb"), ("p2.epb", "p3.epb")] {
-        assert_eq!(out(&desk, &["intersect", a, b]), "", "{a} {b}");
+        assert_eq!(out(&scratch, &["intersect", a, b]), "", "{a} {b}");
     }
 }
 
 #[test]
 fn edit_changes_operations() {
-    let desk = suite();
+    let scratch = suite();
     let args = [
         "edit",
         "suite.epd",
@@ -438,13 +426,13 @@ fn edit_changes_operations() {
         "T.%03d",
     ];
     assert_eq!(
-        out(&desk, &args),
+        out(&scratch, &args),
         format!(
             "{START} bm d4 e4; c9 \"S.10\"; ce 7; id \"T.001\";\n\
              {PAWN} am Nf3; c9 \"S.2\"; ce 7; id \"T.002\";\n{KINGS} ce 7; id \"T.003\";\n"
         )
     );
-    let done = desk.run(&["edit", "suite.epd", "--set", "bm=e4"]);
+    let done = scratch.run(&["edit", "suite.epd", "--set", "bm=e4"]);
     assert_eq!(done.status, 1);
     assert!(done.err.contains("suite.epd:3: not changed: bm: `e4`"), "{}", done.err);
     assert_eq!(done.out.lines().count(), 3);
@@ -452,45 +440,45 @@ fn edit_changes_operations() {
 
 #[test]
 fn play_goes_on_with_counters() {
-    let desk = Desk::with("a.epd", format!("{START} 0 1\n"));
-    assert_eq!(out(&desk, &["play", "a.epd", "--moves", "e4"]), format!("{AFTER_E4} 0 1\n"));
-    desk.write("b.epd", format!("{PAWN} bm e4 Kd2; id \"x\"; pv Kd2 Kd7 Kd3;\n"));
-    assert_eq!(out(&desk, &["play", "b.epd", "--op", "bm", "--keep", "id"]).lines().count(), 2);
-    assert_eq!(out(&desk, &["play", "b.epd", "--op", "pv"]), "8/3k4/8/8/8/3K4/4P3/8 b - -\n");
-    assert_eq!(out(&desk, &["play", "b.epd", "--op", "pv[all]"]).lines().count(), 3);
-    let done = desk.run(&["play", "b.epd", "--moves", "e4 e5"]);
+    let scratch = Scratch::with("a.epd", format!("{START} 0 1\n"));
+    assert_eq!(out(&scratch, &["play", "a.epd", "--moves", "e4"]), format!("{AFTER_E4} 0 1\n"));
+    scratch.write("b.epd", format!("{PAWN} bm e4 Kd2; id \"x\"; pv Kd2 Kd7 Kd3;\n"));
+    assert_eq!(out(&scratch, &["play", "b.epd", "--op", "bm", "--keep", "id"]).lines().count(), 2);
+    assert_eq!(out(&scratch, &["play", "b.epd", "--op", "pv"]), "8/3k4/8/8/8/3K4/4P3/8 b - -\n");
+    assert_eq!(out(&scratch, &["play", "b.epd", "--op", "pv[all]"]).lines().count(), 3);
+    let done = scratch.run(&["play", "b.epd", "--moves", "e4 e5"]);
     assert_eq!((done.out.as_str(), done.status), ("", 1));
     assert!(done.err.contains("b.epd:1: e5 is no legal move"), "{}", done.err);
 }
 
 #[test]
 fn flip_twice_is_the_input() {
-    let desk = suite();
-    out(&desk, &["flip", "suite.epd", "-o", "flipped.epd"]);
+    let scratch = suite();
+    out(&scratch, &["flip", "suite.epd", "-o", "flipped.epd"]);
     assert!(
-        String::from_utf8(desk.read("flipped.epd"))
+        String::from_utf8(scratch.read("flipped.epd"))
             .unwrap()
             .starts_with("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - bm d5 e5; ce 20;")
     );
-    let normal = out(&desk, &["normalize", "suite.epd"]);
-    assert_eq!(out(&desk, &["flip", "flipped.epd"]), normal);
-    let done = desk.run(&["flip", "--mirror", "files", "suite.epd"]);
+    let normal = out(&scratch, &["normalize", "suite.epd"]);
+    assert_eq!(out(&scratch, &["flip", "flipped.epd"]), normal);
+    let done = scratch.run(&["flip", "--mirror", "files", "suite.epd"]);
     assert!(done.err.contains("4 castling rights dropped"), "{}", done.err);
 }
 
 #[test]
 fn perft_counts_and_checks() {
-    let desk = Desk::with("perft.epd", format!("{START} ;D1 20 ;D2 400 ;D3 8903\n{KINGS}\n"));
-    let divided = out(&desk, &["perft", PAWN, "--depth", "1"]);
+    let scratch = Scratch::with("perft.epd", format!("{START} ;D1 20 ;D2 400 ;D3 8903\n{KINGS}\n"));
+    let divided = out(&scratch, &["perft", PAWN, "--depth", "1"]);
     assert!(
         divided.starts_with("Kd1\te1d1\t1\n") && divided.ends_with("total\t1\t6\n"),
         "{divided}"
     );
-    let done = desk.run(&["perft", "perft.epd", "--depth", "3"]);
+    let done = scratch.run(&["perft", "perft.epd", "--depth", "3"]);
     assert_eq!(done.out, "perft.epd:1: D3 is 8902, not 8903\nperft.epd:2\t3\t54\n");
     assert_eq!(done.status, 1);
-    assert_eq!(desk.run(&["perft", "perft.epd", "--depth", "2"]).status, 0);
-    let json = desk.run(&["perft", "perft.epd", "--depth", "3", "--json"]).out;
+    assert_eq!(scratch.run(&["perft", "perft.epd", "--depth", "2"]).status, 0);
+    let json = scratch.run(&["perft", "perft.epd", "--depth", "3", "--json"]).out;
     assert!(
         json.contains("\"depth\":3,\"nodes\":8902,\"expected\":8903,\"agrees\":false"),
         "{json}"
@@ -501,7 +489,7 @@ fn perft_counts_and_checks() {
 /// nothing on standard output.
 #[test]
 fn wrong_calls_are_explained() {
-    let desk = suite();
+    let scratch = suite();
     let filter = |expression| vec!["filter", "suite.epd", "--where", expression];
     let table = |columns| vec!["table", "suite.epd", "--columns", columns];
     let cases: [(Vec<&str>, &str); 44] = [
@@ -551,39 +539,40 @@ fn wrong_calls_are_explained() {
         (vec!["perft", "8/8/8/8/8/8/8/8 w - -", "--depth", "2"], "one king a side"),
     ];
     for (args, expected) in cases {
-        let done = desk.run(&args);
+        let done = scratch.run(&args);
         assert_eq!((done.status, done.out.as_str()), (2, ""), "{args:?}: {}", done.err);
         assert!(done.err.contains(expected), "{args:?}: {}", done.err);
     }
-    assert_eq!(desk.names(), ["suite.epd"], "nothing was written");
+    assert_eq!(scratch.names(), ["suite.epd"], "nothing was written");
 }
 
 /// One book has one position in several spellings of the en passant field; the other was made of
 /// it and has each once, with counters.
 #[test]
 fn books_of_other_people_agree() {
-    let (Some(v2), Some(v4)) = (shared("books/UHO_4060_v2.epd"), shared("books/UHO_4060_v4.epd"))
+    let (Some(v2), Some(v4)) =
+        (shared_data("books/UHO_4060_v2.epd"), shared_data("books/UHO_4060_v4.epd"))
     else {
         return;
     };
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let (v2, v4) = (v2.to_str().unwrap(), v4.to_str().unwrap());
-    assert_eq!(out(&desk, &["filter", v4, "--where", "pieces == 32", "--count"]), "94608\n");
-    assert_eq!(out(&desk, &["dedupe", v2]).lines().count(), 241_670);
-    assert_eq!(out(&desk, &["subtract", v2, v4]), "");
-    let done = desk.run(&["join", v2, v4, "--take", "hmvc,fmvn", "--counters", "fen"]);
+    assert_eq!(out(&scratch, &["filter", v4, "--where", "pieces == 32", "--count"]), "94608\n");
+    assert_eq!(out(&scratch, &["dedupe", v2]).lines().count(), 241_670);
+    assert_eq!(out(&scratch, &["subtract", v2, v4]), "");
+    let done = scratch.run(&["join", v2, v4, "--take", "hmvc,fmvn", "--counters", "fen"]);
     assert!(done.err.contains("242201 records matched, 0 unmatched"), "{}", done.err);
 }
 
 #[test]
 fn perft_suites_of_other_people_agree() {
-    let desk = Desk::new();
+    let scratch = Scratch::new();
     let suites = [
         "epd/TerjeKir+EngineTests/testfiles/frc_perftsuite.epd",
         "epd/TerjeKir+EngineTests/testfiles/perftsuite.epd",
     ];
-    for suite in suites.iter().filter_map(|suite| shared(suite)) {
-        let done = desk.run(&["perft", suite.to_str().unwrap(), "--depth", "2"]);
+    for suite in suites.iter().filter_map(|suite| shared_data(suite)) {
+        let done = scratch.run(&["perft", suite.to_str().unwrap(), "--depth", "2"]);
         assert_eq!((done.out.as_str(), done.status), ("", 0), "{}", done.err);
     }
 }

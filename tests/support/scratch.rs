@@ -1,6 +1,4 @@
-//! A place to call epdb from.
-
-#![allow(dead_code, reason = "each test binary uses its part")]
+//! A folder of its own to call epdb in.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +7,7 @@ use assert_cmd::Command;
 use tempfile::TempDir;
 
 /// A folder of its own, with files written by name, and epdb called in it.
-pub(crate) struct Desk {
+pub(crate) struct Scratch {
     folder: TempDir,
 }
 
@@ -20,15 +18,15 @@ pub(crate) struct Done {
     pub(crate) err: String,
 }
 
-impl Desk {
-    pub(crate) fn new() -> Desk {
-        Desk { folder: tempfile::tempdir().unwrap() }
+impl Scratch {
+    pub(crate) fn new() -> Scratch {
+        Scratch { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Desk {
-        let desk = Desk::new();
-        desk.write(name, content);
-        desk
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Scratch {
+        let scratch = Scratch::new();
+        scratch.write(name, content);
+        scratch
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

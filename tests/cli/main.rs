@@ -1,0 +1,30 @@
+//! The command line as a user types it.
+//!
+//! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
+//! special to a format. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`:
+//! files appear complete or not at all. `usage`: words and statuses when a command line is wrong.
+//! `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged files.
+//! `faults`: each system call fails once. `killed`: imports that are killed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod archive;
+mod damaged;
+mod everyday;
+#[cfg(unix)]
+mod faults;
+mod games;
+#[cfg(unix)]
+mod killed;
+#[cfg(unix)]
+mod readme;
+#[path = "../support/scratch.rs"]
+mod scratch;
+mod shaping;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
+mod store;
+#[cfg(unix)]
+mod targets;
+mod text;
+mod typed;
+mod usage;

@@ -1,0 +1,6 @@
+//! What keepers of collections do with positions.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod census;
+#[path = "../support/shared_data.rs"]
+mod shared_data;
