@@ -175,7 +175,12 @@ impl fmt::Display for Error {
     /// The place, what could not be done, and the cause. A place that the cause names is said once.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { what, place, cause } = &*self.0;
-        let cause = cause.as_ref().map(ToString::to_string);
+        let mut cause = cause.as_ref().map(ToString::to_string);
+        if let (Some(Place { at: At::Column { column, .. }, .. }), Some(text)) = (place, &cause)
+            && let Some(rest) = text.strip_prefix(&format!("{column}: "))
+        {
+            cause = Some(rest.to_string());
+        }
         let place = place.as_ref().map(ToString::to_string).filter(|place| {
             let rest = cause.as_ref().and_then(|cause| cause.strip_prefix(place.as_str()));
             !rest.is_some_and(|rest| rest.starts_with(':'))

@@ -5,6 +5,8 @@
 //!
 //! - `cli`: the command line tool, behind the default feature `cli`;
 //! - [`library`]: what keepers of openings and suites do with positions;
+//! - [`source`]: any file or stream, of any format and compression, as records and games in
+//!   order, and the way back;
 //! - [`store`]: a file of records found by position;
 //! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other;
 //! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games
@@ -28,6 +30,7 @@ pub mod error;
 pub mod library;
 pub mod model;
 pub mod new_file;
+pub mod source;
 pub mod spill;
 pub mod store;
 pub mod text;

@@ -2,14 +2,18 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::codec::pgc::PgcWriteOptions;
+use crate::error::Place;
 use crate::library::expression::Expression;
 use crate::library::field::parse_opcode;
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
 use crate::model::{EpdRecord, Game, Opcode};
+use crate::source::{FileFormat, Filter, SourceOptions};
 use crate::text::pgn::{
     Charset, Language, PgnReadOptions, PgnWriteOptions, PositionOptions, Positions,
 };
@@ -18,9 +22,6 @@ use crate::text::{
     ScoreView, WriteOptions,
 };
 
-use super::diagnostics::Place;
-use super::file_format::FileFormat;
-use super::games::record_of_game;
 use super::threads;
 
 /// Which records are taken.
@@ -45,15 +46,12 @@ impl Wanted {
         place: &Place,
         game: Option<&Game>,
     ) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.holds(&place.subject(record, game)))
+        self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 
     /// Whether a game is taken: fields of positions are those of the one in which it ends.
     pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
-        self.filter.as_ref().is_none_or(|filter| {
-            let record = record_of_game(game, filter.is_of_record());
-            filter.holds(&place.subject(&record, Some(game)))
-        })
+        self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
     }
 }
 
@@ -64,6 +62,30 @@ pub(crate) struct ReadArgs {
     pub(crate) wanted: Wanted,
     #[command(flatten)]
     pub(crate) form: FormArgs,
+}
+
+impl ReadArgs {
+    /// The options of sources; games come as games, or as the positions that were asked for.
+    pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
+        let ReadArgs { wanted, form } = self;
+        let mut options = SourceOptions::new()
+            .text(form.options())
+            .games(form.pgn_options())
+            .deny_warnings(form.deny_warnings);
+        if !takes_games {
+            options = options.positions(form.games.position_options());
+        }
+        if let Some(format) = form.from {
+            options = options.format(format);
+        }
+        if let Some(bytes) = form.max_line {
+            options = options.max_line(bytes);
+        }
+        match &wanted.filter {
+            Some(filter) => options.filter(Arc::new(filter.clone())),
+            None => options,
+        }
+    }
 }
 
 /// How a position on the command line is read.
@@ -238,6 +260,21 @@ impl GameWriteArgs {
             .drop_comments(self.lossy)
             .escapes(self.text.escapes)
             .translit(self.text.translit)
+    }
+}
+
+impl ValueEnum for FileFormat {
+    fn value_variants<'a>() -> &'a [FileFormat] {
+        &FileFormat::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            FileFormat::Fen => "FEN text, one position a line",
+            FileFormat::Epdb => "a position store",
+            format => format.description(),
+        };
+        Some(PossibleValue::new(self.suffix()).help(help))
     }
 }
 

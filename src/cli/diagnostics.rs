@@ -4,56 +4,21 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::Arc;
 
+use crate::error::Place;
 use crate::library::expression::Expression;
-use crate::library::field::{Field, Subject};
-use crate::model::{EpdRecord, Game};
+use crate::library::field::Field;
 use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
 use super::escape::escaped;
-use super::file_format::FileFormat;
 use super::message::{is_quiet, note, print_line};
 use super::outcome::Outcome;
-use super::output::{Output, create_file};
+use super::output::{Output, check_other_name, create_file};
 use super::threads;
 
 /// How many diagnostics of one code are printed unless `--all-warnings`.
 const SHOWN: u64 = 20;
-
-/// Where a record came from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    /// The name of the source as the user gave it; `-` for standard input.
-    pub(crate) file: Arc<str>,
-    /// The line, or in a binary source the record, counted from 1.
-    pub(crate) line: u64,
-}
-
-impl Place {
-    /// Where reading stopped, for an error; `unit` is what `line` counts.
-    pub(crate) fn behind(&self, unit: &str) -> String {
-        match self.line {
-            0 => format!("{}: cannot read on", self.file),
-            line => format!("{}: cannot read on behind {unit} {line}", self.file),
-        }
-    }
-
-    /// The place of a record in a binary source, for an error.
-    pub(crate) fn of_record(&self) -> String {
-        format!("{}: record {}", self.file, self.line)
-    }
-
-    /// A record from here, and the game that it is a position of, for expressions and tables.
-    pub(crate) fn subject<'a>(
-        &'a self,
-        record: &'a EpdRecord,
-        game: Option<&'a Game>,
-    ) -> Subject<'a> {
-        Subject { line: self.line, file: &self.file, game, ..Subject::of(record) }
-    }
-}
 
 /// What became of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -119,7 +84,7 @@ impl Diagnostics {
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
         threads::start(args.threads)?;
         if let Some(path) = &args.repairs {
-            FileFormat::check_other_name(path, "a table of repairs")?;
+            check_other_name(path, "a table of repairs")?;
         }
         let mut repairs = args.repairs.as_deref().map(create_file).transpose()?;
         if let Some(file) = &mut repairs {
@@ -142,13 +107,21 @@ impl Diagnostics {
         self.filter = filter.cloned();
     }
 
+    /// Takes a warning, or the error of what was not read.
+    pub(crate) fn report(&mut self, place: &Place, found: &Diagnostic) -> io::Result<()> {
+        match found.severity {
+            Severity::Error => self.error(place, found),
+            Severity::Warning => self.warnings(place, std::slice::from_ref(found)).map(drop),
+        }
+    }
+
     /// Takes the warnings of a line; says whether the line may stand.
     pub(crate) fn warnings(&mut self, place: &Place, warnings: &[Diagnostic]) -> io::Result<bool> {
         for warning in warnings {
             self.note(place, warning)?;
             if let (Some(file), Some(repair)) = (&mut self.repairs, &warning.repair) {
-                write_field(file, place.file.as_bytes())?;
-                write!(file, "\t{}\t{}\t", place.line, warning.code)?;
+                write_field(file, place.source.as_bytes())?;
+                write!(file, "\t{}\t{}\t", place.number(), warning.code)?;
                 write_field(file, &repair.before)?;
                 file.write_all(b"\t")?;
                 write_field(file, &repair.after)?;
@@ -196,7 +169,7 @@ impl Diagnostics {
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
             let advice = diagnostic.setting.map_or("", option);
-            print_line(&format!("{}:{}:{diagnostic}{advice}", place.file, place.line));
+            print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
         }
         Ok(())
     }
@@ -214,8 +187,8 @@ impl Diagnostics {
                 writeln!(
                     err,
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",
-                    escaped(&first.file),
-                    first.line
+                    escaped(&first.source),
+                    first.number()
                 )?;
             }
             writeln!(err, "{}", self.tally)?;
@@ -253,6 +226,7 @@ const fn option(setting: Setting) -> &'static str {
         Setting::Labels => "; --labels takes it",
         Setting::ScoreView => "; --score-view white or mover says it",
         Setting::Perft => "; --perft takes them",
+        Setting::GameLimit => "; --max-game takes larger ones",
     }
 }
 

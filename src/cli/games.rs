@@ -1,219 +1,24 @@
-//! Games on their way in, as games or as their positions, and on their way out.
+//! Games that are taken as such, and on their way out.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::codec::pgc::{self, PgcErrorKind, PgcReader, PgcWriteOptions};
+use crate::codec::pgc::{self, PgcWriteOptions};
+use crate::error::Place;
 use crate::library::sets::Ordered;
-use crate::model::{EpdRecord, Game};
+use crate::model::Game;
+use crate::source::{FileFormat, Item};
 use crate::text::Diagnostic;
-use crate::text::pgn::{self, Finding, GameLosses, GameReader, PgnWriteOptions, positions};
+use crate::text::pgn::{self, GameLosses, PgnWriteOptions};
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
-use super::diagnostics::{Diagnostics, Place};
-use super::file_format::FileFormat;
+use super::diagnostics::Diagnostics;
 use super::message::note;
 use super::outcome::Outcome;
 use super::output::{Output, open_output_of};
-use super::progress::Progress;
-use super::source::{self, Item, LongLine, Visit, hand_on_of_game};
-
-/// Takes games in order.
-pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
-
-/// What became of a game.
-pub(crate) enum Visited {
-    /// It was taken, and the next one is wanted.
-    Taken,
-    /// It was taken, and no more are wanted.
-    TakenLast,
-    /// It cannot be used, for this reason.
-    Refused(Diagnostic),
-}
-
-/// What to do about a game that is larger than the limit.
-const RAISE_LIMIT: &str = "; --max-game takes larger ones";
-
-/// What is taken out of a source of games.
-pub(crate) enum Take<'t, 'v> {
-    /// The positions that the arguments name.
-    Positions,
-    /// The games.
-    Games(&'t mut VisitGame<'v>),
-}
-
-/// Reads games in PGN; false when no more is wanted.
-pub(super) fn read_pgn(
-    input: Box<dyn Read + Send>,
-    mut place: Place,
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    progress: &mut Progress,
-    visit: &mut Visit<'_>,
-    mut take: Take<'_, '_>,
-) -> anyhow::Result<bool> {
-    let mut reader = GameReader::new(input, args.form.pgn_options());
-    while let Some(read) = reader.next_game().with_context(|| place.behind("line"))? {
-        progress.record();
-        let mut may_stand = true;
-        for warning in read.warnings {
-            place.line = warning.line;
-            may_stand &= diagnostics.warnings(&place, &[with_ply(warning)])?;
-        }
-        place.line = read.line;
-        let game = match read.game {
-            Ok(game) if may_stand => Some(game),
-            Ok(_) => None,
-            Err(error) => {
-                place.line = error.line;
-                let is_long = read.raw.is_empty();
-                let mut error = with_ply(&error);
-                if is_long {
-                    error.message += RAISE_LIMIT;
-                }
-                diagnostics.error(&place, &error)?;
-                if is_long {
-                    diagnostics.tally.rejected += 1;
-                    diagnostics.tally.rejected_games += u64::from(matches!(take, Take::Games(_)));
-                    let mut sink = LongLine::new(diagnostics, visit);
-                    let copied = reader.copy_long_game(&mut sink);
-                    sink.finish(copied)?;
-                    continue;
-                }
-                None
-            }
-        };
-        let (raw, place) = (read.raw, &place);
-        if !hand_on(game, raw, place, args, diagnostics, visit, &mut take)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The diagnostic of a finding, which says the ply where there is one.
-fn with_ply(finding: &Finding) -> Diagnostic {
-    let mut diagnostic = finding.diagnostic.clone();
-    if let Some(ply) = finding.ply {
-        diagnostic.message += &format!(" (ply {ply})");
-    }
-    diagnostic
-}
-
-/// Reads games in PGC; false when no more is wanted.
-pub(super) fn read_pgc(
-    input: Box<dyn Read + Send>,
-    mut place: Place,
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    progress: &mut Progress,
-    visit: &mut Visit<'_>,
-    mut take: Take<'_, '_>,
-) -> anyhow::Result<bool> {
-    let mut reader = PgcReader::new(input, args.form.games.max_game);
-    while let Some(read) = reader.next_game().with_context(|| place.behind("game"))? {
-        progress.record();
-        place.line = read.number;
-        let game = match read.game {
-            Ok(game) => {
-                diagnostics.tally.unchecked_games += u64::from(!read.has_checksum);
-                Some(game)
-            }
-            Err(error) => {
-                let advice = match error.kind {
-                    PgcErrorKind::TooLong(_) => RAISE_LIMIT,
-                    _ if error.kind.ends_the_stream() => "; what follows cannot be read",
-                    _ => "",
-                };
-                let message = format!("byte {}: {}{advice}", error.offset, error.kind);
-                let column = usize::try_from(error.offset).unwrap_or(usize::MAX);
-                diagnostics
-                    .error(&place, &Diagnostic::error(error.kind.code(), column, message))?;
-                None
-            }
-        };
-        if !hand_on(game, read.raw, &place, args, diagnostics, visit, &mut take)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Hands a game on, or its positions, or the bytes of one that was refused.
-fn hand_on(
-    game: Option<&Game>,
-    raw: &[u8],
-    place: &Place,
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut Visit<'_>,
-    take: &mut Take<'_, '_>,
-) -> anyhow::Result<bool> {
-    let Some(game) = game else {
-        diagnostics.rejected(raw)?;
-        diagnostics.tally.rejected_games += u64::from(matches!(take, Take::Games(_)));
-        return visit_rejected(raw, visit, take);
-    };
-    match take {
-        Take::Positions => hand_on_positions(game, raw, place, args, diagnostics, visit),
-        Take::Games(_) if !args.wanted.takes_game(game, place) => {
-            diagnostics.tally.left_out += 1;
-            Ok(true)
-        }
-        Take::Games(visit_game) => {
-            let more = match visit_game(game, place)? {
-                Visited::Taken => true,
-                Visited::TakenLast => false,
-                Visited::Refused(refusal) => {
-                    diagnostics.error(place, &refusal)?;
-                    diagnostics.rejected(raw)?;
-                    diagnostics.tally.rejected_games += 1;
-                    return Ok(true);
-                }
-            };
-            diagnostics.tally.games += 1;
-            Ok(more)
-        }
-    }
-}
-
-fn visit_rejected(raw: &[u8], visit: &mut Visit<'_>, take: &Take<'_, '_>) -> anyhow::Result<bool> {
-    match take {
-        Take::Positions => visit(Item::Rejected(raw)),
-        Take::Games(_) => Ok(true),
-    }
-}
-
-/// Every record gets a part of the bytes of its game, so that each has its own place in the source
-/// and an import that was interrupted goes on in the middle of a game.
-fn hand_on_positions(
-    game: &Game,
-    raw: &[u8],
-    place: &Place,
-    args: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    visit: &mut Visit<'_>,
-) -> anyhow::Result<bool> {
-    let options = args.form.games.position_options();
-    diagnostics.tally.of_variations += pgn::positions_left_out(game, &options);
-    let mut rest = raw;
-    let mut records = positions(game, &options).peekable();
-    if records.peek().is_none() {
-        return visit(Item::Skipped(raw));
-    }
-    while let Some(record) = records.next() {
-        let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
-        let (raw, behind) = rest.split_at(own);
-        rest = behind;
-        let taken = args.wanted.takes_of_game(&record, place, Some(game));
-        if !hand_on_of_game(record, Some(game), taken, raw, place, diagnostics, visit)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
+use super::source::{self, VisitGame, Visited};
 
 /// How games are written.
 pub(crate) enum GameFormat {
@@ -326,16 +131,6 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
     Ok((losses, bytes))
 }
 
-/// Writes the games of files in another form, or in the same form canonically.
-pub(crate) fn convert(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    format: GameFormat,
-    output: Option<&Path>,
-) -> anyhow::Result<Outcome> {
-    GamePipe { files, read, format, output }.run(|game, _, output| output.write(game))
-}
-
 /// Whether games are taken as games, and how they are written.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GamesArgs {
@@ -419,15 +214,6 @@ impl GamePipe<'_> {
     }
 }
 
-/// The record whose fields are those of a game: the position in which it ends, or where
-/// positions are not asked about, the one in which it begins.
-pub(crate) fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
-    match is_asked {
-        true => pgn::final_position(game),
-        false => EpdRecord::new(game.start().position),
-    }
-}
-
 /// Hands each game of files to `visit`, with the bytes that [`GameOutput::write_encoded`] takes.
 pub(crate) fn each_encoded(
     files: &[PathBuf],
@@ -456,10 +242,10 @@ pub(crate) fn each(
     let whole = "games are taken whole here: --positions is for an output of positions";
     anyhow::ensure!(read.form.games.positions.is_none(), whole);
     let mut no_games = |item: Item<'_>| match item {
-        Item::Record { .. } | Item::LeftOut(_) => {
+        Item::Record { .. } | Item::LeftOut { .. } => {
             anyhow::bail!("positions are no games: the input must be .pgn or .pgc")
         }
-        Item::Rejected(_) | Item::Skipped(_) | Item::Waiting => Ok(true),
+        _ => Ok(true),
     };
     source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }

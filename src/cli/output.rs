@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use flate2::write::GzEncoder;
 
 use crate::new_file::{NewFile, cannot_write};
+use crate::source::{Compression, FileFormat};
 
 use super::escape;
-use super::file_format::{Compression, FileFormat};
 use super::outcome::Usage;
 use super::places;
 use super::threads;
@@ -59,7 +59,7 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
 /// As said, and the file cannot be made.
 pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow::Result<Output> {
     match path {
-        Some(path) if path != Path::new("-") => format.check_name(path)?,
+        Some(path) if path != Path::new("-") => check_name(format, path)?,
         _ if !format.is_text() && io::stdout().is_terminal() => {
             let text = "the output is no text, and standard output is a terminal: name a file \
                         (-o FILE), or pipe the output on";
@@ -78,8 +78,32 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
 /// # Errors
 /// As said, and the file cannot be made.
 pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
-    path.map_or(Ok(()), |path| FileFormat::check_other_name(path, what))?;
+    path.map_or(Ok(()), |path| check_other_name(path, what))?;
     open_output(path)
+}
+
+/// Refuses a name that says another format than the one that will be written under it.
+///
+/// # Errors
+/// What the name says, and what to do.
+pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> {
+    Ok(format.check_name(path).map_err(|error| Usage(error.to_string()))?)
+}
+
+/// Refuses a name that says a format of epdb for something that is none.
+///
+/// # Errors
+/// What the name says, and what to do.
+pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
+    match FileFormat::of_name(path) {
+        None => Ok(()),
+        Some(named) => Err(Usage(format!(
+            "{} is the name of {}, and what is to be written is {what}: give it another suffix",
+            path.display(),
+            named.description()
+        ))
+        .into()),
+    }
 }
 
 /// A file, compressed where its name says so.

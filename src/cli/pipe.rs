@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::error::Place;
 use crate::library::field::{Field, Subject};
 use crate::library::sets::{self, ConflictingOperation};
 use crate::model::{EpdRecord, Game, Opcode, Operand};
+use crate::source::Item;
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
-use super::diagnostics::{Diagnostics, Place, tell_never_met};
+use super::diagnostics::{Diagnostics, tell_never_met};
 use super::games::{GamePipe, GamesArgs};
 use super::message::note;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
-use super::source::{self, Item};
+use super::source;
 
 /// Any number of sources, and where and how the result is written.
 #[derive(clap::Args, Clone, Debug)]
@@ -155,10 +157,10 @@ pub(crate) struct Places {
 impl Places {
     /// A place with the number of its source. Sources come one after the other.
     pub(crate) fn number(&mut self, place: &Place) -> sets::Place {
-        if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.file)) {
-            self.names.push(place.file.clone());
+        if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.source)) {
+            self.names.push(place.source.clone());
         }
-        sets::Place { source: self.names.len() as u32 - 1, line: place.line }
+        sets::Place { source: self.names.len() as u32 - 1, line: place.number() }
     }
 
     /// `name:line`.

@@ -1,6 +1,8 @@
 //! A progress bar on stderr: only on a terminal, and only after a second.
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,6 +16,8 @@ const STEP: u64 = 4096;
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
+    /// Bytes of files that were read.
+    bytes: Arc<AtomicU64>,
     records: u64,
 }
 
@@ -28,12 +32,12 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Progress { bar, started: Instant::now(), records: 0 }
+        Progress { bar, started: Instant::now(), bytes: Arc::default(), records: 0 }
     }
 
-    /// An input whose bytes count as progress.
-    pub(crate) fn count<R: Read>(&self, input: R) -> impl Read + use<R> {
-        Counted { input, bar: self.bar.clone() }
+    /// The number to which the bytes that are read of files are added.
+    pub(crate) const fn bytes(&self) -> &Arc<AtomicU64> {
+        &self.bytes
     }
 
     /// Says that one more record was read.
@@ -47,6 +51,7 @@ impl Progress {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         if !self.bar.is_hidden() {
+            self.bar.set_position(self.bytes.load(Ordering::Relaxed));
             self.bar.set_message(format!("{} records", self.records));
         }
     }
@@ -55,18 +60,5 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-    }
-}
-
-struct Counted<R> {
-    input: R,
-    bar: ProgressBar,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.bar.inc(count as u64);
-        Ok(count)
     }
 }

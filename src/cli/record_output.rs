@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use crate::archive::{self, PackOptions};
 use crate::codec::{record, stream};
 use crate::model::EpdRecord;
+use crate::source::FileFormat;
 use crate::text::WriteOptions;
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
 
 use super::args::{OutputArgs, WriteArgs};
-use super::file_format::FileFormat;
 use super::message::note;
 use super::outcome::Outcome;
 use super::output::{Output, open_output_of};

@@ -6,12 +6,13 @@ use std::cmp::Ordering;
 
 use super::game_tag::{self, Date, TagName, Tags};
 use crate::codec::{key, ordinal};
+use crate::error::Place;
 use crate::model::rules::Playable;
 use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, Square,
     StandardOpcode,
 };
-use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, san};
+use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, pgn, san};
 
 /// A record, what is known of where it came from, and how its text is to look.
 #[derive(Copy, Clone, Debug)]
@@ -32,6 +33,21 @@ impl<'a> Subject<'a> {
     /// A record of which nothing else is known, in canonical form.
     pub fn of(record: &'a EpdRecord) -> Subject<'a> {
         Subject { record, line: 1, file: "-", forms: WriteOptions::default(), game: None }
+    }
+
+    /// A record from a place, and the game that it is a position of.
+    pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> Subject<'a> {
+        let (line, file) = (place.number(), &*place.source);
+        Subject { line, file, game, ..Subject::of(record) }
+    }
+}
+
+/// The record whose fields are those of a game: the position in which it ends, or where
+/// positions are not asked about, the one in which it begins.
+pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
+    match is_asked {
+        true => pgn::final_position(game),
+        false => EpdRecord::new(game.start().position),
     }
 }
 

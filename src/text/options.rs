@@ -53,7 +53,7 @@ pub struct ReadOptions {
     pub keep_moves: bool,
 }
 
-/// A setting of [`ReadOptions`] without which a line is rejected.
+/// A setting without which a line or a game is rejected.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Setting {
     /// [`ReadOptions::labels`].
@@ -62,6 +62,8 @@ pub enum Setting {
     ScoreView,
     /// [`ReadOptions::perft`].
     Perft,
+    /// The most bytes that a game may have.
+    GameLimit,
 }
 
 impl ReadOptions {

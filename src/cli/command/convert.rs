@@ -7,11 +7,12 @@ use anyhow::Context;
 use crate::cli::args::{GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::{self, GameFormat};
+use crate::cli::games::{GameFormat, GamePipe};
 use crate::cli::outcome::Outcome;
+use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Item};
+use crate::cli::source;
+use crate::source::{FileFormat, Item};
 
 /// Convert a file to another format, told by the suffixes of the two names
 ///
@@ -52,14 +53,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         )
     })?;
     if args.output != Path::new("-") {
-        to.check_name(&args.output)?;
+        check_name(to, &args.output)?;
     }
     if to == FileFormat::Epdb {
         return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
     }
     if let Some(format) = GameFormat::new(to, &args.games) {
         let files = std::slice::from_ref(&args.input);
-        return games::convert(files, &args.read, format, Some(&args.output));
+        let output = Some(args.output.as_path());
+        let pipe = GamePipe { files, read: &args.read, format, output };
+        return pipe.run(|game, _, output| output.write(game));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };

@@ -6,13 +6,13 @@ use anyhow::Context;
 
 use crate::archive::Archive;
 use crate::cli::args::ReadArgs;
-use crate::cli::diagnostics::{Diagnostics, Place};
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::Visited;
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
-use crate::cli::source::{self, Item};
+use crate::cli::source::{self, Visited};
+use crate::error::Place;
 use crate::model::Game;
+use crate::source::{FileFormat, Item};
 
 /// Print how many records there are; of files of games how many games, or with --positions how
 /// many positions

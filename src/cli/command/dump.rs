@@ -4,22 +4,21 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 
 use crate::archive::Level;
 use crate::cli::args::{MemoryArgs, PositionArgs};
-use crate::cli::file_format::FileFormat;
-use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
-use crate::cli::progress::Progress;
 use crate::cli::query;
-use crate::cli::source::{Content, Source};
+use crate::cli::source;
 use crate::codec::pgc::{Explainer, Records};
 use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
 use crate::model::EpdRecord;
+use crate::source::{Content, FileFormat, Local};
 use crate::text::WriteOptions;
 use crate::text::epd;
 
@@ -56,9 +55,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         position(&mut out, args)?;
     } else {
         let path = Path::new(&args.what);
-        let source = Source::open(path, args.from, &Progress::new(None))?;
-        let name = &*source.name;
-        match source.content {
+        let source = source::open_any(path, args.from)?;
+        let name = &*Arc::clone(source.name());
+        match source.into_content() {
             Content::Stream(input) => stream(&mut out, name, input, args.limit)?,
             Content::Store(local) => store(&mut out, &local, args)?,
             Content::Pgc(input) => games(&mut out, name, input, args.limit)?,

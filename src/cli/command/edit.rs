@@ -69,7 +69,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         match edit.apply(&record, number) {
             Ok(edited) => output.write(&edited)?,
             Err(reason) => {
-                findings.tell(|| format!("{}:{}: not changed: {reason}", place.file, place.line));
+                findings
+                    .tell(|| format!("{}:{}: not changed: {reason}", place.source, place.number()));
                 output.write(&record)?;
             }
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, Wanted, WriteArgs};
-use crate::cli::diagnostics::Place;
-use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
+use crate::error::{At, Place};
+use crate::source::Local;
 use crate::store::{StoreError, StoredRecord};
 
 /// Write all records of a store
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file: Arc<str> = args.store.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
-        let place = Place { file: file.clone(), line: import_number + 1 };
+        let place = Place::new(Arc::clone(&file), At::Record(import_number + 1));
         if args.wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };
     match args.order {

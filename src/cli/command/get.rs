@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,24 +12,21 @@ use anyhow::Context;
 
 use crate::archive::Archive;
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::diagnostics::{Diagnostics, Place};
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::Take;
-use crate::cli::input::Local;
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::progress::Progress;
 use crate::cli::query;
-use crate::cli::read_ahead::Ready;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Content, Item, Source, Text};
+use crate::cli::source::{self, Visited};
 use crate::codec::packed::{PackedBoard, pack};
 use crate::codec::query::Query;
 use crate::codec::record;
+use crate::error::{At, Place};
 use crate::model::EpdRecord;
-use crate::store::{EncodedRecord, Reader, Store};
+use crate::source::{Content, FileFormat, Item, Lines, Local, Source};
+use crate::store::{EncodedRecord, Reader, Store, StoreError};
 use crate::text::WriteOptions;
 use crate::text::epd;
-use crate::text::lines::{self, LineReader, Next};
+use crate::text::lines::{self, Next};
 
 /// Find all records of positions, given as arguments, in files (-f), or one a line on standard input
 ///
@@ -248,20 +245,18 @@ struct Questions<'a> {
 /// A file of questions.
 struct OpenFile {
     name: Arc<str>,
-    lines: LineReader<Box<dyn Read + Send>>,
-    ready: Option<Ready>,
+    lines: Lines,
 }
 
 impl OpenFile {
     fn open(path: &Path, args: &Args, diagnostics: &mut Diagnostics) -> anyhow::Result<OpenFile> {
-        let Text { input, ready, .. } = source::open_text(path, &args.read, diagnostics)?;
-        let lines = LineReader::new(input, MAX_QUESTION);
-        Ok(OpenFile { name: path.to_string_lossy().into(), lines, ready })
+        let lines = source::open_lines(path, MAX_QUESTION, &args.read, diagnostics)?;
+        Ok(OpenFile { name: path.to_string_lossy().into(), lines })
     }
 
     fn has_line(&mut self) -> anyhow::Result<bool> {
-        let OpenFile { name, lines, ready } = self;
-        Text::has_line(lines, ready.as_ref()).with_context(|| format!("{name}: cannot read on"))
+        let OpenFile { name, lines } = self;
+        lines.has_line().with_context(|| format!("{name}: cannot read on"))
     }
 }
 
@@ -314,8 +309,8 @@ impl<'a> Questions<'a> {
 
     /// Takes the next line of the open file; at its end it is open no more.
     fn next_line(&mut self, mut question: Question<'_>) -> anyhow::Result<()> {
-        let Some(OpenFile { name, lines, .. }) = &mut self.open else { return Ok(()) };
-        let name = Arc::clone(name);
+        let Some(OpenFile { name, lines }) = &mut self.open else { return Ok(()) };
+        let (name, lines) = (Arc::clone(name), lines.reader());
         let next = lines.next_line().with_context(|| format!("{name}: cannot read on"))?;
         let is_long = match next {
             None => {
@@ -332,7 +327,7 @@ impl<'a> Questions<'a> {
         if let Some(number) = is_long {
             self.lines_read += 1;
             let diagnostics = question.diagnostics;
-            let place = Place { file: name, line: number };
+            let place = Place::new(name, At::Line(number));
             diagnostics.error(&place, &lines::too_long(MAX_QUESTION))?;
             diagnostics.tally.rejected += 1;
             lines.copy_long_line(&mut diagnostics.reject_sink())?;
@@ -362,7 +357,7 @@ impl Question<'_> {
             Ok(Some(query)) => self.asked.push(before + line, text, query),
             Ok(None) => {}
             Err(error) => {
-                self.diagnostics.error(&Place { file: file.into(), line }, &error)?;
+                self.diagnostics.error(&Place::new(file, At::Line(line)), &error)?;
                 self.diagnostics.rejected(raw)?;
             }
         }
@@ -393,24 +388,25 @@ enum Searched {
 
 impl Searched {
     fn open(path: &Path, args: &Args) -> anyhow::Result<Searched> {
-        let source = Source::open(path, args.read.form.from, &Progress::new(None))?;
+        let source = source::open(path, &args.read.source_options(false))?;
         let is_text = source.format() == FileFormat::Epd;
-        let name = source.name.clone();
-        match source {
-            Source { content: Content::Archive(local), .. } => {
+        if !matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
+            let path = path.to_path_buf();
+            let opened = RefCell::new((!source.is_file()).then_some(source));
+            return Ok(Searched::Scan { path, opened, is_text });
+        }
+        let name = Arc::clone(source.name());
+        match source.into_content() {
+            Content::Archive(local) => {
                 let archive = local.archive()?.memory_bytes(args.memory.memory / 2);
                 Ok(Searched::Archive { archive, name, _local: local })
             }
-            Source { content: Content::Store(local), .. } => {
+            Content::Store(local) => {
                 let store = local.store(args.memory.memory)?;
                 let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
                 Ok(Searched::Store { reader, name, _store: store, local })
             }
-            source => {
-                let path = path.to_path_buf();
-                let opened = RefCell::new((!source.is_file).then_some(source));
-                Ok(Searched::Scan { path, opened, is_text })
-            }
+            _ => anyhow::bail!("{name} answers no questions"),
         }
     }
 
@@ -438,7 +434,10 @@ impl Searched {
                     }
                     Ok::<(), anyhow::Error>(())
                 });
-                searched.map_err(|error| local.failed(error))?;
+                searched.map_err(|error: anyhow::Error| match error.downcast::<StoreError>() {
+                    Ok(error) => local.failed(error).into(),
+                    Err(error) => error,
+                })?;
             }
             Searched::Archive { archive, name, .. } => {
                 search_archive(archive, name, &asked.queries, args, &mut found)?;
@@ -458,14 +457,14 @@ impl Searched {
                     }
                     Ok(true)
                 };
-                let (read, mut progress) = (&args.read, Progress::new(None));
                 match opened.take() {
                     Some(source) => {
-                        let take = Take::Positions;
-                        source.read(read, diagnostics, &mut progress, &mut visit, take)?;
+                        let mut no_game = |_: &_, _: &_| Ok(Visited::Taken);
+                        source::read_open(source, diagnostics, &mut visit, &mut no_game)?;
                     }
                     None => {
-                        source::read(std::slice::from_ref(path), read, diagnostics, &mut visit)?;
+                        let paths = std::slice::from_ref(path);
+                        source::read(paths, &args.read, diagnostics, &mut visit)?;
                     }
                 }
             }
@@ -546,7 +545,7 @@ fn is_taken(stored: EncodedRecord<'_>, name: &Arc<str>, args: &Args) -> anyhow::
 
 /// The place of a record with this number, counted from 0.
 fn place_of(name: &Arc<str>, number: u64) -> Place {
-    Place { file: name.clone(), line: number + 1 }
+    Place::new(Arc::clone(name), At::Record(number + 1))
 }
 
 /// What is kept of found records until it is their turn.

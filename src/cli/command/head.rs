@@ -1,8 +1,9 @@
 //! `epdb head`: the first records.
 
-use crate::cli::games::{GamesArgs, Visited};
+use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
+use crate::cli::source::Visited;
 
 /// Write the first records, or games, of all sources together
 ///

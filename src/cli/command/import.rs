@@ -7,15 +7,15 @@ use clap::ValueEnum;
 
 use crate::cli::args::{FormArgs, GameReadArgs, MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
-use crate::cli::input;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
-use crate::cli::progress::Progress;
-use crate::cli::source::{self, Item};
+use crate::cli::source;
+use crate::codec::error::EncodeError;
+use crate::codec::record;
 use crate::new_file::NewFile;
+use crate::source::{FileFormat, Item, open_bytes};
 use crate::store::{
     Checkpoint, ImportOptions, ImportReport, OnDuplicate, Recognised, Same, Store, StoreOptions,
 };
@@ -248,7 +248,7 @@ fn recognise(
     if !fs::metadata(file).is_ok_and(|found| found.is_file()) || file == Path::new("-") {
         return Ok(Recognised::New);
     }
-    let bytes = input::open(file, &Progress::new(None))?.bytes;
+    let bytes = open_bytes(file)?;
     let (known, digest) = store.recognise(&file.to_string_lossy(), bytes, &options.settings)?;
     options.digest = Some(digest);
     Ok(known)
@@ -292,8 +292,9 @@ fn import(
     let mut importer = store.importer(&source.to_string_lossy(), options)?;
     let mut place = Checkpoint::START;
     let files = [source.to_path_buf()];
+    let mut encoded = Vec::new();
     source::read(&files, read, diagnostics, &mut |item| {
-        place.advance(item.raw());
+        place.advance(bytes_of(&item, &mut encoded)?);
         if let Some(earlier) = importer.resume_point() {
             if place.offset() >= earlier.offset() {
                 importer.resume_at(place)?;
@@ -307,6 +308,20 @@ fn import(
         Ok(true)
     })?;
     Ok(importer.finish_at(place)?)
+}
+
+/// The bytes by which the journal counts how far a source was read: its own, or where a record has
+/// none, as in an archive, those of its binary form.
+fn bytes_of<'a>(item: &'a Item<'_>, encoded: &'a mut Vec<u8>) -> Result<&'a [u8], EncodeError> {
+    match item {
+        Item::Record { record, raw: [], game: None, .. }
+        | Item::LeftOut { record: Some(record), raw: [] } => {
+            encoded.clear();
+            record::encode(record, encoded)?;
+            Ok(encoded)
+        }
+        item => Ok(item.raw()),
+    }
 }
 
 fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {

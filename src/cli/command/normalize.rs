@@ -6,7 +6,8 @@ use crate::cli::args::{CountersArg, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Item};
+use crate::cli::source;
+use crate::source::Item;
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///
@@ -46,9 +47,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
         match item {
             Item::Record { record, .. } => output.write(&record)?,
-            Item::Rejected(raw) if args.keep_bad => output.write_verbatim(raw)?,
+            Item::Rejected { raw, .. } if args.keep_bad => output.write_verbatim(raw)?,
             Item::Waiting => output.hand_on()?,
-            Item::Rejected(_) | Item::Skipped(_) | Item::LeftOut(_) => {}
+            _ => {}
         }
         Ok(true)
     })?;

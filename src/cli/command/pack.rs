@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
-use crate::cli::source::{self, Item};
+use crate::cli::source;
+use crate::source::{FileFormat, Item};
 
 /// Pack files into an archive: 6 to 17 % of the text, every record still one step away
 ///
@@ -111,10 +111,10 @@ fn pack_verbatim<W: std::io::Write>(
     source::read(&[file.to_path_buf()], &args.read, diagnostics, &mut |item| {
         match item {
             Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
-            Item::LeftOut(raw) | Item::Rejected(raw) | Item::Skipped(raw) => {
+            Item::LeftOut { raw, .. } | Item::Rejected { raw, .. } | Item::Skipped { raw, .. } => {
                 writer.push_aside(raw)?;
             }
-            Item::Waiting => {}
+            _ => {}
         }
         Ok(true)
     })

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::cli::args::ReadArgs;
-use crate::cli::diagnostics::{Diagnostics, Place};
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
@@ -18,6 +18,7 @@ use crate::cli::pipe::each;
 use crate::cli::query;
 use crate::cli::source;
 use crate::cli::threads;
+use crate::error::Place;
 use crate::library::perft::{divide, expected, perft};
 use crate::model::EpdRecord;
 use crate::model::rules::Playable;
@@ -156,7 +157,7 @@ impl Check<'_> {
 
     fn tell(&mut self, place: &Place, count: &Count) -> anyhow::Result<()> {
         let Count { depth, nodes, expected } = *count;
-        let (file, line) = (&place.file, place.line);
+        let (file, line) = (&place.source, place.number());
         let agrees = expected.is_none_or(|expected| expected == nodes);
         if expected.is_some() {
             self.tally.checked += 1;

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         for mv in illegal {
             let mv = String::from_utf8_lossy(&mv).into_owned();
-            findings.tell(|| format!("{}:{}: {mv} is no legal move", place.file, place.line));
+            findings.tell(|| format!("{}:{}: {mv} is no legal move", place.source, place.number()));
         }
         Ok(true)
     })?;

@@ -4,14 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs};
-use crate::cli::diagnostics::{Diagnostics, Place};
-use crate::cli::file_format::FileFormat;
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::source;
+use crate::error::{At, Place};
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
-use crate::text::lines::{self, LineReader, Next};
+use crate::source::FileFormat;
+use crate::text::lines::{self, Next};
 use crate::text::purge::purge;
 
 /// Drop operations and leave the rest of each line byte for byte
@@ -41,13 +42,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = open_output_of(args.output.output.as_deref(), FileFormat::Epd)?;
     let limit = args.read.form.max_line.unwrap_or(1 << 20);
     for path in source::or_stdin(&args.files) {
-        let mut place = Place { file: path.to_string_lossy().into(), line: 0 };
-        let text = source::open_text(path, &args.read, &mut diagnostics)?;
-        let mut lines = LineReader::new(text.input, limit);
+        let mut place = Place::new(path.to_string_lossy(), At::Line(0));
+        let mut text = source::open_lines(path, limit, &args.read, &mut diagnostics)?;
+        let lines = text.reader();
         while let Some(next) = lines.next_line()? {
             match next {
                 Next::Line(line) => {
-                    place.line = line.number;
+                    place.at = At::Line(line.number);
                     if !source::holds(line.text, &place, &args.read) {
                         continue;
                     }
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                     }
                 }
                 Next::TooLong { number, .. } => {
-                    place.line = number;
+                    place.at = At::Line(number);
                     diagnostics.error(&place, &lines::too_long(limit))?;
                     diagnostics.tally.rejected += 1;
                     lines.copy_long_line(&mut diagnostics.reject_sink())?;

@@ -1,9 +1,10 @@
 //! `epdb sample`: some of the records, chosen at random.
 
 use crate::cli::args::MemoryArgs;
-use crate::cli::games::{GamesArgs, Visited};
+use crate::cli::games::GamesArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Pipe, temporary_directory};
+use crate::cli::source::Visited;
 use crate::library::random;
 use crate::library::sample::{Sample, is_within};
 

@@ -4,10 +4,11 @@ use anyhow::Context;
 
 use crate::cli::args::MemoryArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GamePipe, GamesArgs, record_of_game};
+use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, each_with_game, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
+use crate::library::field::{Subject, record_of_game};
 use crate::library::order::{RecordSorter, SortOrder};
 use crate::spill::Sorter;
 use crate::text::pgn;
@@ -53,7 +54,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
     let mut never_met = NeverMet::new(order.fields());
     each_with_game(files, read, &mut diagnostics, |record, place, game| {
-        let subject = place.subject(&record, game);
+        let subject = Subject::new(&record, game, place);
         never_met.ask(&subject);
         sorter.add(&subject)?;
         Ok(true)
@@ -71,7 +72,7 @@ fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Re
         sorter,
         |sorter, game, place, bytes| {
             let record = record_of_game(game, order.is_of_record());
-            let subject = place.subject(&record, Some(game));
+            let subject = Subject::new(&record, Some(game), place);
             never_met.ask(&subject);
             Ok(sorter.add_encoded(&subject, bytes)?)
         },

@@ -6,19 +6,22 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
-use crate::cli::diagnostics::{Diagnostics, Place};
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs, Visited, record_of_game};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs};
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::Visited;
 use crate::codec::{packed, record};
+use crate::error::Place;
 use crate::library::edit::Numbering;
 use crate::library::field::Field;
+use crate::library::field::{Subject, record_of_game};
 use crate::library::random;
 use crate::library::sample::part_of;
 use crate::model::{EpdRecord, Game};
+use crate::source::FileFormat;
 use crate::spill::Sorter;
 
 /// Split a collection into several files
@@ -263,7 +266,7 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
                 (record, game)
             }
         };
-        let subject = place.subject(record, game);
+        let subject = Subject::new(record, game, place);
         never_met.ask(&subject);
         let value = field.is_in(&subject).then(|| field.value(&subject).text());
         // What lacks the field comes last.

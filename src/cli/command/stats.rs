@@ -4,17 +4,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::diagnostics::{Diagnostics, Place};
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::Visited;
+use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output};
-use crate::cli::source::{self, Item};
+use crate::cli::source::{self, Visited};
 use crate::codec::record::encode;
+use crate::error::Place;
 use crate::library::census::{Census, Tally};
 use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
+use crate::source::{FileFormat, Item};
 
 /// Print what is inside: records, unique positions, opcodes, bytes a record; of games results,
 /// tags, moves, bytes a move

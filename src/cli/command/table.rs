@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use crate::cli::args::{ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::file_format::FileFormat;
-use crate::cli::games::{self, Visited, record_of_game};
+use crate::cli::games;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::{NeverMet, each_with_game};
+use crate::cli::source::Visited;
+use crate::library::field::record_of_game;
 use crate::library::field::{Field, Subject};
+use crate::source::FileFormat;
 use crate::text::WriteOptions;
 
 /// Write fields of records as a table, one line a record
@@ -174,12 +176,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
         games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
             let record = record_of_game(game, is_of_record);
-            table.write(&place.subject(&record, Some(game)))?;
+            table.write(&Subject::new(&record, Some(game), place))?;
             Ok(Visited::Taken)
         })?;
     } else {
         each_with_game(&args.files, &args.read, &mut diagnostics, |record, place, game| {
-            table.write(&place.subject(&record, game))?;
+            table.write(&Subject::new(&record, game, place))?;
             Ok(true)
         })?;
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{GameTextArgs, ReadArgs};
-use crate::cli::games::{self, GameFormat};
+use crate::cli::games::{GameFormat, GamePipe};
 use crate::cli::outcome::Outcome;
 
 /// Write games in reduced export format: the seven tags and the moves
@@ -25,5 +25,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let format = GameFormat::Pgn(args.text.pgn(true));
-    games::convert(&args.files, &args.read, format, args.output.as_deref())
+    let (files, read, output) = (&args.files, &args.read, args.output.as_deref());
+    GamePipe { files, read, format, output }.run(|game, _, output| output.write(game))
 }

@@ -9,13 +9,12 @@ use anyhow::Context;
 
 use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{CastlingArg, CountersArg, EpArg, MemoryArgs, OutputArgs, WriteArgs};
-use crate::cli::file_format::FileFormat;
-use crate::cli::input::Local;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_output, open_output_of};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
 use crate::new_file::{NewFile, sync_files};
+use crate::source::{FileFormat, Local};
 
 /// Write the records of an archive, or the files it was packed from
 ///

@@ -3,16 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 
 use crate::archive::ArchiveError;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{Take, Visited};
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::{Output, open_output};
-use crate::cli::progress::Progress;
-use crate::cli::source::{Content, Item, Source};
+use crate::cli::source::{self, Visited};
+use crate::source::{Content, FileFormat};
 use crate::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant of streams, stores and archives, every line of text,
@@ -107,33 +105,31 @@ fn check(
     diagnostics: &mut Diagnostics,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    let mut progress = Progress::new(None);
-    let source = match Source::open(path, args.form.from, &progress) {
+    let read = ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
+    let takes_games = args.form.games.positions.is_none();
+    let source = match source::open(path, &read.source_options(takes_games)) {
         Ok(source) => source,
         Err(error) => return findings.put_damage(error, false),
     };
-    let checked = match source.content {
+    if !matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
+        let mut any_game = |_: &_, _: &_| Ok(Visited::Taken);
+        let checked = source::read_open(source, diagnostics, &mut |_| Ok(true), &mut any_game);
+        return checked.or_else(|error| findings.put_damage(error, true));
+    }
+    let checked = match source.into_content() {
         Content::Store(local) => {
             let options = StoreOptions::new().memory_bytes(args.memory.memory);
             match store::verify(local.path(), &options) {
                 Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
-                Err(error) => Err(local.failed(error)),
+                Err(error) => Err(local.failed(error).into()),
             }
         }
         Content::Archive(local) => local
             .archive()
             .map(|archive| archive.memory_bytes(args.memory.memory))
-            .and_then(|archive| archive.verify().with_context(|| local.name().to_string())),
-        _ => {
-            let read = &ReadArgs { wanted: Wanted::default(), form: args.form.clone() };
-            let mut any = |_: Item<'_>| Ok(true);
-            let whole = &mut |_: &_, _: &_| Ok(Visited::Taken);
-            let take = match args.form.games.positions {
-                None => Take::Games(whole),
-                Some(_) => Take::Positions,
-            };
-            source.read(read, diagnostics, &mut progress, &mut any, take).map(drop)
-        }
+            .and_then(|archive| Ok(archive.verify()?))
+            .map_err(|error| error.in_source(local.name()).into()),
+        _ => Ok(()),
     };
     checked.or_else(|error| findings.put_damage(error, true))
 }

@@ -23,10 +23,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use regex::bytes::Regex;
 
-use super::field::{Field, Number, Subject, Value};
+use super::field::{Field, Number, Subject, Value, record_of_game};
 use super::game_tag::Date;
 use super::order::natural_order;
-use crate::model::{Opcode, Operand};
+use crate::error::Place;
+use crate::model::{EpdRecord, Game, Opcode, Operand};
+use crate::source::Filter;
 
 /// An expression that was read and whose types fit.
 ///
@@ -100,6 +102,18 @@ impl Expression {
     pub fn never_met(&self) -> impl Iterator<Item = &Field> {
         let unmet = self.private.iter().filter(|(_, was_met)| !was_met.load(Relaxed));
         unmet.map(|(field, _)| field)
+    }
+}
+
+impl Filter for Expression {
+    fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool {
+        self.holds(&Subject::new(record, game, place))
+    }
+
+    /// Fields of positions are those of the one in which the game ends.
+    fn takes_game(&self, game: &Game, place: &Place) -> bool {
+        let record = record_of_game(game, self.is_of_record);
+        self.holds(&Subject::new(&record, Some(game), place))
     }
 }
 

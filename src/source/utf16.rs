@@ -8,7 +8,7 @@ const BUFFER: usize = 16 * 1024;
 
 /// The encoding of a text that is in UTF-16: by its byte order mark, or because its first
 /// characters are all ASCII with a zero byte at the same side, as no other text is.
-pub(crate) fn of_bytes(start: &[u8]) -> Option<&'static Encoding> {
+pub(super) fn of_bytes(start: &[u8]) -> Option<&'static Encoding> {
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let pairs = || start.chunks_exact(2);
     match start {
@@ -23,7 +23,7 @@ pub(crate) fn of_bytes(start: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Gives the text of an input in UTF-8, without its byte order mark.
-pub(crate) struct Transcoder<R> {
+pub(super) struct Transcoder<R> {
     input: R,
     decoder: Decoder,
     /// Bytes of the input that are not decoded yet: `bytes[start..filled]`.
@@ -41,7 +41,7 @@ pub(crate) struct Transcoder<R> {
 }
 
 impl<R: Read> Transcoder<R> {
-    pub(crate) fn new(input: R, encoding: &'static Encoding) -> Transcoder<R> {
+    pub(super) fn new(input: R, encoding: &'static Encoding) -> Transcoder<R> {
         Transcoder {
             input,
             decoder: encoding.new_decoder_with_bom_removal(),

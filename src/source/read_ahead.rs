@@ -13,7 +13,7 @@ const CHUNKS: usize = 256;
 
 /// Reads an input on a thread of its own. What was read waits until it is asked for; when 16 MiB
 /// wait, reading waits.
-pub(crate) struct ReadAhead {
+pub(super) struct ReadAhead {
     chunks: Receiver<io::Result<Vec<u8>>>,
     /// Chunks, and the end, that are in the channel or about to be.
     waiting: Arc<AtomicUsize>,
@@ -21,7 +21,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    pub(crate) fn new(input: impl Read + Send + 'static) -> ReadAhead {
+    pub(super) fn new(input: impl Read + Send + 'static) -> ReadAhead {
         let (sender, chunks) = sync_channel(CHUNKS);
         let waiting = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&waiting);
@@ -30,17 +30,17 @@ impl ReadAhead {
     }
 
     /// What says whether reading gives something at once.
-    pub(crate) fn ready(&self) -> Ready {
+    pub(super) fn ready(&self) -> Ready {
         Ready(Arc::clone(&self.waiting))
     }
 }
 
 /// Says of an input that is read ahead whether there is more.
-pub(crate) struct Ready(Arc<AtomicUsize>);
+pub(super) struct Ready(Arc<AtomicUsize>);
 
 impl Ready {
     /// Whether reading gives something, or the end, at once.
-    pub(crate) fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
 }

@@ -1,0 +1,238 @@
+//! Games, as games or as their positions.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use super::item::Item;
+use super::open::{Summary, Visit};
+use super::options::SourceOptions;
+use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
+use crate::error::{At, Error, Place, Result};
+use crate::model::Game;
+use crate::text::pgn::{self, Finding, GameReader, PositionOptions, positions};
+use crate::text::{Diagnostic, Setting};
+
+/// Hands games on.
+struct Games<'o> {
+    place: Place,
+    options: &'o SourceOptions,
+    summary: Summary,
+}
+
+/// Reads games in PGN.
+pub(super) fn read_pgn<E: From<Error>>(
+    input: Box<dyn Read + Send>,
+    name: Arc<str>,
+    options: &SourceOptions,
+    visit: &mut Visit<'_, E>,
+) -> Result<Summary, E> {
+    let mut reader = GameReader::new(input, options.games.clone());
+    let mut games = Games::new(name, options);
+    loop {
+        let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
+        let Some(read) = read else { return Ok(games.summary) };
+        for warning in read.warnings {
+            games.report_finding(warning, visit)?;
+        }
+        let may_stand = read.warnings.is_empty() || !options.deny_warnings;
+        games.place.at = At::Line(read.line);
+        let game = match read.game {
+            Ok(game) => Some(game).filter(|_| may_stand),
+            Err(mut error) => {
+                let is_long = read.raw.is_empty();
+                if is_long {
+                    error.diagnostic.setting = Some(Setting::GameLimit);
+                }
+                games.report_finding(&error, visit)?;
+                if is_long {
+                    games.reject_long_game(&mut reader, visit)?;
+                    continue;
+                }
+                None
+            }
+        };
+        if !games.hand_on(game, read.raw, visit)? {
+            return Ok(games.stopped());
+        }
+    }
+}
+
+/// Reads games in PGC.
+pub(super) fn read_pgc<E: From<Error>>(
+    input: Box<dyn Read + Send>,
+    name: Arc<str>,
+    options: &SourceOptions,
+    visit: &mut Visit<'_, E>,
+) -> Result<Summary, E> {
+    let mut reader = PgcReader::new(input, options.games.limit);
+    let mut games = Games::new(name, options);
+    loop {
+        let read = reader.next_game().map_err(|error| games.cannot_read_on("game", error))?;
+        let Some(read) = read else { return Ok(games.summary) };
+        games.place.at = At::Game(read.number);
+        let game = match read.game {
+            Ok(game) => {
+                games.summary.unchecked_games += u64::from(!read.has_checksum);
+                Some(game)
+            }
+            Err(error) => {
+                visit(Item::Diagnostic {
+                    diagnostic: &diagnostic_of(&error),
+                    place: &games.place,
+                })?;
+                None
+            }
+        };
+        if !games.hand_on(game, read.raw, visit)? {
+            return Ok(games.stopped());
+        }
+    }
+}
+
+/// An error of PGC as a diagnostic, whose column is the byte of the stream.
+fn diagnostic_of(error: &PgcError) -> Diagnostic {
+    let PgcError { offset, kind } = error;
+    let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
+    let column = usize::try_from(*offset).unwrap_or(usize::MAX);
+    let message = format!("byte {offset}: {kind}{lost}");
+    let diagnostic = Diagnostic::error(kind.code(), column, message);
+    match kind {
+        PgcErrorKind::TooLong(_) => diagnostic.with_setting(Setting::GameLimit),
+        _ => diagnostic,
+    }
+}
+
+impl<'o> Games<'o> {
+    fn new(name: Arc<str>, options: &'o SourceOptions) -> Games<'o> {
+        Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
+    }
+
+    /// The error of an input that ends too early; `unit` is what places count.
+    fn cannot_read_on(&self, unit: &str, error: io::Error) -> Error {
+        let what = match self.place.number() {
+            0 => "cannot read on".to_string(),
+            number => format!("cannot read on behind {unit} {number}"),
+        };
+        Error::new(what).because(error).in_source(Arc::clone(&self.place.source))
+    }
+
+    fn stopped(&self) -> Summary {
+        Summary { was_stopped: true, ..self.summary }
+    }
+
+    /// Hands on a finding with the ply where there is one.
+    fn report_finding<E>(&mut self, finding: &Finding, visit: &mut Visit<'_, E>) -> Result<(), E> {
+        self.place.at = At::Line(finding.line);
+        let mut diagnostic = finding.diagnostic.clone();
+        if let Some(ply) = finding.ply {
+            diagnostic.message += &format!(" (ply {ply})");
+        }
+        visit(Item::Diagnostic { diagnostic: &diagnostic, place: &self.place })?;
+        Ok(())
+    }
+
+    fn takes_games(&self) -> bool {
+        self.options.positions.is_none()
+    }
+
+    /// Hands on the bytes of a game over the limit.
+    fn reject_long_game<R: Read, E: From<Error>>(
+        &self,
+        reader: &mut GameReader<R>,
+        visit: &mut Visit<'_, E>,
+    ) -> Result<(), E> {
+        let mut pieces = Pieces::new(&self.place, self.takes_games(), visit);
+        let copied = reader.copy_long_game(&mut pieces);
+        pieces.finish(copied)
+    }
+
+    /// Hands on a game, or its positions, or the bytes of one that was refused.
+    fn hand_on<E: From<Error>>(
+        &mut self,
+        game: Option<&Game>,
+        raw: &[u8],
+        visit: &mut Visit<'_, E>,
+    ) -> Result<bool, E> {
+        let (place, is_game) = (&self.place, self.takes_games());
+        let Some(game) = game else {
+            return visit(Item::Rejected { raw, place, is_more: false, is_game });
+        };
+        match &self.options.positions {
+            Some(options) => self.hand_on_positions(game, raw, options, visit),
+            None if self.options.takes_game(game, place) => visit(Item::Game { game, place, raw }),
+            None => visit(Item::LeftOut { record: None, raw }),
+        }
+    }
+
+    /// Every record gets a part of the bytes of its game, so that each has its own place in the
+    /// source and an import that was interrupted goes on in the middle of a game.
+    fn hand_on_positions<E: From<Error>>(
+        &mut self,
+        game: &Game,
+        raw: &[u8],
+        options: &PositionOptions,
+        visit: &mut Visit<'_, E>,
+    ) -> Result<bool, E> {
+        self.summary.variation_positions += pgn::positions_left_out(game, options);
+        let place = &self.place;
+        let mut rest = raw;
+        let mut records = positions(game, options).peekable();
+        if records.peek().is_none() {
+            return visit(Item::Skipped { raw, is_game: true });
+        }
+        while let Some(record) = records.next() {
+            let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
+            let (raw, behind) = rest.split_at(own);
+            rest = behind;
+            let is_wanted = match self.options.takes(&record, Some(game), place) {
+                true => visit(Item::Record { record, place, raw, game: Some(game) })?,
+                false => visit(Item::LeftOut { record: Some(record), raw })?,
+            };
+            if !is_wanted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Hands on the pieces of a line, or of a game, over the limit.
+pub(super) struct Pieces<'p, 'v, E> {
+    place: &'p Place,
+    is_game: bool,
+    is_more: bool,
+    visit: &'p mut Visit<'v, E>,
+    failure: Option<E>,
+}
+
+impl<'p, 'v, E: From<Error>> Pieces<'p, 'v, E> {
+    pub(super) fn new(place: &'p Place, is_game: bool, visit: &'p mut Visit<'v, E>) -> Self {
+        Pieces { place, is_game, is_more: false, visit, failure: None }
+    }
+
+    /// What became of the copying.
+    pub(super) fn finish(self, copied: io::Result<()>) -> Result<(), E> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(copied.map_err(Error::from)?),
+        }
+    }
+}
+
+impl<E> Write for Pieces<'_, '_, E> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let Pieces { place, is_game, is_more, .. } = *self;
+        self.is_more = true;
+        match (self.visit)(Item::Rejected { raw: piece, place, is_more, is_game }) {
+            Ok(_) => Ok(piece.len()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

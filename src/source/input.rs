@@ -1,0 +1,166 @@
+//! The bytes of a source, decompressed: a file, standard input, a pipe, any reader.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::format::{Compression, FileFormat, Foreign};
+use super::read_ahead::{ReadAhead, Ready};
+use super::utf16;
+use crate::error::{Error, Result};
+
+/// An opened input.
+pub(super) struct Input {
+    /// The bytes, decompressed.
+    pub(super) bytes: Box<dyn Read + Send>,
+    /// The first of them, which `bytes` gives all the same.
+    pub(super) start: Vec<u8>,
+    /// Whether there is more, where that may have to be waited for.
+    pub(super) ready: Option<Ready>,
+    /// Whether these are the bytes of a file, which can be opened again by its path.
+    pub(super) is_file: bool,
+    /// The encoding that the bytes were in, if they are read as UTF-8 now.
+    pub(super) encoding: Option<&'static str>,
+}
+
+/// Opens a file, or standard input for `-`; see [`of_reader`]. The bytes that are read of a file,
+/// before they are decompressed, are added to `count`.
+///
+/// # Errors
+/// When it cannot be read, or has a format that nothing here reads, with its name.
+pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
+    if path == Path::new("-") {
+        let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file())?;
+        return Ok(Input { is_file: false, ..input });
+    }
+    let cannot_read = |error| cannot_read(path, error);
+    let file = File::open(path).map_err(cannot_read)?;
+    let found = file.metadata().map_err(cannot_read)?;
+    if found.is_dir() {
+        return Err(Error::new(format!("{} is a folder", path.display())));
+    }
+    let bytes = Counted { input: file, count: count.cloned() };
+    let input = of_reader(path, Box::new(bytes), !found.is_file())?;
+    Ok(Input { is_file: input.is_file && found.is_file(), ..input })
+}
+
+/// Decompresses an input that has a name; text in UTF-16 is given in UTF-8. An input that may have
+/// to be waited for is read ahead.
+///
+/// # Errors
+/// When it cannot be read, or has a format that nothing here reads, with its name.
+pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
+    let input = decompressed(bytes, may_wait).map_err(|error| cannot_read(name, error))?;
+    if let Some(foreign) = Foreign::of_bytes(&input.start) {
+        return Err(foreign.refused(name));
+    }
+    let is_text = FileFormat::of_name(name) != Some(FileFormat::Pgc);
+    let Some(encoding) = utf16::of_bytes(&input.start).filter(|_| is_text) else {
+        return Ok(input);
+    };
+    let text = Box::new(utf16::Transcoder::new(input.bytes, encoding));
+    let (start, bytes) = peek(text).map_err(|error| cannot_read(name, error))?;
+    let encoding = Some(encoding.name());
+    Ok(Input { bytes, start, ready: None, encoding, is_file: input.is_file })
+}
+
+fn cannot_read(name: &Path, error: io::Error) -> Error {
+    Error::new(format!("cannot read {}", name.display())).because(error)
+}
+
+fn decompressed(bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input> {
+    let (bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
+        false => (bytes, None),
+        true => {
+            let ahead = ReadAhead::new(bytes);
+            let ready = ahead.ready();
+            (Box::new(ahead), Some(ready))
+        }
+    };
+    let (start, bytes) = peek(bytes)?;
+    let decoded = match Compression::of_bytes(&start) {
+        Compression::None => {
+            return Ok(Input { bytes, start, ready, is_file: true, encoding: None });
+        }
+        Compression::Gzip => Decoded::boxed(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
+        Compression::Zstd => Decoded::boxed(zstd::Decoder::new(bytes)?, "zstd"),
+    };
+    let (start, bytes) = peek(decoded)?;
+    Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+}
+
+/// Whether standard input is a file, for which nobody has to be waited.
+#[cfg(unix)]
+fn is_stdin_a_file() -> bool {
+    use std::os::fd::AsFd;
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    stdin.and_then(|stdin| stdin.metadata()).is_ok_and(|found| found.is_file())
+}
+
+#[cfg(not(unix))]
+fn is_stdin_a_file() -> bool {
+    false
+}
+
+/// A file that counts the bytes that were read of it.
+struct Counted {
+    input: File,
+    count: Option<Arc<AtomicU64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.input.read(buffer)?;
+        if let Some(count) = &self.count {
+            count.fetch_add(len as u64, Ordering::Relaxed);
+        }
+        Ok(len)
+    }
+}
+
+/// How many bytes tell the format of an input.
+const TELLING: usize = 16;
+
+/// The most white space that is passed over to find them.
+const MOST_WHITE_SPACE: usize = 64 * 1024;
+
+/// The first bytes of an input, white space before them included, and the whole input all the same.
+fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut start = Vec::new();
+    loop {
+        let wanted = TELLING - start.trim_ascii_start().len();
+        let count = input.by_ref().take(wanted as u64).read_to_end(&mut start)?;
+        let is_enough = start.trim_ascii_start().len() == TELLING;
+        if count == 0 || is_enough || start.len() > MOST_WHITE_SPACE {
+            break;
+        }
+    }
+    Ok((start.clone(), Box::new(io::Cursor::new(start).chain(input))))
+}
+
+/// A decoder whose errors say of which format the damage is.
+struct Decoded<R> {
+    decoder: R,
+    format: &'static str,
+}
+
+impl<R: Read + Send + 'static> Decoded<R> {
+    fn boxed(decoder: R, format: &'static str) -> Box<dyn Read + Send> {
+        Box::new(Decoded { decoder, format })
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(out).map_err(|error| match error.raw_os_error() {
+            Some(_) => error,
+            None => {
+                let Decoded { format, .. } = self;
+                let what = format!("the {format} data are damaged or cut off ({error})");
+                io::Error::new(error.kind(), what)
+            }
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! What sources give.
+
+use crate::error::{At, Error, Place};
+use crate::model::{EpdRecord, Game};
+use crate::text::Diagnostic;
+
+/// What a source gives, as it is handed on while the source is read.
+///
+/// What a diagnostic is about comes right behind it: the record or game that a warning is about, or
+/// what was rejected because of an error.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Item<'a> {
+    /// A record.
+    Record {
+        /// The record itself.
+        record: EpdRecord,
+        /// Where it came from.
+        place: &'a Place,
+        /// The bytes it was read from: a line with its end, a binary record, a part of the bytes
+        /// of a game. Empty where they are nowhere as such, as in an archive.
+        raw: &'a [u8],
+        /// The game that it is a position of.
+        game: Option<&'a Game>,
+    },
+    /// A game that is taken as such.
+    Game {
+        /// The game itself.
+        game: &'a Game,
+        /// Where it came from.
+        place: &'a Place,
+        /// The bytes it was read from.
+        raw: &'a [u8],
+    },
+    /// Something that the filter leaves out.
+    LeftOut {
+        /// The record; `None` when it is a game.
+        record: Option<EpdRecord>,
+        /// The bytes it was read from, as with [`Item::Record`].
+        raw: &'a [u8],
+    },
+    /// A line or a game that was rejected.
+    Rejected {
+        /// Its bytes, line end included.
+        raw: &'a [u8],
+        /// Where it is.
+        place: &'a Place,
+        /// Whether these are more bytes of the one before: what is over the limit comes in pieces.
+        is_more: bool,
+        /// Whether it would have been taken as a game.
+        is_game: bool,
+    },
+    /// What is no record.
+    Skipped {
+        /// Its bytes, line end included.
+        raw: &'a [u8],
+        /// Whether it is a game of which no position is taken, else a blank line or a comment.
+        is_game: bool,
+    },
+    /// What was repaired or is doubtful, or why something is rejected.
+    Diagnostic {
+        /// The finding.
+        diagnostic: &'a Diagnostic,
+        /// Where: the line, or in a binary source the game.
+        place: &'a Place,
+    },
+    /// Nothing of the source: what comes next has to be waited for, so somebody may be waiting for
+    /// what was made of the items before.
+    Waiting,
+}
+
+impl Item<'_> {
+    /// The bytes of the source that the item was made of.
+    pub const fn raw(&self) -> &[u8] {
+        match self {
+            Item::Record { raw, .. }
+            | Item::Game { raw, .. }
+            | Item::LeftOut { raw, .. }
+            | Item::Rejected { raw, .. }
+            | Item::Skipped { raw, .. } => raw,
+            Item::Diagnostic { .. } | Item::Waiting => &[],
+        }
+    }
+}
+
+/// What a source gives, to keep.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum OwnedItem {
+    /// A record.
+    Record {
+        /// The record itself.
+        record: EpdRecord,
+        /// Where it came from.
+        place: Place,
+    },
+    /// A game.
+    Game {
+        /// The game itself.
+        game: Box<Game>,
+        /// Where it came from.
+        place: Place,
+    },
+    /// A line or a game that was rejected.
+    Rejected {
+        /// Its bytes, line end included; of what is over the limit only the first.
+        raw: Vec<u8>,
+        /// Where it is.
+        place: Place,
+        /// Why; `None` when a warning was reason enough.
+        diagnostic: Option<Diagnostic>,
+    },
+    /// What was repaired or is doubtful in what comes next.
+    Warning {
+        /// The finding.
+        diagnostic: Diagnostic,
+        /// Where it is.
+        place: Place,
+    },
+}
+
+impl OwnedItem {
+    /// Where it is.
+    pub const fn place(&self) -> &Place {
+        match self {
+            OwnedItem::Record { place, .. }
+            | OwnedItem::Game { place, .. }
+            | OwnedItem::Rejected { place, .. }
+            | OwnedItem::Warning { place, .. } => place,
+        }
+    }
+
+    /// The record; what was rejected is an error. `None` for games and warnings.
+    ///
+    /// # Errors
+    /// Why a line or a game was rejected.
+    pub fn into_record(self) -> Option<Result<EpdRecord, Error>> {
+        match self {
+            OwnedItem::Record { record, .. } => Some(Ok(record)),
+            OwnedItem::Rejected { place, diagnostic: Some(diagnostic), .. } => {
+                let at = match place.at {
+                    At::Line(line) => At::Column { line, column: diagnostic.column },
+                    at => at,
+                };
+                Some(Err(Error::from(diagnostic).at(Place { at, ..place })))
+            }
+            OwnedItem::Rejected { place, diagnostic: None, .. } => {
+                Some(Err(Error::new("rejected for its warnings").at(place)))
+            }
+            OwnedItem::Game { .. } | OwnedItem::Warning { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Sources one after the other, and their items as an iterator.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{thread, vec};
+
+use super::item::{Item, OwnedItem};
+use super::open::{Source, Summary, Visit};
+use super::options::SourceOptions;
+use crate::error::{Error, Result};
+use crate::model::EpdRecord;
+use crate::text::{Diagnostic, Severity};
+
+/// Any number of sources of any formats, one after the other. Each is opened when it is its turn.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    paths: Vec<PathBuf>,
+    options: SourceOptions,
+}
+
+impl Sources {
+    /// Files, or standard input for `-`, in this order.
+    pub fn new<P: Into<PathBuf>>(
+        paths: impl IntoIterator<Item = P>,
+        options: &SourceOptions,
+    ) -> Sources {
+        let paths = paths.into_iter().map(Into::into).collect();
+        Sources { paths, options: options.clone() }
+    }
+
+    /// Hands all items of all sources to `visit`; see [`Source::read`].
+    ///
+    /// # Errors
+    /// As [`Source::open`] and [`Source::read`].
+    pub fn read<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Summary, E> {
+        let mut all = Summary::default();
+        for path in self.paths {
+            let read = Source::open(path, &self.options)?.read(visit)?;
+            all.was_stopped = read.was_stopped;
+            all.variation_positions += read.variation_positions;
+            all.unchecked_games += read.unchecked_games;
+            if all.was_stopped {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// All items of all sources.
+    pub fn items(self) -> Items {
+        Items::start(move |visit| self.read(visit))
+    }
+
+    /// All records of all sources; what is rejected is an error, and the next one follows.
+    pub fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
+        self.items().records()
+    }
+}
+
+impl Source {
+    /// All items of the source.
+    pub fn items(self) -> Items {
+        Items::start(move |visit| self.read(visit))
+    }
+
+    /// All records of the source; what is rejected is an error, and the next one follows.
+    pub fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
+        self.items().records()
+    }
+}
+
+/// How many items are handed over at a time, and how many times that may wait.
+const BATCH: usize = 1024;
+const BATCHES: usize = 4;
+
+type Batch = Vec<Result<OwnedItem>>;
+
+/// The items of sources in their order. They are read on a thread of its own, a little ahead of
+/// whoever takes them. After an error of a source there are no more.
+#[derive(Debug)]
+pub struct Items {
+    batches: Receiver<Batch>,
+    batch: vec::IntoIter<Result<OwnedItem>>,
+}
+
+impl Items {
+    fn start(
+        read: impl FnOnce(&mut Visit<'_, Error>) -> Result<Summary> + Send + 'static,
+    ) -> Items {
+        let (sender, batches) = sync_channel(BATCHES);
+        thread::spawn(move || {
+            let mut outbox = Outbox { sender, batch: Vec::new(), reason: None };
+            let end = read(&mut |item| Ok(outbox.take(item)));
+            outbox.batch.extend(end.err().map(Err));
+            outbox.send();
+        });
+        Items { batches, batch: Vec::new().into_iter() }
+    }
+
+    fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
+        self.filter_map(|item| item.map_or_else(|error| Some(Err(error)), OwnedItem::into_record))
+    }
+}
+
+impl Iterator for Items {
+    type Item = Result<OwnedItem>;
+
+    fn next(&mut self) -> Option<Result<OwnedItem>> {
+        loop {
+            if let Some(item) = self.batch.next() {
+                return Some(item);
+            }
+            // Nobody sends any more when the end was read.
+            self.batch = self.batches.recv().ok()?.into_iter();
+        }
+    }
+}
+
+/// Items on their way to the thread that takes them.
+struct Outbox {
+    sender: SyncSender<Batch>,
+    batch: Batch,
+    /// Why the next item is rejected.
+    reason: Option<Diagnostic>,
+}
+
+impl Outbox {
+    /// Takes an item; false when nobody wants it.
+    fn take(&mut self, item: Item<'_>) -> bool {
+        match item {
+            Item::Record { record, place, .. } => {
+                self.batch.push(Ok(OwnedItem::Record { record, place: place.clone() }));
+            }
+            Item::Game { game, place, .. } => {
+                let game = Box::new(game.clone());
+                self.batch.push(Ok(OwnedItem::Game { game, place: place.clone() }));
+            }
+            Item::Rejected { is_more: true, .. } => {}
+            Item::Rejected { raw, place, .. } => {
+                let (raw, place) = (raw.to_vec(), place.clone());
+                let diagnostic = self.reason.take();
+                self.batch.push(Ok(OwnedItem::Rejected { raw, place, diagnostic }));
+            }
+            Item::Diagnostic { diagnostic, place } => match diagnostic.severity {
+                Severity::Error => self.reason = Some(diagnostic.clone()),
+                Severity::Warning => {
+                    let (diagnostic, place) = (diagnostic.clone(), place.clone());
+                    self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
+                }
+            },
+            Item::LeftOut { .. } | Item::Skipped { .. } => {}
+            Item::Waiting => return self.send(),
+        }
+        self.batch.len() < BATCH || self.send()
+    }
+
+    fn send(&mut self) -> bool {
+        self.sender.send(std::mem::take(&mut self.batch)).is_ok()
+    }
+}

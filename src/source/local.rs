@@ -1,0 +1,92 @@
+//! Stores and archives are opened by their path, so what comes another way is first copied into a
+//! temporary file.
+
+use std::path::{Path, PathBuf};
+
+use super::input::{self, Input};
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::new_file::SpooledFile;
+use crate::store::{Store, StoreOptions};
+
+/// A store or an archive where it can be opened by its path.
+#[derive(Debug)]
+pub struct Local {
+    /// As the user named it.
+    name: String,
+    path: PathBuf,
+    /// The temporary file that the path leads to, if it is a copy.
+    copy: Option<SpooledFile>,
+}
+
+impl Local {
+    /// The store or archive that an input is.
+    ///
+    /// # Errors
+    /// When it has to be copied and cannot.
+    pub(super) fn of(path: &Path, mut input: Input) -> Result<Local> {
+        let name = path.display().to_string();
+        if input.is_file {
+            return Ok(Local { name, path: path.to_path_buf(), copy: None });
+        }
+        let folder = std::env::temp_dir();
+        let copy = SpooledFile::copy(&folder, &mut input.bytes).map_err(|error| {
+            Error::new(format!("cannot copy {name} into {}", folder.display())).because(error)
+        })?;
+        Ok(Local { path: copy.path().to_path_buf(), copy: Some(copy), name })
+    }
+
+    /// The store or archive that a path leads to, `-` being standard input; it is not looked at.
+    /// One that is not there is found missing when it is opened.
+    ///
+    /// # Errors
+    /// When it has to be copied and cannot.
+    pub fn open(path: impl AsRef<Path>) -> Result<Local> {
+        let path = path.as_ref();
+        let is_missing = path != Path::new("-") && !path.exists();
+        if is_missing {
+            let (name, path) = (path.display().to_string(), path.to_path_buf());
+            return Ok(Local { name, path, copy: None });
+        }
+        Local::of(path, input::open(path, None)?)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As the user named it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens the store for reading, in about `memory` bytes.
+    ///
+    /// # Errors
+    /// When it cannot be opened, with its name.
+    pub fn store(&self, memory: usize) -> Result<Store> {
+        let options = StoreOptions::new().memory_bytes(memory);
+        Store::open_read_only(&self.path, &options).map_err(|error| self.failed(error))
+    }
+
+    /// Opens the archive.
+    ///
+    /// # Errors
+    /// When it cannot be opened, with its name.
+    pub fn archive(&self) -> Result<Archive> {
+        Archive::open(&self.path).map_err(|error| Error::from(error).in_source(&*self.name))
+    }
+
+    /// An error of the store or the archive, which names what the user named and not a copy of it.
+    pub fn failed(&self, error: impl Into<Error>) -> Error {
+        let error = error.into();
+        match self.copy {
+            None => error,
+            Some(_) => {
+                let path = self.path.display().to_string();
+                Error::new(error.to_string().replace(&path, &self.name))
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Any file or stream, of any format and compression, as records and games in order, and the way
+//! back.
+//!
+//! Reading: [`open`] takes whatever there is, text (EPD, FEN) and games (PGN, PGC) plain or
+//! compressed, streams, stores and archives. [`Source::records`] and [`Source::items`] are
+//! iterators; [`Source::read`] hands items on without copying them, which is what the command line
+//! does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
+//!
+//! A format is known by the first bytes of a source, by its name, or by what the options say:
+//! everything that is known of formats stands in one table, behind [`FileFormat`].
+
+mod binary;
+mod format;
+mod games;
+mod input;
+mod item;
+mod items;
+mod lines;
+mod local;
+mod open;
+mod options;
+mod perft_blocks;
+mod read_ahead;
+mod utf16;
+
+use std::io::Read;
+use std::path::Path;
+
+pub use format::{Compression, FileFormat};
+pub use item::{Item, OwnedItem};
+pub use items::{Items, Sources};
+pub use local::Local;
+pub use open::{Content, Lines, Source, Summary, Visit};
+pub use options::{Filter, SourceOptions};
+
+use crate::error::Result;
+
+/// Opens a file of any format and compression, or standard input for `-`.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("epdb-open-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("a.epd");
+/// std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n")?;
+/// for record in epdb::source::open(&path)?.records() {
+///     assert_eq!(record?.position().turn(), epdb::model::Color::Black);
+/// }
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), epdb::Error>(())
+/// ```
+///
+/// # Errors
+/// It cannot be read, or is of a format that is not read. The error names it.
+pub fn open(path: impl AsRef<Path>) -> Result<Source> {
+    Source::open(path, &SourceOptions::new())
+}
+
+/// The bytes of a file, or of standard input for `-`: decompressed, and UTF-16 as UTF-8.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_bytes(path: impl AsRef<Path>) -> Result<Box<dyn Read + Send>> {
+    Ok(input::open(path.as_ref(), None)?.bytes)
+}

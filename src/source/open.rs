@@ -1,0 +1,259 @@
+//! Opening a source, whatever it is.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::format::{FileFormat, Foreign};
+use super::input::{self, Input};
+use super::item::Item;
+use super::local::Local;
+use super::options::SourceOptions;
+use super::read_ahead::Ready;
+use super::{binary, games, lines};
+use crate::error::{At, Error, Place, Result};
+use crate::text::lines::LineReader;
+use crate::text::{Diagnostic, Profile, codes};
+
+/// Takes the items of a source in order; false ends the reading.
+pub type Visit<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
+
+/// What reading a source found beside its items.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Whoever took the items wanted no more of them.
+    pub was_stopped: bool,
+    /// Positions of variations that were left out.
+    pub variation_positions: u64,
+    /// Games in PGC without a checksum.
+    pub unchecked_games: u64,
+}
+
+/// An opened source, its format known.
+pub struct Source {
+    pub(super) name: Arc<str>,
+    content: Content,
+    is_file: bool,
+    encoding: Option<&'static str>,
+    options: SourceOptions,
+}
+
+/// What a source is.
+pub enum Content {
+    /// Lines of EPD or FEN.
+    Lines(Lines),
+    /// A stream of binary records.
+    Stream(Box<dyn Read + Send>),
+    /// A store.
+    Store(Local),
+    /// Games as text.
+    Pgn(Box<dyn Read + Send>),
+    /// Games as bytes.
+    Pgc(Box<dyn Read + Send>),
+    /// An archive.
+    Archive(Local),
+}
+
+/// Lines of text whose bytes may have to be waited for.
+pub struct Lines {
+    reader: LineReader<Box<dyn Read + Send>>,
+    ready: Option<Ready>,
+    /// Whether they are FEN and nothing else.
+    pub(super) is_fen: bool,
+}
+
+impl Lines {
+    /// The lines themselves.
+    pub const fn reader(&mut self) -> &mut LineReader<Box<dyn Read + Send>> {
+        &mut self.reader
+    }
+
+    /// Reads on as long as that needs no waiting, until a line is there; says whether one, or the
+    /// end, is.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn has_line(&mut self) -> io::Result<bool> {
+        let Some(ready) = &self.ready else { return Ok(true) };
+        while !self.reader.is_waiting() && ready.is_ready() {
+            self.reader.read_more()?;
+        }
+        Ok(self.reader.is_waiting())
+    }
+}
+
+impl Source {
+    /// Opens a file of any format and compression, or standard input for `-`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is of a format that is not read. The error names it.
+    pub fn open(path: impl AsRef<Path>, options: &SourceOptions) -> Result<Source> {
+        let path = path.as_ref();
+        Source::of_input(path, input::open(path, options.bytes_read.as_ref())?, options)
+    }
+
+    /// Reads what a reader gives as a file of this name, whose suffix may tell the format.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn from_reader(
+        name: &str,
+        reader: impl Read + Send + 'static,
+        options: &SourceOptions,
+    ) -> Result<Source> {
+        let input = input::of_reader(Path::new(name), Box::new(reader), false)?;
+        Source::of_input(Path::new(name), Input { is_file: false, ..input }, options)
+    }
+
+    /// Reads bytes as a file of this name, whose suffix may tell the format.
+    ///
+    /// ```
+    /// use epdb::source::{Source, SourceOptions};
+    /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nno position\n";
+    /// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
+    /// let records: Vec<_> = source.records().collect();
+    /// assert!(records[0].is_ok());
+    /// assert!(records[1].as_ref().is_err_and(|error| error.to_string().starts_with("a.epd:2:")));
+    /// # Ok::<(), epdb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn from_bytes(
+        name: &str,
+        bytes: impl Into<Vec<u8>>,
+        options: &SourceOptions,
+    ) -> Result<Source> {
+        Source::from_reader(name, io::Cursor::new(bytes.into()), options)
+    }
+
+    fn of_input(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
+        let format = FileFormat::of_bytes(&input.start)
+            .or_else(|| FileFormat::of_name(path))
+            .or(options.format)
+            .unwrap_or_else(|| FileFormat::of_first_byte(&input.start));
+        let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
+        if let Some(foreign) = Foreign::of_text(&input.start, path).filter(|_| is_lines) {
+            return Err(foreign.refused(path));
+        }
+        let (is_file, encoding) = (input.is_file, input.encoding);
+        let content = match format {
+            FileFormat::Epd | FileFormat::Fen => {
+                let is_fen = format == FileFormat::Fen;
+                let reader = LineReader::new(input.bytes, options.line_limit());
+                Content::Lines(Lines { reader, ready: input.ready, is_fen })
+            }
+            FileFormat::Epb => Content::Stream(input.bytes),
+            FileFormat::Epdb => Content::Store(Local::of(path, input)?),
+            FileFormat::Pgn => Content::Pgn(input.bytes),
+            FileFormat::Pgc => Content::Pgc(input.bytes),
+            FileFormat::Epa => Content::Archive(Local::of(path, input)?),
+        };
+        let (name, options) = (path.to_string_lossy().into(), options.clone());
+        Ok(Source { name, content, is_file, encoding, options })
+    }
+
+    /// The name that it was opened by.
+    pub const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Its format; FEN is EPD here.
+    pub const fn format(&self) -> FileFormat {
+        match self.content {
+            Content::Lines(_) => FileFormat::Epd,
+            Content::Stream(_) => FileFormat::Epb,
+            Content::Store(_) => FileFormat::Epdb,
+            Content::Pgn(_) => FileFormat::Pgn,
+            Content::Pgc(_) => FileFormat::Pgc,
+            Content::Archive(_) => FileFormat::Epa,
+        }
+    }
+
+    /// Whether it is a file that is not compressed, so that it can be opened again by its name.
+    pub const fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    /// The encoding of a text that is neither in UTF-8 nor in Latin-1: it is read as UTF-8.
+    pub const fn encoding(&self) -> Option<&'static str> {
+        self.encoding
+    }
+
+    /// What it is, for readers of their own.
+    pub fn into_content(self) -> Content {
+        self.content
+    }
+
+    /// The lines of a text, for readers of their own; a warning about its encoding goes to `visit`.
+    ///
+    /// # Errors
+    /// It is no text, or in an encoding that the profile does not take.
+    pub fn into_lines<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Lines, E> {
+        self.report_encoding(visit)?;
+        let name = self.name;
+        match self.content {
+            Content::Lines(lines) => Ok(lines),
+            _ => Err(Error::new(format!("{name} is not text: export or convert it first")).into()),
+        }
+    }
+
+    /// Hands all items of the source to `visit`, lines being read on all threads.
+    ///
+    /// # Errors
+    /// The source cannot be read on or is damaged, and what `visit` returns. Lines and games that
+    /// are rejected are items.
+    ///
+    /// ```
+    /// use epdb::source::{Item, Source, SourceOptions};
+    /// let source = Source::from_bytes("a.fen", "8/8/8/4k3/8/1K6/8/8 b - -\n\n", &SourceOptions::new())?;
+    /// let (mut records, mut skipped) = (0, 0);
+    /// source.read(&mut |item| {
+    ///     match item {
+    ///         Item::Record { .. } => records += 1,
+    ///         Item::Skipped { .. } => skipped += 1,
+    ///         _ => {}
+    ///     }
+    ///     Ok::<_, epdb::Error>(true)
+    /// })?;
+    /// assert_eq!((records, skipped), (1, 1));
+    /// # Ok::<(), epdb::Error>(())
+    /// ```
+    pub fn read<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Summary, E> {
+        self.report_encoding(visit)?;
+        let Source { name, content, options, .. } = self;
+        match content {
+            Content::Lines(lines) => lines::read(lines, name, &options, visit),
+            Content::Pgn(input) => games::read_pgn(input, name, &options, visit),
+            Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
+            Content::Stream(input) => binary::read_stream(input, name, &options, visit),
+            Content::Store(local) => binary::read_store(&local, name, &options, visit),
+            Content::Archive(local) => binary::read_archive(&local, name, &options, visit),
+        }
+    }
+
+    /// Warns of a text that is in UTF-16; only the lenient profile takes it.
+    fn report_encoding<E: From<Error>>(&self, visit: &mut Visit<'_, E>) -> Result<(), E> {
+        let Some(encoding) = self.encoding else { return Ok(()) };
+        let is_lenient = self.options.text.profile == Profile::Lenient;
+        if is_lenient {
+            let message = format!("text in {encoding}; read, and written in UTF-8");
+            let diagnostic = &Diagnostic::warning(codes::W_LEN_UTF16, 1, message);
+            visit(Item::Diagnostic { diagnostic, place: &self.place(At::Line(1)) })?;
+        }
+        if is_lenient && !self.options.deny_warnings {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "{} is text in {encoding}, which is read with a warning in the lenient profile: \
+             `iconv -f {encoding} -t UTF-8` makes it readable",
+            self.name
+        ))
+        .into())
+    }
+
+    fn place(&self, at: At) -> Place {
+        Place::new(Arc::clone(&self.name), at)
+    }
+}

@@ -1,0 +1,162 @@
+//! How sources are read.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::format::FileFormat;
+use crate::error::Place;
+use crate::model::{EpdRecord, Game};
+use crate::text::pgn::{PgnReadOptions, PositionOptions};
+use crate::text::{ReadOptions, lines};
+
+/// Says which records and games are taken. It is asked on several threads at once.
+pub trait Filter: Send + Sync {
+    /// Whether a record is taken; `game` is the one that it is a position of.
+    fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool;
+
+    /// Whether a game is taken as such.
+    fn takes_game(&self, game: &Game, place: &Place) -> bool;
+}
+
+/// What reading a store may take beside the work that is done with its records.
+const STORE_MEMORY: usize = 64 << 20;
+
+/// How sources are read. Without being told otherwise everything is taken, text in the lenient
+/// profile, games as games.
+///
+/// ```
+/// use epdb::source::{FileFormat, SourceOptions};
+/// use epdb::text::{Profile, ReadOptions};
+/// let options = SourceOptions::new()
+///     .text(ReadOptions::new(Profile::Strict))
+///     .format(FileFormat::Fen)
+///     .deny_warnings(true);
+/// # let _ = options;
+/// ```
+#[derive(Clone)]
+pub struct SourceOptions {
+    pub(super) format: Option<FileFormat>,
+    pub(super) text: ReadOptions,
+    max_line: Option<usize>,
+    pub(super) games: PgnReadOptions,
+    pub(super) positions: Option<PositionOptions>,
+    pub(super) deny_warnings: bool,
+    pub(super) filter: Option<Arc<dyn Filter>>,
+    pub(super) memory: usize,
+    pub(super) bytes_read: Option<Arc<AtomicU64>>,
+}
+
+impl Default for SourceOptions {
+    fn default() -> SourceOptions {
+        SourceOptions::new()
+    }
+}
+
+impl SourceOptions {
+    /// The options as they are by default.
+    pub fn new() -> SourceOptions {
+        SourceOptions {
+            format: None,
+            text: ReadOptions::default(),
+            max_line: None,
+            games: PgnReadOptions::default(),
+            positions: None,
+            deny_warnings: false,
+            filter: None,
+            memory: STORE_MEMORY,
+            bytes_read: None,
+        }
+    }
+
+    /// The format of sources that neither their first bytes nor their names tell.
+    #[must_use]
+    pub fn format(mut self, format: FileFormat) -> SourceOptions {
+        self.format = Some(format);
+        self
+    }
+
+    /// How lines of text are read.
+    #[must_use]
+    pub fn text(mut self, options: ReadOptions) -> SourceOptions {
+        self.text = options;
+        self
+    }
+
+    /// The most bytes of a line, its end not counted; longer ones are rejected
+    /// ([`lines::default_limit`]).
+    #[must_use]
+    pub const fn max_line(mut self, bytes: usize) -> SourceOptions {
+        self.max_line = Some(bytes);
+        self
+    }
+
+    /// How games are read; games in PGC have the same limit of bytes.
+    #[must_use]
+    pub fn games(mut self, options: PgnReadOptions) -> SourceOptions {
+        self.games = options;
+        self
+    }
+
+    /// Games come as their positions.
+    #[must_use]
+    pub fn positions(mut self, options: PositionOptions) -> SourceOptions {
+        self.positions = Some(options);
+        self
+    }
+
+    /// Whether lines and games that have warnings are rejected.
+    #[must_use]
+    pub const fn deny_warnings(mut self, deny: bool) -> SourceOptions {
+        self.deny_warnings = deny;
+        self
+    }
+
+    /// Which records and games are taken.
+    #[must_use]
+    pub fn filter(mut self, filter: Arc<dyn Filter>) -> SourceOptions {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// About how many bytes of memory reading a store may take; 64 MiB otherwise.
+    #[must_use]
+    pub const fn memory_bytes(mut self, bytes: usize) -> SourceOptions {
+        self.memory = bytes;
+        self
+    }
+
+    /// Adds the bytes that are read of files to this number, for whoever shows the progress.
+    #[must_use]
+    pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
+        self.bytes_read = Some(count);
+        self
+    }
+
+    pub(super) fn line_limit(&self) -> usize {
+        self.max_line.unwrap_or(lines::default_limit(self.text.profile))
+    }
+
+    pub(super) fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
+    }
+
+    pub(super) fn takes_game(&self, game: &Game, place: &Place) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
+    }
+}
+
+impl fmt::Debug for SourceOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceOptions")
+            .field("format", &self.format)
+            .field("text", &self.text)
+            .field("max_line", &self.max_line)
+            .field("games", &self.games)
+            .field("positions", &self.positions)
+            .field("deny_warnings", &self.deny_warnings)
+            .field("filter", &self.filter.is_some())
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
