@@ -1,6 +1,7 @@
 //! Reading archives.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
@@ -72,6 +73,15 @@ pub struct Archive {
     coders: Mutex<Vec<(usize, SharedCoder)>>,
     /// What reading may take, about, in bytes.
     memory: usize,
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive")
+            .field("segments", &self.segments.len())
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What decodes a segment, made once by whoever needs it first.
@@ -850,6 +860,15 @@ pub struct ArchiveRecords<'a> {
     next: u64,
     end: u64,
     block: std::vec::IntoIter<EpdRecord>,
+}
+
+impl fmt::Debug for ArchiveRecords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveRecords")
+            .field("next", &self.next)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ArchiveRecords<'_> {

@@ -1,5 +1,6 @@
 //! Writing archives.
 
+use std::fmt;
 use std::io::Write;
 
 use zerocopy::IntoBytes;
@@ -94,6 +95,15 @@ pub struct ArchiveWriter<W> {
     blocks: u64,
     side: Option<SideWriter>,
     line: Vec<u8>,
+}
+
+impl<W> fmt::Debug for ArchiveWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveWriter")
+            .field("options", &self.options)
+            .field("records", &self.records)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<W: Write> ArchiveWriter<W> {

@@ -1,5 +1,6 @@
 //! Opening a source, whatever it is.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +40,15 @@ pub struct Source {
     options: SourceOptions,
 }
 
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What a source is.
 pub enum Content {
     /// Lines of EPD or FEN.
@@ -55,12 +65,34 @@ pub enum Content {
     Archive(Local),
 }
 
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Content::Lines(_) => "Lines",
+            Content::Stream(_) => "Stream",
+            Content::Store(_) => "Store",
+            Content::Pgn(_) => "Pgn",
+            Content::Pgc(_) => "Pgc",
+            Content::Archive(_) => "Archive",
+        })
+    }
+}
+
 /// Lines of text whose bytes may have to be waited for.
 pub struct Lines {
     reader: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
     /// Whether they are FEN and nothing else.
     pub(super) is_fen: bool,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("reader", &self.reader)
+            .field("is_fen", &self.is_fen)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Lines {

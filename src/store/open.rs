@@ -1,5 +1,6 @@
 //! An open store: how it is made, opened and closed.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -30,6 +31,12 @@ pub struct Store {
     pub(super) importing: AtomicBool,
     /// Imports that this process completed and has not yet closed in the journal.
     delivered: Mutex<Vec<u64>>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("shared", &self.shared).finish_non_exhaustive()
+    }
 }
 
 enum Handle {

@@ -1,5 +1,6 @@
 //! Lines of a stream: any bytes, any length, in bounded memory.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 use memchr::memchr2;
@@ -51,6 +52,15 @@ pub struct LineReader<R> {
     offset: u64,
     /// Whether the rest of a line over the limit is still to be taken.
     in_long_line: bool,
+}
+
+impl<R> fmt::Debug for LineReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineReader")
+            .field("limit", &self.limit)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What comes next in the stream.

@@ -1,5 +1,6 @@
 //! Reading games.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use super::error::{PgcError, PgcErrorKind};
@@ -52,6 +53,12 @@ pub struct PgcReader<R> {
     tag_name: Vec<u8>,
     /// The reader does not know where the next record begins.
     is_lost: bool,
+}
+
+impl<R> fmt::Debug for PgcReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PgcReader").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 /// What the records before a game say of its checksum.

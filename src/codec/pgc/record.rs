@@ -1,5 +1,6 @@
 //! The records of a PGC stream.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use super::error::{PgcError, PgcErrorKind};
@@ -68,6 +69,12 @@ pub struct Records<R> {
     offset: u64,
     /// The length of the record that was given out.
     given: usize,
+}
+
+impl<R> fmt::Debug for Records<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records").field("offset", &self.offset).finish_non_exhaustive()
+    }
 }
 
 /// A record and where it stands.

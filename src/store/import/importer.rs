@@ -1,5 +1,6 @@
 //! Writing: records are pushed, collected and committed in batches.
 
+use std::fmt;
 use std::io::{self, BufRead};
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
@@ -46,6 +47,16 @@ pub struct Importer<'s> {
     batch: Batch,
     conflicts: Vec<ImportConflict>,
     failed: bool,
+}
+
+impl fmt::Debug for Importer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Importer")
+            .field("id", &self.id)
+            .field("options", &self.options)
+            .field("info", &self.info)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'s> Importer<'s> {

@@ -1,6 +1,7 @@
 //! All records in order of their import, without an index: window by window, each of them a reading
 //! by key.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -36,6 +37,15 @@ pub struct ByImport<'r> {
     /// The least import number that the next window may take.
     from: u64,
     ended: bool,
+}
+
+impl fmt::Debug for ByImport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByImport")
+            .field("given", &self.given)
+            .field("from", &self.from)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'r> ByImport<'r> {

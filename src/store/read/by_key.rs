@@ -1,6 +1,7 @@
 //! All records in order of their keys. All blocks and chunks are read, and at the end compared with
 //! the meta row, so that nothing is left out in silence.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::blocks::CheckedBlock;
@@ -25,6 +26,12 @@ pub struct ByKey<'r> {
     block: Option<OpenBlock>,
     crowd: Option<CrowdRecords>,
     found: Totals,
+}
+
+impl fmt::Debug for ByKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByKey").field("next_block", &self.next_block).finish_non_exhaustive()
+    }
 }
 
 /// What was read, to be held against the meta row.

@@ -1,5 +1,6 @@
 //! Lookups by position.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -122,6 +123,12 @@ pub struct Matches<'r> {
     reader: &'r Reader,
     query: Query,
     state: State<'r>,
+}
+
+impl fmt::Debug for Matches<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matches").field("query", &self.query).finish_non_exhaustive()
+    }
 }
 
 enum State<'r> {

@@ -1,5 +1,6 @@
 //! A snapshot of a store.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +57,12 @@ pub struct Reader {
     pub(super) meta: Meta,
     pub(super) blocks: Blocks,
     crowded: ReadOnlyTable<&'static [u8], &'static [u8]>,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("shared", &self.shared).finish_non_exhaustive()
+    }
 }
 
 impl Reader {

@@ -13,6 +13,7 @@ mod stop;
 mod tag_pairs;
 mod tokens;
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 pub use options::PgnReadOptions;
@@ -75,6 +76,15 @@ pub struct GameReader<R> {
     is_truncated: bool,
     /// A game over the limit is waiting to be copied away.
     in_long_game: bool,
+}
+
+impl<R> fmt::Debug for GameReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GameReader")
+            .field("options", &self.options)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<R: Read> GameReader<R> {
