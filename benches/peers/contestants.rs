@@ -6,7 +6,8 @@ use std::ops::Bound;
 use std::path::Path;
 
 use epdb::archive::{Archive, Level, PackOptions};
-use epdb::codec::{key, query::Query, record};
+use epdb::codec::query::{Query, Visit};
+use epdb::codec::{key, record};
 use epdb::model::EpdRecord;
 use epdb::store::{ImportOptions, StoreOptions};
 use heed::CommitOrAbort::{self, Commit};
@@ -109,7 +110,7 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
     fn look_up(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
         for query in queries {
-            let mut matches = self.0.get(query);
+            let mut matches = self.0.matches(query);
             while let Some(record) = matches.next_encoded() {
                 found.note(record.expect("a sound record").bytes());
             }
@@ -119,11 +120,9 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
 
     fn look_up_batch(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
-        let visit = |_, mut matches: epdb::store::Matches<'_>| {
-            while let Some(record) = matches.next_encoded() {
-                found.note(record?.bytes());
-            }
-            Ok::<_, epdb::store::StoreError>(())
+        let visit = |_, record: epdb::store::EncodedRecord<'_>| {
+            found.note(record.bytes());
+            Ok::<_, epdb::store::StoreError>(Visit::Continue)
         };
         self.0.get_batch(queries, visit).expect("a sound store");
         found

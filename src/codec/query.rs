@@ -61,3 +61,14 @@ impl From<&Query> for Query {
         *query
     }
 }
+
+/// What whoever visits the records of many queries wants next.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Visit {
+    /// The next record, of this query or another.
+    Continue,
+    /// No more records of this query.
+    SkipQuery,
+    /// Nothing more at all.
+    Stop,
+}

@@ -137,6 +137,7 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
         /// Why.
+        #[source]
         error: crate::codec::error::EncodeError,
     },
     /// The operating system failed to read or write.
@@ -145,6 +146,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// The operating system's reason.
+        #[source]
         error: io::Error,
     },
 }

@@ -99,6 +99,6 @@ pub(crate) fn exported(reader: &Reader) -> Vec<(u64, EpdRecord)> {
 
 /// The records of a position.
 pub(crate) fn found(reader: &Reader, position: &Position) -> Vec<(u64, EpdRecord)> {
-    let records = reader.get(position).map(|stored| stored.unwrap());
+    let records = reader.matches(position).map(|stored| stored.unwrap());
     records.map(|stored| (stored.import_number, stored.record)).collect()
 }

@@ -39,7 +39,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
     let crowd = records.last().unwrap().position();
     for nth in (0..4000).step_by(41) {
         let mut found = 0;
-        for stored in reader.get(records[nth].position()) {
+        for stored in reader.matches(records[nth].position()) {
             match stored {
                 Ok(stored) => {
                     assert_eq!(stored.import_number, nth as u64);
@@ -52,7 +52,7 @@ fn gives_all(reader: &Reader, records: &[EpdRecord]) -> bool {
         all &= found == 1;
     }
     let mut found = 0;
-    for stored in reader.get(crowd) {
+    for stored in reader.matches(crowd) {
         match stored {
             Ok(stored) => {
                 assert!(right(stored.import_number, &stored.record));
@@ -155,7 +155,7 @@ fn a_changed_record_is_never_given() {
         fs::write(&path, &changed).unwrap();
         let store = Store::open_read_only(&path, &small()).unwrap();
         let reader = store.reader().unwrap();
-        let looked_up: Result<Vec<_>, _> = reader.get(record.position()).collect();
+        let looked_up: Result<Vec<_>, _> = reader.matches(record.position()).collect();
         assert!(matches!(looked_up, Err(StoreError::Damaged { .. })), "{nth}");
         let by_key: Result<Vec<_>, _> = reader.by_key().collect();
         assert!(matches!(by_key, Err(StoreError::Damaged { .. })), "{nth}");
@@ -255,7 +255,7 @@ fn no_iterator_goes_on_after_an_error() {
     fs::write(&path, changed).unwrap();
     let store = Store::open_read_only(&path, &small()).unwrap();
     let reader = store.reader().unwrap();
-    ends(reader.get(crowd[0].position()));
+    ends(reader.matches(crowd[0].position()));
     ends(reader.by_key());
     ends(reader.by_import());
 }

@@ -1,7 +1,8 @@
 //! Stores of any size, and positions with any number of records.
 
 use crate::common::*;
-use epdb::store::{ImportOptions, OnDuplicate, Store, StoreOptions, verify};
+use epdb::codec::query::Visit;
+use epdb::store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
 
 /// STO-06, STO-08: an empty store is a store.
 #[test]
@@ -138,17 +139,15 @@ fn batches_of_lookups_answer_all() {
     let store = store_of(&scratch.path("batch.epdb"), &records);
     let reader = store.reader().unwrap();
     let positions: Vec<_> = (0..6000).step_by(3).map(|nth| *generated(nth).position()).collect();
-    let mut answers = vec![None; positions.len()];
+    let mut answers = vec![Vec::new(); positions.len()];
     reader
-        .get_batch(&positions, |place, matches| {
-            let records: Result<Vec<_>, _> = matches.collect();
-            answers[place] = Some(records?);
-            Ok::<(), epdb::store::StoreError>(())
+        .get_batch(&positions, |place, record| {
+            answers[place].push((record.number(), record.record()?));
+            Ok::<_, StoreError>(Visit::Continue)
         })
         .unwrap();
     for (position, answer) in positions.iter().zip(answers) {
-        let one_by_one: Vec<_> = reader.get(position).map(|stored| stored.unwrap()).collect();
-        assert_eq!(answer, Some(one_by_one));
+        assert_eq!(answer, found(&reader, position));
     }
 }
 

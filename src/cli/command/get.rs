@@ -18,7 +18,7 @@ use crate::cli::query;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
 use crate::codec::packed::{PackedBoard, pack};
-use crate::codec::query::Query;
+use crate::codec::query::{Query, Visit};
 use crate::codec::record;
 use crate::error::{At, Place};
 use crate::model::EpdRecord;
@@ -425,14 +425,14 @@ impl Searched {
         let mut found = Found::new(asked.queries.len(), keep, args.first, budget);
         match self {
             Searched::Store { reader, name, local, .. } => {
-                let searched = reader.get_batch(&asked.queries, |place, mut matches| {
-                    while found.wants(place) {
-                        let Some(next) = matches.next_encoded().transpose()? else { break };
-                        if is_taken(next, name, args)? {
-                            found.put_encoded(place, next.bytes())?;
-                        }
+                let searched = reader.get_batch(&asked.queries, |place, next| {
+                    if is_taken(next, name, args)? {
+                        found.put_encoded(place, next.bytes())?;
                     }
-                    Ok::<(), anyhow::Error>(())
+                    Ok::<_, anyhow::Error>(match found.wants(place) {
+                        true => Visit::Continue,
+                        false => Visit::SkipQuery,
+                    })
                 });
                 searched.map_err(|error: anyhow::Error| match error.downcast::<StoreError>() {
                     Ok(error) => local.failed(error).into(),
@@ -482,7 +482,7 @@ impl Searched {
     ) -> anyhow::Result<()> {
         match self {
             Searched::Store { reader, name, local, .. } => {
-                let mut matches = reader.get(query);
+                let mut matches = reader.matches(query);
                 while let Some(next) = matches.next_encoded() {
                     let next = next.map_err(|error| local.failed(error))?;
                     if is_taken(next, name, args)? {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::blocks::{BlockRef, CheckedBlock};
 use super::reader::Reader;
 use super::record::{EncodedRecord, StoredRecord};
-use crate::codec::query::Query;
+use crate::codec::query::{Query, Visit};
 use crate::codec::record;
 use crate::store::block::{BucketCursor, Payload, Slot, range_in};
 use crate::store::crowd::CrowdRecords;
@@ -30,7 +30,7 @@ impl Reader {
     /// import.finish()?;
     ///
     /// let reader = store.reader()?;
-    /// for stored in reader.get(&Position::START) {
+    /// for stored in reader.matches(&Position::START) {
     ///     let stored = stored?;
     ///     assert_eq!(stored.import_number, 0);
     ///     assert_eq!(stored.record, EpdRecord::new(Position::START));
@@ -38,7 +38,7 @@ impl Reader {
     /// assert!(reader.contains(&Position::START)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn get(&self, position: impl Into<Query>) -> Matches<'_> {
+    pub fn matches(&self, position: impl Into<Query>) -> Matches<'_> {
         let query = self.keyed(position);
         let (number, _) = spread(query.key(), self.meta.blocks);
         Matches::new(self, query, self.blocks.get(number))
@@ -49,7 +49,7 @@ impl Reader {
     /// # Errors
     /// As [`Matches::next_encoded`].
     pub fn contains(&self, position: impl Into<Query>) -> Result<bool> {
-        self.get(position).next_encoded().transpose().map(|found| found.is_some())
+        self.matches(position).next_encoded().transpose().map(|found| found.is_some())
     }
 
     /// The earliest record of a position.
@@ -57,39 +57,41 @@ impl Reader {
     /// # Errors
     /// As [`Matches::next_encoded`].
     pub fn first(&self, position: impl Into<Query>) -> Result<Option<StoredRecord>> {
-        self.get(position).next().transpose()
+        self.matches(position).next().transpose()
     }
 
     /// Looks many positions up, in the order that the file likes best, and calls `visit` with each
-    /// position's place among them and its records. Where the store is larger than memory this is
-    /// many times faster than one lookup after the other.
+    /// position's place among them and each of its records, in order of their import numbers.
+    /// Where the store is larger than memory this is many times faster than one lookup after the
+    /// other.
     ///
     /// ```
-    /// use epdb::{codec::direct, model::EpdRecord, model::Position, store};
+    /// use epdb::codec::{direct, query::Visit};
+    /// use epdb::store::{ImportOptions, Store, StoreError, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
-    /// # let store = store::Store::create(&path, &store::StoreOptions::default())?;
-    /// # let mut import = store.importer("by hand", &store::ImportOptions::default())?;
-    /// # import.push(&EpdRecord::new(Position::START))?;
+    /// # let store = Store::create(&path, &StoreOptions::new())?;
+    /// # let mut import = store.importer("by hand", &ImportOptions::new())?;
+    /// # import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"K\";")?)?;
     /// # import.finish()?;
     /// let reader = store.reader()?;
     /// let lines = [&b"4k3/8/8/8/8/8/4P3/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"];
     /// let queries = lines.iter().filter_map(|line| direct::read_fields(line));
-    /// let mut found = 0;
-    /// reader.get_batch(queries, |_place, matches| {
-    ///     found += matches.count();
-    ///     Ok::<(), store::StoreError>(())
+    /// let mut found = Vec::new();
+    /// reader.get_batch(queries, |place, record| {
+    ///     found.push((place, record.number()));
+    ///     Ok::<_, StoreError>(Visit::Continue)
     /// })?;
-    /// assert_eq!(found, 0);
+    /// assert_eq!(found, [(1, 0)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Those of `visit`, which ends the work with its first error.
-    pub fn get_batch<Q: Into<Query>, E>(
+    /// As [`Matches::next_encoded`], and those of `visit`, which ends the work with its first error.
+    pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,
-        mut visit: impl FnMut(usize, Matches<'_>) -> std::result::Result<(), E>,
+        mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
     ) -> std::result::Result<(), E> {
         let queries: Vec<Query> = positions.into_iter().map(|query| self.keyed(query)).collect();
         let mut order: Vec<(u64, usize)> =
@@ -99,13 +101,20 @@ impl Reader {
         for (key, place) in order {
             let (number, _) = spread(key, self.meta.blocks);
             let block = match &held {
-                Some((held, block)) if *held == number => Ok(BlockRef::Own(Arc::clone(block))),
-                _ => self.blocks.get(number),
+                Some((held, block)) if *held == number => BlockRef::Own(Arc::clone(block)),
+                _ => self.blocks.get(number)?,
             };
-            if let Ok(BlockRef::Own(block)) = &block {
+            if let BlockRef::Own(block) = &block {
                 held = Some((number, Arc::clone(block)));
             }
-            visit(place, Matches::new(self, queries[place], block))?;
+            let mut matches = Matches::new(self, queries[place], Ok(block));
+            while let Some(record) = matches.next_encoded() {
+                match visit(place, record?)? {
+                    Visit::Continue => {}
+                    Visit::SkipQuery => break,
+                    Visit::Stop => return Ok(()),
+                }
+            }
         }
         Ok(())
     }
