@@ -142,7 +142,8 @@ fn a_chunk_gives_no_record_of_another_position() {
     write_rows(&path, &rows_in(case.unwrap()));
     let store = Store::open_read_only(&path, &small()).unwrap();
     let reader = store.reader().unwrap();
-    let found: Result<Vec<_>, _> = reader.matches(&position("4k3/8/8/8/8/8/4P3/4K3 w - -")).collect();
+    let found: Result<Vec<_>, _> =
+        reader.matches(&position("4k3/8/8/8/8/8/4P3/4K3 w - -")).collect();
     assert!(found.unwrap_err().to_string().contains("a record of another position"));
     assert!(reader.by_key().any(|stored| stored.is_err()));
 }
