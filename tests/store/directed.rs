@@ -16,6 +16,7 @@ use crate::common::*;
 use crate::{starting_none, starting_one};
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
+use epdb::codec::query::Visit;
 use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
 
 /// How many damages a usual run makes.
@@ -340,8 +341,18 @@ impl Oracle {
             whole &= outcome(reader.contains(position).map(|found| assert!(!found)), tally);
         }
         let asked: Vec<&Position> = self.positions.iter().map(|(position, _)| position).collect();
-        let batch =
-            reader.get_batch(asked, |place, matches| same(matches, &self.positions[place].1));
+        let mut given = vec![0; asked.len()];
+        let batch = reader.get_batch(asked, |place, record| {
+            let expected = self.positions[place].1.get(given[place]).expect("a record too many");
+            assert_eq!((record.number(), record.record()?), *expected);
+            given[place] += 1;
+            Ok::<_, StoreError>(Visit::Continue)
+        });
+        if batch.is_ok() {
+            let expected: Vec<usize> =
+                self.positions.iter().map(|(_, records)| records.len()).collect();
+            assert_eq!(given, expected, "records are left out in silence");
+        }
         whole & outcome(batch, tally)
     }
 
