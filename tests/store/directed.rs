@@ -14,9 +14,9 @@ use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
 use crate::{starting_none, starting_one};
+use epdb::codec::query::Visit;
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
-use epdb::codec::query::Visit;
 use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
 
 /// How many damages a usual run makes.
