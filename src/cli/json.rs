@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use crate::library::census::Tally;
 use crate::library::diff;
-use crate::library::field::{Number, Value, operand_value};
+use crate::library::field::operand_value;
 use crate::library::game_census::GameCensus;
 use crate::library::sets;
+use crate::library::value::{Number, Value};
 use crate::model::{Opcode, Operand};
 
 use super::pipe::Places;

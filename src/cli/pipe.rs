@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::Place;
-use crate::library::field::{Field, Subject};
+use crate::library::field::Field;
 use crate::library::sets::{self, ConflictingOperation};
+use crate::library::subject::Subject;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::Item;
 

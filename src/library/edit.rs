@@ -190,7 +190,8 @@ fn takes_one_string(opcode: Opcode) -> bool {
 }
 
 fn is_move_opcode(opcode: Opcode) -> bool {
-    use super::field::{Field, Type};
+    use super::field::Field;
+    use super::value::Type;
     Field::Operation(opcode).kind() == Type::Moves
 }
 

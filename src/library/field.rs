@@ -2,59 +2,23 @@
 //! orders.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
-use super::game_tag::{self, Date, TagName, Tags};
+use super::game_tag::{self, TagName, Tags};
+use super::subject::Subject;
+use super::value::{Number, Type, Value, joined};
 use crate::codec::{key, ordinal};
-use crate::error::Place;
 use crate::model::rules::Playable;
 use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, Square,
     StandardOpcode,
 };
-use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, pgn, san};
-
-/// A record, what is known of where it came from, and how its text is to look.
-#[derive(Copy, Clone, Debug)]
-pub struct Subject<'a> {
-    /// The record.
-    pub record: &'a EpdRecord,
-    /// The line, or the number of the record, in its source, from 1.
-    pub line: u64,
-    /// The name of its source.
-    pub file: &'a str,
-    /// The form of `fen`, `epd` and `record`.
-    pub forms: WriteOptions,
-    /// The game that the record is a position of.
-    pub game: Option<&'a Game>,
-}
-
-impl<'a> Subject<'a> {
-    /// A record of which nothing else is known, in canonical form.
-    pub fn of(record: &'a EpdRecord) -> Subject<'a> {
-        Subject { record, line: 1, file: "-", forms: WriteOptions::default(), game: None }
-    }
-
-    /// A record from a place, and the game that it is a position of.
-    pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> Subject<'a> {
-        let (line, file) = (place.number(), &*place.source);
-        Subject { line, file, game, ..Subject::of(record) }
-    }
-}
-
-/// The record whose fields are those of a game: the position in which it ends, or where
-/// positions are not asked about, the one in which it begins.
-pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
-    match is_asked {
-        true => pgn::final_position(game),
-        false => EpdRecord::new(game.start().position),
-    }
-}
+use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, san};
 
 /// Something that a record has under a name.
 ///
 /// ```
-/// use epdb::library::field::{Field, Subject};
+/// use epdb::library::field::Field;
+/// use epdb::library::subject::Subject;
 /// let record = epdb::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
 /// let shown = |name: &str| {
 ///     let value = Field::parse(name).map(|field| field.value(&Subject::of(&record)).text());
@@ -160,55 +124,6 @@ pub const NAMED: [(&str, Named, &str); 23] = [
     ("stalemate", Named::Stalemate, "it is stalemated"),
     ("chess960", Named::Chess960, "castling that only Chess960 knows"),
 ];
-
-/// What the values of a field are.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Type {
-    /// True or false.
-    Flag,
-    /// A number.
-    Number,
-    /// Text.
-    Text,
-    /// A date of which parts may be missing.
-    Date,
-    /// Moves.
-    Moves,
-    /// The operands of an opcode that is not standard: a number where they read as one.
-    Any,
-    /// The opcode takes no operands; a record has it or not.
-    Nothing,
-}
-
-/// What one record has for a field.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Value<'a> {
-    /// Nothing.
-    Missing,
-    /// True or false.
-    Flag(bool),
-    /// A number.
-    Number(Number),
-    /// Text that is no number even if it looks like one.
-    Text(Cow<'a, [u8]>),
-    /// Text that is a number if it looks like one.
-    Word(Cow<'a, [u8]>),
-    /// A date as it is written, and what it says.
-    Date(&'a [u8], Date),
-    /// Moves: the operands of a move opcode.
-    Moves(&'a [Operand]),
-    /// Moves in coordinates.
-    Coordinates(Vec<Vec<u8>>),
-}
-
-/// A whole number or a fraction.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Number {
-    /// A whole number.
-    Whole(i128),
-    /// Any other number.
-    Fraction(f64),
-}
 
 impl Field {
     /// Finds a field by its name: one of [`NAMED`], a standard opcode, `uci(OPCODE)`, `ce:white`,
@@ -457,88 +372,6 @@ impl Named {
     }
 }
 
-impl Value<'_> {
-    pub(super) const fn whole(value: i128) -> Self {
-        Value::Number(Number::Whole(value))
-    }
-
-    fn text_of(text: Vec<u8>) -> Self {
-        Value::Text(Cow::Owned(text))
-    }
-
-    /// The value as text; nothing for what is missing.
-    pub fn text(&self) -> Vec<u8> {
-        match self {
-            Value::Missing => Vec::new(),
-            Value::Flag(flag) => flag.to_string().into_bytes(),
-            Value::Number(number) => number.to_string().into_bytes(),
-            Value::Text(text) | Value::Word(text) => text.to_vec(),
-            Value::Date(text, _) => text.to_vec(),
-            Value::Moves(operands) => joined(operands),
-            Value::Coordinates(moves) => moves.join(&b' '),
-        }
-    }
-
-    /// The value as a number, if it is one or reads as one and is no text.
-    pub fn number(&self) -> Option<Number> {
-        match self {
-            Value::Number(number) => Some(*number),
-            Value::Word(text) => Number::parse(text),
-            _ => None,
-        }
-    }
-}
-
-impl Number {
-    /// Reads `12`, `-3`, `+4`, `0.25`: a sign, digits, and at most one point between digits.
-    pub fn parse(text: &[u8]) -> Option<Number> {
-        let text = std::str::from_utf8(text).ok()?;
-        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-            && digits.starts_with(|first: char| first.is_ascii_digit())
-            && digits.ends_with(|last: char| last.is_ascii_digit());
-        if !is_number {
-            return None;
-        }
-        let whole = text.parse().ok().map(Number::Whole);
-        let fraction = || text.parse().ok().filter(|value: &f64| value.is_finite());
-        whole.or_else(|| fraction().map(Number::Fraction))
-    }
-
-    /// Which number is larger.
-    pub fn compare(self, other: Number) -> Ordering {
-        match (self, other) {
-            (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
-            (a, b) => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
-        }
-    }
-
-    /// The number without its sign.
-    pub fn abs(self) -> Number {
-        match self {
-            Number::Whole(value) => Number::Whole(value.saturating_abs()),
-            Number::Fraction(value) => Number::Fraction(value.abs()),
-        }
-    }
-
-    /// The nearest fraction that 64 bits hold.
-    pub const fn as_f64(self) -> f64 {
-        match self {
-            Number::Whole(value) => value as f64,
-            Number::Fraction(value) => value,
-        }
-    }
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Number::Whole(value) => write!(f, "{value}"),
-            Number::Fraction(value) => write!(f, "{value:?}"),
-        }
-    }
-}
-
 /// The opcodes whose operands are moves, as a list for a person.
 pub const MOVE_OPCODES: &str = "am, bm, pm, pv, sm and sv";
 
@@ -670,10 +503,6 @@ fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
         return counter.map_or(Value::Missing, |value| Value::whole(value.into()));
     };
     operand_value(opcode, operands)
-}
-
-fn joined(operands: &[Operand]) -> Vec<u8> {
-    operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ')
 }
 
 /// The moves of an opcode in coordinates; a text that is no legal move stays as it is.

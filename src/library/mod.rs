@@ -2,6 +2,7 @@
 //! everything that needs all records at once in bounded memory.
 
 pub mod census;
+pub mod date;
 pub mod diff;
 pub mod edit;
 pub mod expression;
@@ -18,3 +19,5 @@ pub mod play;
 pub mod random;
 pub mod sample;
 pub mod sets;
+pub mod subject;
+pub mod value;

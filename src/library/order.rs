@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-use super::field::{Field, Number, Subject, Value};
+use super::field::Field;
 use super::ordered::{Ordered, push_record};
+use super::subject::Subject;
+use super::value::{Number, Value};
 use crate::error::Result;
 use crate::spill::Sorter;
 

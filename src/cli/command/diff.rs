@@ -15,7 +15,7 @@ use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
 use crate::model::{EpdRecord, Opcode, Operand};
-use crate::text::{CastlingForm, EnPassantForm, fen};
+use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen};
 
 /// Show what was removed, added and changed from one source to another
 ///
@@ -133,7 +133,9 @@ fn fields(record: &EpdRecord) -> String {
 }
 
 fn text(record: &EpdRecord) -> String {
-    String::from_utf8_lossy(&crate::format_epd(record)).into_owned()
+    let mut text = Vec::new();
+    epd::write(record, &WriteOptions::default(), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A difference (`diff --json`).

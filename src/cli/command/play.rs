@@ -2,8 +2,9 @@
 
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
-use crate::library::field::{Field, MOVE_OPCODES, Type, parse_opcode};
+use crate::library::field::{Field, MOVE_OPCODES, parse_opcode};
 use crate::library::play::{Played, Stops, after_moves, after_operation};
+use crate::library::value::Type;
 use crate::model::Opcode;
 
 /// Write the positions after moves

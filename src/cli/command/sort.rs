@@ -8,8 +8,8 @@ use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, each_with_game, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::library::field::{Subject, record_of_game};
 use crate::library::order::{RecordSorter, SortOrder};
+use crate::library::subject::{Subject, record_of_game};
 use crate::spill::Sorter;
 use crate::text::pgn;
 

@@ -11,8 +11,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, open_other_output};
 use crate::cli::pipe::{NeverMet, each_with_game};
 use crate::cli::source::Visited;
-use crate::library::field::record_of_game;
-use crate::library::field::{Field, Subject};
+use crate::library::field::Field;
+use crate::library::subject::Subject;
+use crate::library::subject::record_of_game;
 use crate::source::FileFormat;
 use crate::text::WriteOptions;
 

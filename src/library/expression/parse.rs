@@ -2,9 +2,11 @@
 
 use regex::bytes::Regex;
 
-use super::{Comparison, ExpressionError, Term, Test};
-use crate::library::field::{Field, MOVE_OPCODES, Named, Number, Type, is_bare_text, points};
-use crate::library::game_tag::Date;
+use super::error::ExpressionError;
+use super::tree::{Comparison, Term, Test};
+use crate::library::date::Date;
+use crate::library::field::{Field, MOVE_OPCODES, Named, is_bare_text, points};
+use crate::library::value::{Number, Type};
 use crate::model::Square;
 
 /// How deep parentheses, negations and `abs` may nest.

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use epdb::library::expression::Expression;
-use epdb::library::field::Subject;
+use epdb::library::subject::Subject;
 use epdb::model::EpdRecord;
 use libfuzzer_sys::fuzz_target;
 

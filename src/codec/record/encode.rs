@@ -1,13 +1,80 @@
-//! Operations as bytes.
+//! Records to bytes.
 
 use std::borrow::Cow;
 
 use super::super::error::EncodeError;
 use super::super::item::PutItems;
+use super::super::packed;
+use super::layout::{
+    EN_PASSANT, GENERAL, MARKER, MAX_LEN, NO_MORE_OPERATIONS, OPERATIONS, OTHER, SHREDDER,
+    counter_width, integer_width, kind,
+};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
-use super::{GENERAL, OTHER, kind};
 use crate::model::rules::Playable;
-use crate::model::{Opcode, Operand, Operands, Operation, StandardOpcode, TypedOperand};
+use crate::model::{
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Square,
+    StandardOpcode, TypedOperand,
+};
+
+/// Appends the encoding of a record.
+///
+/// # Errors
+/// [`EncodeError`] when the record holds a value that breaks the documentation of its type; no
+/// record that was read from text does. `out` is then as it was.
+///
+/// The bytes follow from the canonical text of the record: where a record that was put together by
+/// hand has a move, an integer or an unquoted operand in the place of another with the same text,
+/// the one is written that reading the text would give.
+pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    let result = encode_parts(record, out).and_then(|()| match out.len() - start {
+        len if len > MAX_LEN => Err(EncodeError::LimitExceeded {
+            what: "bytes of a record",
+            found: len as u64,
+            limit: MAX_LEN as u64,
+        }),
+        _ => Ok(()),
+    });
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let identity = record.position().identity();
+    let extra_en_passant = match identity.en_passant() {
+        None => record.position().en_passant(),
+        Some(_) => None,
+    };
+    let width = record.fen_counters().map_or(0, counter_width);
+    let flag = |condition: bool, flag: u8| if condition { flag } else { 0 };
+    out.push(
+        MARKER
+            | width
+            | flag(extra_en_passant.is_some(), EN_PASSANT)
+            | flag(record.dialect() == CastlingDialect::Shredder, SHREDDER)
+            | flag(!record.operations().is_empty(), OPERATIONS),
+    );
+    out.extend_from_slice(packed::pack(&identity).as_bytes());
+    out.extend(extra_en_passant.map(Square::file));
+    if let Some(Counters { halfmove_clock, fullmove_number }) = record.fen_counters() {
+        if fullmove_number == 0 {
+            return Err(EncodeError::FullmoveNumber);
+        }
+        for value in [halfmove_clock, fullmove_number] {
+            put_integer(out, 1 << (width - 1), value.into());
+        }
+    }
+    if !record.operations().is_empty() {
+        let root = Playable::new(record.position());
+        for operation in record.operations() {
+            put_operation(root.as_ref(), operation, out)?;
+        }
+        out.push(NO_MORE_OPERATIONS);
+    }
+    Ok(())
+}
 
 /// An operand as it is written.
 enum Item<'a> {
@@ -19,7 +86,7 @@ enum Item<'a> {
 }
 
 /// Appends an operation of a record at this position, if it is playable.
-pub(super) fn operation(
+fn put_operation(
     root: Option<&Playable>,
     operation: &Operation,
     out: &mut Vec<u8>,
@@ -177,17 +244,6 @@ fn put_tagged_integer(value: i128, out: &mut Vec<u8>) {
 }
 
 /// Appends the low `width` bytes of a value.
-pub(super) fn put_integer(out: &mut Vec<u8>, width: u8, value: u64) {
+fn put_integer(out: &mut Vec<u8>, width: u8, value: u64) {
     out.extend_from_slice(&value.to_le_bytes()[..usize::from(width).min(8)]);
-}
-
-/// The bytes of the shortest integer that holds a value: unsigned when it is not negative, two's
-/// complement when it is.
-pub(super) fn integer_width(value: i128) -> u8 {
-    match value {
-        -0x80..=0xff => 1,
-        -0x8000..=0xffff => 2,
-        -0x8000_0000..=0xffff_ffff => 4,
-        _ => 8,
-    }
 }

@@ -1,0 +1,228 @@
+//! The parts of a record one by one, by their lengths.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::super::error::{DecodeError, DecodeErrorKind};
+use super::super::item::Cursor;
+use super::super::packed;
+use super::layout::{
+    COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NO_MORE_OPERATIONS, NUMBERS, OPERATIONS,
+    OTHER, integer_width, kind,
+};
+use crate::model::{Opcode, Operands, StandardOpcode};
+
+/// The packed identity board of the record at the start of these bytes, without a look at
+/// anything else: what lookups compare.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes do not begin with a marker and the length of a packed board.
+pub fn board_of(bytes: &[u8]) -> Result<&[u8], DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    marker(&mut cursor)?;
+    packed_board(&mut cursor)
+}
+
+pub(super) fn marker(cursor: &mut Cursor) -> Result<u8, DecodeError> {
+    let error = cursor.error(DecodeErrorKind::Corrupt("marker of a record"));
+    match cursor.int_1()? {
+        marker if marker & MARKER_MASK == MARKER => Ok(marker),
+        _ => Err(error),
+    }
+}
+
+pub(super) fn packed_board<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
+    let base = cursor.offset() as u64;
+    let len = packed::len_of(cursor.rest()).map_err(|error| error.after(base))?;
+    cursor.take(len, "a packed board")
+}
+
+/// The length of the record at the start of these bytes. Only lengths are looked at: that a
+/// record has a length does not mean that it can be decoded.
+///
+/// # Errors
+/// [`DecodeError`] where the bytes end too early or a tag is unknown.
+pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
+    walk(bytes, |_, _| {})
+}
+
+/// What the next bytes of a record are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The marker byte.
+    Marker,
+    /// The packed identity board.
+    Board,
+    /// The file of an en passant square that is not part of the identity.
+    EnPassant,
+    /// Halfmove clock and fullmove number of a six-field record.
+    Counters,
+    /// An operation with its operands.
+    Operation(Opcode),
+    /// The byte behind the last operation.
+    End,
+}
+
+/// Walks over the record at the start of these bytes and calls `visit` with each of its parts, in
+/// order, and the offset behind it. Gives the length of the record, as [`len_of`] does.
+///
+/// # Errors
+/// As [`len_of`].
+pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    let marker = marker(&mut cursor)?;
+    visit(Part::Marker, cursor.offset());
+    packed_board(&mut cursor)?;
+    visit(Part::Board, cursor.offset());
+    if marker & EN_PASSANT != 0 {
+        cursor.int_1()?;
+        visit(Part::EnPassant, cursor.offset());
+    }
+    if let Some(width) = (marker & COUNTERS).checked_sub(1) {
+        cursor.take(2 << width, "counters")?;
+        visit(Part::Counters, cursor.offset());
+    }
+    if marker & OPERATIONS != 0 {
+        while let Some(form) = next_operation(&mut cursor)? {
+            let opcode = form.opcode();
+            skip_operands(&mut cursor, form)?;
+            visit(Part::Operation(opcode), cursor.offset());
+        }
+        visit(Part::End, cursor.offset());
+    }
+    Ok(cursor.offset())
+}
+
+/// How the operands of an operation are written.
+pub(super) enum Form {
+    Short(&'static StandardOpcode),
+    General(&'static StandardOpcode),
+    Other(Opcode),
+}
+
+impl Form {
+    pub(super) fn opcode(&self) -> Opcode {
+        match self {
+            Form::Short(entry) | Form::General(entry) => entry.opcode,
+            Form::Other(opcode) => *opcode,
+        }
+    }
+
+    pub(super) fn standard(&self) -> Option<&'static StandardOpcode> {
+        match self {
+            Form::Short(entry) | Form::General(entry) => Some(entry),
+            Form::Other(_) => None,
+        }
+    }
+}
+
+pub(super) fn next_operation(cursor: &mut Cursor) -> Result<Option<Form>, DecodeError> {
+    let start = cursor.clone();
+    let tag = cursor.int_1()?;
+    let reserved =
+        || start.error(DecodeErrorKind::Reserved { what: "tag of an operation", value: tag });
+    let numbered = |number| StandardOpcode::with_number(number).ok_or_else(reserved);
+    let form = match tag {
+        NO_MORE_OPERATIONS => return Ok(None),
+        0..NUMBERS => Form::Short(numbered(tag)?),
+        GENERAL..OTHER => Form::General(numbered(tag - GENERAL)?),
+        _ => {
+            let len = usize::from(tag - OTHER);
+            if len == 0 || len > Opcode::MAX_LEN {
+                return Err(reserved());
+            }
+            let name = cursor.take(len, "an opcode")?;
+            let no_opcode = start.error(DecodeErrorKind::Corrupt("opcode"));
+            let opcode = Opcode::new(name).map_err(|_| no_opcode)?;
+            if opcode.standard().is_some() {
+                return Err(start.error(DecodeErrorKind::NonCanonical("the opcode is standard")));
+            }
+            Form::Other(opcode)
+        }
+    };
+    Ok(Some(form))
+}
+
+fn skip_operands(cursor: &mut Cursor, form: Form) -> Result<(), DecodeError> {
+    match form {
+        Form::Short(entry) => match entry.operands {
+            Operands::Integer(..) => tagged_integer(cursor).map(drop),
+            Operands::Str { .. } => cursor.string_1().map(drop),
+            Operands::Move => cursor.int_1().map(drop),
+            Operands::MoveSet | Operands::MoveLine => cursor.mvseq_1().map(drop),
+            _ => Ok(()),
+        },
+        _ => {
+            while next_item(cursor)?.is_some() {}
+            Ok(())
+        }
+    }
+}
+
+/// One item of a general list.
+pub(super) enum Item<'a> {
+    Integer(i128),
+    Token(&'a [u8]),
+    Str(&'a [u8]),
+    Moves(&'a [u8]),
+    WideMove(u16),
+    Typed(u16, &'a [u8]),
+}
+
+pub(super) fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>, DecodeError> {
+    let start = cursor.clone();
+    let kind = cursor.int_1()?;
+    let item = match (kind & 0xf0, kind & 0x0f) {
+        (kind::END, 0) => return Ok(None),
+        (kind::INTEGER | kind::NEGATIVE, _) => {
+            *cursor = start;
+            Item::Integer(tagged_integer(cursor)?)
+        }
+        (kind::TOKEN, width) => Item::Token(sized(cursor, &start, width)?),
+        (kind::STRING, width) => Item::Str(sized(cursor, &start, width)?),
+        (kind::MOVES, width @ 1..=2) => Item::Moves(sized(cursor, &start, width)?),
+        (kind::TYPED, width) => {
+            let number = cursor.int_2()?;
+            Item::Typed(number, sized(cursor, &start, width)?)
+        }
+        _ if kind == kind::WIDE_MOVE => Item::WideMove(cursor.int_2()?),
+        (0x60 | 0x70 | 0x90.., _) => {
+            let what = "kind of an operand";
+            return Err(start.error(DecodeErrorKind::Reserved { what, value: kind }));
+        }
+        _ => return Err(start.error(DecodeErrorKind::Corrupt("kind of an operand"))),
+    };
+    Ok(Some(item))
+}
+
+/// Bytes with a length of this width in front, which must be the shortest that holds it.
+fn sized<'a>(cursor: &mut Cursor<'a>, start: &Cursor, width: u8) -> Result<&'a [u8], DecodeError> {
+    let (bytes, shortest) = match width {
+        1 => (cursor.string_1()?, 0),
+        2 => (cursor.string_2()?, 0x100),
+        4 => (cursor.string_4()?, 0x1_0000),
+        _ => return Err(start.error(DecodeErrorKind::Corrupt("kind of an operand"))),
+    };
+    if bytes.len() < shortest {
+        return Err(start.error(DecodeErrorKind::NonCanonical("the shortest length is taken")));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn tagged_integer(cursor: &mut Cursor) -> Result<i128, DecodeError> {
+    let start = cursor.clone();
+    let kind = cursor.int_1()?;
+    let width = kind & 0x0f;
+    let sign = kind & 0xf0;
+    if ![1, 2, 4, 8].contains(&width) || ![kind::INTEGER, kind::NEGATIVE].contains(&sign) {
+        return Err(start.error(DecodeErrorKind::Corrupt("kind of an integer")));
+    }
+    let bytes = cursor.take(width.into(), "an integer")?;
+    let value = match sign {
+        kind::NEGATIVE => LittleEndian::read_int(bytes, width.into()).into(),
+        _ => LittleEndian::read_uint(bytes, width.into()).into(),
+    };
+    if integer_width(value) != width || (value < 0) != (sign == kind::NEGATIVE) {
+        return Err(start.error(DecodeErrorKind::NonCanonical("the shortest integer is taken")));
+    }
+    Ok(value)
+}

@@ -1,0 +1,131 @@
+//! Dates of which parts may be missing.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// The days on which something may have been: one, or several when parts of a date are missing.
+///
+/// ```
+/// use epdb::library::date::Date;
+/// let date = Date::parse(b"1992.11.??").expect("a date");
+/// assert_eq!(date, Date::parse(b"1992.11").expect("a date"));
+/// assert_eq!(date.year(), Some(1992));
+/// assert_eq!(Date::parse(b"soon"), None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Date {
+    /// Year, month and day, two decimal digits each for the latter, so that later is larger.
+    days: RangeInclusive<u32>,
+}
+
+impl Date {
+    /// Reads `YYYY.MM.DD`, `YYYY.MM` or `YYYY`, also with `-` or `/`; any digit may be `?`.
+    pub fn parse(text: &[u8]) -> Option<Date> {
+        let text = std::str::from_utf8(text).ok()?;
+        let separator = text.chars().find(|c| matches!(c, '.' | '-' | '/')).unwrap_or('.');
+        let mut parts = text.split(separator);
+        let year = part(parts.next()?, 4..=4, 0..=9999)?;
+        let month = part(parts.next().unwrap_or("??"), 1..=2, 1..=12)?;
+        let days = days_in_month(*year.end(), *month.end());
+        let day = part(parts.next().unwrap_or("??"), 1..=2, 1..=days)?;
+        let number = |[year, month, day]: [u32; 3]| (year * 100 + month) * 100 + day;
+        let first = number([*year.start(), *month.start(), *day.start()]);
+        let last = number([*year.end(), *month.end(), *day.end()]);
+        parts.next().is_none().then_some(Date { days: first..=last })
+    }
+
+    /// The year, if it is known.
+    pub fn year(&self) -> Option<u32> {
+        let (first, last) = (self.first() / 10_000, self.last() / 10_000);
+        (first == last).then_some(first)
+    }
+
+    /// The first day that it may be, as a number that is larger for later days.
+    pub const fn first(&self) -> u32 {
+        *self.days.start()
+    }
+
+    /// The last day that it may be.
+    pub const fn last(&self) -> u32 {
+        *self.days.end()
+    }
+
+    /// Whether the day is known.
+    pub const fn is_one_day(&self) -> bool {
+        self.first() == self.last()
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown =
+            |day: u32| format!("{:04}.{:02}.{:02}", day / 10_000, day / 100 % 100, day % 100);
+        match self.is_one_day() {
+            true => f.write_str(&shown(self.first())),
+            false => write!(f, "{} to {}", shown(self.first()), shown(self.last())),
+        }
+    }
+}
+
+/// How many days a month has, by the calendar of today.
+const fn days_in_month(year: u32, month: u32) -> u32 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// What a part of a date may be.
+fn part(
+    text: &str,
+    lengths: RangeInclusive<usize>,
+    values: RangeInclusive<u32>,
+) -> Option<RangeInclusive<u32>> {
+    let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'?';
+    if !lengths.contains(&text.len()) || !text.bytes().all(is_part) {
+        return None;
+    }
+    let least = text.replace('?', "0").parse::<u32>().ok()?.max(*values.start());
+    let most = text.replace('?', "9").parse::<u32>().ok()?.min(*values.end());
+    (least <= most).then_some(least..=most)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn dates_say_what_is_missing() {
+        for (text, shown) in [
+            ("1992.11.04", "1992.11.04"),
+            ("1992-11-4", "1992.11.04"),
+            ("1992.??.??", "1992.01.01 to 1992.12.31"),
+            ("1992", "1992.01.01 to 1992.12.31"),
+            ("199?.??.??", "1990.01.01 to 1999.12.31"),
+            ("1992.1?.3?", "1992.10.30 to 1992.12.31"),
+            ("1992.02.??", "1992.02.01 to 1992.02.29"),
+            ("1900.02", "1900.02.01 to 1900.02.28"),
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()).unwrap().to_string(), shown);
+        }
+        for text in [
+            "",
+            "92",
+            "1992.13",
+            "1992.00.01",
+            "1992.1.1.1",
+            "1992.11.",
+            "1992.11.31",
+            "x992",
+            "4.11.1992",
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

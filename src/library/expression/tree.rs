@@ -1,0 +1,288 @@
+//! An expression as a tree, and whether it holds for a record.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use regex::bytes::Regex;
+
+use crate::library::date::Date;
+use crate::library::field::Field;
+use crate::library::order::natural_order;
+use crate::library::subject::Subject;
+use crate::library::value::{Number, Value};
+use crate::model::{Opcode, Operand};
+
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    Or(Vec<Test>),
+    And(Vec<Test>),
+    Not(Box<Test>),
+    Flag(Field),
+    Has(Field),
+    Illegal(Opcode),
+    Compare(Term, Comparison, Term),
+    Matches(Term, Regex),
+    InList(Term, Vec<Term>),
+    InMoves(Term, Opcode),
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    Number(Number),
+    Text(Vec<u8>),
+    Date(Date),
+    Field(Field),
+    Abs(Box<Term>),
+}
+
+impl Test {
+    /// Appends the fields that the test looks at.
+    pub(super) fn fields(&self, fields: &mut Vec<Field>) {
+        match self {
+            Test::Or(tests) | Test::And(tests) => tests.iter().for_each(|it| it.fields(fields)),
+            Test::Not(test) => test.fields(fields),
+            Test::Flag(field) | Test::Has(field) => fields.push(field.clone()),
+            Test::Illegal(opcode) => fields.push(Field::Operation(*opcode)),
+            Test::Compare(left, _, right) => [left, right].iter().for_each(|it| it.fields(fields)),
+            Test::Matches(term, _) | Test::InList(term, _) => term.fields(fields),
+            Test::InMoves(term, opcode) => {
+                term.fields(fields);
+                fields.push(Field::Operation(*opcode));
+            }
+        }
+    }
+
+    pub(super) fn holds(&self, subject: &Subject<'_>) -> bool {
+        match self {
+            Test::Or(tests) => tests.iter().any(|test| test.holds(subject)),
+            Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
+            Test::Not(test) => !test.holds(subject),
+            Test::Flag(field) => field.value(subject) == Value::Flag(true),
+            Test::Has(field) => field.is_in(subject),
+            Test::Illegal(opcode) => {
+                let operands = subject.record.operands(*opcode).unwrap_or_default();
+                operands.iter().any(is_illegal_move)
+            }
+            Test::Compare(left, comparison, right) => {
+                comparison.holds(&left.side(subject), &right.side(subject), subject)
+            }
+            Test::Matches(term, regex) => match term.value(subject) {
+                Value::Missing => false,
+                Value::Text(text) | Value::Word(text) => regex.is_match(&text),
+                value => regex.is_match(&value.text()),
+            },
+            Test::InList(term, list) => {
+                let left = term.side(subject);
+                let equals =
+                    |right: &Term| Comparison::Equal.holds(&left, &right.side(subject), subject);
+                list.iter().any(equals)
+            }
+            Test::InMoves(term, opcode) => {
+                let right = Side {
+                    value: Field::Operation(*opcode).value(subject),
+                    field: Some(Field::Operation(*opcode)),
+                };
+                let (Value::Moves(_), left) = (&right.value, term.value(subject)) else {
+                    return false;
+                };
+                let spellings = right.spellings(subject);
+                let has = |mv: &[u8]| spellings.iter().any(|spelled| spelled.is(mv));
+                match left {
+                    Value::Missing => false,
+                    Value::Moves(moves) => moves.iter().all(|mv| has(&mv.text())),
+                    value => has(&value.text()),
+                }
+            }
+        }
+    }
+}
+
+/// One side of a comparison: its value, and the field it came from.
+struct Side<'a> {
+    value: Value<'a>,
+    field: Option<Field>,
+}
+
+/// A move in the spellings in which it may be asked for.
+struct Spelled {
+    san: Vec<u8>,
+    coordinates: Vec<u8>,
+}
+
+impl Spelled {
+    fn is(&self, text: &[u8]) -> bool {
+        text == self.coordinates || without_marks(text) == without_marks(&self.san)
+    }
+}
+
+/// A move without what may stand behind it; a mate target such as `#5` stays.
+fn without_marks(mv: &[u8]) -> &[u8] {
+    let mut text = mv;
+    while let [rest @ .., b'+' | b'#' | b'!' | b'?'] = text {
+        text = rest;
+    }
+    text
+}
+
+impl Side<'_> {
+    fn spellings(&self, subject: &Subject<'_>) -> Vec<Spelled> {
+        let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, &self.field)
+        else {
+            return Vec::new();
+        };
+        let Value::Coordinates(coordinates) = Field::Uci(*opcode).value(subject) else {
+            return Vec::new();
+        };
+        let spelled =
+            |(mv, coordinates): (&Operand, Vec<u8>)| Spelled { san: mv.text(), coordinates };
+        moves.iter().zip(coordinates).map(spelled).collect()
+    }
+
+    /// Whether these moves are those of a text or of another opcode. The order matters only in
+    /// lines; sets are sorted in the record, but not in the text.
+    fn are_moves(&self, other: &Value<'_>, subject: &Subject<'_>) -> bool {
+        let text = other.text();
+        let mut asked: Vec<&[u8]> =
+            text.split(|&byte| byte == b' ').filter(|mv| !mv.is_empty()).collect();
+        let spelled = self.spellings(subject);
+        if asked.len() != spelled.len() {
+            return false;
+        }
+        let is_line = matches!(&self.field, Some(Field::Operation(opcode)) if matches!(*opcode, Opcode::PV | Opcode::SV));
+        if is_line {
+            return spelled.iter().zip(&asked).all(|(spelled, asked)| spelled.is(asked));
+        }
+        spelled.iter().all(|spelled| {
+            let place = asked.iter().position(|asked| spelled.is(asked));
+            place.map(|place| asked.swap_remove(place)).is_some()
+        })
+    }
+}
+
+impl Comparison {
+    fn holds(self, left: &Side<'_>, right: &Side<'_>, subject: &Subject<'_>) -> bool {
+        let order = match (&left.value, &right.value) {
+            (Value::Missing, _) | (_, Value::Missing) => return false,
+            (Value::Moves(_), other) => {
+                return left.are_moves(other, subject) == (self == Comparison::Equal);
+            }
+            (other, Value::Moves(_)) => {
+                return right.are_moves(other, subject) == (self == Comparison::Equal);
+            }
+            (Value::Date(_, a), Value::Date(_, b)) => {
+                return match (left.field.is_some(), right.field.is_some()) {
+                    (true, true) => self.holds_for_days(a, b),
+                    (false, _) => self.turned().holds_for_period(b, a),
+                    (true, false) => self.holds_for_period(a, b),
+                };
+            }
+            (a, b) => match (a.number(), b.number()) {
+                (Some(a), Some(b)) => a.compare(b),
+                (Some(_), None) if matches!(a, Value::Number(_)) => return false,
+                (None, Some(_)) if matches!(b, Value::Number(_)) => return false,
+                _ if matches!(self, Comparison::Equal | Comparison::Unequal) => {
+                    a.text().cmp(&b.text())
+                }
+                _ => natural_order(&a.text(), &b.text()),
+            },
+        };
+        self.fits(order)
+    }
+
+    /// Whether a day stands so to a period, whichever of its possible days it is.
+    fn holds_for_period(self, day: &Date, period: &Date) -> bool {
+        let is_before = day.last() < period.first();
+        let is_after = day.first() > period.last();
+        match self {
+            Comparison::Equal => day.first() >= period.first() && day.last() <= period.last(),
+            Comparison::Unequal => is_before || is_after,
+            Comparison::Less => is_before,
+            Comparison::LessOrEqual => day.last() <= period.last(),
+            Comparison::Greater => is_after,
+            Comparison::GreaterOrEqual => day.first() >= period.first(),
+        }
+    }
+
+    /// Whether one day stands so to another, whichever of their possible days they are.
+    fn holds_for_days(self, a: &Date, b: &Date) -> bool {
+        match self {
+            Comparison::Equal => a.is_one_day() && a == b,
+            Comparison::Unequal => a.last() < b.first() || a.first() > b.last(),
+            Comparison::Less => a.last() < b.first(),
+            Comparison::LessOrEqual => a.last() <= b.first(),
+            Comparison::Greater => a.first() > b.last(),
+            Comparison::GreaterOrEqual => a.first() >= b.last(),
+        }
+    }
+
+    /// The comparison that holds from right to left when this one does from left to right.
+    const fn turned(self) -> Comparison {
+        match self {
+            Comparison::Equal => Comparison::Equal,
+            Comparison::Unequal => Comparison::Unequal,
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        }
+    }
+
+    fn fits(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equal => order.is_eq(),
+            Comparison::Unequal => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+impl Term {
+    pub(super) fn fields(&self, fields: &mut Vec<Field>) {
+        match self {
+            Term::Field(field) => fields.push(field.clone()),
+            Term::Abs(inner) => inner.fields(fields),
+            Term::Number(_) | Term::Text(_) | Term::Date(_) => {}
+        }
+    }
+
+    fn value<'a>(&'a self, subject: &Subject<'a>) -> Value<'a> {
+        match self {
+            Term::Number(number) => Value::Number(*number),
+            Term::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Term::Date(date) => Value::Date(b"", date.clone()),
+            Term::Field(field) => field.value(subject),
+            Term::Abs(term) => match term.value(subject).number() {
+                Some(number) => Value::Number(number.abs()),
+                None => Value::Missing,
+            },
+        }
+    }
+
+    fn side<'a>(&'a self, subject: &Subject<'a>) -> Side<'a> {
+        let field = if let Term::Field(field) = self { Some(field.clone()) } else { None };
+        Side { value: self.value(subject), field }
+    }
+}
+
+/// Whether the operand of a move opcode is no legal move. A mate target (`#5`) is none, but does
+/// not claim to be one.
+fn is_illegal_move(operand: &Operand) -> bool {
+    match operand {
+        Operand::Move { .. } => false,
+        Operand::Token(text) => text.first() != Some(&b'#'),
+        Operand::Integer(_) | Operand::Str(_) => true,
+    }
+}

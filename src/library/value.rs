@@ -1,0 +1,143 @@
+//! What a field of a record says: a number, a text, a date, moves.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::date::Date;
+use crate::model::Operand;
+
+/// What the values of a field are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// True or false.
+    Flag,
+    /// A number.
+    Number,
+    /// Text.
+    Text,
+    /// A date of which parts may be missing.
+    Date,
+    /// Moves.
+    Moves,
+    /// The operands of an opcode that is not standard: a number where they read as one.
+    Any,
+    /// The opcode takes no operands; a record has it or not.
+    Nothing,
+}
+
+/// What one record has for a field.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value<'a> {
+    /// Nothing.
+    Missing,
+    /// True or false.
+    Flag(bool),
+    /// A number.
+    Number(Number),
+    /// Text that is no number even if it looks like one.
+    Text(Cow<'a, [u8]>),
+    /// Text that is a number if it looks like one.
+    Word(Cow<'a, [u8]>),
+    /// A date as it is written, and what it says.
+    Date(&'a [u8], Date),
+    /// Moves: the operands of a move opcode.
+    Moves(&'a [Operand]),
+    /// Moves in coordinates.
+    Coordinates(Vec<Vec<u8>>),
+}
+
+/// A whole number or a fraction.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Number {
+    /// A whole number.
+    Whole(i128),
+    /// Any other number.
+    Fraction(f64),
+}
+
+impl Value<'_> {
+    pub(super) const fn whole(value: i128) -> Self {
+        Value::Number(Number::Whole(value))
+    }
+
+    pub(super) fn text_of(text: Vec<u8>) -> Self {
+        Value::Text(Cow::Owned(text))
+    }
+
+    /// The value as text; nothing for what is missing.
+    pub fn text(&self) -> Vec<u8> {
+        match self {
+            Value::Missing => Vec::new(),
+            Value::Flag(flag) => flag.to_string().into_bytes(),
+            Value::Number(number) => number.to_string().into_bytes(),
+            Value::Text(text) | Value::Word(text) => text.to_vec(),
+            Value::Date(text, _) => text.to_vec(),
+            Value::Moves(operands) => joined(operands),
+            Value::Coordinates(moves) => moves.join(&b' '),
+        }
+    }
+
+    /// The value as a number, if it is one or reads as one and is no text.
+    pub fn number(&self) -> Option<Number> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Word(text) => Number::parse(text),
+            _ => None,
+        }
+    }
+}
+
+impl Number {
+    /// Reads `12`, `-3`, `+4`, `0.25`: a sign, digits, and at most one point between digits.
+    pub fn parse(text: &[u8]) -> Option<Number> {
+        let text = std::str::from_utf8(text).ok()?;
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && digits.starts_with(|first: char| first.is_ascii_digit())
+            && digits.ends_with(|last: char| last.is_ascii_digit());
+        if !is_number {
+            return None;
+        }
+        let whole = text.parse().ok().map(Number::Whole);
+        let fraction = || text.parse().ok().filter(|value: &f64| value.is_finite());
+        whole.or_else(|| fraction().map(Number::Fraction))
+    }
+
+    /// Which number is larger.
+    pub fn compare(self, other: Number) -> Ordering {
+        match (self, other) {
+            (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
+            (a, b) => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    /// The number without its sign.
+    pub fn abs(self) -> Number {
+        match self {
+            Number::Whole(value) => Number::Whole(value.saturating_abs()),
+            Number::Fraction(value) => Number::Fraction(value.abs()),
+        }
+    }
+
+    /// The nearest fraction that 64 bits hold.
+    pub const fn as_f64(self) -> f64 {
+        match self {
+            Number::Whole(value) => value as f64,
+            Number::Fraction(value) => value,
+        }
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Number::Whole(value) => write!(f, "{value}"),
+            Number::Fraction(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+/// The texts of operands, with blanks between.
+pub(super) fn joined(operands: &[Operand]) -> Vec<u8> {
+    operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ')
+}
