@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use epdb::codec::packed::PackedBoard;
-use epdb::codec::{direct, key, ordinal, packed, record};
+use epdb::codec::{identity, key, ordinal, packed, record};
 use epdb::model::rules::{Move, Playable};
 use epdb::model::{Counters, EpdRecord, Position, Role, Square};
 use shakmaty::fen::{Epd, Fen};
@@ -51,7 +51,7 @@ struct Sample {
 
 impl Sample {
     fn new(line: Vec<u8>) -> Option<Sample> {
-        let identity = direct::read_fields(&line)?;
+        let identity = identity::read_fields(&line)?;
         let (position, _) = packed::unpack(identity.board.as_bytes()).ok()?;
         let playable = Playable::new(&position)?;
         let fen = Fen::from_ascii(&line).ok()?;
@@ -132,7 +132,7 @@ fn read(samples: &[Sample]) {
         let chess: Chess = their_fen(line).into_position(CastlingMode::Standard).unwrap();
         chess.zobrist_hash::<Zobrist64>(EnPassantMode::Legal)
     };
-    let our_fields = |line: &Vec<u8>| direct::read_fields(line).unwrap();
+    let our_fields = |line: &Vec<u8>| identity::read_fields(line).unwrap();
     let name = "EPD line -> packed board + key / Fen + Zobrist";
     compare(name, (&lines, our_fields), (&lines, their_key));
     let name = "EPD line -> packed board + key / Fen alone";
@@ -151,7 +151,7 @@ fn write(samples: &[Sample]) {
     let our_text = |board: &PackedBoard| {
         let mut out = our_buffer.borrow_mut();
         out.clear();
-        direct::write_fields(board.as_bytes(), &mut out).unwrap();
+        identity::write_fields(board.as_bytes(), &mut out).unwrap();
         out.len()
     };
     let their_text = |epd: &Epd| {

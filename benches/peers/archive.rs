@@ -15,7 +15,7 @@
 use std::collections::HashSet;
 use std::fs;
 
-use epdb::codec::direct;
+use epdb::codec::identity;
 use epdb::codec::query::Query;
 use epdb::model::EpdRecord;
 use epdb::store::StoreOptions;
@@ -42,7 +42,7 @@ impl Lines {
     fn queries(&self) -> impl Iterator<Item = Query> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| {
-            Query::from(direct::read_fields(&self.text[start..end]).expect("a usual line"))
+            Query::from(identity::read_fields(&self.text[start..end]).expect("a usual line"))
         })
     }
 }

@@ -12,7 +12,7 @@ use super::sections::Section;
 use super::sink::Sink;
 use super::sorter::KeySorter;
 use crate::codec::packed::{self, PackedBoard};
-use crate::codec::{direct, record};
+use crate::codec::{identity, record};
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 use crate::text::{WriteOptions, epd};
 
@@ -229,7 +229,7 @@ impl FastSegment<'_> {
             self.record(nth)?;
         }
         let written = Rest::of(row).and_then(|Rest { en_passant, counters, .. }| {
-            direct::write_plain(&row.board, en_passant, counters, out).ok()
+            identity::write_line(&row.board, en_passant, counters, out).ok()
         });
         written.ok_or(ArchiveError::corrupt_at(ROW, self.first + u64::from(nth)))
     }

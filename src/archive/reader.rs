@@ -450,7 +450,7 @@ impl Archive {
     ///
     /// ```
     /// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
-    /// use epdb::{codec::direct, codec::query::Query, model::Position};
+    /// use epdb::{codec::identity, codec::query::Query, model::Position};
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
     /// # writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
@@ -458,7 +458,7 @@ impl Archive {
     /// // Positions, or whatever else becomes a `Query`: text need not become positions first.
     /// let positions = [Position::START];
     /// let lines = [b"4k3/8/8/8/8/8/4P3/4K3 w - - 3 40"];
-    /// let identities = lines.iter().filter_map(|line| direct::read_fields(*line));
+    /// let identities = lines.iter().filter_map(|line| identity::read_fields(*line));
     /// let queries = positions.iter().map(Query::from).chain(identities.map(Query::from));
     /// let mut found = Vec::new();
     /// archive.find_many(queries, |query, number, record| {

@@ -5,6 +5,7 @@ use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
     Piece, Position, Role, Side, Square, en_passant_rank,
 };
+use crate::text::fields::{CastlingText, CounterText, Letters, Line, Placement, side_letter};
 
 /// How many columns a row has.
 pub(super) const COLUMNS: usize = 13;
@@ -51,7 +52,7 @@ pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
 /// Letters of the codes 1 to 12 of a nibble. Others have none: no row that is read has them.
-const LETTERS: [u8; 16] = *b"-PNBRQKpnbrqk---";
+static LETTERS: Letters = Letters::new(*b"\0PNBRQKpnbrqk\0\0\0");
 const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 const KING: u32 = 6;
@@ -280,58 +281,42 @@ impl Row {
     /// counters; `None` when no record has this row. Rights are checked, as everything that
     /// [`Row::position`] checks.
     pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
-        let start = out.len();
-        out.resize(start + TEXT_ROOM, 0);
-        let written = out.get_mut(start..).and_then(|room| self.put_text(room));
-        out.truncate(start + written.unwrap_or(0));
-        written.map(drop)
+        let turn = self.turn();
+        let en_passant = match self.0[EN_PASSANT] {
+            0 => None,
+            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
+            _ => return None,
+        };
+        let ranks = self.ranks()?;
+        let line = Line {
+            placement: Placement::Squares {
+                occupied: u64::from_le_bytes(ranks.map(occupied)),
+                letters: &LETTERS.by_square(ranks),
+            },
+            turn,
+            castling: self.castling_text()?,
+            en_passant,
+            counters: self.counter_text()?,
+        };
+        line.write(out);
+        Some(())
     }
 
-    fn put_text(&self, room: &mut [u8]) -> Option<usize> {
+    /// The eight ranks from the first on; `None` for codes of no piece.
+    fn ranks(&self) -> Option<[u32; 8]> {
+        let ranks = std::array::from_fn(|rank| self.rank(rank));
+        let no_pieces = |value: u32| value & value << 1 & (value << 2 | value << 3) & 0x8888_8888;
+        let wrong = ranks.iter().fold(0, |wrong, &rank| wrong | no_pieces(rank));
+        (wrong == 0).then_some(ranks)
+    }
+
+    fn castling_text(&self) -> Option<CastlingText> {
         if !self.has_right_state() {
             return None;
         }
-        let mut text = Text { room, at: 0 };
-        for rank in (0..8).rev() {
-            text.rank(self.rank(rank))?;
-            if rank > 0 {
-                text.put(b"/")?;
-            }
-        }
-        text.put(if self.turn() == Color::White { b" w " } else { b" b " })?;
-        self.put_castling(&mut text)?;
-        match self.0[EN_PASSANT] {
-            0 => text.put(b" -")?,
-            file @ 1..=8 => {
-                let rank = b'1' + en_passant_rank(self.turn());
-                text.put(&[b' ', b'a' - 1 + file as u8, rank])?;
-            }
-            _ => return None,
-        }
-        let (hmvc, fmvn) = (self.0[HALFMOVE], self.0[FULLMOVE]);
-        let place = self.counter_place()?;
-        if place == CounterPlace::Fields {
-            text.put(b" ")?;
-            text.number(hmvc)?;
-            text.put(b" ")?;
-            text.number(fmvn)?;
-        }
-        if matches!(place, CounterPlace::BothOperations | CounterPlace::Fmvn) {
-            text.put(b" fmvn ")?;
-            text.number(fmvn)?;
-            text.put(b";")?;
-        }
-        if matches!(place, CounterPlace::BothOperations | CounterPlace::Hmvc) {
-            text.put(b" hmvc ")?;
-            text.number(hmvc)?;
-            text.put(b";")?;
-        }
-        Some(text.at)
-    }
-
-    fn put_castling(&self, text: &mut Text) -> Option<()> {
+        let mut text = CastlingText::NONE;
         if self.0[STATE] >> RIGHTS_SHIFT == 0 {
-            return text.put(b"-");
+            return Some(text);
         }
         for (nth, (color, side)) in rights().enumerate() {
             let right = self.right(nth);
@@ -341,13 +326,13 @@ impl Row {
             let back_rank = self.rank(color.back_rank().into());
             let outermost = outermost_rook(back_rank, color, side)?;
             let letter = match right {
-                OUTERMOST if side == Side::King => b'K',
-                OUTERMOST => b'Q',
+                OUTERMOST => side_letter(side),
                 code => {
                     let file = (code - EXPLICIT) as u8;
                     let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
                     let king_file = (0..8u8).find(|&at| nibble(back_rank, at) == king)?;
-                    let fits = nibble(back_rank, file) == rook
+                    let fits = file < 8
+                        && nibble(back_rank, file) == rook
                         && (file > king_file) == (side == Side::King)
                         && file != outermost;
                     Some(b'A' + file).filter(|_| fits)?
@@ -356,9 +341,24 @@ impl Row {
             if self.kings(color) != 1 {
                 return None;
             }
-            text.put(&[if color == Color::White { letter } else { letter.to_ascii_lowercase() }])?;
+            text.push(color, letter);
         }
-        Some(())
+        Some(text)
+    }
+
+    fn counter_text(&self) -> Option<CounterText> {
+        let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
+        let place = self.counter_place()?;
+        Some(match place {
+            CounterPlace::None => CounterText::None,
+            CounterPlace::Fields => {
+                CounterText::Fields(Counters { halfmove_clock, fullmove_number })
+            }
+            _ => CounterText::Operations {
+                halfmove_clock: place.has_clock().then_some(halfmove_clock),
+                fullmove_number: place.has_number().then_some(fullmove_number),
+            },
+        })
     }
 
     fn kings(&self, color: Color) -> usize {
@@ -368,103 +368,7 @@ impl Row {
     }
 }
 
-/// More than the longest text that [`Row::put_text`] writes: placement 71, fields and counters.
-const TEXT_ROOM: usize = 128;
-
-/// Text in a room of fixed size.
-struct Text<'a> {
-    room: &'a mut [u8],
-    at: usize,
-}
-
-impl Text<'_> {
-    fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.room.get_mut(self.at..self.at + bytes.len())?.copy_from_slice(bytes);
-        self.at += bytes.len();
-        Some(())
-    }
-
-    /// A rank as FEN has it: letters and digits are picked from one array, so that nothing has to
-    /// be guessed. `None` for codes of no piece.
-    fn rank(&mut self, value: u32) -> Option<()> {
-        let is_no_piece = value & value << 1 & (value << 2 | value << 3) & 0x8888_8888;
-        if is_no_piece != 0 {
-            return None;
-        }
-        let room: &mut [u8; 8] = self.room.get_mut(self.at..)?.first_chunk_mut()?;
-        let RankText { signs, len } = RANK_TEXTS[usize::from(occupied(value))];
-        let mut source = *b"........12345678";
-        for (letters, byte) in source.chunks_exact_mut(2).zip(value.to_le_bytes()) {
-            letters.copy_from_slice(&LETTER_PAIRS[usize::from(byte)]);
-        }
-        *room = signs.map(|sign| source[usize::from(sign & 15)]);
-        self.at += usize::from(len);
-        Some(())
-    }
-
-    fn number(&mut self, value: u32) -> Option<()> {
-        if value < 10 {
-            return self.put(&[b'0' + value as u8]);
-        }
-        let mut digits = [0; 10];
-        let mut start = digits.len();
-        let mut rest = value;
-        while rest > 0 {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        self.put(&digits[start..])
-    }
-}
-
-/// How a rank is written, for each set of occupied files.
-#[derive(Copy, Clone)]
-struct RankText {
-    /// What stands at each place: 0 to 7 the piece on this file, 8 to 15 a run of one to eight.
-    signs: [u8; 8],
-    len: u8,
-}
-
-static RANK_TEXTS: [RankText; 256] = rank_texts();
-
-const fn rank_texts() -> [RankText; 256] {
-    let mut texts = [RankText { signs: [0; 8], len: 0 }; 256];
-    let mut set = 0;
-    while set < 256 {
-        let text = &mut texts[set];
-        let (mut file, mut run) = (0, 0);
-        while file < 8 {
-            let is_piece = set >> file & 1 == 1;
-            run += !is_piece as u8;
-            if run > 0 && (file == 7 || is_piece) {
-                text.signs[text.len as usize] = 7 + run;
-                text.len += 1;
-                run = 0;
-            }
-            if is_piece {
-                text.signs[text.len as usize] = file;
-                text.len += 1;
-            }
-            file += 1;
-        }
-        set += 1;
-    }
-    texts
-}
-
-/// The letters of the two codes of a byte.
-static LETTER_PAIRS: [[u8; 2]; 256] = {
-    let mut pairs = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        pairs[byte] = [LETTERS[byte & 15], LETTERS[byte >> 4]];
-        byte += 1;
-    }
-    pairs
-};
-
-/// The files of a rank on which a piece stands.
+/// The files of a rank on which a man stands.
 pub(super) const fn occupied(rank: u32) -> u8 {
     let set = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
     let pairs = (set | set >> 3) & 0x0303_0303;
@@ -556,6 +460,8 @@ mod tests {
             // The outermost rook by its file, and a square where no rook stands.
             with(inner, STATE, (EXPLICIT + 7) << RIGHTS_SHIFT),
             with(inner, STATE, (EXPLICIT + 6) << RIGHTS_SHIFT),
+            // A file beyond h.
+            with(inner, STATE, (EXPLICIT + 13) << RIGHTS_SHIFT),
             with(start, EN_PASSANT, 9),
             with(bare, RANKS, 13),
         ] {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::codec::direct;
+use crate::codec::identity;
 use crate::codec::query::Query;
 use crate::model::Position;
 use crate::text::epd::{Line, read_line};
@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &[u8], options: &ReadOptions) -> Result<Option<Positio
 /// The reader's error.
 pub(crate) fn parse_query(text: &[u8], options: &ReadOptions) -> Result<Option<Query>, Diagnostic> {
     if options.profile == Profile::Lenient
-        && let Some(identity) = direct::read_fields(text)
+        && let Some(identity) = identity::read_fields(text)
         && is_counters(&text[identity.len..])
     {
         return Ok(Some(identity.into()));

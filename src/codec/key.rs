@@ -11,11 +11,12 @@ use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
+use crate::text::fields::{PieceNumbers, piece_code};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
-    /// By code of the piece, 0 to 11, and square.
-    pub(crate) pieces: [[u64; 64]; 12],
+    /// By code of the piece, 0 to 11, and square; a last row of zeros for what is no piece.
+    pub(crate) pieces: PieceNumbers,
     /// By colour and side.
     pub(crate) castling: [[u64; 2]; 2],
     /// By file.
@@ -29,7 +30,7 @@ pub(crate) static NUMBERS: LazyLock<Numbers> = LazyLock::new(Numbers::collect);
 impl Numbers {
     fn collect() -> Numbers {
         let mut numbers = Numbers {
-            pieces: [[0; 64]; 12],
+            pieces: [[0; 64]; 13],
             castling: [[0; 2]; 2],
             en_passant: [0; 8],
             white_to_move: Zobrist64::zobrist_for_white_turn().0,
@@ -37,9 +38,9 @@ impl Numbers {
         for color in Color::ALL {
             let their_color = shakmaty::Color::from_white(color == Color::White);
             for role in Role::ALL {
-                let pieces = &mut numbers.pieces[usize::from(packed::code(Piece { color, role }))];
+                let row = &mut numbers.pieces[usize::from(piece_code(Piece { color, role }))];
                 let their_role = shakmaty::Role::ALL[role as usize];
-                for (place, number) in (0..).zip(pieces) {
+                for (place, number) in (0..).zip(row) {
                     let square = shakmaty::Square::new(place);
                     *number = Zobrist64::zobrist_for_piece(square, their_role.of(their_color)).0;
                 }
@@ -94,7 +95,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     let numbers = &*NUMBERS;
-    let piece = |color, role| usize::from(packed::code(Piece { color, role }));
+    let plain = |color, role| usize::from(piece_code(Piece { color, role }));
     let (mut key, mut turn) = (0, Color::White);
     let mut kings = [0; 2];
     let mut castling_rooks = 0;
@@ -104,12 +105,12 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
             packed::DOUBLE_STEP => {
                 key ^= numbers.en_passant[usize::from(square.file())];
                 let color = if square.rank() < 4 { Color::White } else { Color::Black };
-                piece(color, Role::Pawn)
+                plain(color, Role::Pawn)
             }
             packed::KING_TO_MOVE => {
                 turn = Color::Black;
                 kings[Color::Black as usize] = square.index();
-                piece(Color::Black, Role::King)
+                plain(Color::Black, Role::King)
             }
             packed::BLACK_KING | packed::WHITE_KING => {
                 let color = if code == packed::WHITE_KING { Color::White } else { Color::Black };
@@ -118,7 +119,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
             }
             packed::CASTLING_ROOK..packed::KING_TO_MOVE => {
                 castling_rooks |= square.bit();
-                piece(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
+                plain(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
             }
             code => usize::from(code),
         };
@@ -149,9 +150,9 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
     let mut key = 0;
     for color in Color::ALL {
         for role in Role::ALL {
-            let pieces = &numbers.pieces[usize::from(packed::code(Piece { color, role }))];
+            let row = &numbers.pieces[usize::from(piece_code(Piece { color, role }))];
             for square in Square::each(position.board().pieces(color, role)) {
-                key ^= pieces[square.index()];
+                key ^= row[square.index()];
             }
         }
     }
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn the_published_table_is_the_one_in_use() {
         let numbers = &*NUMBERS;
-        let pieces = numbers.pieces.iter().flatten();
+        let pieces = numbers.pieces.iter().take(12).flatten();
         let castling = numbers.castling.iter().flatten();
         let all = pieces.chain(castling).chain(&numbers.en_passant).chain([&numbers.white_to_move]);
         let table: String = all.map(|number| format!("{number:016x}\n")).collect();

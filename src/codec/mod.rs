@@ -5,8 +5,8 @@
 //! a store; no length read from bytes is believed before it is checked against the bytes that are
 //! there.
 
-pub mod direct;
 pub mod error;
+pub mod identity;
 pub mod item;
 pub mod key;
 pub mod ordinal;

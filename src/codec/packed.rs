@@ -7,6 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
+use crate::text::fields::piece_code;
 
 /// The longest packed board in bytes: the escape form.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
@@ -15,8 +16,8 @@ pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
 pub(super) const OCCUPANCY: usize = 8;
 /// Bytes of the codes of all 64 squares in the escape form.
 const ESCAPE_CODES: usize = 32;
-/// The most men that the plain form holds.
-const PLAIN_MEN: u32 = 32;
+/// The most pieces that the plain form holds.
+const PLAIN_PIECES: u32 = 32;
 
 /// Plain form: a pawn that just made a double step over the en passant square.
 pub(crate) const DOUBLE_STEP: u8 = 12;
@@ -28,13 +29,8 @@ pub(crate) const KING_TO_MOVE: u8 = 15;
 pub(crate) const BLACK_KING: u8 = 10;
 /// A white king.
 pub(crate) const WHITE_KING: u8 = 11;
-/// Escape form: a square without a man.
+/// Escape form: a square without a piece.
 const EMPTY: u8 = 12;
-
-/// The code of a man without any right, 0 to 11: `p P n N b B r R q Q k K`.
-pub(crate) const fn code(piece: Piece) -> u8 {
-    piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
-}
 
 /// One packed board: a value of fixed capacity that is equal to another exactly when the four
 /// fields are.
@@ -59,8 +55,8 @@ impl PackedBoard {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// The plain form; `codes` are the nibbles, zero behind the last man.
-    pub(crate) fn plain(occupied: u64, codes: [u8; PLAIN_MEN as usize / 2]) -> PackedBoard {
+    /// The plain form; `codes` are the nibbles, zero behind the last piece.
+    pub(crate) fn plain(occupied: u64, codes: [u8; PLAIN_PIECES as usize / 2]) -> PackedBoard {
         let mut bytes = [0; MAX_LEN];
         LittleEndian::write_u64(&mut bytes, occupied);
         bytes[OCCUPANCY..OCCUPANCY + codes.len()].copy_from_slice(&codes);
@@ -91,7 +87,7 @@ pub fn pack(position: &Position) -> PackedBoard {
 fn pack_plain(position: &Position) -> Option<PackedBoard> {
     let board = position.board();
     let occupied = board.occupied();
-    if occupied == 0 || occupied.count_ones() > PLAIN_MEN {
+    if occupied == 0 || occupied.count_ones() > PLAIN_PIECES {
         return None;
     }
     let mut codes = codes(position);
@@ -109,7 +105,7 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
         }
         codes[pawn.index()] = DOUBLE_STEP;
     }
-    let mut nibbles = [0; PLAIN_MEN as usize / 2];
+    let mut nibbles = [0; PLAIN_PIECES as usize / 2];
     for (nth, square) in Square::each(occupied).enumerate() {
         nibbles[nth / 2] |= codes[square.index()] << (nth % 2 * 4);
     }
@@ -126,12 +122,12 @@ fn pack_escape(position: &Position) -> PackedBoard {
     PackedBoard { bytes, len: MAX_LEN as u8 }
 }
 
-/// The code of each square as both forms have it: men, rooks with a right, empty squares.
+/// The code of each square as both forms have it: pieces, rooks with a right, empty squares.
 fn codes(position: &Position) -> [u8; 64] {
     let mut codes = [EMPTY; 64];
     for role in Role::ALL {
         for color in Color::ALL {
-            let code = code(Piece { color, role });
+            let code = piece_code(Piece { color, role });
             for square in Square::each(position.board().pieces(color, role)) {
                 codes[square.index()] = code;
             }
@@ -187,22 +183,22 @@ pub fn unpack(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
 }
 
 fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
-    let men = occupied.count_ones();
-    if men > PLAIN_MEN {
-        let limit = PLAIN_MEN.into();
-        let kind = DecodeErrorKind::LimitExceeded { what: "men", found: men.into(), limit };
+    let count = occupied.count_ones();
+    if count > PLAIN_PIECES {
+        let limit = PLAIN_PIECES.into();
+        let kind = DecodeErrorKind::LimitExceeded { what: "men", found: count.into(), limit };
         return Err(DecodeError::new(0, kind));
     }
     let nibble = |nth: usize| bytes[OCCUPANCY + nth / 2] >> (nth % 2 * 4) & 15;
-    if men % 2 == 1 && nibble(men as usize) != 0 {
+    if count % 2 == 1 && nibble(count as usize) != 0 {
         return Err(non_canonical(bytes.len() - 1, "the nibble behind the last man is 0"));
     }
-    let turn = match (0..men as usize).any(|nth| nibble(nth) == KING_TO_MOVE) {
+    let turn = match (0..count as usize).any(|nth| nibble(nth) == KING_TO_MOVE) {
         true => Color::Black,
         false => Color::White,
     };
     let mut en_passant = None;
-    let mut men = Men::default();
+    let mut pieces = Pieces::default();
     for (nth, square) in Square::each(occupied).enumerate() {
         let offset = OCCUPANCY + nth / 2;
         let code = match nibble(nth) {
@@ -212,7 +208,7 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
                     return Err(corrupt(offset, "pawn that just made a double step"));
                 }
                 en_passant = Some(target);
-                code(Piece { color: !turn, role: Role::Pawn })
+                piece_code(Piece { color: !turn, role: Role::Pawn })
             }
             KING_TO_MOVE => BLACK_KING,
             BLACK_KING if turn == Color::Black => {
@@ -220,20 +216,20 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
             }
             code => code,
         };
-        men.put(square, code);
+        pieces.put(square, code);
     }
-    men.position(turn, en_passant)
+    pieces.position(turn, en_passant)
 }
 
 fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
     let last = MAX_LEN - 1;
-    let mut men = Men::default();
+    let mut pieces = Pieces::default();
     for nth in 0..64u8 {
         let offset = OCCUPANCY + usize::from(nth / 2);
         match bytes[offset] >> (nth % 2 * 4) & 15 {
             EMPTY => {}
             KING_TO_MOVE => return Err(corrupt(offset, "code of the escape form")),
-            code => men.put(Square::at(nth % 8, nth / 8), code),
+            code => pieces.put(Square::at(nth % 8, nth / 8), code),
         }
     }
     let turn = if bytes[last] & 1 == 0 { Color::White } else { Color::Black };
@@ -242,7 +238,7 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
         file @ 1..=8 => Some(Square::at(file - 1, en_passant_rank(turn))),
         _ => return Err(corrupt(last, "en passant file")),
     };
-    let position = men.position(turn, en_passant)?;
+    let position = pieces.position(turn, en_passant)?;
     match pack_plain(&position) {
         Some(_) => Err(non_canonical(0, "the plain form says this board")),
         None => Ok(position),
@@ -251,22 +247,19 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
 
 /// What the codes of a board say, gathered square by square.
 #[derive(Default)]
-struct Men {
-    /// The squares of each code, 0 to 11 as in [`code`].
+struct Pieces {
+    /// The squares of each code, 0 to 11 as in [`piece_code`].
     sets: [u64; 12],
     castling_rooks: [u64; 2],
 }
 
-impl Men {
+impl Pieces {
     fn put(&mut self, square: Square, code: u8) {
         let plain = match code.checked_sub(CASTLING_ROOK) {
             None => code,
             Some(color) => {
                 self.castling_rooks[usize::from(color & 1)] |= square.bit();
-                super::packed::code(Piece {
-                    color: Color::ALL[usize::from(color & 1)],
-                    role: Role::Rook,
-                })
+                piece_code(Piece { color: Color::ALL[usize::from(color & 1)], role: Role::Rook })
             }
         };
         self.sets[usize::from(plain)] |= square.bit();

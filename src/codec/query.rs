@@ -1,6 +1,6 @@
 //! What lookups ask for.
 
-use super::direct::Identity;
+use super::identity::Identity;
 use super::key::position_key;
 use super::packed::{PackedBoard, pack};
 use crate::model::Position;
@@ -8,13 +8,13 @@ use crate::model::Position;
 /// A position to look for: its packed identity board, and the key that leads to it.
 ///
 /// Lookups take anything that becomes one: positions, and the identities that
-/// [`direct::read_fields`](super::direct::read_fields) makes of text, many times faster.
+/// [`identity::read_fields`](super::identity::read_fields) makes of text, many times faster.
 ///
 /// ```
-/// use epdb::codec::{direct, key, packed, query::Query};
+/// use epdb::codec::{identity, key, packed, query::Query};
 /// use epdb::model::Position;
 /// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-/// let query = Query::from(direct::read_fields(line).expect("a usual line"));
+/// let query = Query::from(identity::read_fields(line).expect("a usual line"));
 /// assert_eq!(query, Query::from(&Position::START));
 /// let (board, key) = (packed::pack(&Position::START), key::position_key(&Position::START));
 /// assert_eq!(query, Query::new(board, key));

@@ -12,7 +12,8 @@ use crate::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Piece, Role, Square,
     StandardOpcode,
 };
-use crate::text::{CastlingForm, WriteOptions, epd, fen, fields, san};
+use crate::text::fields::CastlingText;
+use crate::text::{CastlingForm, WriteOptions, epd, fen, san};
 
 /// Something that a record has under a name.
 ///
@@ -348,7 +349,7 @@ impl Named {
                 None => text.push(b'-'),
             },
             Named::Castling => {
-                fields::castling::write(position, CastlingForm::XFen, &mut text);
+                text.extend_from_slice(CastlingText::of(position, CastlingForm::XFen).as_bytes());
             }
             Named::Epd | Named::Fen => {
                 let WriteOptions { castling, en_passant, .. } = subject.forms;

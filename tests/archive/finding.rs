@@ -1,7 +1,7 @@
 //! Positions are found, all records of each, and no others (STO-01, STO-02, STO-08).
 
 use epdb::codec::query::Query;
-use epdb::codec::{direct, key};
+use epdb::codec::{identity, key};
 
 use super::*;
 
@@ -120,7 +120,7 @@ fn many_queries_are_answered_at_once() {
 #[test]
 fn queries_come_from_text_directly() {
     let line = b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\";";
-    let identity = direct::read_fields(line).unwrap();
+    let identity = identity::read_fields(line).unwrap();
     assert_eq!(Query::from(identity), query("4k3/8/8/8/8/8/4P3/4K3 w - -"));
 }
 

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod direct;
 mod golden;
+mod identity;
 mod items;
 mod ordinals;
 mod packed;

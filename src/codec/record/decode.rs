@@ -4,7 +4,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
-use super::super::{direct, packed};
+use super::super::{identity, packed};
 use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
 use super::walk::{Form, Item, marker, next_item, next_operation, packed_board, tagged_integer};
@@ -80,7 +80,7 @@ pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
         0 => None,
         width => Some(counters(&mut cursor, width)?),
     };
-    direct::write_plain(board, en_passant, counters, out)
+    identity::write_line(board, en_passant, counters, out)
 }
 
 fn position(cursor: &mut Cursor, marker: u8) -> Result<Position, DecodeError> {

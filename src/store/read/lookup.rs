@@ -66,7 +66,7 @@ impl Reader {
     /// other.
     ///
     /// ```
-    /// use epdb::codec::{direct, query::Visit};
+    /// use epdb::codec::{identity, query::Visit};
     /// use epdb::store::{ImportOptions, Store, StoreError, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
@@ -76,7 +76,7 @@ impl Reader {
     /// # import.finish()?;
     /// let reader = store.reader()?;
     /// let lines = [&b"4k3/8/8/8/8/8/4P3/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"];
-    /// let queries = lines.iter().filter_map(|line| direct::read_fields(line));
+    /// let queries = lines.iter().filter_map(|line| identity::read_fields(line));
     /// let mut found = Vec::new();
     /// reader.get_batch(queries, |place, record| {
     ///     found.push((place, record.number()));

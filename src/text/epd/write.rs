@@ -4,9 +4,8 @@ use std::ops::AddAssign;
 
 use super::python_chess::for_python_chess;
 use crate::model::{CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operation};
-use crate::text::fields;
-use crate::text::fields::counters::push_number;
 use crate::text::fields::en_passant::shown_square;
+use crate::text::fields::{self, CounterText};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::options::{CastlingForm, Compat, CounterForm, Format, WriteOptions};
 
@@ -72,25 +71,12 @@ pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> L
         (CastlingForm::Keep, CastlingDialect::Shredder) => CastlingForm::Shredder,
         (form, _) => form,
     };
-    fields::write(position, castling, options.en_passant, out);
+    let layout = Layout::new(record, options);
+    let counters = layout.counters();
+    fields::write_with_counters(position, castling, options.en_passant, counters, out);
     let mut losses = Losses::default();
     losses.en_passant +=
         u64::from(shown_square(position, options.en_passant) != position.en_passant());
-
-    let layout = Layout::new(record, options);
-    if let Some(Counters { halfmove_clock, fullmove_number }) = layout.fields {
-        out.push(b' ');
-        push_number(halfmove_clock, out);
-        out.push(b' ');
-        push_number(fullmove_number, out);
-    }
-    if let Some(Counters { halfmove_clock, fullmove_number }) = layout.as_operations {
-        out.extend_from_slice(b" fmvn ");
-        push_number(fullmove_number, out);
-        out.extend_from_slice(b"; hmvc ");
-        push_number(halfmove_clock, out);
-        out.push(b';');
-    }
     losses.counters += u64::from(layout.loses_counters);
     for operation in record.operations() {
         if layout.covers(operation.opcode.as_bytes()) {
@@ -177,6 +163,17 @@ impl Layout {
             }
         }
         layout
+    }
+
+    fn counters(&self) -> CounterText {
+        match (self.fields, self.as_operations) {
+            (Some(counters), _) => CounterText::Fields(counters),
+            (None, Some(Counters { halfmove_clock, fullmove_number })) => CounterText::Operations {
+                halfmove_clock: Some(halfmove_clock),
+                fullmove_number: Some(fullmove_number),
+            },
+            (None, None) => CounterText::None,
+        }
     }
 
     /// Whether an operation has its place elsewhere, or none.

@@ -131,19 +131,100 @@ fn find_right(board: &Board, color: Color, letter: u8) -> Option<(Side, u8)> {
     }
 }
 
-/// Appends the castling field.
-pub(crate) fn write(position: &Position, form: CastlingForm, out: &mut Vec<u8>) {
-    let board = position.board();
-    if position.castling().is_empty() {
-        out.push(b'-');
+/// The text of the field.
+#[derive(Copy, Clone)]
+pub(crate) struct CastlingText {
+    letters: [u8; 4],
+    len: u8,
+}
+
+impl CastlingText {
+    /// No right.
+    pub(crate) const NONE: CastlingText = CastlingText { letters: [b'-', 0, 0, 0], len: 0 };
+
+    /// The rights of a position (C960-06, C960-07). [`CastlingForm::Keep`] is the matter of records
+    /// and X-FEN here.
+    pub(crate) fn of(position: &Position, form: CastlingForm) -> CastlingText {
+        let board = position.board();
+        let mut text = CastlingText::NONE;
+        for (color, side, file) in position.castling().iter() {
+            let classic = form != CastlingForm::Shredder && is_outermost(board, color, side, file);
+            text.push(color, if classic { side_letter(side) } else { b'A' + file });
+        }
+        text
     }
-    for (color, side, file) in position.castling().iter() {
-        let classic = form != CastlingForm::Shredder && is_outermost(board, color, side, file);
-        let letter = match side {
-            Side::King if classic => b'K',
-            Side::Queen if classic => b'Q',
-            _ => b'A' + file,
+
+    /// Adds a right, of four at most, by its letter in upper case.
+    pub(crate) const fn push(&mut self, color: Color, letter: u8) {
+        let letter = match color {
+            Color::White => letter,
+            Color::Black => letter.to_ascii_lowercase(),
         };
-        out.push(if color == Color::White { letter } else { letter.to_ascii_lowercase() });
+        self.letters[(self.len & 3) as usize] = letter;
+        self.len += 1;
     }
+
+    /// What is written.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        let (all, len) = self.padded();
+        all.get(..len).unwrap_or(all)
+    }
+
+    /// What is written, with zeros behind it, and its length.
+    pub(super) const fn padded(&self) -> (&[u8; 4], usize) {
+        (&self.letters, if self.len == 0 { 1 } else { self.len as usize })
+    }
+}
+
+/// The letter of a right of the outermost rook.
+pub(crate) const fn side_letter(side: Side) -> u8 {
+    match side {
+        Side::King => b'K',
+        Side::Queen => b'Q',
+    }
+}
+
+/// The fields of rights with kings on e and rooks on a and h, by their set: `K`, `Q`, `k`, `q` from
+/// bit 0 on.
+pub(crate) static CLASSIC: [CastlingText; 16] = classic();
+
+const fn classic() -> [CastlingText; 16] {
+    let mut texts = [CastlingText::NONE; 16];
+    let mut set = 0;
+    while set < 16 {
+        let mut right = 0;
+        while right < 4 {
+            if set >> right & 1 == 1 {
+                texts[set].push(Color::ALL[right / 2], side_letter(Side::ALL[right % 2]));
+            }
+            right += 1;
+        }
+        set += 1;
+    }
+    texts
+}
+
+/// The set of the rights of a field of [`CLASSIC`], its first byte lowest.
+pub(super) fn classic_set(field: u32) -> Option<u8> {
+    let (word, set) = BY_SLOT[slot(field)];
+    (word == field).then_some(set)
+}
+
+/// The fields of [`CLASSIC`] and their sets, each at its place by [`slot`].
+static BY_SLOT: [(u32, u8); 16] = {
+    let texts = classic();
+    let mut table = [(0, 0); 16];
+    let mut set = 0;
+    while set < 16 {
+        let word = u32::from_le_bytes(texts[set].letters);
+        assert!(table[slot(word)].0 == 0, "two fields in one slot");
+        table[slot(word)] = (word, set as u8);
+        set += 1;
+    }
+    table
+};
+
+/// Four bits that differ for all sixteen fields; the factor was found by trying.
+const fn slot(word: u32) -> usize {
+    (word.wrapping_mul(0x3079_4435) >> 28) as usize
 }

@@ -1,4 +1,4 @@
-//! Fields 5 and 6, the counters: read, and numbers written.
+//! Fields 5 and 6, the counters: read.
 
 use crate::model::Counters;
 use crate::text::codes;
@@ -34,20 +34,4 @@ fn decimal(digits: &[u8]) -> Option<u32> {
         let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
         value.checked_mul(10)?.checked_add(digit)
     })
-}
-
-/// Appends a number in decimal.
-pub(crate) fn push_number(value: u32, out: &mut Vec<u8>) {
-    let mut digits = [0; 10];
-    let mut start = digits.len();
-    let mut rest = value;
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }

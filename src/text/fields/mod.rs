@@ -1,9 +1,19 @@
 //! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
+//!
+//! [`read`] takes whatever a profile allows and says what is wrong; [`read_usual`] takes what nearly
+//! all lines look like, without a [`Position`]. [`Line`] writes.
 
-pub(crate) mod castling;
-pub(crate) mod counters;
+mod castling;
+pub(super) mod counters;
 pub(super) mod en_passant;
+mod line;
 mod placement;
+mod usual;
+
+pub(crate) use castling::{CLASSIC, CastlingText, side_letter};
+pub(crate) use line::{CounterText, Line, Placement};
+pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code};
+pub(crate) use usual::{UsualFields, read_usual};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};
@@ -19,7 +29,7 @@ pub(super) fn read(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Position, CastlingDialect), Diagnostic> {
     let board =
-        placement::read(placement.text).ok_or_else(|| placement::what_is_wrong(placement))?;
+        placement::read_board(placement.text).ok_or_else(|| placement::diagnose(placement))?;
     let turn = read_turn(turn)?;
     let rights = castling::read(castling, &board, profile, warnings)?;
     let target = en_passant::read(en_passant, turn, profile, warnings)?;
@@ -47,8 +57,8 @@ fn read_turn(word: Word) -> Result<Color, Diagnostic> {
     }
 }
 
-/// Appends the four fields of a position (C960-06, C960-07). [`CastlingForm::Keep`] is the matter
-/// of records and written as X-FEN here.
+/// Appends the four fields of a position. [`CastlingForm::Keep`] is the matter of records and
+/// written as X-FEN here.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -63,12 +73,23 @@ pub fn write(
     en_passant: EnPassantForm,
     out: &mut Vec<u8>,
 ) {
-    placement::write(position.board(), out);
-    out.extend_from_slice(if position.turn() == Color::White { b" w " } else { b" b " });
-    castling::write(position, castling, out);
-    out.push(b' ');
-    match en_passant::shown_square(position, en_passant) {
-        Some(square) => out.extend_from_slice(&square.to_ascii()),
-        None => out.push(b'-'),
-    }
+    write_with_counters(position, castling, en_passant, CounterText::None, out);
+}
+
+/// As [`write`], and the counters behind them.
+pub(crate) fn write_with_counters(
+    position: &Position,
+    castling: CastlingForm,
+    en_passant: EnPassantForm,
+    counters: CounterText,
+    out: &mut Vec<u8>,
+) {
+    let line = Line {
+        placement: Placement::Board(position.board()),
+        turn: position.turn(),
+        castling: CastlingText::of(position, castling),
+        en_passant: en_passant::shown_square(position, en_passant),
+        counters,
+    };
+    line.write(out);
 }

@@ -1,6 +1,6 @@
 //! The straight way between text and packed identity boards, against the way through positions.
 
-use epdb::codec::direct::{self, Identity};
+use epdb::codec::identity::{self, Identity};
 use epdb::codec::{key, packed};
 use epdb::model::Position;
 use epdb::text::{self, CastlingForm, EnPassantForm};
@@ -18,24 +18,24 @@ fn identity(position: &Position, len: usize) -> Identity {
 fn assert_read(position: &Position) {
     for shredder in [false, true] {
         let text = fields(position, shredder);
-        let read = direct::read_fields(text.as_bytes());
+        let read = identity::read_fields(text.as_bytes());
         if let Some(read) = read {
             assert_eq!(read, identity(position, text.len()), "{text}");
         }
         for tail in [" ", " bm e4;", " 0 1"] {
             let line = format!("{text}{tail}");
-            assert_eq!(direct::read_fields(line.as_bytes()), read, "{line}");
+            assert_eq!(identity::read_fields(line.as_bytes()), read, "{line}");
         }
         for tail in ["3", ";", "\t", "x"] {
             let line = format!("{text}{tail}");
-            assert_eq!(direct::read_fields(line.as_bytes()), None, "{line}");
+            assert_eq!(identity::read_fields(line.as_bytes()), None, "{line}");
         }
     }
 }
 
 fn assert_written(position: &Position) {
     let mut text = b"before ".to_vec();
-    direct::write_fields(packed::pack(position).as_bytes(), &mut text).expect("a packed board");
+    identity::write_fields(packed::pack(position).as_bytes(), &mut text).expect("a packed board");
     let mut expected = b"before ".to_vec();
     text::fen::write_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut expected);
     assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&expected));
@@ -54,7 +54,7 @@ fn usual_lines_are_read_straight() {
     ] {
         let position = fen(text);
         assert_eq!(
-            direct::read_fields(text.as_bytes()),
+            identity::read_fields(text.as_bytes()),
             Some(identity(&position, text.len())),
             "{text}"
         );
@@ -91,8 +91,8 @@ fn unusual_lines_are_left_to_the_text_reader() {
         "rnbqkbn1/pppppppp/7r/8/8/8/PPPPPPPP/RNBQKBNR w k -",
         "2BNK1RR/8/8/8/8/8/8/2BNK1RR w K -",
     ] {
-        assert_eq!(direct::read_fields(text.as_bytes()), None, "{text}");
-        assert_eq!(direct::read_fields(format!("{text} ").as_bytes()), None, "{text}");
+        assert_eq!(identity::read_fields(text.as_bytes()), None, "{text}");
+        assert_eq!(identity::read_fields(format!("{text} ").as_bytes()), None, "{text}");
     }
 }
 
@@ -103,12 +103,12 @@ fn shared_books_are_read_and_written_straight() {
     let lines = books
         .flat_map(|book| book.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>());
     for line in lines {
-        let Some(read) = direct::read_fields(&line) else { continue };
+        let Some(read) = identity::read_fields(&line) else { continue };
         let text = std::str::from_utf8(&line[..read.len]).expect("ASCII");
         let position = fen(text);
         assert_eq!(read, identity(&position, text.len()));
         out.clear();
-        direct::write_fields(read.board.as_bytes(), &mut out).expect("a packed board");
+        identity::write_fields(read.board.as_bytes(), &mut out).expect("a packed board");
         assert_eq!(String::from_utf8_lossy(&out), fields(&position.identity(), false));
     }
 }
@@ -129,7 +129,7 @@ proptest! {
             assert_written(&position);
             let text = fields(&position, false);
             let is_usual = !position.is_chess960();
-            prop_assert_eq!(direct::read_fields(text.as_bytes()).is_some(), is_usual);
+            prop_assert_eq!(identity::read_fields(text.as_bytes()).is_some(), is_usual);
         }
     }
 
@@ -148,19 +148,19 @@ proptest! {
         } else {
             line[place] = byte;
         }
-        if let Some(read) = direct::read_fields(&line) {
+        if let Some(read) = identity::read_fields(&line) {
             let text = std::str::from_utf8(&line[..read.len]).unwrap();
             prop_assert_eq!(read, identity(&fen(text), text.len()));
         }
         // Whatever the way, the text reader's answer is given.
         if let Ok(record) = epdb::parse_epd(&line) {
             let whole = identity(record.position(), 0);
-            prop_assert_eq!(direct::identity(&line), Ok((whole.board, whole.key)));
+            prop_assert_eq!(identity::of_line(&line), Ok((whole.board, whole.key)));
         }
     }
 
     #[test]
     fn arbitrary_boards_never_panic(board in prop::collection::vec(any::<u8>(), 0..50)) {
-        let _ = direct::write_fields(&board, &mut Vec::new());
+        let _ = identity::write_fields(&board, &mut Vec::new());
     }
 }

@@ -1,24 +1,21 @@
 //! The placement field read and written in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
 //!
 //! `unsafe` stands here because a lookup from text spends most of its time in these loops:
-//! `cargo bench --bench codec` shows what they gain. The safe twins are
-//! `read_bytewise` in `placement` and `placement_bytewise` in `write`, and tests hold each pair
-//! against each other.
+//! `cargo bench --bench codec` shows what they gain. The safe twins are `read_bytewise` in `read`
+//! and `pieces_bytewise` and `letters_bytewise` in `write`.
 //!
-//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the order of
-//! squares is the order of bytes. In a lane the widths of the characters are summed up, which
-//! gives the file of each man. Writing: men and runs are put where they stand on the board, and
-//! what is empty is squeezed out.
+//! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the
+//! order of squares is the order of bytes. In a lane the widths of the characters are summed up,
+//! which gives the file of each piece. Writing: pieces and runs are put where they stand on the
+//! board, and what is empty is squeezed out.
 
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 use std::sync::LazyLock;
 
-use super::super::key::NUMBERS;
-use super::super::packed::code;
-use super::placement::Placement;
-use crate::model::Piece;
+use super::read::{PieceNumbers, Pieces};
+use super::tables::{DIGIT, FIRST_RUN, Letters, ROOM, ranks, signs};
 
 static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
     is_x86_feature_detected!("avx512f")
@@ -33,12 +30,12 @@ static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
 
 /// Reads up to the first blank. `None` when the machine has no such vectors, when the blank is not
 /// among the first 64 bytes, or when the field is not a usual one.
-pub(super) fn read(line: &[u8]) -> Option<Placement> {
+pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     if !*IS_SUPPORTED {
         return None;
     }
     // SAFETY: the machine has every feature that `read_vectors` is compiled for.
-    unsafe { read_vectors(line) }
+    unsafe { read_vectors(line, numbers) }
 }
 
 /// Whether [`read`] reads anything on this machine.
@@ -47,29 +44,29 @@ pub(super) fn is_supported() -> bool {
     *IS_SUPPORTED
 }
 
-const MAN: u8 = 0x40;
+const PIECE: u8 = 0x40;
 const RUN: u8 = 0x10;
 const SOLIDUS: u8 = 0x20;
 const OTHER: u8 = 0x80;
 const VALUE: u8 = 0x0f;
 
-/// What each ASCII character is: [`MAN`] with its code, [`RUN`] with its length, [`SOLIDUS`] or
+/// What each ASCII character is: [`PIECE`] with its code, [`RUN`] with its length, [`SOLIDUS`] or
 /// [`OTHER`].
 static KINDS: [u8; 128] = {
+    let signs = signs();
     let mut kinds = [OTHER; 128];
     let mut byte = 0;
     while byte < 128 {
-        if let Some(piece) = Piece::from_letter(byte as u8) {
-            kinds[byte] = MAN | code(piece);
+        let sign = signs[byte];
+        if sign.is_piece != 0 {
+            kinds[byte] = PIECE | sign.code;
+        } else if sign.doubt == DIGIT {
+            kinds[byte] = RUN | sign.squares;
+        } else if sign.solidus != 0 {
+            kinds[byte] = SOLIDUS;
         }
         byte += 1;
     }
-    let mut run = 1;
-    while run <= 8 {
-        kinds[b'0' as usize + run] = RUN | run as u8;
-        run += 1;
-    }
-    kinds[b'/' as usize] = SOLIDUS;
     kinds
 };
 
@@ -96,7 +93,7 @@ static RANKS_AS_READ: [u8; 64] = {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn read_vectors(line: &[u8]) -> Option<Placement> {
+fn read_vectors(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let text = load_at_most_64(line);
     let blanks = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b' ' as i8));
     let len = blanks.trailing_zeros();
@@ -126,75 +123,94 @@ fn read_vectors(line: &[u8]) -> Option<Placement> {
     let places = _mm512_and_si512(load(&IOTA), _mm512_set1_epi8(7));
     let is_there = _mm512_cmplt_epu8_mask(places, lens);
     let kinds = _mm512_maskz_permutexvar_epi8(is_there, _mm512_add_epi8(starts, places), kinds);
-    let men = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(MAN as i8));
+    let pieces = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(PIECE as i8));
     let values = _mm512_and_si512(kinds, _mm512_set1_epi8(VALUE as i8));
 
     // Sums of the widths: behind the last character of each rank there must be eight.
     let one = _mm512_set1_epi8(1);
-    let mut sums = _mm512_mask_mov_epi8(values, men, one);
+    let mut sums = _mm512_mask_mov_epi8(values, pieces, one);
     sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<8>(sums));
     sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<16>(sums));
     sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<32>(sums));
     let full = _mm512_cmpeq_epi8_mask(sums, _mm512_set1_epi8(8));
     let too_long = _mm512_cmpgt_epu8_mask(lens, _mm512_set1_epi8(8));
     let last = 0x8080_8080_8080_8080;
-    let count = men.count_ones();
+    let count = pieces.count_ones();
     if full & last != last || too_long != 0 || count == 0 || count > 32 {
         return None;
     }
 
     let files = _mm512_sub_epi8(sums, one);
     let bits = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
-    let bits = _mm512_maskz_shuffle_epi8(men, bits, files);
+    let bits = _mm512_maskz_shuffle_epi8(pieces, bits, files);
     // The bits of a lane differ, so their sum is their union.
     let occupied = _mm512_cvtepi64_epi8(_mm512_sad_epu8(bits, _mm512_setzero_si512()));
     let occupied = _mm_cvtsi128_si64(occupied) as u64;
 
-    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(men, values));
+    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, values));
     let first_squares = _mm512_sub_epi8(load(&IOTA), places);
     let squares = _mm512_or_si512(files, first_squares);
-    let squares = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(men, squares));
+    let squares = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, squares));
     let pairs = _mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001));
     let packed = _mm256_cvtepi16_epi8(pairs);
     let halves =
         [_mm_cvtsi128_si64(packed), _mm_extract_epi64::<1>(packed)].map(|half| half as u64);
-    Some(Placement {
+    Some(Pieces {
         occupied,
         codes: u128::from(halves[1]) << 64 | u128::from(halves[0]),
-        key: key(codes, squares, count),
+        hash: hash(numbers, codes, squares, count),
         len: len as usize,
     })
 }
 
-/// Writes the placement of at most 32 men to the start of the text and gives its length; `letters`
-/// are those of the codes. `None` when the machine has no such vectors.
-pub(super) fn write(
+/// Writes the placement of at most 32 pieces to the start of the text and gives its length. `None`
+/// when the machine has no such vectors.
+pub(super) fn write_pieces(
     occupied: u64,
     codes: &[u8; 16],
-    letters: &[u8; 16],
-    text: &mut [u8; 128],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
 ) -> Option<usize> {
     if !*IS_SUPPORTED {
         return None;
     }
-    // SAFETY: the machine has every feature that `write_vectors` is compiled for.
-    unsafe { write_vectors(occupied, codes, letters, text) }
+    // SAFETY: the machine has every feature that `pieces_in_vectors` is compiled for.
+    unsafe { pieces_in_vectors(occupied, codes, &letters.codes, text) }
+}
+
+/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
+/// gives its length. `None` when the machine has no such vectors.
+pub(super) fn write_letters(
+    occupied: u64,
+    letters: &[u8; 64],
+    text: &mut [u8; ROOM],
+) -> Option<usize> {
+    if !*IS_SUPPORTED {
+        return None;
+    }
+    // SAFETY: the machine has every feature that `letters_in_vectors` is compiled for.
+    unsafe { letters_in_vectors(occupied, letters, text) }
 }
 
 /// For each set of occupied files the digits of the runs, each at the first file of its run.
 static RUNS: [u64; 256] = {
+    let ranks = ranks();
     let mut runs = [0; 256];
     let mut occupied = 0;
     while occupied < 256 {
+        let rank = ranks[occupied];
         let mut digits = [0; 8];
-        let (mut file, mut first) = (0, 0);
-        while file < 8 {
-            if occupied >> file & 1 == 0 {
-                digits[first] = b'1' + (file - first) as u8;
+        let (mut place, mut file) = (0, 0);
+        while place < rank.len as usize {
+            let sign = rank.by_file[place];
+            if sign < FIRST_RUN {
+                file += 1;
             } else {
-                first = file + 1;
+                let run = sign - FIRST_RUN + 1;
+                digits[file] = b'0' + run;
+                file += run as usize;
             }
-            file += 1;
+            place += 1;
         }
         runs[occupied] = u64::from_le_bytes(digits);
         occupied += 1;
@@ -217,17 +233,30 @@ const FOUR_RANKS_LEN: usize = 36;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn write_vectors(
+fn pieces_in_vectors(
     occupied: u64,
     codes: &[u8; 16],
     letters: &[u8; 16],
-    text: &mut [u8; 128],
+    text: &mut [u8; ROOM],
 ) -> Option<usize> {
     let pairs = _mm256_cvtepu8_epi16(load_16(codes));
     let codes = _mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs));
     let codes = _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8));
-    let men = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(letters)), codes);
-    let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(men));
+    let pieces = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(letters)), codes);
+    let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces));
+    write_board(board, occupied, text)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn letters_in_vectors(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> Option<usize> {
+    write_board(load(letters), occupied, text)
+}
+
+/// Writes the letters of a board, which stand on the occupied squares.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<usize> {
     let eighth_rank_first = _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7);
     let board = _mm512_permutexvar_epi64(eighth_rank_first, board);
     let ranks = _mm_cvtsi64_si128(occupied.swap_bytes() as i64);
@@ -249,14 +278,14 @@ fn write_vectors(
     Some(len - 1)
 }
 
-/// The numbers of the first `count` men.
+/// The numbers of the first `count` pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn key(codes: __m256i, squares: __m256i, count: u32) -> u64 {
+fn hash(numbers: &PieceNumbers, codes: __m256i, squares: __m256i, count: u32) -> u64 {
     let codes = _mm512_slli_epi16::<6>(_mm512_cvtepu8_epi16(codes));
     let places = _mm512_or_si512(codes, _mm512_cvtepu8_epi16(squares));
     let there = u32::MAX >> (32 - count.clamp(1, 32));
-    let men = NUMBERS.pieces.as_flattened();
-    let eight = |places: __m128i, there: u32| gather(men, places, there as u8);
+    let numbers = numbers.as_flattened();
+    let eight = |places: __m128i, there: u32| gather(numbers, places, there as u8);
     let keys = _mm512_xor_si512(
         _mm512_xor_si512(
             eight(_mm512_castsi512_si128(places), there),

@@ -1,0 +1,139 @@
+//! What a byte of a placement means, and how a rank is written.
+
+use crate::model::{Color, Piece};
+
+/// The number of a piece, 0 to 11: `p P n N b B r R q Q k K`.
+pub(crate) const fn piece_code(piece: Piece) -> u8 {
+    piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
+}
+
+/// The longest placement: a byte for each square and seven solidi.
+pub(super) const LONGEST: usize = 71;
+
+/// Room for the longest fields and counters, and for 64 bytes at once from any place of the first
+/// four ranks: 71 bytes of placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
+pub(in crate::text::fields) const ROOM: usize = 128;
+
+/// What a byte means in a placement. All of it is arithmetic, because which bytes follow each
+/// other cannot be foreseen, and a wrong guess costs a processor more than the work.
+#[derive(Copy, Clone)]
+pub(super) struct Sign {
+    /// The code of the piece, or [`NO_PIECE`].
+    pub(super) code: u8,
+    /// How many squares the byte stands for.
+    pub(super) squares: u8,
+    pub(super) is_piece: u8,
+    /// All bits are set for a solidus.
+    pub(super) solidus: i8,
+    /// 0, [`DIGIT`] or [`BAD`].
+    pub(super) doubt: u8,
+}
+
+pub(super) const NO_PIECE: u8 = 12;
+/// The doubt about a digit: canonical text has none behind another.
+pub(super) const DIGIT: u8 = 1;
+/// The doubt about a byte that no placement has.
+pub(super) const BAD: u8 = 2;
+
+pub(super) static SIGNS: [Sign; 256] = signs();
+
+pub(super) const fn signs() -> [Sign; 256] {
+    let other = Sign { code: NO_PIECE, squares: 0, is_piece: 0, solidus: 0, doubt: BAD };
+    let mut signs = [other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let Some(piece) = Piece::from_letter(byte as u8) {
+            let code = piece_code(piece);
+            signs[byte] = Sign { code, squares: 1, is_piece: 1, doubt: 0, ..other };
+        }
+        byte += 1;
+    }
+    let mut run = 1;
+    while run <= 8 {
+        signs[b'0' as usize + run] = Sign { squares: run as u8, doubt: DIGIT, ..other };
+        run += 1;
+    }
+    signs[b'/' as usize] = Sign { solidus: !0, doubt: 0, ..other };
+    signs
+}
+
+/// How a rank is written: what stands at each place of its text. 8 to 15 are runs of one to eight
+/// empty squares, what is lower is a piece.
+#[derive(Copy, Clone)]
+pub(super) struct RankText {
+    /// Pieces by their file.
+    pub(super) by_file: [u8; 8],
+    /// Pieces by their number in the rank.
+    pub(super) by_piece: [u8; 8],
+    pub(super) len: u8,
+}
+
+/// What a run of one square is in a [`RankText`].
+pub(super) const FIRST_RUN: u8 = 8;
+
+/// By the set of occupied files.
+pub(super) static RANKS: [RankText; 256] = ranks();
+
+pub(super) const fn ranks() -> [RankText; 256] {
+    let mut ranks = [RankText { by_file: [0; 8], by_piece: [0; 8], len: 0 }; 256];
+    let mut occupied = 0;
+    while occupied < 256 {
+        let rank = &mut ranks[occupied];
+        let (mut file, mut pieces, mut run) = (0, 0, 0);
+        while file < 8 {
+            let is_piece = occupied >> file & 1 == 1;
+            run += !is_piece as u8;
+            if run > 0 && (file == 7 || is_piece) {
+                let sign = FIRST_RUN + run - 1;
+                *rank = rank.with(sign, sign);
+                run = 0;
+            }
+            if is_piece {
+                *rank = rank.with(file, pieces);
+                pieces += 1;
+            }
+            file += 1;
+        }
+        occupied += 1;
+    }
+    ranks
+}
+
+impl RankText {
+    const fn with(mut self, by_file: u8, by_piece: u8) -> RankText {
+        self.by_file[self.len as usize] = by_file;
+        self.by_piece[self.len as usize] = by_piece;
+        self.len += 1;
+        self
+    }
+}
+
+/// The letters of sixteen codes of four bits.
+pub(crate) struct Letters {
+    pub(super) codes: [u8; 16],
+    /// The letters of the two codes of a byte, the lower one first.
+    pub(super) pairs: [[u8; 2]; 256],
+}
+
+impl Letters {
+    /// Letters by code; 0 for the code of an empty square.
+    pub(crate) const fn new(codes: [u8; 16]) -> Letters {
+        let mut pairs = [[0; 2]; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            pairs[byte] = [codes[byte & 15], codes[byte >> 4]];
+            byte += 1;
+        }
+        Letters { codes, pairs }
+    }
+
+    /// The letters by square of eight ranks of codes, each with its a-file lowest.
+    pub(crate) fn by_square(&self, ranks: [u32; 8]) -> [u8; 64] {
+        let mut letters = [0; 64];
+        let bytes = ranks.iter().flat_map(|rank| rank.to_le_bytes());
+        for (pair, byte) in letters.chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&self.pairs[usize::from(byte)]);
+        }
+        letters
+    }
+}

@@ -1,0 +1,141 @@
+//! Placements written.
+
+use super::tables::{Letters, RANKS, ROOM, RankText};
+use crate::model::{Board, Color, Piece, Role, Square};
+
+/// Writes the placement of at most 32 pieces to the start of the text and gives its length. Codes
+/// stand in the order of squares, two a byte, and are 0 behind the last piece.
+pub(crate) fn write_pieces(
+    occupied: u64,
+    codes: &[u8; 16],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(len) = super::avx512::write_pieces(occupied, codes, letters, text) {
+        return len;
+    }
+    pieces_bytewise(occupied, codes, letters, text)
+}
+
+/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
+/// gives its length.
+pub(crate) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(len) = super::avx512::write_letters(occupied, letters, text) {
+        return len;
+    }
+    letters_bytewise(occupied, letters, text)
+}
+
+/// The letters of a board by square.
+pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
+    let mut letters = [0; 64];
+    for color in Color::ALL {
+        for role in Role::ALL {
+            let letter = Piece { color, role }.letter();
+            for square in Square::each(board.pieces(color, role)) {
+                letters[square.index()] = letter;
+            }
+        }
+    }
+    letters
+}
+
+/// The way that every machine can go.
+fn pieces_bytewise(
+    occupied: u64,
+    codes: &[u8; 16],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let mut of_codes = [[0; 2]; 20];
+    for (pair, &byte) in of_codes.iter_mut().zip(codes) {
+        *pair = letters.pairs[usize::from(byte)];
+    }
+    let letters = of_codes.as_flattened();
+    let mut at = 0;
+    let mut before = occupied.count_ones() as usize;
+    for rank in occupied.to_be_bytes() {
+        let RankText { by_piece, len, .. } = RANKS[usize::from(rank)];
+        before -= rank.count_ones() as usize;
+        at = put_rank(&letters[before..before + 8], by_piece, len, at, text);
+    }
+    at - 1
+}
+
+fn letters_bytewise(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
+    let mut at = 0;
+    for (letters, rank) in letters.chunks_exact(8).rev().zip(occupied.to_be_bytes()) {
+        let RankText { by_file, len, .. } = RANKS[usize::from(rank)];
+        at = put_rank(letters, by_file, len, at, text);
+    }
+    at - 1
+}
+
+/// Writes a rank and the solidus behind it, and gives the place behind that. Letters and digits
+/// are picked from one array, so that nothing is guessed.
+fn put_rank(letters: &[u8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; ROOM]) -> usize {
+    let mut source = *b"........12345678";
+    source[..8].copy_from_slice(letters);
+    text[at..at + 8].copy_from_slice(&signs.map(|sign| source[usize::from(sign & 15)]));
+    let end = at + usize::from(len);
+    text[end] = b'/';
+    end + 1
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::avx512;
+    use super::*;
+
+    static LETTERS: Letters = Letters::new(*b"pPnNbBrRqQkKpRrk");
+
+    fn shown(text: &[u8; ROOM], len: usize) -> String {
+        text[..len].escape_ascii().to_string()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn both_ways_write_the_same_pieces(
+            (a, b, few) in any::<(u64, u64, bool)>(),
+            codes in any::<[u8; 16]>(),
+        ) {
+            let mut occupied = if few { a & b } else { a };
+            while occupied.count_ones() > 32 {
+                occupied &= occupied - 1;
+            }
+            let count = occupied.count_ones();
+            let there = u128::MAX.checked_shr(128 - count * 4).unwrap_or(0);
+            let codes = (u128::from_le_bytes(codes) & there).to_le_bytes();
+            let (mut bytewise, mut vectors) = ([0; ROOM], [0; ROOM]);
+            let len = pieces_bytewise(occupied, &codes, &LETTERS, &mut bytewise);
+            match avx512::write_pieces(occupied, &codes, &LETTERS, &mut vectors) {
+                Some(found) => prop_assert_eq!(shown(&vectors, found), shown(&bytewise, len)),
+                None => prop_assert!(!avx512::is_supported()),
+            }
+        }
+
+        #[test]
+        fn both_ways_write_the_same_letters(
+            (a, b, few) in any::<(u64, u64, bool)>(),
+            letters in prop::collection::vec(prop::sample::select(b"pPnNbBrRqQkK".to_vec()), 64),
+        ) {
+            let occupied = if few { a & b } else { a };
+            let mut board = [0; 64];
+            for square in Square::each(occupied) {
+                board[square.index()] = letters[square.index()];
+            }
+            let (mut bytewise, mut vectors) = ([0; ROOM], [0; ROOM]);
+            let len = letters_bytewise(occupied, &board, &mut bytewise);
+            match avx512::write_letters(occupied, &board, &mut vectors) {
+                Some(found) => prop_assert_eq!(shown(&vectors, found), shown(&bytewise, len)),
+                None => prop_assert!(!avx512::is_supported()),
+            }
+        }
+    }
+}
