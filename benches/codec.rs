@@ -53,7 +53,7 @@ impl Sample {
     fn new(line: Vec<u8>) -> Option<Sample> {
         let identity = identity::read_fields(&line)?;
         let (position, _) = packed::unpack(identity.board.as_bytes()).ok()?;
-        let playable = Playable::new(&position)?;
+        let playable = Playable::new(&position).ok()?;
         let fen = Fen::from_ascii(&line).ok()?;
         let chess: Chess = fen.into_position(CastlingMode::Standard).ok()?;
         let moves = chess.legal_moves();

@@ -104,7 +104,7 @@ fn random_games(folder: &Path) -> PathBuf {
         let mut record = EpdRecord::new(Position::START);
         record.set_fen_counters(Some(epdb::model::Counters::default()));
         for _ in 0..8 + below(13) {
-            let Some(playable) = Playable::new(record.position()) else { break };
+            let Ok(playable) = Playable::new(record.position()) else { break };
             let moves = playable.legal_moves();
             let Some(next) = moves.get(below(moves.len().max(1))).and_then(|mv| record.play(*mv))
             else {

@@ -177,7 +177,7 @@ pub(crate) struct GameReadArgs {
     #[arg(long)]
     pub(crate) openings: bool,
     /// In whose piece letters the moves of games are written, such as german
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
+    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
     /// The character set of games [default: decided text by text]
     #[arg(long, value_enum, value_name = "CHARSET")]
@@ -228,7 +228,7 @@ pub(crate) struct GameTextArgs {
     #[arg(long, value_enum, default_value_t = CharsetArg::Utf8, value_name = "CHARSET")]
     to_charset: CharsetArg,
     /// PGN: whose piece letters; anything but english is for display only
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language, default_value = "english")]
+    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
     /// Keep `%` lines
     #[arg(long)]
@@ -293,13 +293,6 @@ impl From<CharsetArg> for Charset {
             CharsetArg::Latin1 => Charset::Latin1,
         }
     }
-}
-
-fn parse_language(name: &str) -> Result<Language, String> {
-    Language::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-        format!("no such language; there are {}", names.join(", "))
-    })
 }
 
 impl FormArgs {

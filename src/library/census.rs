@@ -142,7 +142,7 @@ impl Census {
         tally.chess960 += u64::from(position.is_chess960());
         if !legality(position).is_legal() {
             tally.illegal += 1;
-            tally.not_playable += u64::from(Playable::new(position).is_none());
+            tally.not_playable += u64::from(Playable::new(position).is_err());
         }
         tally.pieces[position.board().occupied().count_ones() as usize] += 1;
         record.operations().iter().for_each(|operation| tally.count(operation.opcode));

@@ -509,7 +509,7 @@ fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
 /// The moves of an opcode in coordinates; a text that is no legal move stays as it is.
 fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<Vec<u8>> {
     let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
-    let mut playable = Playable::new(record.position());
+    let mut playable = Playable::new(record.position()).ok();
     let mut moves = Vec::with_capacity(operands.len());
     for operand in operands {
         match (operand, &playable) {
@@ -526,7 +526,7 @@ fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<
 }
 
 fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
-    Playable::new(record.position()).is_some_and(|playable| holds(&playable))
+    Playable::new(record.position()).is_ok_and(|playable| holds(&playable))
 }
 
 fn material(board: &crate::model::Board) -> Vec<u8> {

@@ -58,7 +58,7 @@ pub fn flip(record: &EpdRecord, mirror: Mirror) -> Flipped {
     flipped.lost_rights = rights(record.position()) - rights(&position);
     flipped.record.set_dialect(record.dialect());
     flipped.record.set_fen_counters(record.fen_counters());
-    let playable = Playable::new(&position);
+    let playable = Playable::new(&position).ok();
     for Operation { opcode, operands } in record.operations() {
         flipped.kept_typed +=
             operands.iter().filter(|operand| operand.as_typed().is_some()).count();

@@ -110,7 +110,7 @@ impl Step {
         match self {
             Step::Legal(mv) => Some(*mv),
             Step::Text(text) => {
-                let playable = Playable::new(record.position())?;
+                let playable = Playable::new(record.position()).ok()?;
                 san::read(&playable, text, Profile::Lenient).ok().map(|read| read.mv)
             }
         }

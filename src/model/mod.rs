@@ -18,12 +18,12 @@ mod typed;
 pub use board::Board;
 pub(crate) use game::is_tag_name_byte;
 pub use game::{
-    BuildError, Element, Elements, Game, GameBuilder, GameResult, MAX_TAGS, MAX_VARIATION_DEPTH,
-    Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES, is_tag_name,
+    BuildError, Element, Elements, Game, GameBuilder, GameResult, GameResultError, MAX_TAGS,
+    MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES, is_tag_name,
 };
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
-pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San};
-pub use square::{Color, Piece, Role, Square};
+pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San, SanError};
+pub use square::{Color, Piece, Role, Square, SquareError};
 pub use typed::TypedOperand;

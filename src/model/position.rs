@@ -63,7 +63,8 @@ impl Castling {
 
     /// The squares of all rooks that may castle.
     pub fn rook_set(&self) -> u64 {
-        self.iter().map(|(color, _, file)| Square::at(file, color.back_rank()).bit()).sum()
+        let on_board = self.iter().filter(|(.., file)| *file < 8);
+        on_board.map(|(color, _, file)| Square::at(file, color.back_rank()).bit()).sum()
     }
 }
 
@@ -189,11 +190,13 @@ pub const fn en_passant_rank(turn: Color) -> u8 {
 
 /// Whether a colour could have a castling right with the rook on this file (POS-03).
 pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
+    if rook_file > 7 {
+        return false;
+    }
     let rank = color.back_rank();
     let rook = Square::at(rook_file, rank).bit();
     board.king(color).is_some_and(|king| {
         king.rank() == rank
-            && rook_file < 8
             && board.pieces(color, Role::Rook) & rook != 0
             && (rook_file > king.file()) == (side == Side::King)
     })

@@ -1,6 +1,7 @@
 //! EPD records: a position and its operations.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::opcode::{Opcode, Operands};
 use super::position::{Position, is_outermost};
@@ -17,29 +18,64 @@ pub struct San {
 }
 
 impl San {
-    /// Takes text of at most seven bytes; `None` when it is longer. Whether it is a move of some
-    /// position is not asked.
-    pub const fn new(text: &[u8]) -> Option<San> {
+    /// Takes text of at most seven bytes. Whether it is a move of some position is not asked.
+    ///
+    /// # Errors
+    /// [`SanError`] when it is longer, or holds bytes that no text of a move has.
+    pub const fn new(text: &[u8]) -> Result<San, SanError> {
         if text.len() > 7 {
-            return None;
+            return Err(SanError::Length);
         }
         let mut bytes = [0; 7];
         let mut i = 0;
         while i < text.len() {
+            if !text[i].is_ascii_graphic() {
+                return Err(SanError::Byte);
+            }
             bytes[i] = text[i];
             i += 1;
         }
-        Some(San { text: bytes, len: text.len() as u8 })
+        Ok(San { text: bytes, len: text.len() as u8 })
     }
 
-    /// Builds the text from its first `len` bytes, at most seven.
-    pub(crate) fn from_parts(bytes: [u8; 7], len: usize) -> San {
-        San::new(bytes.get(..len).unwrap_or(&bytes)).unwrap_or(San { text: bytes, len: 7 })
+    /// Builds the text from its first `len` bytes, at most seven, all printing ASCII.
+    pub(crate) fn from_parts(mut bytes: [u8; 7], len: usize) -> San {
+        let len = len.min(7);
+        bytes[len..].fill(0);
+        San { text: bytes, len: len as u8 }
     }
 
     /// The bytes of the text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[..usize::from(self.len)]
+    }
+}
+
+/// Why bytes are no text of a move.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SanError {
+    /// More than seven.
+    #[error("the SAN of a move has at most seven characters")]
+    Length,
+    /// A blank, a control byte, or one beyond ASCII.
+    #[error("the SAN of a move has printing ASCII characters only")]
+    Byte,
+}
+
+impl TryFrom<&[u8]> for San {
+    type Error = SanError;
+
+    fn try_from(text: &[u8]) -> Result<San, SanError> {
+        San::new(text)
+    }
+}
+
+impl FromStr for San {
+    type Err = SanError;
+
+    fn from_str(text: &str) -> Result<San, SanError> {
+        San::new(text.as_bytes())
     }
 }
 
@@ -366,7 +402,8 @@ impl EpdRecord {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn play(&self, mv: Move) -> Option<EpdRecord> {
-        let playable = Playable::new(&self.position).filter(|playable| playable.is_legal(mv))?;
+        let playable =
+            Playable::new(&self.position).ok().filter(|playable| playable.is_legal(mv))?;
         let mut next = EpdRecord::new(*playable.after(mv).position());
         next.set_dialect(self.dialect);
         let zeroing = is_zeroing(playable.position(), mv);

@@ -1,6 +1,7 @@
 //! Squares, colours, roles and pieces.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// One of the 64 squares, numbered rank by rank: a1 = 0, b1 = 1, … h8 = 63.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,9 +13,13 @@ impl Square {
         if index < 64 { Some(Square(index)) } else { None }
     }
 
-    /// The square on a file and a rank, each 0 to 7; only the low three bits of either count.
+    /// The square on a file and a rank, each 0 to 7.
+    ///
+    /// # Panics
+    /// When one of them is more than 7; in a constant the compiler refuses it.
     pub const fn at(file: u8, rank: u8) -> Square {
-        Square((rank & 7) * 8 + (file & 7))
+        assert!(file < 8 && rank < 8, "a file and a rank are 0 to 7");
+        Square(rank * 8 + file)
     }
 
     /// The number of the square, 0 to 63.
@@ -76,6 +81,37 @@ impl fmt::Display for Square {
 impl fmt::Debug for Square {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// What names no square.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a square is `a1` to `h8`, or 0 to 63")]
+pub struct SquareError;
+
+impl TryFrom<u8> for Square {
+    type Error = SquareError;
+
+    /// The square with this number, 0 to 63.
+    fn try_from(index: u8) -> Result<Square, SquareError> {
+        Square::new(index).ok_or(SquareError)
+    }
+}
+
+impl TryFrom<&[u8]> for Square {
+    type Error = SquareError;
+
+    fn try_from(text: &[u8]) -> Result<Square, SquareError> {
+        Square::from_ascii(text).ok_or(SquareError)
+    }
+}
+
+impl FromStr for Square {
+    type Err = SquareError;
+
+    /// Reads `a1` … `h8`.
+    fn from_str(text: &str) -> Result<Square, SquareError> {
+        Square::try_from(text.as_bytes())
     }
 }
 

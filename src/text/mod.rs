@@ -5,6 +5,7 @@
 mod checks;
 pub mod codes;
 mod diagnostic;
+mod display;
 pub mod epd;
 pub mod fen;
 pub(crate) mod fields;

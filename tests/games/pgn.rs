@@ -430,7 +430,7 @@ fn reduced_export_drops_and_counts() {
 /// LNG-01, LNG-03, LNG-04.
 #[test]
 fn games_are_read_and_written_in_other_languages() {
-    let german = pgn::Language::from_name("German").unwrap();
+    let german = "German".parse::<pgn::Language>().unwrap();
     let read = PgnReadOptions::new().language(german);
     let text = b"1. e4 e5 2. Sf3 Sc6 3. Lb5 a6 4. Lxc6 dxc6 5. O-O Dd4 *";
     let english = normalise(text, &read, &PgnWriteOptions::default());

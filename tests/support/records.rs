@@ -114,7 +114,7 @@ pub(crate) fn records_by_hand() -> impl Strategy<Value = EpdRecord> {
             record.set_fen_counters(counters.map(|(clock, a, number, b): (u32, u32, u32, u32)| {
                 Counters { halfmove_clock: clock >> a, fullmove_number: (number >> b).max(1) }
             }));
-            let root = Playable::new(&position);
+            let root = Playable::new(&position).ok();
             for (opcode, drafts) in operations {
                 let operands = operands(opcode, root.as_ref(), drafts);
                 record.set(Operation { opcode, operands });

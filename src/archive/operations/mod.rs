@@ -236,7 +236,7 @@ impl OperationModel {
         given: &[Operation],
     ) -> Option<Vec<Operation>> {
         let shape = self.shape(coder, given)?;
-        let root = Playable::new(position);
+        let root = Playable::new(position).ok();
         let plan = TextForms::new(root.as_ref(), given, self, &shape);
         let mut lists = lists::RecordLists::default();
         let mut operations = Vec::with_capacity(shape.len());

@@ -78,7 +78,7 @@ impl PredictedMove {
     fn between(before: &Row, row: &Row) -> Option<PredictedMove> {
         let changed = changed_squares(before, row)?;
         let position = before.position()?;
-        let playable = Playable::new(&position)?;
+        let playable = Playable::new(&position).ok()?;
         let mut found = None;
         playable.each_move(|mv| {
             if changed & mv.from.bit() != 0 && changed & mv.to.bit() != 0 {
@@ -204,7 +204,7 @@ impl DecodeHistory {
 
     fn go_on(&mut self, is_bare: bool, decoder: &mut RansDecoder) -> Option<()> {
         let position = self.position.or_else(|| self.last.position())?;
-        let playable = Playable::new(&position)?;
+        let playable = Playable::new(&position).ok()?;
         let count = ordinal::count(&playable);
         if count == 0 || u32::from(count) > SCALE {
             return None;

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let position = query::parse(args.position.as_bytes(), &args.read.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .context("expected a position, found nothing")?;
-    let Some(playable) = Playable::new(&position) else {
+    let Ok(playable) = Playable::new(&position) else {
         anyhow::bail!(
             "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken"
         );

@@ -63,7 +63,7 @@ fn of_position(args: &Args, text: &str) -> anyhow::Result<Outcome> {
     let position = query::parse(text.as_bytes(), &args.read.form.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .ok_or_else(|| anyhow::anyhow!("expected a position, found nothing"))?;
-    let playable = Playable::new(&position).ok_or_else(|| anyhow::anyhow!(NOT_PLAYABLE))?;
+    let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;
     let mut out = open_output(None)?;
     let mut total = 0_u64;
     for (mv, nodes) in divide(&playable, args.depth) {
@@ -185,7 +185,7 @@ struct Count {
 /// The counts that a record brings up to a depth, each with what it should be; without any, the
 /// count at that depth. `None` for a position without moves to generate.
 fn counts(record: &EpdRecord, depth: u32) -> Option<Vec<Count>> {
-    let playable = Playable::new(record.position())?;
+    let playable = Playable::new(record.position()).ok()?;
     let brought = expected(record);
     if brought.is_empty() {
         let nodes = perft(&playable, depth);

@@ -127,7 +127,7 @@ fn counters(cursor: &mut Cursor, bits: u8) -> Result<Counters, DecodeError> {
 }
 
 fn operations(cursor: &mut Cursor, record: &mut EpdRecord) -> Result<(), DecodeError> {
-    let root = Playable::new(record.position());
+    let root = Playable::new(record.position()).ok();
     let start = cursor.clone();
     loop {
         let place = cursor.clone();

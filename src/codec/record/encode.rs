@@ -67,7 +67,7 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
         }
     }
     if !record.operations().is_empty() {
-        let root = Playable::new(record.position());
+        let root = Playable::new(record.position()).ok();
         for operation in record.operations() {
             put_operation(root.as_ref(), operation, out)?;
         }

@@ -16,7 +16,7 @@ pub use builder::GameBuilder;
 pub use elements::{Element, Elements};
 pub use error::{BuildError, MAX_VARIATION_DEPTH};
 pub use replay::Replay;
-pub use result::GameResult;
+pub use result::{GameResult, GameResultError};
 pub(crate) use tags::is_tag_name_byte;
 pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, UNKNOWN_TAG_VALUES, is_tag_name};
 

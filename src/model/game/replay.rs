@@ -41,7 +41,7 @@ impl Replay {
     pub fn new(start: &Start) -> Option<Replay> {
         let position = match start.position {
             Position::START => Position::START,
-            other => *Playable::new(&other)?.position(),
+            other => *Playable::new(&other).ok()?.position(),
         };
         let now = Reached { position, halfmove_clock: start.counters.halfmove_clock, ply: 0 };
         let line = Line { places: [now; 2], now: 0 };

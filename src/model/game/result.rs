@@ -1,6 +1,7 @@
 //! How games end.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// How a game ended: its termination marker and the value of its `Result` tag.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -34,6 +35,19 @@ impl GameResult {
             GameResult::Draw => "1/2-1/2",
             GameResult::Unknown => "*",
         }
+    }
+}
+
+/// What is no result of a game.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a result is `1-0`, `0-1`, `1/2-1/2` or `*`")]
+pub struct GameResultError;
+
+impl FromStr for GameResult {
+    type Err = GameResultError;
+
+    fn from_str(text: &str) -> Result<GameResult, GameResultError> {
+        GameResult::from_text(text.as_bytes()).ok_or(GameResultError)
     }
 }
 

@@ -20,7 +20,7 @@ pub fn attackers(board: &Board, square: Square, by: Color, occupied: u64) -> u64
 /// The squares attacked by a piece other than a pawn from a square, when these squares are occupied.
 #[inline]
 pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
-    let (from, occupied) = (table_square(from), Bitboard(occupied));
+    let (from, occupied) = (shakmaty::Square::from(from), Bitboard(occupied));
     match role {
         Role::Knight => attacks::knight_attacks(from).0,
         Role::Bishop => attacks::bishop_attacks(from, occupied).0,
@@ -34,34 +34,25 @@ pub fn role_attacks(role: Role, from: Square, occupied: u64) -> u64 {
 /// The squares a pawn of this colour attacks from a square.
 #[inline]
 pub fn pawn_attacks(color: Color, from: Square) -> u64 {
-    let color = match color {
-        Color::White => shakmaty::Color::White,
-        Color::Black => shakmaty::Color::Black,
-    };
-    attacks::pawn_attacks(color, table_square(from)).0
+    attacks::pawn_attacks(color.into(), from.into()).0
 }
 
 /// The squares strictly between two squares of one line; none for others.
 #[inline]
 pub fn between(a: Square, b: Square) -> u64 {
-    attacks::between(table_square(a), table_square(b)).0
+    attacks::between(a.into(), b.into()).0
 }
 
 /// The whole rank, file or diagonal through two squares; none when they share none.
 #[inline]
 pub fn line(a: Square, b: Square) -> u64 {
-    attacks::ray(table_square(a), table_square(b)).0
+    attacks::ray(a.into(), b.into()).0
 }
 
 /// The squares a king attacks from a square.
 #[inline]
 pub(super) fn king_attacks(from: Square) -> u64 {
     role_attacks(Role::King, from, 0)
-}
-
-#[inline]
-fn table_square(square: Square) -> shakmaty::Square {
-    shakmaty::Square::new(square.index() as u32)
 }
 
 /// The pieces of a colour that may only move along the line through its king.

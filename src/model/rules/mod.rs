@@ -6,13 +6,15 @@
 //! room against shakmaty's.
 
 mod attacks;
+mod conversions;
 mod en_passant;
 mod legality;
 mod mv;
 mod playable;
 
 pub use attacks::{BACK_RANKS, attackers, between, line, pawn_attacks, role_attacks};
+pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
-pub use mv::{Move, PROMOTIONS};
-pub use playable::{Playable, after, en_passant_is_legal, is_zeroing};
+pub use mv::{Move, MoveTextError, PROMOTIONS};
+pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};

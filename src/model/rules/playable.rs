@@ -28,17 +28,23 @@ pub struct Playable {
 }
 
 impl Playable {
-    /// Prepares a position for move generation; `None` when it is not playable.
-    pub fn new(position: &Position) -> Option<Playable> {
+    /// Prepares a position for move generation.
+    ///
+    /// # Errors
+    /// Why no move can be made in it.
+    pub fn new(position: &Position) -> Result<Playable, NotPlayable> {
         let board = position.board();
         let (us, them) = (position.turn(), !position.turn());
-        let (king, their_king) = (board.king(us)?, board.king(them)?);
-        if board.role(Role::Pawn) & BACK_RANKS != 0
-            || attackers(board, their_king, us, board.occupied()) != 0
-        {
-            return None;
+        let (Some(king), Some(their_king)) = (board.king(us), board.king(them)) else {
+            return Err(NotPlayable::Kings);
+        };
+        if board.role(Role::Pawn) & BACK_RANKS != 0 {
+            return Err(NotPlayable::PawnOnBackRank);
         }
-        Some(Playable::prepare(*position, king))
+        if attackers(board, their_king, us, board.occupied()) != 0 {
+            return Err(NotPlayable::KingInReach);
+        }
+        Ok(Playable::prepare(*position, king))
     }
 
     /// [`Playable::new`] for a position that is known to be playable.
@@ -347,7 +353,30 @@ pub fn en_passant_is_legal(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return false };
     let us = position.turn();
     pawn_attacks(!us, target) & position.board().pieces(us, Role::Pawn) != 0
-        && Playable::new(position).is_some_and(|playable| playable.en_passant().is_some())
+        && Playable::new(position).is_ok_and(|playable| playable.en_passant().is_some())
+}
+
+impl TryFrom<&Position> for Playable {
+    type Error = NotPlayable;
+
+    fn try_from(position: &Position) -> Result<Playable, NotPlayable> {
+        Playable::new(position)
+    }
+}
+
+/// Why moves cannot be generated in a position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotPlayable {
+    /// A side has no king, or several.
+    #[error("each side must have one king")]
+    Kings,
+    /// A pawn on rank 1 or 8.
+    #[error("no pawn may stand on rank 1 or 8")]
+    PawnOnBackRank,
+    /// The side to move could take the king.
+    #[error("the side that is not to move stands in check")]
+    KingInReach,
 }
 
 impl Position {

@@ -1,13 +1,17 @@
 //! Piece letters of seventeen languages.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// A language whose letters stand for the pieces in moves that people read and write. What is
 /// stored and exchanged is English.
 ///
 /// ```
 /// use epdb::text::pgn::Language;
-/// let german = Language::from_name("German").expect("known");
+/// let german: Language = "German".parse()?;
 /// assert_eq!(german.localise(b"Nbxd7+"), b"Sbxd7+");
 /// assert_eq!(german.to_english(b"b8=D"), b"b8=Q");
+/// # Ok::<(), epdb::text::pgn::UnknownLanguage>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Language {
@@ -47,11 +51,6 @@ impl Language {
         language("Swedish", *b"BSLTDK"),
     ];
 
-    /// The language of an English name, in any case.
-    pub fn from_name(name: &str) -> Option<Language> {
-        Language::ALL.into_iter().find(|language| language.name.eq_ignore_ascii_case(name))
-    }
-
     /// The English name.
     pub const fn name(self) -> &'static str {
         self.name
@@ -84,6 +83,35 @@ impl Language {
     }
 }
 
+/// A name that is none of [`Language::ALL`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct UnknownLanguage;
+
+impl fmt::Display for UnknownLanguage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+        write!(f, "no such language; there are {}", names.join(", "))
+    }
+}
+
+impl FromStr for Language {
+    type Err = UnknownLanguage;
+
+    /// The language of an English name, in any case.
+    fn from_str(name: &str) -> Result<Language, UnknownLanguage> {
+        Language::ALL
+            .into_iter()
+            .find(|language| language.name.eq_ignore_ascii_case(name))
+            .ok_or(UnknownLanguage)
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 fn translate(text: &[u8], from: &[u8; 6], to: &[u8; 6]) -> Vec<u8> {
     if text.starts_with(b"O-O") {
         return text.to_vec();
@@ -108,7 +136,7 @@ mod tests {
         for row in rows {
             let fields: Vec<&str> = row.split('\t').collect();
             let [_, name, position, local, canonical] = fields[..] else { panic!("{row}") };
-            let language = Language::from_name(name).expect("one of seventeen");
+            let language: Language = name.parse().expect("one of seventeen");
             let record = fen::read(position.as_bytes(), Profile::Standard).expect("a position");
             let playable = crate::model::rules::Playable::new(record.position()).expect("playable");
             let english = language.to_english(local.as_bytes());
@@ -123,15 +151,15 @@ mod tests {
     /// LNG-03, LNG-05: a letter of another language is not understood.
     #[test]
     fn letters_of_other_languages_and_cases_are_refused() {
-        let german = Language::from_name("german").expect("known");
+        let german: Language = "german".parse().expect("known");
         for (text, english) in [("Nf3", "?f3"), ("sf3", "sf3"), ("nf3", "?f3"), ("e8=q", "e8=?")] {
             assert_eq!(german.to_english(text.as_bytes()), english.as_bytes());
         }
         assert_eq!(german.to_english(b"bxc4"), b"Pbxc4");
         assert_eq!(german.to_english(b"b4"), b"b4");
-        let dutch = Language::from_name("Dutch").expect("known");
+        let dutch: Language = "Dutch".parse().expect("known");
         assert_eq!(dutch.to_english(b"O-O-O"), b"O-O-O");
         assert_eq!(dutch.to_english(b"Oe4"), b"Pe4");
-        assert_eq!(Language::from_name("Klingon"), None);
+        assert_eq!("Klingon".parse::<Language>(), Err(UnknownLanguage));
     }
 }

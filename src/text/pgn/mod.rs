@@ -16,7 +16,7 @@ mod write;
 
 pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
 pub use collation::{archive_name, collation_key};
-pub use language::Language;
+pub use language::{Language, UnknownLanguage};
 pub use positions::{PositionOptions, Positions, final_position, positions, positions_left_out};
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;

@@ -146,7 +146,7 @@ mod tests {
         let (mut found, mut legal, mut refused) = (0, 0, 0);
         for row in &rows {
             let record = fen::read(row[3].as_bytes(), Profile::Lenient).unwrap();
-            let Some(playable) = Playable::new(record.position()) else { continue };
+            let Ok(playable) = Playable::new(record.position()) else { continue };
             for text in &texts {
                 let full = san::find(&playable, text.as_bytes(), Profile::Standard);
                 match quick(playable.position(), text.as_bytes()) {

@@ -27,7 +27,7 @@ pub(crate) fn records(openings: &str) -> Result<Vec<EpdRecord>, Box<dyn Error>> 
 
 /// The positions of a line of moves.
 fn line(text: &str) -> Result<Vec<Playable>, Box<dyn Error>> {
-    let mut now = Playable::new(&Position::START).ok_or("the start is playable")?;
+    let mut now = Playable::new(&Position::START)?;
     let mut positions = vec![now];
     for word in text.split_whitespace() {
         let read = san::read(&now, word.as_bytes(), Profile::Strict);

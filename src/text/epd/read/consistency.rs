@@ -148,7 +148,7 @@ fn other_mate_in_ce(record: &Record) -> Option<String> {
 }
 
 fn not_checkmated(record: &Record) -> Option<String> {
-    let is_mate = || Playable::new(record.position).is_some_and(|playable| playable.is_checkmate());
+    let is_mate = || Playable::new(record.position).is_ok_and(|playable| playable.is_checkmate());
     (record.integer(Opcode::CE)? == -32767 && !is_mate())
         .then(|| "ce -32767 says that the mover is checkmated, and he is not".into())
 }

@@ -304,7 +304,7 @@ impl<'o, 'w> Reader<'o, 'w> {
 
     /// The position's moves; `None` when it is not playable.
     fn playable(&mut self, position: &Position) -> Option<Playable> {
-        *self.playable.get_or_insert_with(|| Playable::new(position))
+        *self.playable.get_or_insert_with(|| Playable::new(position).ok())
     }
 
     fn add(&mut self, opcode: Opcode, operands: Vec<Operand>, at: usize) {

@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
                 .map_err(|error| error.with_setting(Setting::Perft));
         }
         if let [count] = counts {
-            let moves = Playable::new(position).map(|playable| playable.legal_moves().len());
+            let moves = Playable::new(position).ok().map(|playable| playable.legal_moves().len());
             if moves.map(|moves| moves.to_string().into_bytes()).as_deref() != Some(count.text) {
                 return refuse(format!(
                     "the depth of the one perft count {} is not said, and it is not the number of \
