@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::library::census::Tally;
+use crate::library::census::CensusTally;
 use crate::library::diff;
 use crate::library::field::operand_value;
 use crate::library::game_census::GameCensus;
@@ -69,7 +69,7 @@ pub(crate) struct ConflictingOperation {
 
 impl Conflict {
     /// Puts the object together.
-    pub(crate) fn new(conflict: &sets::Conflict, places: &Places) -> Conflict {
+    pub(crate) fn new(conflict: &sets::RecordConflict, places: &Places) -> Conflict {
         let operation = |it: &sets::ConflictingOperation| ConflictingOperation {
             opcode: it.opcode.to_string(),
             first: operands(it.opcode, it.first.as_deref()),
@@ -155,7 +155,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     /// Puts the object together.
-    pub(crate) fn new(tally: &Tally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
+    pub(crate) fn new(tally: &CensusTally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
         let per_record =
             |bytes: u64| (tally.records > 0).then(|| bytes as f64 / tally.records as f64);
         Stats {

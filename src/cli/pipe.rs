@@ -61,7 +61,7 @@ impl Pipe {
     pub(crate) fn collect<T>(
         &self,
         mut all: T,
-        mut collect: impl FnMut(&mut T, &EpdRecord, sets::Place) -> anyhow::Result<()>,
+        mut collect: impl FnMut(&mut T, &EpdRecord, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
@@ -157,15 +157,15 @@ pub(crate) struct Places {
 
 impl Places {
     /// A place with the number of its source. Sources come one after the other.
-    pub(crate) fn number(&mut self, place: &Place) -> sets::Place {
+    pub(crate) fn number(&mut self, place: &Place) -> sets::Origin {
         if self.names.last().is_none_or(|last| !Arc::ptr_eq(last, &place.source)) {
             self.names.push(place.source.clone());
         }
-        sets::Place { source: self.names.len() as u32 - 1, line: place.number() }
+        sets::Origin { source: self.names.len() as u32 - 1, line: place.number() }
     }
 
     /// `name:line`.
-    pub(crate) fn shown(&self, place: sets::Place) -> String {
+    pub(crate) fn shown(&self, place: sets::Origin) -> String {
         let name = self.names.get(place.source as usize).map_or("?", |name| name);
         format!("{name}:{}", place.line)
     }
@@ -200,7 +200,7 @@ impl Findings {
 }
 
 /// A conflict for a person.
-pub(crate) fn shown_conflict(conflict: &sets::Conflict, places: &Places) -> String {
+pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -> String {
     let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
     if conflict.operations.is_empty() {
         return format!("{first} and {second} are of different positions");

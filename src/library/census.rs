@@ -34,13 +34,13 @@ use crate::spill::Sorter;
 /// ```
 #[derive(Debug)]
 pub struct Census {
-    tally: Tally,
+    tally: CensusTally,
     keys: Sorter,
 }
 
 /// What a [`Census`] found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tally {
+pub struct CensusTally {
     /// All records.
     pub records: u64,
     /// How many of them are different.
@@ -61,7 +61,7 @@ pub struct Tally {
     pub not_playable: u64,
     /// Records by the number of pieces on the board, 0 to 64.
     pub pieces: [u64; 65],
-    /// Records by opcode. Holds at most [`Tally::MOST_OPCODES`].
+    /// Records by opcode. Holds at most [`CensusTally::MOST_OPCODES`].
     pub opcodes: BTreeMap<Opcode, u64>,
     /// Operations of opcodes that were met when `opcodes` was full.
     pub other_operations: u64,
@@ -92,14 +92,14 @@ impl Unique {
     }
 }
 
-impl Tally {
+impl CensusTally {
     /// So many different opcodes are counted one by one, to keep memory bounded.
     pub const MOST_OPCODES: usize = 1 << 16;
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally {
+impl Default for CensusTally {
+    fn default() -> CensusTally {
+        CensusTally {
             records: 0,
             unique: Unique::default(),
             white_to_move: 0,
@@ -120,7 +120,7 @@ impl Census {
     /// Begins a census that uses about `memory` bytes, and beyond them a temporary file in
     /// `directory`, as [`Sorter::new`] says.
     pub fn new(directory: impl Into<PathBuf>, memory: usize) -> Census {
-        Census { tally: Tally::default(), keys: Sorter::new(directory, memory) }
+        Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory) }
     }
 
     /// Counts one record.
@@ -154,7 +154,7 @@ impl Census {
     ///
     /// # Errors
     /// The temporary file cannot be written or read.
-    pub fn finish(self) -> Result<Tally> {
+    pub fn finish(self) -> Result<CensusTally> {
         let Census { mut tally, keys } = self;
         let mut keys = keys.finish()?;
         let unique = &mut tally.unique;
@@ -176,11 +176,11 @@ impl Census {
     }
 }
 
-impl Tally {
+impl CensusTally {
     fn count(&mut self, opcode: Opcode) {
         if let Some(count) = self.opcodes.get_mut(&opcode) {
             *count += 1;
-        } else if self.opcodes.len() < Tally::MOST_OPCODES {
+        } else if self.opcodes.len() < CensusTally::MOST_OPCODES {
             self.opcodes.insert(opcode, 1);
         } else {
             self.other_operations += 1;
@@ -264,7 +264,7 @@ mod tests {
         record
     }
 
-    fn tally(records: &[EpdRecord], memory: usize) -> Tally {
+    fn tally(records: &[EpdRecord], memory: usize) -> CensusTally {
         let mut census = Census::new(std::env::temp_dir(), memory);
         records.iter().for_each(|record| census.add(record).unwrap());
         census.finish().unwrap()
@@ -352,12 +352,12 @@ mod tests {
 
     #[test]
     fn opcodes_beyond_the_most_are_counted_together() {
-        let mut full = Tally::default();
-        for number in 0..Tally::MOST_OPCODES + 3 {
+        let mut full = CensusTally::default();
+        for number in 0..CensusTally::MOST_OPCODES + 3 {
             full.count(Opcode::new(format!("x{number}").as_bytes()).unwrap());
         }
         full.count(Opcode::new(b"x0").unwrap());
-        assert_eq!((full.opcodes.len(), full.other_operations), (Tally::MOST_OPCODES, 3));
+        assert_eq!((full.opcodes.len(), full.other_operations), (CensusTally::MOST_OPCODES, 3));
         assert_eq!(full.opcodes[&Opcode::new(b"x0").unwrap()], 2);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use super::ordered::{By, Entry, Place, changed, push_key, push_record};
+use super::ordered::{By, KeyedRecord, Origin, changed, push_key, push_record};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::spill::{Sorted, Sorter};
@@ -24,9 +24,9 @@ pub enum Match {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
     /// A record of the old collection that the new one lacks.
-    Removed(Place, EpdRecord),
+    Removed(Origin, EpdRecord),
     /// A record that the old collection lacks.
-    Added(Place, EpdRecord),
+    Added(Origin, EpdRecord),
     /// Two versions of one record.
     Changed(Change),
 }
@@ -35,9 +35,9 @@ pub enum Difference {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// Where the old version stands.
-    pub old_place: Place,
+    pub old_place: Origin,
     /// Where the new version stands.
-    pub new_place: Place,
+    pub new_place: Origin,
     /// The old version.
     pub old: EpdRecord,
     /// The new version.
@@ -98,10 +98,10 @@ pub struct DiffTally {
 ///
 /// ```
 /// use epdb::library::diff::{Diff, Difference, Match};
-/// use epdb::library::sets::Place;
+/// use epdb::library::sets::Origin;
 /// let mut diff = Diff::new(Match::Id, std::env::temp_dir(), 1 << 20);
-/// diff.add_old(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Place::default())?;
-/// diff.add_new(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Place::default())?;
+/// diff.add_old(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Origin::default())?;
+/// diff.add_new(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
 /// let (mut differences, tally) = diff.finish()?;
 /// assert_eq!(tally.changed, 1);
 /// let Some(Difference::Changed(change)) = differences.next_difference()? else { panic!("a change") };
@@ -137,7 +137,7 @@ impl Diff {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_old(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn add_old(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         self.add(OLD, record, place)
     }
 
@@ -145,13 +145,13 @@ impl Diff {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_new(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn add_new(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         self.add(NEW, record, place)
     }
 
     /// The key is what makes records match, then the record in the form that is compared, so that
     /// equal ones come to stand together.
-    fn add(&mut self, side: u8, record: &EpdRecord, place: Place) -> Result<()> {
+    fn add(&mut self, side: u8, record: &EpdRecord, place: Origin) -> Result<()> {
         let compared = compared_form(record);
         let mut key = Vec::new();
         match (self.by, record.text_of(Opcode::ID)) {
@@ -171,7 +171,7 @@ impl Diff {
         let mut payload = vec![side];
         payload.extend_from_slice(&key_len);
         let order = &mut self.lens[usize::from(side)];
-        Entry::encode(*order, place, record, &mut payload)?;
+        KeyedRecord::encode(*order, place, record, &mut payload)?;
         *order += 1;
         Ok(self.sorter.push(&key, &payload)?)
     }
@@ -206,8 +206,8 @@ impl Diff {
                     equal.pop();
                     pairing.tally.equal += 1;
                 }
-                _ if equal.len() < WINDOW => equal.push((side, Entry::decode(entry)?)),
-                _ => pairing.alone(side, Entry::decode(entry)?)?,
+                _ if equal.len() < WINDOW => equal.push((side, KeyedRecord::decode(entry)?)),
+                _ => pairing.alone(side, KeyedRecord::decode(entry)?)?,
             }
         }
         pairing.take(&mut equal)?;
@@ -239,12 +239,12 @@ struct Pairing {
     out: Sorter,
     tally: DiffTally,
     /// Records of one side that wait for one of the other.
-    lone: VecDeque<(u8, Entry)>,
+    lone: VecDeque<(u8, KeyedRecord)>,
 }
 
 impl Pairing {
     /// Takes records that have no equal.
-    fn take(&mut self, records: &mut Vec<(u8, Entry)>) -> Result<()> {
+    fn take(&mut self, records: &mut Vec<(u8, KeyedRecord)>) -> Result<()> {
         for (side, entry) in records.drain(..) {
             if let Some((waiting, _)) = self.lone.front()
                 && *waiting != side
@@ -271,20 +271,20 @@ impl Pairing {
         Ok(())
     }
 
-    fn changed(&mut self, old: &Entry, new: &Entry) -> Result<()> {
+    fn changed(&mut self, old: &KeyedRecord, new: &KeyedRecord) -> Result<()> {
         self.tally.changed += 1;
         let mut payload = Vec::new();
-        Entry::encode(old.order, old.place, &old.record, &mut payload)?;
+        KeyedRecord::encode(old.order, old.place, &old.record, &mut payload)?;
         let len = payload.len() as u32;
-        Entry::encode(new.order, new.place, &new.record, &mut payload)?;
+        KeyedRecord::encode(new.order, new.place, &new.record, &mut payload)?;
         payload.extend_from_slice(&len.to_be_bytes());
         Ok(self.out.push(&key(OLD, old.order), &payload)?)
     }
 
-    fn alone(&mut self, side: u8, entry: Entry) -> Result<()> {
+    fn alone(&mut self, side: u8, entry: KeyedRecord) -> Result<()> {
         *(if side == OLD { &mut self.tally.removed } else { &mut self.tally.added }) += 1;
         let mut payload = Vec::new();
-        Entry::encode(entry.order, entry.place, &entry.record, &mut payload)?;
+        KeyedRecord::encode(entry.order, entry.place, &entry.record, &mut payload)?;
         payload.extend_from_slice(&[0; 4]);
         Ok(self.out.push(&key(side, entry.order), &payload)?)
     }
@@ -310,7 +310,7 @@ impl Differences {
         let (entries, len) = payload.split_last_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
         if len == 0 {
-            let Entry { place, record, .. } = Entry::decode(entries)?;
+            let KeyedRecord { place, record, .. } = KeyedRecord::decode(entries)?;
             let is_old = key.first() == Some(&OLD);
             return Ok(Some(if is_old {
                 Difference::Removed(place, record)
@@ -319,7 +319,7 @@ impl Differences {
             }));
         }
         let (old, new) = entries.split_at_checked(len).ok_or_else(changed)?;
-        let (old, new) = (Entry::decode(old)?, Entry::decode(new)?);
+        let (old, new) = (KeyedRecord::decode(old)?, KeyedRecord::decode(new)?);
         Ok(Some(Difference::Changed(Change {
             old_place: old.place,
             new_place: new.place,
@@ -338,7 +338,7 @@ mod tests {
     fn diff(by: Match, old: &[&str], new: &[&str]) -> (Vec<String>, DiffTally) {
         let mut diff = Diff::new(by, std::env::temp_dir(), 0);
         let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
-        let place = |line: usize| Place { source: 0, line: line as u64 + 1 };
+        let place = |line: usize| Origin { source: 0, line: line as u64 + 1 };
         for (number, line) in old.iter().enumerate() {
             diff.add_old(&record(line), place(number)).unwrap();
         }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::ordered::{By, Entry, Ordered, Place, Reorder, push_key};
-use super::sets::Conflict;
+use super::ordered::{By, KeyedRecord, Ordered, Origin, Reorder, push_key};
+use super::sets::RecordConflict;
 use crate::error::Result;
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operation};
@@ -40,12 +40,12 @@ pub struct JoinTally {
 ///
 /// ```
 /// use epdb::library::join::{Join, Meet};
-/// use epdb::library::sets::Place;
+/// use epdb::library::sets::Origin;
 /// use epdb::model::{Opcode, merge::MergeRules};
 /// let take = vec![Opcode::FMVN, Opcode::HMVC];
 /// let mut join = Join::new(Meet::Position, take, MergeRules::default(), std::env::temp_dir(), 1 << 20);
-/// join.add_other(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Place::default())?;
-/// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Place::default())?;
+/// join.add_other(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Origin::default())?;
+/// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Origin::default())?;
 /// let (mut records, tally) = join.finish(false, &mut |_conflict| {})?;
 /// assert_eq!((tally.matched, tally.unmatched), (1, 0));
 /// let joined = records.next_record()?.map(|record| epdb::format_epd(&record));
@@ -85,13 +85,13 @@ impl Join {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
             key.extend_from_slice(&self.len.to_be_bytes());
         }
         key.push(OWN);
-        Entry::encode(self.len, place, record, &mut entry)?;
+        KeyedRecord::encode(self.len, place, record, &mut entry)?;
         self.len += 1;
         Ok(self.sorter.push(&key, &entry)?)
     }
@@ -100,13 +100,13 @@ impl Join {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add_other(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn add_other(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         if !self.meet.push_key(record, &mut key)? {
             return Ok(());
         }
         key.push(OTHER);
-        Entry::encode(0, place, &self.taken_from(record), &mut entry)?;
+        KeyedRecord::encode(0, place, &self.taken_from(record), &mut entry)?;
         Ok(self.sorter.push(&key, &entry)?)
     }
 
@@ -130,13 +130,13 @@ impl Join {
     pub fn finish(
         self,
         only_unmatched: bool,
-        on_conflict: &mut dyn FnMut(&Conflict),
+        on_conflict: &mut dyn FnMut(&RecordConflict),
     ) -> Result<(Ordered, JoinTally)> {
         let mut tally = JoinTally::default();
         let mut out = Reorder::new(&self.directory, self.memory / 2);
         let mut sorted = self.sorter.finish()?;
         let mut key = Vec::new();
-        let mut other: Option<Entry> = None;
+        let mut other: Option<KeyedRecord> = None;
         while let Some((next_key, payload)) = sorted.next_entry()? {
             let Some((&side, next_key)) = next_key.split_last() else { continue };
             if key != next_key {
@@ -144,7 +144,7 @@ impl Join {
                 key.extend_from_slice(next_key);
                 other = None;
             }
-            let entry = Entry::decode(payload)?;
+            let entry = KeyedRecord::decode(payload)?;
             if side == OTHER {
                 other = Some(match other {
                     None => entry,
@@ -168,7 +168,7 @@ impl Join {
                 }
                 Merged::Conflict(opcodes) => {
                     tally.conflicts += 1;
-                    on_conflict(&Conflict::new(&entry, other, &opcodes));
+                    on_conflict(&RecordConflict::new(&entry, other, &opcodes));
                     out.push(entry.order, &entry.record)?;
                 }
             }
@@ -200,15 +200,15 @@ impl Meet {
 /// What several records of the other collection give together; where they contradict each other,
 /// the first one.
 fn with_more(
-    first: Entry,
-    more: Entry,
+    first: KeyedRecord,
+    more: KeyedRecord,
     rules: &MergeRules,
-    on_conflict: &mut dyn FnMut(&Conflict),
-) -> Entry {
+    on_conflict: &mut dyn FnMut(&RecordConflict),
+) -> KeyedRecord {
     match merge(&first.record, &more.record, rules) {
-        Merged::One(record) => Entry { record, ..first },
+        Merged::One(record) => KeyedRecord { record, ..first },
         Merged::Conflict(opcodes) => {
-            on_conflict(&Conflict::new(&first, &more, &opcodes));
+            on_conflict(&RecordConflict::new(&first, &more, &opcodes));
             first
         }
     }
@@ -247,8 +247,8 @@ mod tests {
         let take = take.iter().map(|name| Opcode::new(name.as_bytes()).unwrap()).collect();
         let mut join = Join::new(meet, take, MergeRules::default(), std::env::temp_dir(), 0);
         let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
-        own.iter().for_each(|line| join.add(&record(line), Place::default()).unwrap());
-        others.iter().for_each(|line| join.add_other(&record(line), Place::default()).unwrap());
+        own.iter().for_each(|line| join.add(&record(line), Origin::default()).unwrap());
+        others.iter().for_each(|line| join.add_other(&record(line), Origin::default()).unwrap());
         let mut conflicts = 0;
         let (mut records, tally) = join.finish(only_unmatched, &mut |_| conflicts += 1).unwrap();
         let mut lines = Vec::new();

@@ -61,12 +61,12 @@ pub struct SortOrder(Vec<SortField>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct SortField {
-    what: What,
+    what: SortKey,
     descending: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum What {
+enum SortKey {
     Field(Field),
     Position,
 }
@@ -84,8 +84,11 @@ impl SortOrder {
                 Some(name) => (name, true),
                 None => (name, false),
             };
-            let what =
-                if name == "position" { What::Position } else { What::Field(Field::parse(name)?) };
+            let what = if name == "position" {
+                SortKey::Position
+            } else {
+                SortKey::Field(Field::parse(name)?)
+            };
             Ok(SortField { what, descending })
         };
         list.split(',').map(field).collect::<Result<_, String>>().map(SortOrder)
@@ -94,16 +97,16 @@ impl SortOrder {
     /// The fields, the first decides first.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().filter_map(|field| match &field.what {
-            What::Field(field) => Some(field),
-            What::Position => None,
+            SortKey::Field(field) => Some(field),
+            SortKey::Position => None,
         })
     }
 
     /// Whether the order depends on the records, and not only on their games and places.
     pub fn is_of_record(&self) -> bool {
         let is_of_record = |field: &SortField| match &field.what {
-            What::Field(field) => field.is_of_record(),
-            What::Position => true,
+            SortKey::Field(field) => field.is_of_record(),
+            SortKey::Position => true,
         };
         self.0.iter().any(is_of_record)
     }
@@ -115,12 +118,12 @@ impl SortOrder {
         for SortField { what, descending } in &self.0 {
             let start = key.len();
             let missing = match what {
-                What::Position => {
+                SortKey::Position => {
                     let identity = subject.record.position().identity();
                     key.extend_from_slice(crate::codec::packed::pack(&identity).as_bytes());
                     false
                 }
-                What::Field(field) => push_value(&field.value(subject), &mut key),
+                SortKey::Field(field) => push_value(&field.value(subject), &mut key),
             };
             if *descending && !missing {
                 key[start..].iter_mut().for_each(|byte| *byte = !*byte);

@@ -22,7 +22,7 @@ pub enum By {
 
 /// Where a record came from.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Place {
+pub struct Origin {
     /// The number of the source, from 0.
     pub source: u32,
     /// The line, or the number of the record, in it.
@@ -58,19 +58,19 @@ pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
 
 /// A record on its way through a sorter, with its place in the order and where it came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
+pub(super) struct KeyedRecord {
     pub(super) order: u64,
-    pub(super) place: Place,
+    pub(super) place: Origin,
     pub(super) record: EpdRecord,
 }
 
 /// The size of what stands before the record.
 const HEADER: usize = 20;
 
-impl Entry {
+impl KeyedRecord {
     pub(super) fn encode(
         order: u64,
-        place: Place,
+        place: Origin,
         record: &EpdRecord,
         out: &mut Vec<u8>,
     ) -> Result<()> {
@@ -80,13 +80,13 @@ impl Entry {
         push_record(record, out)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Entry> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<KeyedRecord> {
         let (header, record) = bytes.split_at_checked(HEADER).ok_or_else(changed)?;
         let number = |range: std::ops::Range<usize>| {
             header[range].iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
         };
-        let place = Place { source: number(8..12) as u32, line: number(12..20) };
-        Ok(Entry { order: number(0..8), place, record: decode(record)? })
+        let place = Origin { source: number(8..12) as u32, line: number(12..20) };
+        Ok(KeyedRecord { order: number(0..8), place, record: decode(record)? })
     }
 
     /// The part of an encoded entry by which [`Ordered`] sorts, and the record.
@@ -129,9 +129,9 @@ impl Reorder {
         Ok(self.0.push(order, payload)?)
     }
 
-    /// Takes an encoded [`Entry`].
+    /// Takes an encoded [`KeyedRecord`].
     pub(super) fn push_entry(&mut self, entry: &[u8]) -> Result<()> {
-        let (order, record) = Entry::split(entry)?;
+        let (order, record) = KeyedRecord::split(entry)?;
         Ok(self.0.push(order, record)?)
     }
 

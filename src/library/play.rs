@@ -66,24 +66,24 @@ pub fn after_moves(
     stops: Stops,
     keep: &[Opcode],
 ) -> Played {
-    after_line(record, moves.iter().map(|text| Step::Text(text.as_ref().to_vec())), stops, keep)
+    after_line(record, moves.iter().map(|text| PlayedMove::Text(text.as_ref().to_vec())), stops, keep)
 }
 
-enum Step {
+enum PlayedMove {
     Legal(Move),
     Text(Vec<u8>),
 }
 
-fn as_move(operand: &Operand) -> Step {
+fn as_move(operand: &Operand) -> PlayedMove {
     match operand {
-        Operand::Move { mv, .. } => Step::Legal(*mv),
-        other => Step::Text(other.text()),
+        Operand::Move { mv, .. } => PlayedMove::Legal(*mv),
+        other => PlayedMove::Text(other.text()),
     }
 }
 
 fn after_line(
     record: &EpdRecord,
-    steps: impl IntoIterator<Item = Step>,
+    steps: impl IntoIterator<Item = PlayedMove>,
     stops: Stops,
     keep: &[Opcode],
 ) -> Played {
@@ -105,11 +105,11 @@ fn after_line(
     played
 }
 
-impl Step {
+impl PlayedMove {
     fn move_in(&self, record: &EpdRecord) -> Option<Move> {
         match self {
-            Step::Legal(mv) => Some(*mv),
-            Step::Text(text) => {
+            PlayedMove::Legal(mv) => Some(*mv),
+            PlayedMove::Text(text) => {
                 let playable = Playable::new(record.position()).ok()?;
                 san::read(&playable, text, Profile::Lenient).ok().map(|read| read.mv)
             }
@@ -118,8 +118,8 @@ impl Step {
 
     fn text(self) -> Vec<u8> {
         match self {
-            Step::Legal(mv) => format!("{}{}", mv.from, mv.to).into_bytes(),
-            Step::Text(text) => text,
+            PlayedMove::Legal(mv) => format!("{}{}", mv.from, mv.to).into_bytes(),
+            PlayedMove::Text(text) => text,
         }
     }
 }

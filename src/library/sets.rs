@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-pub use super::ordered::{By, Ordered, Place};
-use super::ordered::{Entry, Reorder, changed, push_key};
+pub use super::ordered::{By, Ordered, Origin};
+use super::ordered::{KeyedRecord, Reorder, changed, push_key};
 use crate::error::Result;
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
@@ -27,11 +27,11 @@ pub enum OnConflict {
 
 /// Two records that contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
+pub struct RecordConflict {
     /// Where the first came from.
-    pub first: Place,
+    pub first: Origin,
     /// Where the second came from.
-    pub second: Place,
+    pub second: Origin,
     /// The opcodes in which they do, with the operands of both; none when the records are of
     /// different positions.
     pub operations: Vec<ConflictingOperation>,
@@ -48,17 +48,22 @@ pub struct ConflictingOperation {
     pub second: Option<Vec<Operand>>,
 }
 
-impl Conflict {
+impl RecordConflict {
     /// The conflict of two records in these opcodes.
-    pub(super) fn new(first: &Entry, second: &Entry, opcodes: &[Opcode]) -> Conflict {
-        let operands = |entry: &Entry, opcode| entry.record.operands(opcode).map(<[_]>::to_vec);
+    pub(super) fn new(
+        first: &KeyedRecord,
+        second: &KeyedRecord,
+        opcodes: &[Opcode],
+    ) -> RecordConflict {
+        let operands =
+            |entry: &KeyedRecord, opcode| entry.record.operands(opcode).map(<[_]>::to_vec);
         let operation = |&opcode: &Opcode| ConflictingOperation {
             opcode,
             first: operands(first, opcode),
             second: operands(second, opcode),
         };
         let operations = opcodes.iter().map(operation).collect();
-        Conflict { first: first.place, second: second.place, operations }
+        RecordConflict { first: first.place, second: second.place, operations }
     }
 }
 
@@ -72,7 +77,7 @@ impl Conflicts {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn next_conflict(&mut self) -> Result<Option<Conflict>> {
+    pub fn next_conflict(&mut self) -> Result<Option<RecordConflict>> {
         let Some((_, payload)) = self.0.next_entry()? else { return Ok(None) };
         let (len, entries) = payload.split_first_chunk::<4>().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;
@@ -82,21 +87,25 @@ impl Conflicts {
         let (second, names) = rest.split_at_checked(len).ok_or_else(changed)?;
         let names = names.split(|&byte| byte == b' ');
         let opcodes: Vec<_> = names.filter_map(|name| Opcode::new(name).ok()).collect();
-        Ok(Some(Conflict::new(&Entry::decode(first)?, &Entry::decode(second)?, &opcodes)))
+        Ok(Some(RecordConflict::new(
+            &KeyedRecord::decode(first)?,
+            &KeyedRecord::decode(second)?,
+            &opcodes,
+        )))
     }
 }
 
 /// Puts a conflict away until all are there.
 fn push_conflict(
     sorter: &mut Sorter,
-    first: &Entry,
-    second: &Entry,
+    first: &KeyedRecord,
+    second: &KeyedRecord,
     opcodes: &[Opcode],
 ) -> Result<()> {
     let mut payload = Vec::new();
-    for Entry { order, place, record } in [first, second] {
+    for KeyedRecord { order, place, record } in [first, second] {
         let mut entry = Vec::new();
-        Entry::encode(*order, *place, record, &mut entry)?;
+        KeyedRecord::encode(*order, *place, record, &mut entry)?;
         payload.extend_from_slice(&(entry.len() as u32).to_be_bytes());
         payload.extend_from_slice(&entry);
     }
@@ -129,11 +138,11 @@ pub struct UnionTally {
 /// contradicting ones pass in bounded memory and time.
 ///
 /// ```
-/// use epdb::library::sets::{By, OnConflict, Place, Union};
+/// use epdb::library::sets::{By, OnConflict, Origin, Union};
 /// use epdb::model::merge::MergeRules;
 /// let mut union = Union::new(By::Position, MergeRules::default(), OnConflict::Report, std::env::temp_dir(), 1 << 20);
 /// for line in ["7k/8/8/8/8/8/8/K7 w - - id \"a\";", "7k/8/8/8/8/8/8/K7 b - -", "7k/8/8/8/8/8/8/K7 w - - ce 0;"] {
-///     union.add(&epdb::parse_epd(line.as_bytes())?, Place::default())?;
+///     union.add(&epdb::parse_epd(line.as_bytes())?, Origin::default())?;
 /// }
 /// let (mut records, mut conflicts, tally) = union.finish()?;
 /// assert_eq!(tally.merged, 1);
@@ -175,10 +184,10 @@ impl Union {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub fn add(&mut self, record: &EpdRecord, place: Place) -> Result<()> {
+    pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
         let (mut key, mut entry) = (Vec::new(), Vec::new());
         push_key(self.by, record, &mut key)?;
-        Entry::encode(self.tally.read, place, record, &mut entry)?;
+        KeyedRecord::encode(self.tally.read, place, record, &mut entry)?;
         self.tally.read += 1;
         Ok(self.sorter.push(&key, &entry)?)
     }
@@ -219,7 +228,7 @@ impl Union {
 
 /// The records of one key that stay, decoded when there is more than one.
 #[derive(Default)]
-struct Group(VecDeque<Entry>);
+struct Group(VecDeque<KeyedRecord>);
 
 struct Groups {
     by: By,
@@ -234,13 +243,13 @@ impl Groups {
     /// Takes another record of a key whose first one is `first`.
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
-            if Entry::split(first)?.1 == Entry::split(entry)?.1 {
+            if KeyedRecord::split(first)?.1 == KeyedRecord::split(entry)?.1 {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
-            group.0.push_back(Entry::decode(first)?);
+            group.0.push_back(KeyedRecord::decode(first)?);
         }
-        let entry = Entry::decode(entry)?;
+        let entry = KeyedRecord::decode(entry)?;
         let mut conflict = None;
         for (place, kept) in group.0.iter_mut().enumerate() {
             if kept.record == entry.record {
@@ -272,14 +281,14 @@ impl Groups {
     }
 
     /// Decides about a record that could not be merged.
-    fn settle(&mut self, group: &mut Group, entry: Entry) -> Result<()> {
+    fn settle(&mut self, group: &mut Group, entry: KeyedRecord) -> Result<()> {
         let drops = self.by == By::Board;
         match self.policy {
             OnConflict::First => {}
             OnConflict::Last => {
                 let order = group.0.front().map_or(entry.order, |first| first.order);
                 group.0.clear();
-                group.0.push_back(Entry { order, ..entry });
+                group.0.push_back(KeyedRecord { order, ..entry });
             }
             OnConflict::Report
                 if drops && !group.0.iter().any(|kept| same_position(kept, &entry)) => {}
@@ -303,7 +312,7 @@ impl Groups {
     }
 }
 
-fn same_position(a: &Entry, b: &Entry) -> bool {
+fn same_position(a: &KeyedRecord, b: &KeyedRecord) -> bool {
     a.record.position().identity() == b.record.position().identity()
 }
 
@@ -359,7 +368,7 @@ impl Selection {
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
         let mut entry = Vec::new();
-        Entry::encode(self.len, Place::default(), record, &mut entry)?;
+        KeyedRecord::encode(self.len, Origin::default(), record, &mut entry)?;
         self.len += 1;
         self.push(record, OWN, &entry)
     }
@@ -447,10 +456,10 @@ mod tests {
         policy: OnConflict,
         memory: usize,
         input: &[&str],
-    ) -> (Vec<String>, UnionTally, Vec<Conflict>) {
+    ) -> (Vec<String>, UnionTally, Vec<RecordConflict>) {
         let mut union = Union::new(by, rules, policy, std::env::temp_dir(), memory);
         for (line, text) in input.iter().enumerate() {
-            union.add(&record(text), Place { source: 0, line: line as u64 + 1 }).unwrap();
+            union.add(&record(text), Origin { source: 0, line: line as u64 + 1 }).unwrap();
         }
         let (records, mut found, tally) = union.finish().unwrap();
         let mut conflicts = Vec::new();

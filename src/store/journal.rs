@@ -6,7 +6,7 @@ use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, damaged};
-use super::schema::{self, Access, Digest, Header, IMPORTS, Meta};
+use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader};
 use super::source_digest::SourceDigest;
 use super::transaction::begin_write;
 
@@ -137,7 +137,7 @@ impl std::fmt::Display for ImportInfo {
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Row {
+struct ImportRow {
     state: U32,
     crc: U32,
     offset: U64,
@@ -157,7 +157,7 @@ struct Row {
     hash: [u8; 32],
 }
 
-const _: () = assert!(size_of::<Row>() == 136);
+const _: () = assert!(size_of::<ImportRow>() == 136);
 
 const STATES: [ImportState; 4] =
     [ImportState::Unfinished, ImportState::Delivered, ImportState::Finished, ImportState::GivenUp];
@@ -178,7 +178,7 @@ impl ImportInfo {
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let row = Row {
+        let row = ImportRow {
             state: (self.state as u32).into(),
             crc: 0.into(),
             offset: self.place.offset.into(),
@@ -207,7 +207,7 @@ impl ImportInfo {
     pub(super) fn from_bytes(id: u64, bytes: &[u8]) -> Result<ImportInfo> {
         let damage = |what: &str| damaged(format!("import {id}"), what);
         let (row, names) =
-            Row::ref_from_prefix(bytes).map_err(|_| damage("the row is too short"))?;
+            ImportRow::ref_from_prefix(bytes).map_err(|_| damage("the row is too short"))?;
         if !schema::holds(crc_of(bytes), row.crc.get()) {
             return Err(damage("its checksum does not match"));
         }
@@ -320,7 +320,7 @@ impl<'t, 'm> Journal<'t, 'm> {
 pub(super) fn close(database: &redb::Database, delivered: &[u64]) -> Result<()> {
     let transaction = begin_write(database)?;
     let mut table = transaction.open_table(schema::META)?;
-    let mut header = Header::read(&table, Access::Write)?;
+    let mut header = StoreHeader::read(&table, Access::Write)?;
     let mut journal = Journal::open(&transaction, &mut header.meta)?;
     delivered.iter().try_for_each(|&id| journal.set_state(id, ImportState::Finished))?;
     drop(journal);

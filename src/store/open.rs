@@ -14,7 +14,7 @@ use super::error::{Fault, Result as Inner, StoreError, guarded};
 use super::file::{check_magic, check_pages};
 use super::journal::{self, ImportInfo};
 use super::options::StoreOptions;
-use super::schema::{self, Access, Digest, Header, Meta};
+use super::schema::{self, Access, Digest, Meta, StoreHeader};
 use super::shared::Shared;
 use super::transaction::{begin_write, check_claims, read_header};
 use crate::new_file::NewFile;
@@ -252,7 +252,7 @@ impl Drop for Store {
 /// Writes the tables of an empty store: one block without entries.
 fn lay_out(database: &Database) -> Inner<()> {
     let transaction = begin_write(database)?;
-    let mut header = Header { meta: Meta::EMPTY, checks: Vec::new() };
+    let mut header = StoreHeader { meta: Meta::EMPTY, checks: Vec::new() };
     let (block, check) = BlockWriter::new(0, header.meta.commit, 1, 0).finish();
     header.meta.block_bytes = block.len() as u64;
     header.meta.blocks_digest.add(Digest::of_block(0, &block));

@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const PAGE: usize = 4096;
 
 #[derive(Debug)]
-pub(super) struct Overlay(Mutex<Pages>);
+pub(super) struct Overlay(Mutex<OverlayPages>);
 
 #[derive(Debug)]
-struct Pages {
+struct OverlayPages {
     file: File,
     file_len: u64,
     len: u64,
@@ -22,15 +22,15 @@ struct Pages {
 impl Overlay {
     pub(super) fn new(file: File) -> io::Result<Overlay> {
         let len = file.metadata()?.len();
-        Ok(Overlay(Mutex::new(Pages { file, file_len: len, len, written: HashMap::new() })))
+        Ok(Overlay(Mutex::new(OverlayPages { file, file_len: len, len, written: HashMap::new() })))
     }
 
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+    fn pages(&self) -> MutexGuard<'_, OverlayPages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pages {
+impl OverlayPages {
     /// Reads from the file alone; zeros behind its end.
     fn read_file(&mut self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = self.file_len.saturating_sub(offset).min(out.len() as u64) as usize;

@@ -40,7 +40,7 @@ pub(super) fn check(file: &File, access: Access) -> Result<()> {
     }
     let Some(slot) = primary_slot(&header) else { return Ok(()) };
     let file_bytes = file.metadata().map_err(redb::StorageError::Io)?.len();
-    let mut pages = Pages::new(file, &header, file_bytes);
+    let mut pages = PageCheck::new(file, &header, file_bytes);
     if let Some(root) = slot.tables {
         pages.check_tables(root, |name| name == schema::META.name().as_bytes())?;
     }
@@ -51,7 +51,7 @@ pub(super) fn check(file: &File, access: Access) -> Result<()> {
 }
 
 /// Where the trees of a commit begin: that of the user's tables and that of redb's own.
-struct Slot {
+struct CommitSlot {
     tables: Option<Child>,
     own_tables: Option<Child>,
 }
@@ -77,7 +77,7 @@ impl Child {
 }
 
 /// The slot of the last commit, if redb will take it as it is.
-fn primary_slot(header: &[u8; HEADER_BYTES]) -> Option<Slot> {
+fn primary_slot(header: &[u8; HEADER_BYTES]) -> Option<CommitSlot> {
     let god_byte = header[GOD_BYTE];
     if god_byte & RECOVERY_REQUIRED != 0 && god_byte & TWO_PHASE_COMMIT == 0 {
         return None;
@@ -88,7 +88,7 @@ fn primary_slot(header: &[u8; HEADER_BYTES]) -> Option<Slot> {
         return None;
     }
     let (tables, own_tables) = (&slot[8..40], &slot[40..72]);
-    Some(Slot {
+    Some(CommitSlot {
         tables: Child::if_any(slot[1], tables),
         own_tables: Child::if_any(slot[2], own_tables),
     })
@@ -101,7 +101,7 @@ struct Widths {
     value: Option<u64>,
 }
 
-struct Pages<'f> {
+struct PageCheck<'f> {
     file: &'f File,
     file_bytes: u64,
     page_bytes: u64,
@@ -115,11 +115,11 @@ fn wrong(what: impl Into<String>) -> super::error::Fault {
     damaged("the pages of redb", what)
 }
 
-impl<'f> Pages<'f> {
-    fn new(file: &'f File, header: &[u8; HEADER_BYTES], file_bytes: u64) -> Pages<'f> {
+impl<'f> PageCheck<'f> {
+    fn new(file: &'f File, header: &[u8; HEADER_BYTES], file_bytes: u64) -> PageCheck<'f> {
         let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
         let page_bytes = number(12).max(512);
-        Pages {
+        PageCheck {
             file,
             file_bytes,
             page_bytes,
@@ -175,7 +175,7 @@ impl<'f> Pages<'f> {
         let stale = || wrong(format!("that at byte {start} is not the one of the last commit"));
         let mut bytes = Vec::new();
         self.append(start, page_bytes.min(4096), &mut bytes)?;
-        let end = End::of(&bytes, widths).ok_or_else(stale)?;
+        let end = PageEnd::of(&bytes, widths).ok_or_else(stale)?;
         if end.offsets > page_bytes {
             return Err(stale());
         }
@@ -218,7 +218,7 @@ impl<'f> Pages<'f> {
 }
 
 /// Where the used bytes of a page end.
-struct End {
+struct PageEnd {
     /// Where the offsets in the page end that lie before its keys.
     offsets: u64,
     /// Whether the last of these offsets says where what has no fixed width ends.
@@ -227,20 +227,20 @@ struct End {
     fixed: u64,
 }
 
-impl End {
-    fn of(page: &[u8], widths: Widths) -> Option<End> {
+impl PageEnd {
+    fn of(page: &[u8], widths: Widths) -> Option<PageEnd> {
         let [kind, _, low, high] = *page.first_chunk()?;
         let entries = u64::from(u16::from_le_bytes([low, high]));
         let list = |width: Option<u64>| if width.is_none() { 4 * entries } else { 0 };
         let all = |width: Option<u64>| width.unwrap_or(0) * entries;
         match (kind, entries, widths) {
             (_, 0, _) => None,
-            (LEAF, _, Widths { key, value }) => Some(End {
+            (LEAF, _, Widths { key, value }) => Some(PageEnd {
                 offsets: 4 + list(key) + list(value),
                 is_listed: key.is_none() || value.is_none(),
                 fixed: if value.is_none() { 0 } else { all(key) + all(value) },
             }),
-            (BRANCH, _, Widths { key, .. }) => Some(End {
+            (BRANCH, _, Widths { key, .. }) => Some(PageEnd {
                 offsets: 8 + 24 * (entries + 1) + list(key),
                 is_listed: key.is_none(),
                 fixed: all(key),

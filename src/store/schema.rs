@@ -261,16 +261,16 @@ impl Digest {
 
 /// The meta row, and the checksum of the header of each block.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
+pub(super) struct StoreHeader {
     pub(super) meta: Meta,
     pub(super) checks: Vec<u32>,
 }
 
-impl Header {
+impl StoreHeader {
     pub(super) fn read(
         table: &impl ReadableTable<&'static str, &'static [u8]>,
         access: Access,
-    ) -> Result<Header> {
+    ) -> Result<StoreHeader> {
         let row = table.get(META_KEY)?.ok_or(Fault::NoMeta)?;
         let meta = Meta::from_bytes(row.value(), access)?;
         let damage = |what: &str| damaged("the row of block checks", what);
@@ -283,7 +283,7 @@ impl Header {
             return Err(damage("its checksum does not match"));
         }
         let checks = checks.iter().map(|check| u32::from_le_bytes(*check)).collect();
-        Ok(Header { meta, checks })
+        Ok(StoreHeader { meta, checks })
     }
 
     pub(super) fn write(

@@ -6,7 +6,7 @@ use std::path::Path;
 use redb::{Database, ReadTransaction, ReadableTableMetadata, WriteTransaction};
 
 use super::error::{Fault, Result};
-use super::schema::{self, Access, Header, Meta, RowCounts};
+use super::schema::{self, Access, Meta, RowCounts, StoreHeader};
 
 /// Begins a transaction whose commit survives everything, and after which a store that was not
 /// closed is opened at once, for reading only too.
@@ -17,10 +17,10 @@ pub(super) fn begin_write(database: &Database) -> Result<WriteTransaction> {
     Ok(transaction)
 }
 
-pub(super) fn read_header(transaction: &ReadTransaction, access: Access) -> Result<Header> {
+pub(super) fn read_header(transaction: &ReadTransaction, access: Access) -> Result<StoreHeader> {
     match transaction.open_table(schema::META) {
         Err(redb::TableError::TableDoesNotExist(_)) => Err(Fault::NoMeta),
-        table => Header::read(&table?, access),
+        table => StoreHeader::read(&table?, access),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use redb::{Database, ReadTransaction};
 
-use super::block::{Block, Damage, Entry, Payload, Slot};
+use super::block::{Block, BucketEntry, Damage, KeySlot, Payload};
 use super::crowd::CrowdCheck;
 use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{check_magic, is_cut_short, open_shared};
@@ -15,7 +15,7 @@ use super::open::Store;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::record_check::RecordCheck;
-use super::schema::{self, Access, Digest, Header, Meta, spread};
+use super::schema::{self, Access, Digest, Meta, StoreHeader, spread};
 use super::transaction::{check_claims, read_header};
 use crate::codec::record;
 
@@ -96,7 +96,7 @@ fn check_tables(
     path: &Path,
     options: &StoreOptions,
 ) -> Inner<VerifyFindings> {
-    let Header { meta, checks } = read_header(transaction, Access::Read)?;
+    let StoreHeader { meta, checks } = read_header(transaction, Access::Read)?;
     let mut check = TableCheck {
         key: options.key,
         meta,
@@ -196,7 +196,7 @@ impl TableCheck {
         number: u64,
         block: &Block,
         bucket: u32,
-        entry: &Entry,
+        entry: &BucketEntry,
     ) -> Option<EntryOrder> {
         let place = format!("block {number}");
         let board = match entry.payload {
@@ -214,8 +214,8 @@ impl TableCheck {
             }
         }
         let (owner, fraction) = spread(key, self.meta.blocks);
-        let stored = Slot { bucket, fingerprint: entry.fingerprint };
-        if owner != number || Slot::of(fraction, block.buckets()) != stored {
+        let stored = KeySlot { bucket, fingerprint: entry.fingerprint };
+        if owner != number || KeySlot::of(fraction, block.buckets()) != stored {
             self.findings.add(&place, format!("an entry belongs elsewhere (key {key:016x})"));
         }
         Some((key, board.to_vec(), entry.import_number))

@@ -14,7 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{Output, create_file};
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
 use crate::library::game_sets::{GameDedupe, SameGame};
-use crate::library::sets::{By, Conflict, Conflicts, OnConflict, Union};
+use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
 
 /// Merge records of one position, in one file or in several
@@ -170,7 +170,7 @@ fn report_conflicts(args: &Args, mut conflicts: Conflicts, places: &Places) -> a
 }
 
 /// One row an opcode; an operation that a record lacks is an empty field.
-fn write_rows(file: &mut Output, conflict: &Conflict, places: &Places) -> anyhow::Result<()> {
+fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> anyhow::Result<()> {
     for operation in &conflict.operations {
         let value = |operands: &Option<Vec<Operand>>| {
             let texts = operands.iter().flatten().map(Operand::text).collect::<Vec<_>>();

@@ -11,7 +11,7 @@ use crate::cli::output::{Output, open_output};
 use crate::cli::source::{self, Visited};
 use crate::codec::record::encode;
 use crate::error::Place;
-use crate::library::census::{Census, Tally};
+use crate::library::census::{Census, CensusTally};
 use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
 use crate::source::{FileFormat, Item};
@@ -87,7 +87,7 @@ fn is_of_games(path: &Path) -> bool {
     matches!(FileFormat::of_name(path), Some(FileFormat::Pgn | FileFormat::Pgc))
 }
 
-fn print(out: &mut Output, tally: &Tally, stats: &json::Stats) -> anyhow::Result<()> {
+fn print(out: &mut Output, tally: &CensusTally, stats: &json::Stats) -> anyhow::Result<()> {
     let mut row = |name: &str, count: u64| writeln!(out, "{name:<34}{count:>14}");
     row("records", tally.records)?;
     row("  White to move", tally.white_to_move)?;

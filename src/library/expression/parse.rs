@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Result<Test, ExpressionError> {
     match parser.peek() {
         None => Ok(root),
         Some(token) => Err(token.error(match token.kind {
-            Kind::Close => "this `)` closes nothing".into(),
+            TokenKind::Close => "this `)` closes nothing".into(),
             _ => format!("expected `&&`, `||` or the end, found {}", token.kind.shown()),
         })),
     }
@@ -28,12 +28,12 @@ pub(super) fn parse(text: &str) -> Result<Test, ExpressionError> {
 
 #[derive(Debug)]
 struct Token<'t> {
-    kind: Kind<'t>,
+    kind: TokenKind<'t>,
     column: usize,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug)]
-enum Kind<'t> {
+enum TokenKind<'t> {
     Name(&'t str),
     Number(Number),
     Text(&'t str),
@@ -55,22 +55,22 @@ impl Token<'_> {
     }
 }
 
-impl Kind<'_> {
+impl TokenKind<'_> {
     fn shown(self) -> String {
         match self {
-            Kind::Name(name) => format!("`{name}`"),
-            Kind::Number(number) => format!("`{number}`"),
-            Kind::Text(text) => format!("'{text}'"),
-            Kind::Compare(comparison) => format!("`{}`", comparison.shown()),
-            Kind::Matches => "`~`".into(),
-            Kind::And => "`&&`".into(),
-            Kind::Or => "`||`".into(),
-            Kind::Not => "`!`".into(),
-            Kind::Open => "`(`".into(),
-            Kind::Close => "`)`".into(),
-            Kind::OpenList => "`[`".into(),
-            Kind::CloseList => "`]`".into(),
-            Kind::Comma => "`,`".into(),
+            TokenKind::Name(name) => format!("`{name}`"),
+            TokenKind::Number(number) => format!("`{number}`"),
+            TokenKind::Text(text) => format!("'{text}'"),
+            TokenKind::Compare(comparison) => format!("`{}`", comparison.shown()),
+            TokenKind::Matches => "`~`".into(),
+            TokenKind::And => "`&&`".into(),
+            TokenKind::Or => "`||`".into(),
+            TokenKind::Not => "`!`".into(),
+            TokenKind::Open => "`(`".into(),
+            TokenKind::Close => "`)`".into(),
+            TokenKind::OpenList => "`[`".into(),
+            TokenKind::CloseList => "`]`".into(),
+            TokenKind::Comma => "`,`".into(),
         }
     }
 }
@@ -93,22 +93,22 @@ impl Comparison {
 }
 
 /// Signs that are tokens by themselves; of two that begin alike the longer comes first.
-const SIGNS: [(&str, Kind<'static>); 15] = [
-    ("==", Kind::Compare(Comparison::Equal)),
-    ("!=", Kind::Compare(Comparison::Unequal)),
-    ("<=", Kind::Compare(Comparison::LessOrEqual)),
-    (">=", Kind::Compare(Comparison::GreaterOrEqual)),
-    ("<", Kind::Compare(Comparison::Less)),
-    (">", Kind::Compare(Comparison::Greater)),
-    ("&&", Kind::And),
-    ("||", Kind::Or),
-    ("!", Kind::Not),
-    ("~", Kind::Matches),
-    ("(", Kind::Open),
-    (")", Kind::Close),
-    ("[", Kind::OpenList),
-    ("]", Kind::CloseList),
-    (",", Kind::Comma),
+const SIGNS: [(&str, TokenKind<'static>); 15] = [
+    ("==", TokenKind::Compare(Comparison::Equal)),
+    ("!=", TokenKind::Compare(Comparison::Unequal)),
+    ("<=", TokenKind::Compare(Comparison::LessOrEqual)),
+    (">=", TokenKind::Compare(Comparison::GreaterOrEqual)),
+    ("<", TokenKind::Compare(Comparison::Less)),
+    (">", TokenKind::Compare(Comparison::Greater)),
+    ("&&", TokenKind::And),
+    ("||", TokenKind::Or),
+    ("!", TokenKind::Not),
+    ("~", TokenKind::Matches),
+    ("(", TokenKind::Open),
+    (")", TokenKind::Close),
+    ("[", TokenKind::OpenList),
+    ("]", TokenKind::CloseList),
+    (",", TokenKind::Comma),
 ];
 
 /// What people write who know another language, and what it is called here.
@@ -155,12 +155,12 @@ fn tokenize(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
 }
 
 /// The token at the start of a text that is neither empty nor blank, and its length in bytes.
-fn token(text: &str) -> Result<(Kind<'_>, usize), String> {
+fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
     if let Some(quote) = text.chars().next().filter(|first| matches!(first, '\'' | '"')) {
         let Some((content, _)) = text[1..].split_once(quote) else {
             return Err(format!("the text that begins here is not closed by {quote}"));
         };
-        return Ok((Kind::Text(content), content.len() + 2));
+        return Ok((TokenKind::Text(content), content.len() + 2));
     }
     let len_while = |fits: fn(char) -> bool| text.find(|c: char| !fits(c)).unwrap_or(text.len());
     let name_len = len_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':'));
@@ -169,14 +169,14 @@ fn token(text: &str) -> Result<(Kind<'_>, usize), String> {
         if let Some((_, message)) = FOREIGN_WORDS.iter().find(|(word, _)| *word == name) {
             return Err((*message).into());
         }
-        return Ok((Kind::Name(name), name_len));
+        return Ok((TokenKind::Name(name), name_len));
     }
     let number_len =
         len_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_' | ':'));
     if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.')) {
         let written = &text[..number_len];
         return match Number::parse(written.as_bytes()) {
-            Some(number) => Ok((Kind::Number(number), number_len)),
+            Some(number) => Ok((TokenKind::Number(number), number_len)),
             None => Err(format!("`{written}` is no number; texts stand in quotes: '{written}'")),
         };
     }
@@ -205,7 +205,7 @@ struct Parser<'p, 't> {
 }
 
 /// A value with the place where it stands.
-struct Placed {
+struct PlacedTerm {
     term: Term,
     column: usize,
 }
@@ -223,7 +223,7 @@ impl<'p, 't> Parser<'p, 't> {
         Some(token)
     }
 
-    fn takes(&mut self, kind: Kind<'_>) -> bool {
+    fn takes(&mut self, kind: TokenKind<'_>) -> bool {
         let found = self.peek().is_some_and(|token| token.kind == kind);
         self.next += usize::from(found);
         found
@@ -242,7 +242,7 @@ impl<'p, 't> Parser<'p, 't> {
         self.peek().map_or_else(|| "the end".into(), |token| token.kind.shown())
     }
 
-    fn expect(&mut self, kind: Kind<'_>, what: &str) -> Parsed<()> {
+    fn expect(&mut self, kind: TokenKind<'_>, what: &str) -> Parsed<()> {
         if self.takes(kind) {
             return Ok(());
         }
@@ -260,16 +260,16 @@ impl<'p, 't> Parser<'p, 't> {
     }
 
     fn or(&mut self) -> Parsed<Test> {
-        self.chain(Kind::Or, Test::Or, Parser::and)
+        self.chain(TokenKind::Or, Test::Or, Parser::and)
     }
 
     fn and(&mut self) -> Parsed<Test> {
-        self.chain(Kind::And, Test::And, Parser::not)
+        self.chain(TokenKind::And, Test::And, Parser::not)
     }
 
     fn chain(
         &mut self,
-        sign: Kind<'_>,
+        sign: TokenKind<'_>,
         join: fn(Vec<Test>) -> Test,
         part: fn(&mut Self) -> Parsed<Test>,
     ) -> Parsed<Test> {
@@ -282,25 +282,25 @@ impl<'p, 't> Parser<'p, 't> {
     }
 
     fn not(&mut self) -> Parsed<Test> {
-        if self.takes(Kind::Not) {
+        if self.takes(TokenKind::Not) {
             return self.nested(Parser::not).map(|test| Test::Not(Box::new(test)));
         }
         self.test()
     }
 
     fn test(&mut self) -> Parsed<Test> {
-        if self.takes(Kind::Open) {
+        if self.takes(TokenKind::Open) {
             let test = self.nested(Parser::or)?;
-            self.expect(Kind::Close, "`)`")?;
+            self.expect(TokenKind::Close, "`)`")?;
             return Ok(test);
         }
         match (
             self.peek().map(|token| token.kind),
             self.tokens.get(self.next + 1).map(|it| it.kind),
         ) {
-            (Some(Kind::Name("has")), Some(Kind::Open)) => self.has(),
-            (Some(Kind::Name("illegal")), Some(Kind::Open)) => self.illegal(),
-            (Some(Kind::Name(name @ ("has" | "illegal"))), _) => {
+            (Some(TokenKind::Name("has")), Some(TokenKind::Open)) => self.has(),
+            (Some(TokenKind::Name("illegal")), Some(TokenKind::Open)) => self.illegal(),
+            (Some(TokenKind::Name(name @ ("has" | "illegal"))), _) => {
                 self.error(format!("`{name}` asks about an operation: `{name}(bm)`"))
             }
             _ => self.relation(),
@@ -315,7 +315,7 @@ impl<'p, 't> Parser<'p, 't> {
             let message = "every record has it: it stands by itself, as in `check`".into();
             return Err(ExpressionError { column, message });
         }
-        self.expect(Kind::Close, "`)`")?;
+        self.expect(TokenKind::Close, "`)`")?;
         Ok(Test::Has(field))
     }
 
@@ -329,7 +329,7 @@ impl<'p, 't> Parser<'p, 't> {
                 return Err(ExpressionError { column, message });
             }
         };
-        self.expect(Kind::Close, "`)`")?;
+        self.expect(TokenKind::Close, "`)`")?;
         Ok(Test::Illegal(opcode))
     }
 
@@ -338,17 +338,17 @@ impl<'p, 't> Parser<'p, 't> {
         let left = self.value()?;
         let Some(token) = self.peek() else { return alone(left) };
         match token.kind {
-            Kind::Compare(comparison) => {
+            TokenKind::Compare(comparison) => {
                 self.next += 1;
                 self.refuse_bare_text()?;
                 let right = self.value()?;
                 compare(left, comparison, right)
             }
-            Kind::Matches => {
+            TokenKind::Matches => {
                 self.next += 1;
                 self.matches(left)
             }
-            Kind::Name("in") => {
+            TokenKind::Name("in") => {
                 self.next += 1;
                 self.membership(left)
             }
@@ -359,15 +359,17 @@ impl<'p, 't> Parser<'p, 't> {
     /// Refuses `stm == w`: behind a comparison a name that no standard knows is a text without its
     /// quotes far more often than an opcode.
     fn refuse_bare_text(&self) -> Parsed<()> {
-        let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) else { return Ok(()) };
-        let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == Kind::Open);
+        let Some(TokenKind::Name(name)) = self.peek().map(|token| token.kind) else {
+            return Ok(());
+        };
+        let is_call = self.tokens.get(self.next + 1).is_some_and(|it| it.kind == TokenKind::Open);
         if is_call || !is_bare_text(name) {
             return Ok(());
         }
         self.error(format!("a text stands in quotes: '{name}' (an opcode is op({name}))"))
     }
 
-    fn matches(&mut self, left: Placed) -> Parsed<Test> {
+    fn matches(&mut self, left: PlacedTerm) -> Parsed<Test> {
         match left.term.kind() {
             Type::Text | Type::Date | Type::Any | Type::Moves
                 if matches!(left.term, Term::Field(_)) => {}
@@ -378,7 +380,7 @@ impl<'p, 't> Parser<'p, 't> {
             }
         }
         let column = self.column();
-        let Some(Kind::Text(pattern)) = self.peek().map(|token| token.kind) else {
+        let Some(TokenKind::Text(pattern)) = self.peek().map(|token| token.kind) else {
             return self.error(format!("expected a pattern in quotes, found {}", self.found()));
         };
         self.next += 1;
@@ -393,11 +395,11 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    fn membership(&mut self, left: Placed) -> Parsed<Test> {
-        if self.takes(Kind::OpenList) {
+    fn membership(&mut self, left: PlacedTerm) -> Parsed<Test> {
+        if self.takes(TokenKind::OpenList) {
             return self.list(left);
         }
-        if self.peek().is_some_and(|token| token.kind == Kind::Open) {
+        if self.peek().is_some_and(|token| token.kind == TokenKind::Open) {
             return self.error("a list stands in brackets: `in ['a', 'b']`");
         }
         let column = self.column();
@@ -427,56 +429,56 @@ impl<'p, 't> Parser<'p, 't> {
     }
 
     /// The rest of a list whose `[` was taken.
-    fn list(&mut self, left: Placed) -> Parsed<Test> {
+    fn list(&mut self, left: PlacedTerm) -> Parsed<Test> {
         let mut list = Vec::new();
         loop {
-            if let Some(Kind::Name(name)) = self.peek().map(|token| token.kind) {
+            if let Some(TokenKind::Name(name)) = self.peek().map(|token| token.kind) {
                 return self.error(format!(
                     "a list holds numbers and texts; texts stand in quotes: '{name}'"
                 ));
             }
             let constant = self.value()?;
-            let left = Placed { term: left.term.clone(), column: left.column };
+            let left = PlacedTerm { term: left.term.clone(), column: left.column };
             if let Test::Compare(_, _, constant) = compare(left, Comparison::Equal, constant)? {
                 list.push(constant);
             }
-            if !self.takes(Kind::Comma) {
+            if !self.takes(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::CloseList, "`,` or `]`")?;
+        self.expect(TokenKind::CloseList, "`,` or `]`")?;
         Ok(Test::InList(left.term, list))
     }
 
-    fn value(&mut self) -> Parsed<Placed> {
+    fn value(&mut self) -> Parsed<PlacedTerm> {
         let column = self.column();
         let Some(token) = self.peek() else { return self.error("expected a value, found the end") };
         let term = match token.kind {
-            Kind::Number(number) => Term::Number(number),
-            Kind::Text(text) => Term::Text(text.as_bytes().to_vec()),
-            Kind::Name("abs") => {
+            TokenKind::Number(number) => Term::Number(number),
+            TokenKind::Text(text) => Term::Text(text.as_bytes().to_vec()),
+            TokenKind::Name("abs") => {
                 self.next += 1;
                 return self.abs(column);
             }
-            Kind::Name(_) => {
+            TokenKind::Name(_) => {
                 let term = Term::Field(self.field("a field")?);
-                return Ok(Placed { term, column });
+                return Ok(PlacedTerm { term, column });
             }
             _ => return self.error(format!("expected a value, found {}", token.kind.shown())),
         };
         self.next += 1;
-        Ok(Placed { term, column })
+        Ok(PlacedTerm { term, column })
     }
 
-    fn abs(&mut self, column: usize) -> Parsed<Placed> {
-        self.expect(Kind::Open, "`(`, as in `abs(ce)`")?;
+    fn abs(&mut self, column: usize) -> Parsed<PlacedTerm> {
+        self.expect(TokenKind::Open, "`(`, as in `abs(ce)`")?;
         let inner = self.nested(Parser::value)?;
         if !matches!(inner.term.kind(), Type::Number | Type::Any) {
             let message = format!("abs() takes a number, and {} is none", inner.term.shown());
             return Err(ExpressionError { column: inner.column, message });
         }
-        self.expect(Kind::Close, "`)`")?;
-        Ok(Placed { term: Term::Abs(Box::new(inner.term)), column })
+        self.expect(TokenKind::Close, "`)`")?;
+        Ok(PlacedTerm { term: Term::Abs(Box::new(inner.term)), column })
     }
 
     /// A field: a name, or `uci(…)` and `op(…)`.
@@ -484,26 +486,26 @@ impl<'p, 't> Parser<'p, 't> {
         let Some(token) = self.advance() else {
             return self.error(format!("expected {expected}, found the end"));
         };
-        let Kind::Name(name) = token.kind else {
+        let TokenKind::Name(name) = token.kind else {
             let message = format!("expected {expected}, found {}", token.kind.shown());
             return Err(token.error(message));
         };
         if name == "in" {
             return Err(token.error(format!("expected {expected}, found `in`")));
         }
-        if !self.takes(Kind::Open) {
+        if !self.takes(TokenKind::Open) {
             return Field::parse(name).map_err(|message| token.error(message));
         }
         let inner = match self.peek().map(|token| token.kind) {
-            Some(Kind::Name(inner)) => inner,
-            Some(Kind::Text(inner)) if name == "tag" => inner,
+            Some(TokenKind::Name(inner)) => inner,
+            Some(TokenKind::Text(inner)) if name == "tag" => inner,
             _ => {
                 let expected = if name == "tag" { "the name of a tag" } else { "an opcode" };
                 return self.error(format!("expected {expected}, found {}", self.found()));
             }
         };
         self.next += 1;
-        self.expect(Kind::Close, "`)`")?;
+        self.expect(TokenKind::Close, "`)`")?;
         Field::parse(&format!("{name}({inner})")).map_err(|message| token.error(message))
     }
 }
@@ -530,7 +532,7 @@ impl Term {
 }
 
 /// A value with nothing behind it is a test only if it is a flag.
-fn alone(value: Placed) -> Parsed<Test> {
+fn alone(value: PlacedTerm) -> Parsed<Test> {
     let message = match value.term {
         Term::Field(field) => match field.kind() {
             Type::Flag => return Ok(Test::Flag(field)),
@@ -545,7 +547,7 @@ fn alone(value: Placed) -> Parsed<Test> {
 }
 
 /// Puts a comparison together if both sides can be compared.
-fn compare(left: Placed, comparison: Comparison, right: Placed) -> Parsed<Test> {
+fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parsed<Test> {
     let place = if matches!(left.term, Term::Number(_) | Term::Text(_)) {
         left.column
     } else {

@@ -88,7 +88,7 @@ impl Test {
                 list.iter().any(equals)
             }
             Test::InMoves(term, opcode) => {
-                let right = Side {
+                let right = Comparand {
                     value: Field::Operation(*opcode).value(subject),
                     field: Some(Field::Operation(*opcode)),
                 };
@@ -108,7 +108,7 @@ impl Test {
 }
 
 /// One side of a comparison: its value, and the field it came from.
-struct Side<'a> {
+struct Comparand<'a> {
     value: Value<'a>,
     field: Option<Field>,
 }
@@ -134,7 +134,7 @@ fn without_marks(mv: &[u8]) -> &[u8] {
     text
 }
 
-impl Side<'_> {
+impl Comparand<'_> {
     fn spellings(&self, subject: &Subject<'_>) -> Vec<Spelled> {
         let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, &self.field)
         else {
@@ -170,7 +170,7 @@ impl Side<'_> {
 }
 
 impl Comparison {
-    fn holds(self, left: &Side<'_>, right: &Side<'_>, subject: &Subject<'_>) -> bool {
+    fn holds(self, left: &Comparand<'_>, right: &Comparand<'_>, subject: &Subject<'_>) -> bool {
         let order = match (&left.value, &right.value) {
             (Value::Missing, _) | (_, Value::Missing) => return false,
             (Value::Moves(_), other) => {
@@ -271,9 +271,9 @@ impl Term {
         }
     }
 
-    fn side<'a>(&'a self, subject: &Subject<'a>) -> Side<'a> {
+    fn side<'a>(&'a self, subject: &Subject<'a>) -> Comparand<'a> {
         let field = if let Term::Field(field) = self { Some(field.clone()) } else { None };
-        Side { value: self.value(subject), field }
+        Comparand { value: self.value(subject), field }
     }
 }
 

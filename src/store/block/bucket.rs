@@ -1,7 +1,7 @@
 //! Buckets: the entries whose keys fall into one part of a block, under one checksum.
 
 use super::bytes::{Damage, Result, WORD, read_count, read_number, write_count};
-use super::entry::{Entry, Payload, Stub};
+use super::entry::{BucketEntry, Payload, Stub};
 use crate::store::schema::{Digest, holds};
 
 /// Length codes of entries: from 1 to 254 the length of the record itself.
@@ -115,7 +115,10 @@ impl<'a> Entries<'a> {
     }
 
     /// Skips to the next entry with this fingerprint; only lengths are looked at.
-    pub(in crate::store) fn next_with(&mut self, fingerprint: u8) -> Option<Result<Entry<'a>>> {
+    pub(in crate::store) fn next_with(
+        &mut self,
+        fingerprint: u8,
+    ) -> Option<Result<BucketEntry<'a>>> {
         loop {
             let wanted = *self.bucket.fingerprints.get(self.cursor.next)? == fingerprint;
             let length = self.bucket.lengths[self.cursor.next];
@@ -144,7 +147,7 @@ impl<'a> Entries<'a> {
         Ok(bytes)
     }
 
-    fn read(&mut self, fingerprint: u8, length: u8) -> Result<Entry<'a>> {
+    fn read(&mut self, fingerprint: u8, length: u8) -> Result<BucketEntry<'a>> {
         let import_number = read_number(self.take(self.bucket.id.width.into())?);
         let payload = match length {
             STUB => {
@@ -169,14 +172,14 @@ impl<'a> Entries<'a> {
         if last && self.cursor.offset != self.bucket.entries.len() {
             return Err(Damage("bytes follow the last entry of a bucket"));
         }
-        Ok(Entry { fingerprint, import_number, payload })
+        Ok(BucketEntry { fingerprint, import_number, payload })
     }
 }
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>>;
+    type Item = Result<BucketEntry<'a>>;
 
-    fn next(&mut self) -> Option<Result<Entry<'a>>> {
+    fn next(&mut self) -> Option<Result<BucketEntry<'a>>> {
         let fingerprint = *self.bucket.fingerprints.get(self.cursor.next)?;
         let length = *self.bucket.lengths.get(self.cursor.next)?;
         self.cursor.next += 1;
@@ -206,7 +209,7 @@ impl BucketWriter {
         2 * WORD + 2 * self.lengths.len() + self.entries.len()
     }
 
-    pub(in crate::store) fn push(&mut self, width: u8, entry: Entry) {
+    pub(in crate::store) fn push(&mut self, width: u8, entry: BucketEntry) {
         let number = entry.import_number.to_le_bytes();
         self.fingerprints.push(entry.fingerprint);
         self.entries.extend_from_slice(&number[..width.into()]);

@@ -37,7 +37,7 @@ const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
 /// One entry of a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) struct Entry<'a> {
+pub(in crate::store) struct BucketEntry<'a> {
     pub(in crate::store) fingerprint: u8,
     /// 0 for a stub.
     pub(in crate::store) import_number: u64,

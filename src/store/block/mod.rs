@@ -14,6 +14,6 @@ mod write;
 
 pub(super) use bucket::{Bucket, BucketCursor, BucketId, BucketWriter};
 pub(super) use bytes::{Damage, range_in};
-pub(super) use entry::{Entry, Payload, Stub, width_of};
-pub(super) use view::{Block, Shape, Slot};
+pub(super) use entry::{BucketEntry, Payload, Stub, width_of};
+pub(super) use view::{Block, BlockShape, KeySlot};
 pub(super) use write::BlockWriter;

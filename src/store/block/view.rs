@@ -2,7 +2,7 @@
 
 use super::bucket::{Bucket, BucketId};
 use super::bytes::{Damage, Result, WORD, read_number, word};
-use super::entry::Entry;
+use super::entry::BucketEntry;
 use crate::store::schema::{holds, spread};
 
 /// Where the parts of a header begin, and where it ends.
@@ -16,31 +16,31 @@ pub(super) const HEADER: usize = 24;
 
 /// Where in a block a key belongs.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::store) struct Slot {
+pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,
     /// The next eight bits of the key's fraction.
     pub(in crate::store) fingerprint: u8,
 }
 
-impl Slot {
+impl KeySlot {
     /// The slot of a fraction of a block (see [`spread`]) in a block of so many buckets.
-    pub(in crate::store) fn of(fraction: u64, buckets: u32) -> Slot {
+    pub(in crate::store) fn of(fraction: u64, buckets: u32) -> KeySlot {
         let (bucket, rest) = spread(fraction, buckets.into());
-        Slot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
+        KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
     }
 }
 
 /// What the header of a block says that a lookup needs.
 #[derive(Copy, Clone)]
-pub(in crate::store) struct Shape {
+pub(in crate::store) struct BlockShape {
     pub(in crate::store) buckets: u32,
     pub(in crate::store) width: u8,
     pub(in crate::store) commit: u64,
 }
 
-impl Shape {
+impl BlockShape {
     /// Reads it from the bytes of a block, which are long enough for the directory it announces.
-    pub(in crate::store) fn of(bytes: &[u8]) -> Result<Shape> {
+    pub(in crate::store) fn of(bytes: &[u8]) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
         let commit = read_number(&header[COMMIT..]);
@@ -50,7 +50,7 @@ impl Shape {
         if !(1..=8).contains(&width) {
             return Err(Damage("the block has an unknown width of import numbers"));
         }
-        let shape = Shape { buckets, width, commit };
+        let shape = BlockShape { buckets, width, commit };
         if bytes.len() < shape.data_start() {
             return Err(Damage("the block is shorter than its directory"));
         }
@@ -67,17 +67,21 @@ impl Shape {
 pub(in crate::store) struct Block<'a> {
     bytes: &'a [u8],
     number: u64,
-    shape: Shape,
+    shape: BlockShape,
 }
 
 impl<'a> Block<'a> {
     /// Takes the bytes of the block with this number. Only the header is looked at.
     pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
-        Ok(Block { bytes, number, shape: Shape::of(bytes)? })
+        Ok(Block { bytes, number, shape: BlockShape::of(bytes)? })
     }
 
     /// The same with the header's shape at hand, so that its cache line is not needed.
-    pub(in crate::store) fn with_shape(number: u64, bytes: &'a [u8], shape: Shape) -> Block<'a> {
+    pub(in crate::store) fn with_shape(
+        number: u64,
+        bytes: &'a [u8],
+        shape: BlockShape,
+    ) -> Block<'a> {
         Block { bytes, number, shape }
     }
 
@@ -87,7 +91,7 @@ impl<'a> Block<'a> {
     }
 
     /// What the header says that a lookup needs.
-    pub(in crate::store) fn shape(&self) -> Shape {
+    pub(in crate::store) fn shape(&self) -> BlockShape {
         self.shape
     }
 
@@ -140,7 +144,7 @@ impl<'a> Block<'a> {
             .get(self.data_start()..)
             .and_then(|data| data.get(start..end))
             .ok_or(Damage("the directory leads out of the block"))?;
-        let (owner, Shape { width, commit, .. }) = (self.number, self.shape);
+        let (owner, BlockShape { width, commit, .. }) = (self.number, self.shape);
         Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
     }
 
@@ -148,7 +152,7 @@ impl<'a> Block<'a> {
     pub(in crate::store) fn each_entry(
         &self,
         announced: u32,
-        mut visit: impl FnMut(u32, Entry<'a>),
+        mut visit: impl FnMut(u32, BucketEntry<'a>),
     ) -> Result<()> {
         self.check(announced)?;
         let mut found = 0;

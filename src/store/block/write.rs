@@ -2,8 +2,10 @@
 
 use super::bucket::{BucketId, BucketWriter};
 use super::bytes::{WORD, put_word};
-use super::entry::{Entry, Payload};
-use super::view::{BUCKET_COUNT, COMMIT, ENTRY_COUNT, HEADER, HEADER_CRC, Slot, WIDTH, header_crc};
+use super::entry::{BucketEntry, Payload};
+use super::view::{
+    BUCKET_COUNT, COMMIT, ENTRY_COUNT, HEADER, HEADER_CRC, KeySlot, WIDTH, header_crc,
+};
 use crate::store::schema::ENTRIES_PER_BUCKET;
 
 /// Writes a block: entries in order of their keys.
@@ -36,12 +38,12 @@ impl BlockWriter {
 
     /// Appends the entry of a key, given as its fraction of the block.
     pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
-        let slot = Slot::of(fraction, self.buckets);
+        let slot = KeySlot::of(fraction, self.buckets);
         while self.bucket < slot.bucket {
             self.close_bucket();
         }
         self.entries += 1;
-        let entry = Entry { fingerprint: slot.fingerprint, import_number, payload };
+        let entry = BucketEntry { fingerprint: slot.fingerprint, import_number, payload };
         self.open.push(self.width, entry);
     }
 

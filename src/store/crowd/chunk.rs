@@ -1,7 +1,7 @@
 //! Chunks: records of one crowded position. A chunk is the width of import numbers, then a bucket
 //! that belongs to the position's key and fills fingerprints with zeros.
 
-use crate::store::block::{Bucket, BucketId, BucketWriter, Damage, Entry, Payload};
+use crate::store::block::{Bucket, BucketEntry, BucketId, BucketWriter, Damage, Payload};
 use crate::store::schema::CHUNK_BYTES;
 
 type Result<T> = std::result::Result<T, Damage>;
@@ -39,7 +39,7 @@ fn bucket_id(key: u64, width: u8) -> BucketId {
 }
 
 /// The record of an entry of a chunk.
-pub(super) fn record_of<'a>(entry: &Entry<'a>) -> Result<&'a [u8]> {
+pub(super) fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
     match entry.payload {
         Payload::Record(record) => Ok(record),
         Payload::Stub(_) => Err(Damage("a chunk holds a stub")),
@@ -71,7 +71,7 @@ impl ChunkWriter {
     /// Appends a record to the chunk.
     pub(super) fn push(&mut self, import_number: u64, record: &[u8]) {
         let payload = Payload::Record(record);
-        self.bucket.push(self.width, Entry { fingerprint: 0, import_number, payload });
+        self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
     }
 
     /// The bytes of the chunk; the next one is begun.

@@ -7,7 +7,7 @@ use redb::{Range, ReadableTable};
 use super::entry::{LoadedBlock, MergedEntry};
 use crate::store::error::{Result, damaged};
 use crate::store::keys::KeyFunction;
-use crate::store::schema::{Digest, Header, spread};
+use crate::store::schema::{Digest, StoreHeader, spread};
 
 /// The entries of all blocks, in order. Blocks are loaded when their entries are due and dropped
 /// when all of them were taken.
@@ -39,9 +39,9 @@ impl<'t> ExistingBlocks<'t> {
     pub(super) fn new(
         table: &'t impl ReadableTable<u64, &'static [u8]>,
         key: KeyFunction,
-        header: &Header,
+        header: &StoreHeader,
     ) -> Result<ExistingBlocks<'t>> {
-        let Header { meta, checks } = header;
+        let StoreHeader { meta, checks } = header;
         Ok(ExistingBlocks {
             key,
             rows: table.range(..meta.blocks)?,

@@ -15,7 +15,7 @@ use crate::model::EpdRecord;
 use crate::store::error::{StoreError, guarded};
 use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
 use crate::store::open::Store;
-use crate::store::schema::{self, Access, Header};
+use crate::store::schema::{self, Access, StoreHeader};
 use crate::store::transaction::{begin_write, read_header};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -270,7 +270,7 @@ impl<'s> Importer<'s> {
         guarded(&self.store.shared.path, || {
             let transaction = begin_write(database)?;
             let mut table = transaction.open_table(schema::META)?;
-            let mut header = Header::read(&table, Access::Write)?;
+            let mut header = StoreHeader::read(&table, Access::Write)?;
             let mut resolver = Resolver {
                 on_duplicate: &self.options.on_duplicate,
                 same: self.options.same,

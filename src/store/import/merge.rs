@@ -17,7 +17,7 @@ use crate::store::block::{BlockWriter, Payload, Stub, width_of};
 use crate::store::crowd::{Action, CrowdTable, PositionId};
 use crate::store::error::Result;
 use crate::store::keys::KeyFunction;
-use crate::store::schema::{self, CROWDED_BYTES, Digest, Header, Meta, spread};
+use crate::store::schema::{self, CROWDED_BYTES, Digest, Meta, StoreHeader, spread};
 
 /// Merges the batch and writes into the header what the store then knows of itself. Everything
 /// that is read is checked first: nothing is written on what contradicts itself. The `last` batch of an
@@ -25,7 +25,7 @@ use crate::store::schema::{self, CROWDED_BYTES, Digest, Header, Meta, spread};
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
-    header: &mut Header,
+    header: &mut StoreHeader,
     batch: &mut Batch,
     resolver: &mut Resolver,
     last: bool,
@@ -58,7 +58,7 @@ pub(super) fn merge(
 
 struct Merger<'t, 'a, 'r> {
     key: KeyFunction,
-    header: &'a mut Header,
+    header: &'a mut StoreHeader,
     arena: &'a Arena,
     crowded: CrowdTable<'t>,
     resolver: &'a mut Resolver<'r>,
@@ -313,7 +313,7 @@ impl<'a> Merger<'_, 'a, '_> {
         'a: 'b,
     {
         let width = self.width();
-        let Merger { header: Header { meta, .. }, arena, crowded, resolver, .. } = self;
+        let Merger { header: StoreHeader { meta, .. }, arena, crowded, resolver, .. } = self;
         crowded.check(&position, &stub)?;
         let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
             crowded.each_record(&position, visit)
@@ -356,7 +356,7 @@ impl Meta {
     }
 }
 
-impl Header {
+impl StoreHeader {
     /// Begins with so many blocks, none of which was added yet.
     fn begin_blocks(&mut self, blocks: u64) {
         self.checks.clear();

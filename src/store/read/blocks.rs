@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use redb::ReadOnlyTable;
 
-use crate::store::block::{Block, Bucket, Damage, Shape};
+use crate::store::block::{Block, BlockShape, Bucket, Damage};
 use crate::store::error::{StoreError, damaged, guarded};
 use crate::store::row::{RowGuard, sized};
 use crate::store::shared::Shared;
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) struct CheckedBlock {
     number: u64,
     guard: RowGuard,
-    shape: Shape,
+    shape: BlockShape,
     /// Which of the first buckets were checked: bytes in memory stay as they are, so once is
     /// enough.
     checked: [AtomicU64; 4],

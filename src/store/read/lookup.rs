@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::record::{EncodedRecord, StoredRecord};
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
-use crate::store::block::{BucketCursor, Payload, Slot, range_in};
+use crate::store::block::{BucketCursor, KeySlot, Payload, range_in};
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::StoreError;
 use crate::store::schema::spread;
@@ -226,7 +226,7 @@ fn search(
     let (number, fraction) = spread(query.key(), reader.meta.blocks);
     let damaged = |damage| reader.blocks.damaged(number, damage);
     let block = loaded.view();
-    let slot = Slot::of(fraction, block.buckets());
+    let slot = KeySlot::of(fraction, block.buckets());
     let bucket = block.bucket(slot.bucket).map_err(damaged)?;
     if cursor.is_none() {
         loaded.check(slot.bucket, &bucket).map_err(damaged)?;

@@ -11,7 +11,7 @@ use crate::store::block::Stub;
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::{Result as Inner, StoreError, damaged, guarded};
 use crate::store::open::Store;
-use crate::store::schema::{self, Access, Header, Meta};
+use crate::store::schema::{self, Access, Meta, StoreHeader};
 use crate::store::shared::Shared;
 use crate::store::transaction::read_header;
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Reader {
 
 impl Reader {
     fn new(shared: Arc<Shared>, transaction: ReadTransaction) -> Inner<Reader> {
-        let Header { meta, checks } = read_header(&transaction, Access::Read)?;
+        let StoreHeader { meta, checks } = read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
         let crowded = transaction.open_table(schema::CROWDED)?;
         let rows =
