@@ -66,7 +66,12 @@ pub fn after_moves(
     stops: Stops,
     keep: &[Opcode],
 ) -> Played {
-    after_line(record, moves.iter().map(|text| PlayedMove::Text(text.as_ref().to_vec())), stops, keep)
+    after_line(
+        record,
+        moves.iter().map(|text| PlayedMove::Text(text.as_ref().to_vec())),
+        stops,
+        keep,
+    )
 }
 
 enum PlayedMove {
