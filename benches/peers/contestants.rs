@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
-use epdb::archive::{Archive, Level, PackOptions};
+use epdb::archive::{Archive, ArchiveError, Level, Match, PackOptions};
 use epdb::codec::query::{Query, Visit};
 use epdb::codec::{key, record};
 use epdb::model::EpdRecord;
@@ -373,19 +373,21 @@ impl Reader for RecordsOf {
     fn look_up(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
         for query in queries {
-            let records = self.0.find(query).expect("a sound archive");
-            records.iter().for_each(|(_, record)| found.note_record(record));
+            for record in self.0.matches(query) {
+                let record = record.expect("a sound archive").record();
+                found.note_record(&record.expect("a sound archive"));
+            }
         }
         found
     }
 
     fn look_up_batch(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
-        let visit = |_, _, record| {
-            found.note_record(&record);
-            true
+        let visit = |_, record: Match<'_>| {
+            found.note_record(&record.record()?);
+            Ok::<Visit, ArchiveError>(Visit::Continue)
         };
-        self.0.find_many(queries, visit).expect("a sound archive");
+        self.0.get_batch(queries, visit).expect("a sound archive");
         found
     }
 }
@@ -396,14 +398,19 @@ impl Reader for NumbersOf {
     fn look_up(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
         for query in queries {
-            self.0.find_numbers([query], |_, _| found.hits += 1).expect("a sound archive");
+            let records = self.0.matches(query);
+            records.for_each(|record| found.hits += u64::from(record.is_ok()));
         }
         found
     }
 
     fn look_up_batch(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
-        self.0.find_numbers(queries, |_, _| found.hits += 1).expect("a sound archive");
+        let visit = |_, _: Match<'_>| {
+            found.hits += 1;
+            Ok::<Visit, ArchiveError>(Visit::Continue)
+        };
+        self.0.get_batch(queries, visit).expect("a sound archive");
         found
     }
 }

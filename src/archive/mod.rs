@@ -4,31 +4,24 @@
 //! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
 
 mod adaptive;
-mod block_index;
-mod check;
-mod directory;
+mod blocks;
 mod error;
-mod fast;
-mod layout;
-mod map;
+mod file;
 mod operations;
-mod prefetch;
 mod rans;
 mod reader;
 mod row;
-mod sections;
-mod segment;
-mod segments;
+mod rows;
+mod scan;
 mod side;
-mod sink;
 mod sorter;
 mod training;
 mod tree;
 mod writer;
 
 pub use error::ArchiveError;
-pub use layout::HEADER_MAGIC as MAGIC;
-pub use reader::{Archive, ArchivePart, ArchiveRecords};
+pub use file::layout::HEADER_MAGIC as MAGIC;
+pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use side::Restored;
 pub use training::position_model;
 pub use writer::{ArchiveWriter, Level, PackOptions};

@@ -4,7 +4,7 @@
 //! The state starts, for the encoder, as a check of what is coded: whoever reads a block to its end
 //! must arrive at the same number. The check therefore costs no byte.
 
-use super::check;
+use super::file::check;
 use std::hint::select_unpredictable;
 
 /// Frequencies of a distribution add up to two to this power.

@@ -368,7 +368,7 @@ impl Row {
     }
 }
 
-/// The files of a rank on which a man stands.
+/// The files of a rank on which a piece stands.
 pub(super) const fn occupied(rank: u32) -> u8 {
     let set = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
     let pairs = (set | set >> 3) & 0x0303_0303;

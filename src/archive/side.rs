@@ -10,10 +10,11 @@ use tempfile::SpooledTempFile;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::check;
 use super::error::{ArchiveError, Refusal};
-use super::sections::SectionKind;
-use super::sink::Sink;
+use super::file::check;
+use super::file::sections::SectionKind;
+use super::file::sink::Sink;
+use super::file::sized::{put_number, put_sized, take_number, take_sized};
 
 /// The most records of a chunk.
 const CHUNK_RECORDS: u32 = 4096;
@@ -380,56 +381,4 @@ fn play<'a, E: From<ArchiveError>>(
         }
     }
     Ok(())
-}
-
-fn put_number(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Appends bytes with their length as LEB128 in front.
-pub(super) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
-    put_number(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
-}
-
-fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for place in 0..9 {
-        let byte = *bytes.split_off_first()?;
-        value |= u64::from(byte & 0x7f) << (7 * place);
-        if byte & 0x80 == 0 {
-            // One number has one spelling: no zeros are put in front of it.
-            return (byte > 0 || place == 0).then_some(value);
-        }
-    }
-    None
-}
-
-/// Takes bytes with their length in front.
-pub(super) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let len = usize::try_from(take_number(bytes)?).ok()?;
-    bytes.split_off(..len)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_one_spelling() {
-        for value in [0, 1, 127, 128, 300, 1 << 62] {
-            let mut bytes = Vec::new();
-            put_number(value, &mut bytes);
-            assert_eq!(take_number(&mut &bytes[..]), Some(value));
-            if let Some(last) = bytes.last_mut() {
-                *last |= 0x80;
-            }
-            bytes.push(0);
-            assert_eq!(take_number(&mut &bytes[..]), None, "{value}");
-        }
-    }
 }

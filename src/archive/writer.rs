@@ -5,15 +5,14 @@ use std::io::Write;
 
 use zerocopy::IntoBytes;
 
+use super::blocks::{self, BlockSegmentBuilder};
 use super::error::ArchiveError;
-use super::fast::FastRow;
-use super::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
-use super::sections::{Section, SectionEntry, SectionKind};
-use super::segment::SegmentBuilder;
+use super::file::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::file::sections::{Section, SectionEntry, SectionKind};
+use super::file::sink::Sink;
+use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
-use super::sink::Sink;
 use super::sorter::KeySorter;
-use super::{block_index, fast};
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
 use crate::text::{WriteOptions, epd};
@@ -84,10 +83,9 @@ const MIN_MEMORY: usize = 32 << 20;
 pub struct ArchiveWriter<W> {
     out: Sink<W>,
     options: PackOptions,
-    waiting: SegmentBuilder,
-    /// Level fast: the rows and heap that wait.
-    rows: Vec<FastRow>,
-    heap: Vec<u8>,
+    /// The records of the segment that waits: at level default, at level fast.
+    blocks_waiting: BlockSegmentBuilder,
+    rows_waiting: RowSegmentBuilder,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
     keys: KeySorter,
@@ -121,9 +119,8 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(ArchiveWriter {
             out,
             options: PackOptions { memory, block_records, segment_records, ..options },
-            waiting: SegmentBuilder::default(),
-            rows: Vec::new(),
-            heap: Vec::new(),
+            blocks_waiting: BlockSegmentBuilder::default(),
+            rows_waiting: RowSegmentBuilder::default(),
             segments: Vec::new(),
             sections: Vec::new(),
             keys: KeySorter::new(memory / 4),
@@ -151,28 +148,29 @@ impl<W: Write> ArchiveWriter<W> {
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         match self.options.level {
             Level::Fast => {
-                if self.records >= fast::MAX_RECORDS {
+                if self.records >= rows::MAX_RECORDS {
                     return Err(ArchiveError::LimitExceeded {
                         what: "records at level fast",
                         found: self.records + 1,
-                        limit: fast::MAX_RECORDS,
+                        limit: rows::MAX_RECORDS,
                     });
                 }
-                fast::put(record, &mut self.rows, &mut self.heap)?;
+                self.rows_waiting.push(record)?;
                 if self.options.index {
                     self.keys.push((position_key(record.position()), self.records as u32))?;
                 }
             }
-            Level::Default => self.waiting.push(record)?,
+            Level::Default => self.blocks_waiting.push(record)?,
         }
         self.records += 1;
         let memory = self.options.memory / 2;
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
             || match self.options.level {
-                Level::Fast => size_of_val(&self.rows[..]) + self.heap.len() > memory.min(64 << 20),
+                Level::Fast => self.rows_waiting.memory() > memory.min(64 << 20),
                 Level::Default => {
-                    self.waiting.is_full() || self.waiting.memory() * CODING_FACTOR > memory
+                    self.blocks_waiting.is_full()
+                        || self.blocks_waiting.memory() * CODING_FACTOR > memory
                 }
             };
         if is_full { self.end_segment() } else { Ok(()) }
@@ -239,19 +237,20 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     fn put_rows(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
-        let (mut rows, mut heap) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.heap));
-        segment.identity = fast::seal(&mut rows, &mut heap, segment.first_record.get()).into();
+        let encoded = self.rows_waiting.finish(segment.first_record.get());
+        segment.identity = encoded.identity.into();
         self.out.align()?;
-        self.put_section(SectionKind::Rows, rows.as_bytes())?;
-        if !heap.is_empty() {
-            self.put_section(SectionKind::Heap, &heap)?;
+        self.put_section(SectionKind::Rows, encoded.rows())?;
+        if !encoded.heap.is_empty() {
+            self.put_section(SectionKind::Heap, &encoded.heap)?;
         }
         self.blocks += u64::from(segment.records.get());
         Ok(())
     }
 
     fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
-        let mut waiting = std::mem::replace(&mut self.waiting, SegmentBuilder::from(self.records));
+        let next = BlockSegmentBuilder::from(self.records);
+        let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
         if self.options.sorted {
             waiting.sort()?;
         }
@@ -317,7 +316,7 @@ impl<W: Write> ArchiveWriter<W> {
         match self.options.level {
             _ if !self.options.index => {}
             Level::Fast => {
-                let (index, lists) = fast::write_index(self.keys, identity, &mut self.out)?;
+                let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;
                 list(SectionKind::RecordIndex, index);
                 if lists.len > 0 {
                     list(SectionKind::Lists, lists);
@@ -325,7 +324,7 @@ impl<W: Write> ArchiveWriter<W> {
             }
             Level::Default => {
                 self.out.begin();
-                block_index::write(self.keys, self.blocks, identity, &mut self.out)?;
+                blocks::write_index(self.keys, self.blocks, identity, &mut self.out)?;
                 list(SectionKind::BlockIndex, self.out.end());
             }
         }

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epdb::archive::{ArchiveError, Restored};
-use epdb::codec::query::Query;
+use epdb::archive::Restored;
+use epdb::codec::query::Visit;
 
 use super::games::{Squares, positions};
 use super::*;
@@ -89,7 +89,7 @@ impl Sample {
             }
         }
         for (query, numbers) in &self.wanted {
-            match archive.find(query) {
+            match matches(&archive, query) {
                 Ok(found) => {
                     assert!(found.iter().map(|(number, _)| number).eq(numbers), "{}", self.name);
                     assert!(found.iter().all(|(at, one)| self.records[*at as usize] == *one));
@@ -113,22 +113,22 @@ impl Sample {
     fn look_up_together(&self, archive: &Archive, note: &impl Fn(ArchiveError)) {
         let queries: Vec<Query> = self.wanted.iter().map(|(query, _)| *query).collect();
         let mut found = vec![Vec::new(); queries.len()];
-        let done = archive.find_many(&queries, |query, number, record| {
-            assert_eq!(record, self.records[number as usize], "{}", self.name);
-            found[query].push(number);
-            true
-        });
-        self.assert_found(done, &found, note);
-        let mut found = vec![Vec::new(); queries.len()];
-        let done = archive.find_text(&queries, |query, number, line| {
+        let done = archive.get_batch(&queries, |query, record| {
+            let number = record.number();
+            assert_eq!(record.record()?, self.records[number as usize], "{}", self.name);
+            let mut line = Vec::new();
+            record.write_text(&WriteOptions::default(), &mut line)?;
             let expected = text_of(&self.records[number as usize..][..1]);
             assert_eq!(line, &expected[..expected.len() - 1], "{}", self.name);
             found[query].push(number);
-            true
+            Ok(Visit::Continue)
         });
         self.assert_found(done, &found, note);
         let mut found = vec![Vec::new(); queries.len()];
-        let done = archive.find_numbers(&queries, |query, number| found[query].push(number));
+        let done = archive.get_batch(&queries, |query, record| {
+            found[query].push(record.number());
+            Ok(Visit::Continue)
+        });
         self.assert_found(done, &found, note);
     }
 
@@ -416,7 +416,7 @@ fn fields_under_a_right_check_are_not_believed() {
                     archive.record(number).ok();
                 }
                 for record in &records[..3] {
-                    archive.find(record.position()).ok();
+                    matches(&archive, record.position()).ok();
                 }
                 archive.verify().ok();
             }

@@ -1,6 +1,6 @@
 //! Positions are found, all records of each, and no others (STO-01, STO-02, STO-08).
 
-use epdb::codec::query::Query;
+use epdb::codec::query::Visit;
 use epdb::codec::{identity, key};
 
 use super::*;
@@ -10,7 +10,11 @@ fn query(fen: &str) -> Query {
 }
 
 fn found(archive: &Archive, fen: &str) -> Vec<u64> {
-    archive.find(query(fen)).unwrap().into_iter().map(|(number, _)| number).collect()
+    numbers(archive, &query(fen))
+}
+
+fn numbers(archive: &Archive, query: &Query) -> Vec<u64> {
+    archive.matches(query).map(|found| found.unwrap().number()).collect()
 }
 
 #[test]
@@ -30,7 +34,7 @@ fn all_records_of_a_position_are_found_in_order() {
                     .zip(records.iter().cloned())
                     .filter(|(_, record)| record.position().identity() == identity)
                     .collect();
-                assert_eq!(archive.find(wanted.position()).unwrap(), expected);
+                assert_eq!(matches(&archive, wanted.position()).unwrap(), expected);
             }
             assert!(found(&archive, "8/8/8/4k3/8/1K6/8/8 b - -").is_empty());
         }
@@ -91,28 +95,65 @@ fn many_queries_are_answered_at_once() {
         queries.insert(77, missing);
         let mut answers = vec![Vec::new(); queries.len()];
         archive
-            .find_many(&queries, |query, number, record| {
-                assert_eq!(record, records[number as usize]);
-                answers[query].push(number);
-                true
+            .get_batch(&queries, |query, found| {
+                let record = &records[found.number() as usize];
+                assert_eq!(found.record()?, *record);
+                let mut line = Vec::new();
+                found.write_text(&WriteOptions::default(), &mut line)?;
+                assert_eq!(line, epdb::format_epd(record));
+                answers[query].push(found.number());
+                Ok::<Visit, ArchiveError>(Visit::Continue)
             })
             .unwrap();
-        let mut numbers = vec![Vec::new(); queries.len()];
-        archive.find_numbers(&queries, |query, number| numbers[query].push(number)).unwrap();
-        assert_eq!(numbers, answers);
         for (query, answer) in queries.iter().zip(&answers) {
-            let single: Vec<u64> =
-                archive.find(*query).unwrap().into_iter().map(|(number, _)| number).collect();
-            assert_eq!(*answer, single);
+            assert_eq!(*answer, numbers(&archive, query));
         }
         assert!(answers[77].is_empty());
+    }
+}
+
+/// Whoever visits may end the records of a query, or all.
+#[test]
+fn a_visit_of_many_queries_may_end() {
+    let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 30).flatten().collect();
+    let queries: Vec<Query> =
+        records[..14].iter().map(|record| Query::from(record.position())).collect();
+    for options in both_levels() {
+        for index in [true, false] {
+            let options = PackOptions { index, ..options.clone() };
+            let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+            let visits = |answer| {
+                let mut visited = vec![Vec::new(); queries.len()];
+                archive
+                    .get_batch(&queries, |query, found| {
+                        visited[query].push(found.number());
+                        Ok::<Visit, ArchiveError>(answer)
+                    })
+                    .unwrap();
+                visited
+            };
+            assert_eq!(visits(Visit::Stop).concat().len(), 1);
+            let firsts: Vec<Vec<u64>> = queries
+                .iter()
+                .map(|query| numbers(&archive, query).into_iter().take(1).collect())
+                .collect();
+            assert_eq!(visits(Visit::SkipQuery), firsts);
+        }
+    }
+}
+
+/// Errors of whoever visits end the work and come back.
+#[test]
+fn a_visit_of_many_queries_may_fail() {
+    let records = records(LINES);
+    for options in both_levels() {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         let mut visits = 0;
-        archive
-            .find_many(&queries, |_, _, _| {
-                visits += 1;
-                false
-            })
-            .unwrap();
+        let done = archive.get_batch([query("8/8/8/8/8/8/8/8 w - -")], |_, _| {
+            visits += 1;
+            Err::<Visit, ArchiveError>(ArchiveError::NotVerbatim)
+        });
+        assert!(matches!(done, Err(ArchiveError::NotVerbatim)));
         assert_eq!(visits, 1);
     }
 }
@@ -161,7 +202,7 @@ fn every_position_of_a_larger_archive_is_found() {
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         archive.verify().unwrap();
         for (number, record) in (0..squares.len() as u64).zip(&records) {
-            let found = archive.find(record.position()).unwrap();
+            let found = matches(&archive, record.position()).unwrap();
             assert_eq!(found.len(), if number == 7 { 3001 } else { 1 });
             assert_eq!(found[0], (number, record.clone()));
         }

@@ -22,7 +22,8 @@ mod verbatim;
 
 use std::path::PathBuf;
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb::archive::{Archive, ArchiveError, ArchiveWriter, Level, PackOptions};
+use epdb::codec::query::Query;
 use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, read_line};
 use epdb::text::{ReadOptions, WriteOptions, epd};
@@ -71,6 +72,17 @@ fn pack(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 
 fn both_levels() -> [PackOptions; 2] {
     [Level::Default, Level::Fast].map(|level| PackOptions { level, ..PackOptions::default() })
+}
+
+/// All records of a position with their numbers.
+fn matches(
+    archive: &Archive,
+    query: impl Into<Query>,
+) -> Result<Vec<(u64, EpdRecord)>, ArchiveError> {
+    archive
+        .matches(query)
+        .map(|found| found.and_then(|found| Ok((found.number(), found.record()?))))
+        .collect()
 }
 
 /// All ways of reading give the records.

@@ -3,6 +3,7 @@
 //! allows, whichever way it is read. While fuzzing all checks are taken to hold.
 
 use epdb::archive::{Archive, ArchiveError};
+use epdb::codec::query::Visit;
 use epdb::text::{WriteOptions, epd};
 
 /// Records that are read one by one.
@@ -19,10 +20,13 @@ pub(crate) fn archive(bytes: &[u8]) {
         let Ok(record) = archive.record(number) else { continue };
         let mut line = Vec::new();
         epd::write(&record, &WriteOptions::default(), &mut line);
-        let _ = archive.find(record.position());
+        archive.matches(record.position()).take_while(Result::is_ok).for_each(drop);
         let queries = [record.position(), record.position()];
-        let _ = archive.find_many(queries, |_, _, _| true);
-        let _ = archive.find_text(queries, |_, _, _| true);
+        let _ = archive.get_batch(queries, |_, found| {
+            found.write_text(&WriteOptions::default(), &mut line)?;
+            found.record()?;
+            Ok::<Visit, ArchiveError>(Visit::Continue)
+        });
     }
     let _ = archive.write_text(0..few, &mut Vec::new());
     if archive.len() <= MANY {

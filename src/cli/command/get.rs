@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveError};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
@@ -491,8 +491,10 @@ impl Searched {
                 }
             }
             Searched::Archive { archive, name, .. } => {
-                for (number, record) in archive.find(query).with_context(|| name.to_string())? {
-                    if args.read.wanted.takes(&record, &place_of(name, number)) {
+                for found in archive.matches(query) {
+                    let found = found.with_context(|| name.to_string())?;
+                    let record = found.record().with_context(|| name.to_string())?;
+                    if args.read.wanted.takes(&record, &place_of(name, found.number())) {
                         visit(&record)?;
                     }
                 }
@@ -511,25 +513,28 @@ fn search_archive(
     args: &Args,
     found: &mut Found,
 ) -> anyhow::Result<()> {
-    let mut failure = Ok(());
-    let done = match (&args.read.wanted.filter, found.keep) {
-        (None, Keep::Nothing) => {
-            archive.find_numbers(queries, |place, _| found.put_bytes(place, |_| ()))
+    let (mut failure, mut line) = (Ok(()), Vec::new());
+    let done: Result<(), ArchiveError> = archive.get_batch(queries, |place, matched| {
+        match (&args.read.wanted.filter, found.keep) {
+            (None, Keep::Nothing) => found.put_bytes(place, |_| ()),
+            (None, Keep::Text) => {
+                line.clear();
+                matched.write_text(&WriteOptions::default(), &mut line)?;
+                found.put_bytes(place, |out| out.extend_from_slice(&line));
+            }
+            _ => {
+                let record = matched.record()?;
+                if args.read.wanted.takes(&record, &place_of(name, matched.number())) {
+                    failure = found.put(place, &record);
+                }
+            }
         }
-        (None, Keep::Text) => archive.find_text(queries, |place, _, text| {
-            if found.wants(place) {
-                found.put_bytes(place, |out| out.extend_from_slice(text));
-            }
-            true
-        }),
-        _ => archive.find_many(queries, |place, number, record| {
-            let takes = || args.read.wanted.takes(&record, &place_of(name, number));
-            if found.wants(place) && takes() {
-                failure = found.put(place, &record);
-            }
-            failure.is_ok()
-        }),
-    };
+        Ok(match found.wants(place) {
+            _ if failure.is_err() => Visit::Stop,
+            true => Visit::Continue,
+            false => Visit::SkipQuery,
+        })
+    });
     done.with_context(|| name.to_string())?;
     failure
 }

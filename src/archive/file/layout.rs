@@ -5,16 +5,16 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
-use super::error::ArchiveError;
+use crate::archive::error::ArchiveError;
 
 /// The version that is written, and the newest that is read.
-pub(super) const VERSION: u16 = 1;
+pub(in crate::archive) const VERSION: u16 = 1;
 /// The first bytes of every archive.
 pub const HEADER_MAGIC: [u8; 8] = *b"\x89EPA\r\n\x1a\n";
 const FOOTER_MAGIC: [u8; 8] = *b"\nEPA-END";
 
 /// A structure whose last four bytes are the CRC32C of those before.
-pub(super) trait Checked:
+pub(in crate::archive) trait Checked:
     Sized + FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
     /// The part of the file, for errors.
@@ -43,7 +43,7 @@ pub(super) trait Checked:
 /// The first bytes of the file.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Header {
+pub(in crate::archive) struct Header {
     magic: [u8; 8],
     version: U16,
     unused: [u8; 18],
@@ -53,52 +53,52 @@ pub(super) struct Header {
 /// The last bytes of the file, written when all else is. The section table stands before it.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct Footer {
+pub(in crate::archive) struct Footer {
     /// Length of the whole file.
-    pub(super) file_len: U64,
-    pub(super) records: U64,
-    pub(super) flags: U32,
+    pub(in crate::archive) file_len: U64,
+    pub(in crate::archive) records: U64,
+    pub(in crate::archive) flags: U32,
     /// Entries of the section table.
-    pub(super) sections: U32,
+    pub(in crate::archive) sections: U32,
     /// CRC32C of the section table.
-    pub(super) table_check: U32,
+    pub(in crate::archive) table_check: U32,
     magic: [u8; 8],
     check: U32,
 }
 
 /// Footer flag: the order of the records is not that of the input.
-pub(super) const SORTED: u32 = 1;
+pub(in crate::archive) const SORTED: u32 = 1;
 
 /// A run of records that are coded in one way.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct SegmentEntry {
+pub(in crate::archive) struct SegmentEntry {
     /// The number of its first record.
-    pub(super) first_record: U64,
+    pub(in crate::archive) first_record: U64,
     /// The number of its first block as the position index counts blocks.
-    pub(super) first_block: U64,
-    pub(super) records: U32,
+    pub(in crate::archive) first_block: U64,
+    pub(in crate::archive) records: U32,
     /// Records in each block but the last.
-    pub(super) block_records: U32,
+    pub(in crate::archive) block_records: U32,
     /// What the checks of its rows or blocks cover beside their bytes and their numbers.
-    pub(super) identity: U32,
-    pub(super) coder: u8,
-    pub(super) flags: u8,
+    pub(in crate::archive) identity: U32,
+    pub(in crate::archive) coder: u8,
+    pub(in crate::archive) flags: u8,
     /// Records in each block as the position index counts blocks.
-    pub(super) index_records: U16,
+    pub(in crate::archive) index_records: U16,
 }
 
 /// Segment coder: rows of level fast.
-pub(super) const CODER_ROWS: u8 = 0;
+pub(in crate::archive) const CODER_ROWS: u8 = 0;
 /// Segment coder: the position model of the segment.
-pub(super) const CODER_TREE: u8 = 1;
+pub(in crate::archive) const CODER_TREE: u8 = 1;
 /// Segment coder: the position model that comes with epdb.
-pub(super) const CODER_SHIPPED: u8 = 2;
+pub(in crate::archive) const CODER_SHIPPED: u8 = 2;
 /// Segment coder: canonical text under zstd.
-pub(super) const CODER_TEXT: u8 = 3;
+pub(in crate::archive) const CODER_TEXT: u8 = 3;
 
 /// Segment flag: blocks have operations behind their positions.
-pub(super) const HAS_OPERATIONS: u8 = 1;
+pub(in crate::archive) const HAS_OPERATIONS: u8 = 1;
 
 const _: () = assert!(size_of::<Header>() == 32);
 const _: () = assert!(size_of::<Footer>() == 40);
@@ -113,13 +113,13 @@ impl Checked for Footer {
 }
 
 impl Header {
-    pub(super) fn new() -> Header {
+    pub(in crate::archive) fn new() -> Header {
         Header { magic: HEADER_MAGIC, version: VERSION.into(), unused: [0; 18], check: 0.into() }
             .sealed()
     }
 
     /// Checks magic, version and check of the first bytes of a file.
-    pub(super) fn check(file: &[u8]) -> Result<(), ArchiveError> {
+    pub(in crate::archive) fn check(file: &[u8]) -> Result<(), ArchiveError> {
         let seen = file.len().min(HEADER_MAGIC.len());
         if file.is_empty() || file[..seen] != HEADER_MAGIC[..seen] {
             return Err(ArchiveError::NotAnArchive);
@@ -140,7 +140,7 @@ impl Header {
 
 impl Footer {
     /// The footer of a file that is `before` bytes long without it.
-    pub(super) fn new(
+    pub(in crate::archive) fn new(
         before: u64,
         records: u64,
         flags: u32,
@@ -160,7 +160,7 @@ impl Footer {
     }
 
     /// The footer of a file, if its writer got that far.
-    pub(super) fn of(file: &[u8]) -> Result<&Footer, ArchiveError> {
+    pub(in crate::archive) fn of(file: &[u8]) -> Result<&Footer, ArchiveError> {
         let start = file
             .len()
             .checked_sub(size_of::<Footer>())

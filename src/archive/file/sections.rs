@@ -7,13 +7,13 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::check;
-use super::error::ArchiveError;
 use super::layout::{Footer, Header};
+use crate::archive::error::ArchiveError;
 
 /// What a section holds. The numbers are part of the format.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
-pub(super) enum SectionKind {
+pub(in crate::archive) enum SectionKind {
     SegmentTable = 1,
     Model = 2,
     BlockDirectory = 3,
@@ -47,7 +47,7 @@ impl SectionKind {
     }
 
     /// What it is called in errors and listings.
-    pub(super) const fn name(self) -> &'static str {
+    pub(in crate::archive) const fn name(self) -> &'static str {
         match self {
             SectionKind::SegmentTable => "segment table",
             SectionKind::Model => "model",
@@ -89,15 +89,15 @@ impl SectionKind {
 
 /// A part of the file: where it is, and the CRC32C of its bytes.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Section {
-    pub(super) offset: u64,
-    pub(super) len: u64,
-    pub(super) check: u32,
+pub(in crate::archive) struct Section {
+    pub(in crate::archive) offset: u64,
+    pub(in crate::archive) len: u64,
+    pub(in crate::archive) check: u32,
 }
 
 impl Section {
     /// The bytes of the part, unchecked.
-    pub(super) fn of<'a>(
+    pub(in crate::archive) fn of<'a>(
         &self,
         file: &'a [u8],
         part: &'static str,
@@ -110,7 +110,7 @@ impl Section {
     }
 
     /// The bytes of the part, its check verified.
-    pub(super) fn checked<'a>(
+    pub(in crate::archive) fn checked<'a>(
         &self,
         file: &'a [u8],
         part: &'static str,
@@ -127,7 +127,7 @@ impl Section {
 /// An entry of the section table.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(super) struct SectionEntry {
+pub(in crate::archive) struct SectionEntry {
     kind: U32,
     flags: U32,
     /// The number of the segment, or [`NO_SEGMENT`].
@@ -147,7 +147,11 @@ const MAY_BE_IGNORED: u32 = 1;
 const MAX_GAP: u64 = 64;
 
 impl SectionEntry {
-    pub(super) fn new(kind: SectionKind, segment: Option<u32>, section: Section) -> SectionEntry {
+    pub(in crate::archive) fn new(
+        kind: SectionKind,
+        segment: Option<u32>,
+        section: Section,
+    ) -> SectionEntry {
         SectionEntry {
             kind: (kind as u32).into(),
             flags: if kind.may_be_ignored() { MAY_BE_IGNORED } else { 0 }.into(),
@@ -184,22 +188,25 @@ const TABLE: &str = "section table";
 
 /// A section of a file.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Listed {
+pub(in crate::archive) struct Listed {
     /// What it holds, where this reader knows that.
-    pub(super) kind: Option<SectionKind>,
+    pub(in crate::archive) kind: Option<SectionKind>,
     /// The number of its segment.
-    pub(super) segment: Option<u32>,
-    pub(super) section: Section,
+    pub(in crate::archive) segment: Option<u32>,
+    pub(in crate::archive) section: Section,
 }
 
 /// The sections of a file, in the order of their places.
 #[derive(Debug)]
-pub(super) struct SectionTable(Vec<Listed>);
+pub(in crate::archive) struct SectionTable(Vec<Listed>);
 
 impl SectionTable {
     /// The table in front of the footer of a file: its sections lie in the file one behind the
     /// other, none is there twice, and all that this reader must know it knows.
-    pub(super) fn read(file: &[u8], footer: &Footer) -> Result<SectionTable, ArchiveError> {
+    pub(in crate::archive) fn read(
+        file: &[u8],
+        footer: &Footer,
+    ) -> Result<SectionTable, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(TABLE);
         let end = file.len() - size_of::<Footer>();
         let start = (footer.sections.get() as usize)
@@ -230,12 +237,12 @@ impl SectionTable {
     }
 
     /// All sections.
-    pub(super) fn each(&self) -> impl Iterator<Item = &Listed> {
+    pub(in crate::archive) fn each(&self) -> impl Iterator<Item = &Listed> {
         self.0.iter()
     }
 
     /// A section of the whole file, if it is there.
-    pub(super) fn of_file(&self, kind: SectionKind) -> Option<Section> {
+    pub(in crate::archive) fn of_file(&self, kind: SectionKind) -> Option<Section> {
         let mut sections = self.0.iter();
         sections.find(|listed| listed.kind == Some(kind)).map(|listed| listed.section)
     }

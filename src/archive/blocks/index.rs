@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::check;
-use super::error::ArchiveError;
-use super::sink::Sink;
-use super::sorter::KeySorter;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::check;
+use crate::archive::file::sink::Sink;
+use crate::archive::sorter::KeySorter;
 
 /// Entries in a bucket, about.
 const BUCKET: u64 = 256;
@@ -52,7 +52,7 @@ impl Tail {
 }
 
 /// Writes the index of sorted keys and blocks numbered below `blocks`.
-pub(super) fn write<W: Write>(
+pub(in crate::archive) fn write_index<W: Write>(
     sorter: KeySorter,
     blocks: u64,
     identity: u32,

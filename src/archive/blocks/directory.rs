@@ -1,7 +1,7 @@
 //! Where the blocks of a segment end: for each group of blocks a place, for each block a length
 //! of one to four bytes.
 
-use super::error::ArchiveError;
+use crate::archive::error::ArchiveError;
 
 /// Blocks of a group.
 const GROUP: usize = 32;

@@ -1,0 +1,208 @@
+//! The decoded records of a block.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U64;
+
+use super::text::read_line;
+use crate::archive::error::{ArchiveError, Refusal};
+use crate::archive::operations as coded_operations;
+use crate::archive::row::Row;
+use crate::codec::record;
+use crate::model::EpdRecord;
+use crate::text::{WriteOptions, epd};
+
+/// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
+pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
+    let mut bytes = Vec::with_capacity(size_of::<U64>() + size_of_val(rows));
+    bytes.extend_from_slice(place.as_bytes());
+    for row in rows {
+        row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+    }
+    crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
+}
+
+/// A block, its check verified. Places of records are counted in it, from 0.
+pub(super) struct Block {
+    /// The number of its first record.
+    first: u64,
+    records: BlockRecords,
+}
+
+/// The records of a block.
+pub(super) enum BlockRecords {
+    /// Rows, and the operations of those that have any.
+    Rows {
+        /// One a record.
+        rows: Vec<Row>,
+        /// The bytes of the operations.
+        operations: Vec<u8>,
+        /// What these may take, in bytes, when they are read.
+        memory: usize,
+    },
+    /// Canonical text, a line a record.
+    Text(Vec<u8>),
+}
+
+impl Block {
+    pub(super) const fn new(first: u64, records: BlockRecords) -> Block {
+        Block { first, records }
+    }
+
+    /// The number of the first record.
+    pub(super) const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Bytes of the operations.
+    pub(super) fn operation_bytes(&self) -> usize {
+        match &self.records {
+            BlockRecords::Rows { operations, .. } => operations.len(),
+            BlockRecords::Text(_) => 0,
+        }
+    }
+
+    /// The rows, where there are such.
+    pub(super) fn rows(&self) -> &[Row] {
+        match &self.records {
+            BlockRecords::Rows { rows, .. } => rows,
+            BlockRecords::Text(_) => &[],
+        }
+    }
+
+    /// The rows of some of the records, which may be compared without making records.
+    pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
+        let rows = match &self.records {
+            BlockRecords::Rows { rows, .. } => rows.get(range).map(Cow::Borrowed),
+            BlockRecords::Text(text) => {
+                let lines = text.split(|&byte| byte == b'\n').skip(range.start).take(range.len());
+                lines.map(|line| read_line(line).as_ref().map(Row::of)).collect()
+            }
+        };
+        rows.ok_or_else(|| self.damaged())
+    }
+
+    /// Whether a record is a row and has no operations beside it.
+    pub(super) fn is_row_alone(&self, place: usize) -> bool {
+        self.rows().get(place).is_some_and(|row| !row.has_operations())
+    }
+
+    /// The error of a block whose check holds and which says what no writer means.
+    pub(super) fn damaged(&self) -> ArchiveError {
+        Refusal::Damaged.at(PART, self.first)
+    }
+
+    /// One record.
+    pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
+        let record = match &self.records {
+            BlockRecords::Rows { rows, .. } => match rows.get(place) {
+                Some(row) if row.has_operations() => {
+                    return self.records_in(place..place + 1)?.pop().ok_or_else(|| self.damaged());
+                }
+                row => row.and_then(Row::record),
+            },
+            BlockRecords::Text(text) => {
+                text.split(|&byte| byte == b'\n').nth(place).and_then(read_line)
+            }
+        };
+        record.ok_or_else(|| self.damaged())
+    }
+
+    /// The records from a place on.
+    pub(super) fn records_from(&self, place: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
+        self.records_in(place..usize::MAX)
+    }
+
+    /// Some of the records. What comes behind them is not decoded.
+    pub(super) fn records_in(&self, range: Range<usize>) -> Result<Vec<EpdRecord>, ArchiveError> {
+        let records = match &self.records {
+            BlockRecords::Text(text) => text.strip_suffix(b"\n").and_then(|text| {
+                let lines = text.split(|&byte| byte == b'\n');
+                lines.skip(range.start).take(range.len()).map(read_line).collect()
+            }),
+            BlockRecords::Rows { rows, operations, memory } => {
+                let rows = &rows[..rows.len().min(range.end)];
+                let mut records = records_of(rows, operations, *memory)
+                    .map_err(|refusal| refusal.at(PART, self.first))?;
+                records.drain(..range.start.min(records.len()));
+                Some(records)
+            }
+        };
+        records.ok_or_else(|| self.damaged())
+    }
+
+    /// Appends the canonical text of one record, without line end.
+    pub(super) fn write_record(
+        &self,
+        place: usize,
+        record: impl FnOnce() -> Result<EpdRecord, ArchiveError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ArchiveError> {
+        match self.rows().get(place).filter(|row| !row.has_operations()) {
+            Some(row) => row.write_text(out).ok_or_else(|| self.damaged()),
+            None => {
+                epd::write(&record()?, &WriteOptions::default(), out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends the canonical text of some of the records, a line each.
+    pub(super) fn write_text(
+        &self,
+        range: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ArchiveError> {
+        match &self.records {
+            BlockRecords::Text(text) => {
+                let lines = text.split_inclusive(|&byte| byte == b'\n');
+                let lines = lines.skip(range.start).take(range.len());
+                lines.for_each(|line| out.extend_from_slice(line));
+            }
+            BlockRecords::Rows { rows, operations, .. } if operations.is_empty() => {
+                for row in rows.iter().skip(range.start).take(range.len()) {
+                    row.write_text(out).ok_or_else(|| self.damaged())?;
+                    out.push(b'\n');
+                }
+            }
+            BlockRecords::Rows { .. } => {
+                for record in &self.records_in(range)? {
+                    epd::write(record, &WriteOptions::default(), out);
+                    out.push(b'\n');
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const PART: &str = "block of record";
+
+/// The records of the first rows of a block, with the operations of those that have any.
+fn records_of(rows: &[Row], operations: &[u8], memory: usize) -> Result<Vec<EpdRecord>, Refusal> {
+    let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
+    let mut records = records.ok_or(Refusal::Damaged)?;
+    let with_operations = || rows.iter().zip(0..).filter(|(row, _)| row.has_operations());
+    let positions: Vec<_> =
+        with_operations().map(|(_, place): (_, usize)| *records[place].position()).collect();
+    if positions.is_empty() {
+        return Ok(records);
+    }
+    let decoded = coded_operations::decode(operations, positions.into_iter(), memory)?;
+    let mut scratch = Vec::new();
+    for ((row, place), operations) in with_operations().zip(decoded) {
+        let record = &mut records[place];
+        let is_new = |operation| record.set(operation).is_none();
+        if !operations.into_iter().all(is_new) {
+            return Err(Refusal::Damaged);
+        }
+        scratch.clear();
+        record::encode(record, &mut scratch).map_err(|_| Refusal::Damaged)?;
+        if Row::of(record) != *row {
+            return Err(Refusal::Damaged);
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,100 @@
+//! What it takes to decode the blocks of a segment.
+
+use super::block::{self, Block, BlockRecords};
+use super::segment::{BlockSegment, EncodedBlock};
+use super::text;
+use crate::archive::error::Refusal;
+use crate::archive::file::check;
+use crate::archive::file::layout::{CODER_SHIPPED, CODER_TREE};
+use crate::archive::file::sized::take_sized;
+use crate::archive::rans;
+use crate::archive::tree::{self, PositionModel};
+
+/// The coder of a segment, ready to decode.
+pub(super) enum SegmentCoder {
+    /// By the position model of the segment.
+    Tree(Box<PositionModel>),
+    /// By the position model that comes with epdb.
+    Shipped(&'static PositionModel),
+    /// By zstd.
+    Text,
+}
+
+impl SegmentCoder {
+    /// The coder of a segment, in about `memory` bytes.
+    pub(super) fn read(
+        segment: &BlockSegment,
+        file: &[u8],
+        memory: usize,
+    ) -> Result<SegmentCoder, Refusal> {
+        Ok(match segment.coder {
+            CODER_TREE => {
+                let bytes = segment.model.checked(file, "model").map_err(|_| Refusal::Damaged)?;
+                SegmentCoder::Tree(Box::new(PositionModel::read(bytes, memory)?))
+            }
+            CODER_SHIPPED => SegmentCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
+            _ => SegmentCoder::Text,
+        })
+    }
+
+    /// The position model, where there is one.
+    pub(super) fn model(&self) -> Option<&PositionModel> {
+        match self {
+            SegmentCoder::Tree(model) => Some(model),
+            SegmentCoder::Shipped(model) => Some(model),
+            SegmentCoder::Text => None,
+        }
+    }
+
+    /// What a model of a segment takes, about, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        match self {
+            SegmentCoder::Tree(model) => model.cost(),
+            SegmentCoder::Shipped(_) | SegmentCoder::Text => 0,
+        }
+    }
+
+    /// Decodes blocks of a segment; `None` for one whose bytes are not those that were written
+    /// there. Operations may take `memory` bytes when they are read.
+    pub(super) fn decode(
+        &self,
+        segment: &BlockSegment,
+        blocks: &[EncodedBlock],
+        memory: usize,
+    ) -> Vec<Option<Block>> {
+        let identity = segment.span.identity;
+        let Some(model) = self.model() else {
+            return blocks.iter().map(|block| decode_text(identity, block)).collect();
+        };
+        let (mut coded, mut tails) = (Vec::new(), Vec::new());
+        for block in blocks {
+            let mut tail = block.bytes;
+            let rows = match segment.has_operations {
+                false => std::mem::take(&mut tail),
+                true => take_sized(&mut tail).unwrap_or_default(),
+            };
+            coded.push((rans::RansDecoder::new(rows), block.records as usize));
+            tails.push(tail.to_vec());
+        }
+        let parts = model.decode(coded.into_iter()).into_iter().zip(tails).zip(blocks);
+        parts
+            .map(|(((decoder, rows), operations), &EncodedBlock { first, .. })| {
+                let place = check::place(identity, first);
+                let holds = decoder.is_done(block::check(place, &rows, &operations));
+                let records = BlockRecords::Rows { rows, operations, memory };
+                holds.then(|| Block::new(first, records))
+            })
+            .collect()
+    }
+}
+
+fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
+    // A copy: zstd must not see bytes that another process may change.
+    let bytes = block.bytes.to_vec();
+    let (frame, check) = bytes.split_last_chunk()?;
+    if !check::holds(check::placed(identity, block.first, frame), u32::from_le_bytes(*check)) {
+        return None;
+    }
+    let text = text::unpack(frame, block.records)?;
+    Some(Block::new(block.first, BlockRecords::Text(text)))
+}

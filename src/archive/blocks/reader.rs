@@ -1,0 +1,190 @@
+//! Reading an archive of level default: by number and in order.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::block::Block;
+use super::coder::SegmentCoder;
+use super::coder_cache::{CoderCache, SharedCoder};
+use super::index::BlockIndex;
+use super::segment::BlockSegment;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::bytes::FileBytes;
+use crate::archive::file::sections::Section;
+use crate::archive::row::{COLUMNS, NAMES, Row};
+use crate::model::EpdRecord;
+
+/// Blocks that are decoded side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// The records of an archive of level default.
+pub(in crate::archive) struct BlockReader {
+    bytes: Arc<FileBytes>,
+    segments: Vec<BlockSegment>,
+    index: Option<Section>,
+    /// What the checks of the index begin with.
+    identity: u32,
+    coders: CoderCache,
+    /// What reading may take, about, in bytes.
+    memory: usize,
+    /// How many blocks were decoded.
+    #[cfg(test)]
+    pub(in crate::archive) decoded: std::sync::atomic::AtomicUsize,
+}
+
+impl BlockReader {
+    pub(in crate::archive) fn new(
+        bytes: Arc<FileBytes>,
+        segments: Vec<BlockSegment>,
+        index: Option<Section>,
+        identity: u32,
+        memory: usize,
+    ) -> BlockReader {
+        BlockReader {
+            bytes,
+            segments,
+            index,
+            identity,
+            coders: CoderCache::new(memory / 4),
+            memory,
+            #[cfg(test)]
+            decoded: std::sync::atomic::AtomicUsize::new(0),
+        }
+    }
+
+    /// The same in other memory.
+    pub(in crate::archive) fn with_memory(self, memory: usize) -> BlockReader {
+        BlockReader { coders: CoderCache::new(memory / 4), memory, ..self }
+    }
+
+    pub(in crate::archive) fn has_index(&self) -> bool {
+        self.index.is_some()
+    }
+
+    pub(super) fn segments(&self) -> &[BlockSegment] {
+        &self.segments
+    }
+
+    /// What reading may take, about, in bytes.
+    pub(super) const fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// The place of the segment that has a record.
+    fn segment_of(&self, number: u64) -> Result<usize, ArchiveError> {
+        let records = self.segments.last().map_or(0, |segment| segment.span.end());
+        if number >= records {
+            return Err(ArchiveError::NoRecord { number, records });
+        }
+        Ok(self.segments.partition_point(|segment| segment.span.first <= number) - 1)
+    }
+
+    fn coder(&self, place: usize) -> Result<SharedCoder, ArchiveError> {
+        let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory / 2);
+        self.coders.get(place, read)
+    }
+
+    /// Some of the blocks of a segment.
+    fn blocks(&self, place: usize, blocks: Range<u32>) -> Result<Vec<Block>, ArchiveError> {
+        let segment = &self.segments[place];
+        let coder = self.coder(place)?;
+        let encoded = segment.encoded(&self.bytes, blocks)?;
+        #[cfg(test)]
+        self.decoded.fetch_add(encoded.len(), std::sync::atomic::Ordering::Relaxed);
+        let decoded = coder.get()?.decode(segment, &encoded, self.memory / 4);
+        let blocks = decoded.into_iter().zip(&encoded);
+        let or_error = |(block, encoded): (Option<Block>, &super::segment::EncodedBlock)| {
+            block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
+        };
+        blocks.map(or_error).collect()
+    }
+
+    /// A block of a segment.
+    pub(super) fn block(&self, place: usize, block: u32) -> Result<Block, ArchiveError> {
+        let mut blocks = self.blocks(place, block..block + 1)?;
+        blocks.pop().ok_or(ArchiveError::corrupt("block directory"))
+    }
+
+    /// The block that has a record, and the record's place in it.
+    fn block_with(&self, number: u64) -> Result<(Block, usize), ArchiveError> {
+        let place = self.segment_of(number)?;
+        let block = self.block(place, self.segments[place].block_of(number))?;
+        let place = (number - block.first()) as usize;
+        Ok((block, place))
+    }
+
+    pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+        let (block, place) = self.block_with(number)?;
+        block.record(place)
+    }
+
+    /// The records from a number on, at least one, that are decoded together.
+    pub(in crate::archive) fn records(&self, from: u64) -> Result<Vec<EpdRecord>, ArchiveError> {
+        let (block, place) = self.block_with(from)?;
+        let records = block.records_from(place)?;
+        if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
+    }
+
+    /// Appends the canonical text of a range, a line a record, and calls `visit` after each block.
+    pub(in crate::archive) fn each_text<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        out: &mut Vec<u8>,
+        visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = range.start;
+        while next < range.end {
+            let place = self.segment_of(next)?;
+            let segment = &self.segments[place];
+            let rows = (segment.block_records as usize).saturating_mul(2 * size_of::<Row>());
+            let together = (self.memory / 4 / rows.max(1)).clamp(1, SIDE_BY_SIDE) as u32;
+            let number = segment.block_of(next);
+            let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
+            for block in self.blocks(place, number..(last + 1).min(number + together))? {
+                let stop = range.end.min(block.first() + segment.block_len(block.first()));
+                let places = (next - block.first()) as usize..(stop - block.first()) as usize;
+                block.write_text(places, out)?;
+                next = stop;
+                visit(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The index, if there is one.
+    pub(super) fn index(&self) -> Result<Option<BlockIndex<'_>>, ArchiveError> {
+        let Some(section) = self.index else { return Ok(None) };
+        BlockIndex::new(section.of(&self.bytes, "position index")?, self.identity).map(Some)
+    }
+
+    /// How many bytes each column of the positions takes, and the operations; empty when nothing is
+    /// coded by columns. All blocks are read.
+    pub(in crate::archive) fn column_bytes(
+        &self,
+    ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
+        let mut bits = [0.0; COLUMNS];
+        let mut operations = 0;
+        let mut any = false;
+        for (place, segment) in self.segments.iter().enumerate() {
+            let coder = self.coder(place)?;
+            let Some(model) = coder.get()?.model() else { continue };
+            any = true;
+            let encoder = model.encoder();
+            for number in 0..segment.blocks() {
+                let block = self.block(place, number)?;
+                encoder.add_bits(block.rows(), &mut bits);
+                operations += block.operation_bytes();
+            }
+        }
+        if !any {
+            return Ok(Vec::new());
+        }
+        let columns = NAMES.into_iter().zip(bits.map(|bits| bits / 8.0));
+        Ok(columns.chain([("operations", operations as f64)]).collect())
+    }
+
+    /// Checks that the blocks of each segment follow each other.
+    pub(in crate::archive) fn verify_directories(&self) -> Result<(), ArchiveError> {
+        self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))
+    }
+}

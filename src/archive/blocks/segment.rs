@@ -1,0 +1,94 @@
+//! A segment of level default, as its entry and its sections say.
+
+use std::ops::Range;
+
+use super::directory;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::sections::Section;
+use crate::archive::file::span::Span;
+
+/// The fewest bytes of a block: the state of its coder.
+const MIN_BLOCK: u64 = 4;
+
+/// Where a segment of blocks is in its file.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::archive) struct BlockSegment {
+    pub(in crate::archive) span: Span,
+    /// Records in each block but the last.
+    pub(in crate::archive) block_records: u32,
+    /// The number of the first block as the position index counts blocks.
+    pub(in crate::archive) first_index_block: u64,
+    /// Records in each block as the position index counts blocks.
+    pub(in crate::archive) index_records: u32,
+    pub(in crate::archive) coder: u8,
+    pub(in crate::archive) has_operations: bool,
+    pub(in crate::archive) model: Section,
+    pub(in crate::archive) directory: Section,
+    pub(in crate::archive) blocks: Section,
+}
+
+/// A block as it lies in the file.
+#[derive(Copy, Clone)]
+pub(super) struct EncodedBlock<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The number of its first record.
+    pub(super) first: u64,
+    pub(super) records: u64,
+}
+
+impl BlockSegment {
+    /// Whether the sections can hold the records.
+    pub(in crate::archive) fn fits(&self) -> bool {
+        directory::fits(self.directory.len, self.blocks())
+            && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
+    }
+
+    /// How many blocks there are.
+    pub(super) const fn blocks(&self) -> u32 {
+        self.span.records.div_ceil(self.block_records)
+    }
+
+    /// How many blocks the position index counts.
+    pub(super) fn index_blocks(&self) -> u64 {
+        self.span.records.div_ceil(self.index_records).into()
+    }
+
+    /// The block that has a record of the segment.
+    pub(super) fn block_of(&self, number: u64) -> u32 {
+        ((number - self.span.first) / u64::from(self.block_records)) as u32
+    }
+
+    /// The number of the first record of a block.
+    fn first_of(&self, block: u32) -> u64 {
+        self.span.first + u64::from(block) * u64::from(self.block_records)
+    }
+
+    /// The records of the block that begins with this one.
+    pub(super) fn block_len(&self, first: u64) -> u64 {
+        self.span.end().saturating_sub(first).min(self.block_records.into())
+    }
+
+    /// Some of the blocks in the bytes of the file.
+    pub(super) fn encoded<'a>(
+        &self,
+        file: &'a [u8],
+        blocks: Range<u32>,
+    ) -> Result<Vec<EncodedBlock<'a>>, ArchiveError> {
+        let directory = self.directory.of(file, "block directory")?;
+        let all = self.blocks.of(file, "blocks")?;
+        let encoded = |block| {
+            let (start, len) = directory::find(directory, block)?;
+            let bytes = start.checked_add(len).and_then(|end| all.get(start..end));
+            let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", block.into()))?;
+            let first = self.first_of(block);
+            Ok(EncodedBlock { bytes, first, records: self.block_len(first) })
+        };
+        blocks.map(encoded).collect()
+    }
+
+    /// Checks that the blocks follow each other and fill their section.
+    pub(super) fn verify_directory(&self, file: &[u8]) -> Result<(), ArchiveError> {
+        let directory = self.directory.of(file, "block directory")?;
+        directory::check(directory, self.blocks(), self.blocks.len as usize)
+    }
+}

@@ -1,0 +1,36 @@
+//! The bytes of an open file.
+
+use std::fs::File;
+use std::ops::Deref;
+
+use memmap2::Mmap;
+
+use super::map;
+use crate::archive::error::ArchiveError;
+
+/// A file in memory, or mapped into it.
+pub(in crate::archive) enum FileBytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl FileBytes {
+    /// Maps a file, which may not be empty.
+    pub(in crate::archive) fn map(file: &File) -> Result<FileBytes, ArchiveError> {
+        if file.metadata()?.len() == 0 {
+            return Err(ArchiveError::NotAnArchive);
+        }
+        Ok(FileBytes::Mapped(map::map(file)?))
+    }
+}
+
+impl Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            FileBytes::Mapped(map) => map,
+            FileBytes::Owned(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Opening archives.
+
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::level::LevelReader;
+use super::segments::Segments;
+use crate::archive::Level;
+use crate::archive::blocks::BlockReader;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::bytes::FileBytes;
+use crate::archive::file::layout::{Footer, Header, SORTED};
+use crate::archive::file::sections::{SectionKind, SectionTable};
+use crate::archive::rows::{IndexSections, RowReader};
+use crate::model::EpdRecord;
+
+/// What reading may take if nothing is said, in bytes.
+const DEFAULT_MEMORY: usize = 256 << 20;
+/// What reading may take in any case, in bytes.
+const LEAST_MEMORY: usize = 16 << 20;
+
+/// An archive, open for reading.
+///
+/// Opening reads the header, the footer and about 130 bytes a segment (a segment holds about a
+/// million records); everything else is read, and its check verified, when it is needed. An archive
+/// can be shared between threads, and the file between processes.
+pub struct Archive {
+    pub(super) bytes: Arc<FileBytes>,
+    pub(super) footer: Footer,
+    pub(super) sections: SectionTable,
+    /// What the checks of the index and of the side data begin with.
+    pub(super) identity: u32,
+    pub(super) level: LevelReader,
+    /// What reading may take, about, in bytes.
+    pub(super) memory: usize,
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive")
+            .field("level", &self.level())
+            .field("records", &self.len())
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Archive {
+    /// Opens a file.
+    ///
+    /// The file is mapped into memory. When another process cuts it off while it is open, reading
+    /// ends the process with SIGBUS; when another process writes into it, checks fail. Writers of
+    /// epdb never do either.
+    ///
+    /// # Errors
+    /// [`ArchiveError`] when the file cannot be read, is no archive, is truncated or damaged in
+    /// the parts that are read here, or has a later version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
+        Archive::new(FileBytes::map(&File::open(path)?)?)
+    }
+
+    /// Reads an archive that is in memory.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Archive, ArchiveError> {
+        Archive::new(FileBytes::Owned(bytes))
+    }
+
+    fn new(bytes: FileBytes) -> Result<Archive, ArchiveError> {
+        Header::check(&bytes)?;
+        let footer = *Footer::of(&bytes)?;
+        let sections = SectionTable::read(&bytes, &footer)?;
+        let has = |kind| sections.of_file(kind).is_some();
+        let segments = Segments::read(&bytes, &sections, has(SectionKind::RecordIndex))?;
+        if footer.records.get() != segments.records() {
+            return Err(ArchiveError::corrupt("footer"));
+        }
+        let other_index = match segments {
+            Segments::Rows(_) => SectionKind::BlockIndex,
+            Segments::Blocks(_) => SectionKind::RecordIndex,
+        };
+        if has(other_index) || has(SectionKind::FileNames) != has(SectionKind::SideData) {
+            return Err(ArchiveError::corrupt("section table"));
+        }
+        let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
+        let (bytes, identity, memory) = (Arc::new(bytes), table.check, DEFAULT_MEMORY);
+        let file = Arc::clone(&bytes);
+        let level = match segments {
+            Segments::Rows(segments) => {
+                let lines = sections.of_file(SectionKind::RecordIndex);
+                let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
+                let index = lines.map(|lines| IndexSections { lines, lists });
+                LevelReader::Rows(RowReader::new(file, segments, index, identity))
+            }
+            Segments::Blocks(segments) => {
+                let index = sections.of_file(SectionKind::BlockIndex);
+                LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory))
+            }
+        };
+        Ok(Archive { bytes, footer, sections, identity, level, memory })
+    }
+
+    /// Bounds what reading takes beside what it returns, about, in bytes: 256 MiB if nothing is
+    /// said, and never less than 16 MiB. Archives that ask for more are refused with
+    /// [`ArchiveError::MemoryExceeded`]; most that epdb writes take a few MiB.
+    #[must_use]
+    pub fn memory_bytes(self, memory: usize) -> Archive {
+        let memory = memory.max(LEAST_MEMORY);
+        Archive { memory, level: self.level.with_memory(memory), ..self }
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> u64 {
+        self.footer.records.get()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The level at which the archive was packed.
+    pub fn level(&self) -> Level {
+        self.level.level()
+    }
+
+    /// Whether positions are found without reading the whole archive.
+    pub fn has_index(&self) -> bool {
+        self.level.has_index()
+    }
+
+    /// Whether the order of the records is not that of the input.
+    pub fn is_sorted(&self) -> bool {
+        self.footer.flags.get() & SORTED != 0
+    }
+
+    /// The record with a number, counted from 0 in the order of the archive.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoRecord`] behind the end; [`ArchiveError::Corrupt`] for damage.
+    pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+        self.level.record(number)
+    }
+}

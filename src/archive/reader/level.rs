@@ -1,0 +1,96 @@
+//! The records of an archive, whatever its level.
+
+use std::ops::Range;
+
+use crate::archive::Level;
+use crate::archive::blocks::BlockReader;
+use crate::archive::error::ArchiveError;
+use crate::archive::rows::RowReader;
+use crate::model::EpdRecord;
+
+/// What reads the records: made once, when the file is opened. All that depends on the level is
+/// asked of it.
+pub(super) enum LevelReader {
+    /// Level fast.
+    Rows(RowReader),
+    /// Level default.
+    Blocks(BlockReader),
+}
+
+impl LevelReader {
+    pub(super) const fn level(&self) -> Level {
+        match self {
+            LevelReader::Rows(_) => Level::Fast,
+            LevelReader::Blocks(_) => Level::Default,
+        }
+    }
+
+    /// The same in other memory, in bytes.
+    pub(super) fn with_memory(self, memory: usize) -> LevelReader {
+        match self {
+            LevelReader::Rows(_) => self,
+            LevelReader::Blocks(blocks) => LevelReader::Blocks(blocks.with_memory(memory)),
+        }
+    }
+
+    pub(super) fn has_index(&self) -> bool {
+        match self {
+            LevelReader::Rows(rows) => rows.has_index(),
+            LevelReader::Blocks(blocks) => blocks.has_index(),
+        }
+    }
+
+    /// The record with a number.
+    pub(super) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.record(number),
+            LevelReader::Blocks(blocks) => blocks.record(number),
+        }
+    }
+
+    /// The first records of a range, at least one. There may be some from behind its end.
+    pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.records(range),
+            LevelReader::Blocks(blocks) => blocks.records(range.start),
+        }
+    }
+
+    /// Appends the canonical text of a range, a line a record, and calls `visit` after each piece.
+    pub(super) fn each_text<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        out: &mut Vec<u8>,
+        visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            LevelReader::Rows(rows) => rows.each_text(range, out, visit),
+            LevelReader::Blocks(blocks) => blocks.each_text(range, out, visit),
+        }
+    }
+
+    /// How many bytes each column of the positions takes, and the operations; empty when nothing is
+    /// coded by columns.
+    pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
+        match self {
+            LevelReader::Rows(_) => Ok(Vec::new()),
+            LevelReader::Blocks(blocks) => blocks.column_bytes(),
+        }
+    }
+
+    /// Checks that what the sections are divided into follows each other.
+    pub(super) fn verify_layout(&self) -> Result<(), ArchiveError> {
+        match self {
+            LevelReader::Rows(_) => Ok(()),
+            LevelReader::Blocks(blocks) => blocks.verify_directories(),
+        }
+    }
+
+    /// Reads all records, and checks that the index leads to each of them and to no more.
+    pub(super) fn verify_records(&self) -> Result<(), ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.verify(),
+            LevelReader::Blocks(blocks) => blocks.verify(),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Looking positions up.
+
+use std::fmt;
+
+use super::archive::Archive;
+use super::level::LevelReader;
+use crate::archive::blocks::{BlockMatch, BlockMatches};
+use crate::archive::error::ArchiveError;
+use crate::archive::rows::{RowMatches, RowRef};
+use crate::codec::query::{Query, Visit};
+use crate::model::EpdRecord;
+use crate::text::{WriteOptions, epd};
+
+impl Archive {
+    /// All records of a position, ascending by number, each found when it is asked for: the first
+    /// costs no more where there are many. Positions are compared, not only their keys.
+    ///
+    /// ```
+    /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+    /// use epdb::model::Position;
+    /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
+    /// # for clock in 0..3 {
+    /// #     let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    /// #     writer.push(&epdb::parse_epd(format!("{fen} {clock} 1").as_bytes())?)?;
+    /// # }
+    /// let archive = Archive::from_bytes(writer.finish()?)?;
+    /// for found in archive.matches(&Position::START) {
+    ///     let found = found?;
+    ///     println!("{}: {}", found.number(), found.record()?.operations().len());
+    /// }
+    /// let first = archive.matches(&Position::START).next().transpose()?;
+    /// assert_eq!(first.map(|found| found.number()), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matches(&self, query: impl Into<Query>) -> Matches<'_> {
+        let query = query.into();
+        let matches = match &self.level {
+            LevelReader::Rows(rows) => rows.matches(&query).map(LevelMatches::Rows),
+            LevelReader::Blocks(blocks) => blocks.matches(&query).map(LevelMatches::Blocks),
+        };
+        Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
+    }
+
+    /// Looks many positions up: calls `visit` with the place of a query and each record of it. The
+    /// records of one query come in ascending order; queries come in no promised order: that of the
+    /// archive's blocks, so that each is decoded once, however many of its records are asked for.
+    ///
+    /// ```
+    /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
+    /// use epdb::codec::query::{Query, Visit};
+    /// use epdb::{codec::identity, model::Position};
+    /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
+    /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
+    /// # writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
+    /// let archive = Archive::from_bytes(writer.finish()?)?;
+    /// // Positions, or whatever else becomes a `Query`: text need not become positions first.
+    /// let positions = [Position::START];
+    /// let lines = [b"4k3/8/8/8/8/8/4P3/4K3 w - - 3 40"];
+    /// let identities = lines.iter().filter_map(|line| identity::read_fields(*line));
+    /// let queries = positions.iter().map(Query::from).chain(identities.map(Query::from));
+    /// let mut found = Vec::new();
+    /// archive.get_batch(queries, |query, record| {
+    ///     found.push((query, record.number(), epdb::format_epd(&record.record()?)));
+    ///     Ok::<Visit, ArchiveError>(Visit::Continue)
+    /// })?;
+    /// found.sort();
+    /// assert_eq!(found[1], (1, 1, b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage, and those of `visit`, which end the work.
+    pub fn get_batch<Q: Into<Query>, E: From<ArchiveError>>(
+        &self,
+        queries: impl IntoIterator<Item = Q>,
+        mut visit: impl FnMut(usize, Match<'_>) -> Result<Visit, E>,
+    ) -> Result<(), E> {
+        let queries = queries.into_iter().map(Q::into);
+        match &self.level {
+            LevelReader::Rows(rows) => {
+                rows.get_batch(queries, &mut |place, row| visit(place, Match(LevelMatch::Row(row))))
+            }
+            LevelReader::Blocks(blocks) => blocks.get_batch(queries, &mut |place, found| {
+                visit(place, Match(LevelMatch::Block(found)))
+            }),
+        }
+    }
+}
+
+/// The records of a position; see [`Archive::matches`]. After an error there are no more.
+pub struct Matches<'a>(LevelMatches<'a>);
+
+impl fmt::Debug for Matches<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matches").finish_non_exhaustive()
+    }
+}
+
+enum LevelMatches<'a> {
+    Rows(RowMatches<'a>),
+    Blocks(BlockMatches<'a>),
+    Ended(Option<ArchiveError>),
+}
+
+impl<'a> Iterator for Matches<'a> {
+    type Item = Result<Match<'a>, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &mut self.0 {
+            LevelMatches::Rows(rows) => rows.next()?.map(LevelMatch::Row),
+            LevelMatches::Blocks(blocks) => blocks.next()?.map(LevelMatch::Block),
+            LevelMatches::Ended(error) => Err(error.take()?),
+        };
+        if next.is_err() {
+            self.0 = LevelMatches::Ended(None);
+        }
+        Some(next.map(Match))
+    }
+}
+
+/// A record that was found. It is made when it is asked for.
+pub struct Match<'a>(LevelMatch<'a>);
+
+impl fmt::Debug for Match<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Match").field("number", &self.number()).finish_non_exhaustive()
+    }
+}
+
+enum LevelMatch<'a> {
+    Row(RowRef<'a>),
+    Block(BlockMatch),
+}
+
+impl Match<'_> {
+    /// The number of the record, counted from 0 in the order of the archive.
+    pub fn number(&self) -> u64 {
+        match &self.0 {
+            LevelMatch::Row(row) => row.number(),
+            LevelMatch::Block(found) => found.number(),
+        }
+    }
+
+    /// The record.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn record(&self) -> Result<EpdRecord, ArchiveError> {
+        match &self.0 {
+            LevelMatch::Row(row) => row.record(),
+            LevelMatch::Block(found) => found.record(),
+        }
+    }
+
+    /// Appends the text of the record, without line end; the canonical text without making the
+    /// record where that can be avoided.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn write_text(
+        &self,
+        options: &WriteOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ArchiveError> {
+        if *options != WriteOptions::default() {
+            epd::write(&self.record()?, options, out);
+            return Ok(());
+        }
+        match &self.0 {
+            LevelMatch::Row(row) => row.write_text(out),
+            LevelMatch::Block(found) => found.write_text(out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::archive::{ArchiveWriter, PackOptions};
+    use crate::model::Position;
+
+    const BLOCKS: usize = 50;
+
+    /// An archive of level default; each block has six records of the start position. With these
+    /// castling letters it is coded by positions.
+    fn archive(index: bool) -> Archive {
+        let options = PackOptions { index, block_records: 8, ..PackOptions::default() };
+        let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
+        for number in 0..BLOCKS * 8 {
+            let line = match number % 4 {
+                0 => format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";"),
+                _ => format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - 0 {number}"),
+            };
+            writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+        }
+        Archive::from_bytes(writer.finish().unwrap()).unwrap()
+    }
+
+    fn decoded(archive: &Archive) -> usize {
+        match &archive.level {
+            LevelReader::Rows(_) => 0,
+            LevelReader::Blocks(blocks) => blocks.decoded.swap(0, Ordering::Relaxed),
+        }
+    }
+
+    /// FINDINGS E 7.1. The first record costs one block, however many blocks have some.
+    #[test]
+    fn the_first_match_decodes_one_block() {
+        for index in [true, false] {
+            let archive = archive(index);
+            let first = archive.matches(&Position::START).next().unwrap().unwrap();
+            assert_eq!((first.number(), first.record().unwrap().counters().1), (1, Some(1)));
+            assert_eq!(decoded(&archive), 1);
+            assert_eq!(archive.matches(&Position::START).count(), BLOCKS * 6);
+            assert_eq!(decoded(&archive), BLOCKS);
+        }
+    }
+
+    /// The same of many queries whose visitor wants one record of each.
+    #[test]
+    fn the_first_matches_of_many_queries_decode_one_block() {
+        let other = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
+        let queries = [Position::START, *other.position()];
+        for index in [true, false] {
+            let archive = archive(index);
+            for (wanted, blocks) in [(Visit::SkipQuery, 1), (Visit::Continue, BLOCKS)] {
+                let visit = |_, _: Match<'_>| Ok::<Visit, ArchiveError>(wanted);
+                archive.get_batch(&queries, visit).unwrap();
+                assert_eq!(decoded(&archive), blocks);
+            }
+        }
+    }
+}

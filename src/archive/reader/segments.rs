@@ -1,0 +1,163 @@
+//! The segments of a file: each entry of the segment table with its sections, checked once, when
+//! the file is opened.
+
+use zerocopy::FromBytes;
+
+use crate::archive::blocks::BlockSegment;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::layout::{
+    CODER_ROWS, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
+};
+use crate::archive::file::sections::{Section, SectionKind, SectionTable};
+use crate::archive::file::span::Span;
+use crate::archive::rows::RowSegment;
+
+/// The most records of a block that a reader takes.
+const MAX_BLOCK_RECORDS: u32 = 65_535;
+const TABLE: &str = "segment table";
+
+/// The segments of a file, all of one level.
+pub(super) enum Segments {
+    /// Level fast.
+    Rows(Vec<RowSegment>),
+    /// Level default.
+    Blocks(Vec<BlockSegment>),
+}
+
+impl Segments {
+    /// Reads the segment table and gives each segment its sections. Where there is no segment,
+    /// `is_fast` says what the level is.
+    pub(super) fn read(
+        file: &[u8],
+        table: &SectionTable,
+        is_fast: bool,
+    ) -> Result<Segments, ArchiveError> {
+        let section = table.of_file(SectionKind::SegmentTable);
+        let section = section.ok_or(ArchiveError::corrupt(TABLE))?;
+        let entries = <[SegmentEntry]>::ref_from_bytes(section.checked(file, TABLE)?)
+            .map_err(|_| ArchiveError::corrupt(TABLE))?;
+        verify_entries(entries)?;
+        let sections = sections_of(entries, table)?;
+        let is_fast = entries.first().map_or(is_fast, |entry| entry.coder == CODER_ROWS);
+        let pairs = entries.iter().zip(sections);
+        if is_fast {
+            let segments: Vec<RowSegment> =
+                pairs.map(|(entry, sections)| sections.rows(entry)).collect();
+            all_fit(segments.iter().map(RowSegment::fits))?;
+            return Ok(Segments::Rows(segments));
+        }
+        let segments: Vec<BlockSegment> =
+            pairs.map(|(entry, sections)| sections.blocks(entry)).collect();
+        all_fit(segments.iter().map(BlockSegment::fits))?;
+        Ok(Segments::Blocks(segments))
+    }
+
+    /// How many records there are.
+    pub(super) fn records(&self) -> u64 {
+        let last = match self {
+            Segments::Rows(segments) => segments.last().map(|segment| segment.span),
+            Segments::Blocks(segments) => segments.last().map(|segment| segment.span),
+        };
+        last.map_or(0, |span| span.end())
+    }
+}
+
+/// Checks that the entries follow each other and say what a writer may say.
+fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
+    let (mut next_record, mut next_block) = (0, 0);
+    for (number, entry) in (0..).zip(entries) {
+        if entry.flags & !HAS_OPERATIONS != 0 {
+            let flags = (entry.flags & !HAS_OPERATIONS).into();
+            return Err(ArchiveError::UnknownFlags { part: TABLE, flags });
+        }
+        if entry.coder > CODER_TEXT {
+            return Err(ArchiveError::UnknownCoder { coder: entry.coder });
+        }
+        let is_fast = entry.coder == CODER_ROWS;
+        let (records, block_records) = (entry.records.get(), entry.block_records.get());
+        let index_records = u32::from(entry.index_records.get());
+        let has_operations = entry.flags & HAS_OPERATIONS != 0;
+        let is_whole = entry.first_record.get() == next_record
+            && entry.first_block.get() == next_block
+            && records > 0
+            && (1..=MAX_BLOCK_RECORDS).contains(&block_records)
+            && index_records > 0
+            && (is_fast || block_records.is_multiple_of(index_records))
+            && (!has_operations || (1..CODER_TEXT).contains(&entry.coder))
+            && (entries[0].coder == CODER_ROWS) == is_fast;
+        if !is_whole {
+            return Err(ArchiveError::corrupt_at("segment", number));
+        }
+        next_record += u64::from(records);
+        next_block += u64::from(if is_fast { records } else { records.div_ceil(index_records) });
+    }
+    Ok(())
+}
+
+/// The sections of a segment; empty where there is none.
+#[derive(Copy, Clone, Default)]
+struct SegmentSections {
+    rows: Section,
+    heap: Section,
+    model: Section,
+    directory: Section,
+    blocks: Section,
+}
+
+/// Gives each entry its sections.
+fn sections_of(
+    entries: &[SegmentEntry],
+    table: &SectionTable,
+) -> Result<Vec<SegmentSections>, ArchiveError> {
+    let mut sections = vec![SegmentSections::default(); entries.len()];
+    for listed in table.each() {
+        let (Some(kind), Some(number)) = (listed.kind, listed.segment) else { continue };
+        let entry = entries.get(number as usize).zip(sections.get_mut(number as usize));
+        if !entry.is_some_and(|(entry, own)| own.take(entry.coder, kind, listed.section)) {
+            return Err(ArchiveError::corrupt("section table"));
+        }
+    }
+    Ok(sections)
+}
+
+impl SegmentSections {
+    /// Takes a section; false when the coder has none of this kind.
+    fn take(&mut self, coder: u8, kind: SectionKind, section: Section) -> bool {
+        let place = match (kind, coder) {
+            (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
+            (SectionKind::Heap, CODER_ROWS) => &mut self.heap,
+            (SectionKind::Model, CODER_TREE) => &mut self.model,
+            (SectionKind::BlockDirectory, 1..) => &mut self.directory,
+            (SectionKind::Blocks, 1..) => &mut self.blocks,
+            _ => return false,
+        };
+        *place = section;
+        true
+    }
+
+    fn rows(self, entry: &SegmentEntry) -> RowSegment {
+        RowSegment { span: Span::of(entry), rows: self.rows, heap: self.heap }
+    }
+
+    fn blocks(self, entry: &SegmentEntry) -> BlockSegment {
+        BlockSegment {
+            span: Span::of(entry),
+            block_records: entry.block_records.get(),
+            first_index_block: entry.first_block.get(),
+            index_records: entry.index_records.get().into(),
+            coder: entry.coder,
+            has_operations: entry.flags & HAS_OPERATIONS != 0,
+            model: self.model,
+            directory: self.directory,
+            blocks: self.blocks,
+        }
+    }
+}
+
+/// Names the first segment whose sections cannot hold its records.
+fn all_fit(mut fits: impl Iterator<Item = bool>) -> Result<(), ArchiveError> {
+    match fits.position(|fits| !fits) {
+        None => Ok(()),
+        Some(number) => Err(ArchiveError::corrupt_at("segment", number as u64)),
+    }
+}

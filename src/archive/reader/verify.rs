@@ -1,0 +1,38 @@
+//! Verifying archives.
+
+use super::archive::Archive;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::sections::SectionKind;
+
+impl Archive {
+    /// Reads everything and checks every part: checksums, that each record can be read, and that
+    /// the position index leads to each record and to no more than there are.
+    ///
+    /// # Errors
+    /// The first damage found.
+    pub fn verify(&self) -> Result<(), ArchiveError> {
+        self.verify_gaps()?;
+        for listed in self.sections.each() {
+            let name = listed.kind.map_or("part that is not known", SectionKind::name);
+            listed.section.checked(&self.bytes, name)?;
+        }
+        self.level.verify_layout()?;
+        if self.is_verbatim() {
+            self.restore(|_| Ok::<(), ArchiveError>(()))?;
+        }
+        self.level.verify_records()
+    }
+
+    /// Between the parts there is nothing but zeros.
+    fn verify_gaps(&self) -> Result<(), ArchiveError> {
+        let mut end = 0;
+        for part in self.parts() {
+            let gap = self.bytes.get(end as usize..part.offset as usize);
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(ArchiveError::corrupt("padding"));
+            }
+            end = part.offset.saturating_add(part.len);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! Making a segment of rows.
+
+use zerocopy::IntoBytes;
+
+use super::row::{FastRow, IN_HEAP, inline, padded};
+use crate::archive::error::ArchiveError;
+use crate::archive::file::check;
+use crate::codec::{packed, record};
+use crate::model::EpdRecord;
+
+/// Records that wait until their segment is complete.
+#[derive(Default)]
+pub(in crate::archive) struct RowSegmentBuilder {
+    rows: Vec<FastRow>,
+    heap: Vec<u8>,
+}
+
+/// A segment of rows, as it is written.
+pub(in crate::archive) struct EncodedRows {
+    pub(in crate::archive) identity: u32,
+    rows: Vec<FastRow>,
+    pub(in crate::archive) heap: Vec<u8>,
+}
+
+impl EncodedRows {
+    /// The bytes of the rows.
+    pub(in crate::archive) fn rows(&self) -> &[u8] {
+        self.rows.as_bytes()
+    }
+}
+
+impl RowSegmentBuilder {
+    /// Bytes of memory held.
+    pub(in crate::archive) fn memory(&self) -> usize {
+        size_of_val(&self.rows[..]) + self.heap.len()
+    }
+
+    /// Takes a record; one that no row holds goes to the heap.
+    pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        let identity = record.position().identity();
+        let board = padded(&packed::pack(&identity));
+        let row = match (board, inline(record, &identity)) {
+            (Some(board), Some(rest)) => FastRow::new(board, rest),
+            (board, _) => {
+                let place = self.heap.len() as u64;
+                if place >= IN_HEAP {
+                    return Err(ArchiveError::LimitExceeded {
+                        what: "bytes of records that are no rows",
+                        found: place,
+                        limit: IN_HEAP,
+                    });
+                }
+                self.heap.extend_from_slice(&[0; 4]);
+                record::encode(record, &mut self.heap)?;
+                FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
+            }
+        };
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Puts the checks into the rows and the heap of a segment whose first record has this number,
+    /// and begins the next.
+    pub(in crate::archive) fn finish(&mut self, first: u64) -> EncodedRows {
+        let RowSegmentBuilder { mut rows, mut heap } = std::mem::take(self);
+        let identity = crc32c::crc32c_append(crc32c::crc32c(rows.as_bytes()), &heap);
+        let starts: Vec<usize> =
+            rows.iter().filter_map(|row| Some(row.place()? as usize)).collect();
+        let mut ends = starts.iter().skip(1).copied().chain([heap.len()]);
+        for (number, row) in (first..).zip(&mut rows) {
+            row.seal(identity, number);
+            if let (Some(start), Some(end)) = (row.place(), row.place().and_then(|_| ends.next()))
+                && let Some((check, record)) =
+                    heap[start as usize..end].split_first_chunk_mut::<4>()
+            {
+                *check = check::placed(identity, number, record).to_le_bytes();
+            }
+        }
+        EncodedRows { identity, rows, heap }
+    }
+}

@@ -1,0 +1,388 @@
+//! The position index of level fast: the table that leads from position keys to records.
+
+use std::io::Write;
+
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::prefetch::prefetch;
+use crate::archive::error::ArchiveError;
+use crate::archive::file::check;
+use crate::archive::file::sections::Section;
+use crate::archive::file::sink::Sink;
+use crate::archive::sorter::KeySorter;
+
+/// Entries of a line of the table.
+const ENTRIES: usize = 12;
+
+/// A line of the table, as long as one of the processor's cache.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct IndexLine {
+    /// The record of each entry; with the highest bit set the place of a list of records.
+    places: [U32; ENTRIES],
+    /// The lowest byte of each key.
+    marks: [u8; ENTRIES],
+    /// The number of entries in the lowest four bits; 15 when all are taken and more that belong
+    /// here or before are in the next line. The other bits are those of the CRC32C of the line with
+    /// zeros for them.
+    tail: U32,
+}
+
+const _: () = assert!(size_of::<IndexLine>() == 64);
+
+/// The bit of a place that says list.
+const LIST: u32 = 1 << 31;
+/// The most records of an archive of level fast.
+pub(in crate::archive) const MAX_RECORDS: u64 = LIST as u64;
+const COUNT_MASK: u32 = 15;
+const FULL_AND_MORE: u32 = 15;
+/// Entries a line has on average, in tenths.
+const LOAD_TENTHS: u64 = 90;
+
+const INDEX: &str = "position index";
+
+impl IndexLine {
+    const EMPTY: IndexLine =
+        IndexLine { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
+
+    fn check(&self, identity: u32, number: u64) -> u32 {
+        let line = IndexLine { tail: (self.tail.get() & COUNT_MASK).into(), ..*self };
+        check::placed_words::<9>(identity, number, line.as_bytes()) & !COUNT_MASK
+    }
+
+    /// The number of entries, and whether the next line belongs to this one; `None` when the line
+    /// is damaged.
+    fn count(&self, identity: u32, number: u64) -> Option<(usize, bool)> {
+        let tail = self.tail.get();
+        let count = tail & COUNT_MASK;
+        let more = count == FULL_AND_MORE;
+        let count = if more { ENTRIES } else { count as usize };
+        let holds = check::holds(self.check(identity, number), tail & !COUNT_MASK);
+        (holds && count <= ENTRIES).then_some((count, more))
+    }
+
+    /// The entries with this mark, a bit for each as [`equal_bytes`] gives it, and whether the next
+    /// line belongs to this one; `None` when the line is damaged.
+    fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u128, bool)> {
+        let (count, more) = self.count(identity, number)?;
+        Some((equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
+    }
+}
+
+/// A 1 as the highest bit of each byte that is this one: no jump that has to be guessed.
+fn equal_bytes(bytes: &[u8; ENTRIES], byte: u8) -> u128 {
+    const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
+    let mut all = [0; 16];
+    all[..ENTRIES].copy_from_slice(bytes);
+    let differ = u128::from_le_bytes(all) ^ (u128::MAX / 255 * u128::from(byte));
+    !(((differ & LOW_BITS) + LOW_BITS) | differ | LOW_BITS)
+}
+
+/// Which of so many lines a key belongs to.
+fn home(key: u64, lines: u64) -> u64 {
+    ((u128::from(key) * u128::from(lines)) >> 64) as u64
+}
+
+/// Writes the table of sorted keys and records, then the lists of records that share a key.
+pub(in crate::archive) fn write_index<W: Write>(
+    sorter: KeySorter,
+    identity: u32,
+    out: &mut Sink<W>,
+) -> Result<(Section, Section), ArchiveError> {
+    let homes = (sorter.len() * 10).div_ceil(LOAD_TENTHS).max(1);
+    let mut lists: Vec<u8> = Vec::new();
+    out.align()?;
+    out.begin();
+    let mut table =
+        IndexWriter { out, identity, homes, line: IndexLine::EMPTY, number: 0, count: 0 };
+    let mut group: Option<(u64, Vec<u32>)> = None;
+    let mut close = |table: &mut IndexWriter<W>, group: Option<(u64, Vec<u32>)>| {
+        let Some((key, records)) = group else { return Ok(()) };
+        let place = match records[..] {
+            [record] => record,
+            _ => {
+                let place = lists.len() as u64 / 4;
+                put_list(identity, place, &records, &mut lists);
+                u32::try_from(place).ok().filter(|&place| place < LIST).map_or(
+                    Err(ArchiveError::LimitExceeded {
+                        what: "records that share a key",
+                        found: place,
+                        limit: LIST.into(),
+                    }),
+                    |place| Ok(place | LIST),
+                )?
+            }
+        };
+        table.put(key, place)
+    };
+    sorter.finish::<ArchiveError>(|(key, record)| {
+        match &mut group {
+            Some((last, records)) if *last == key => records.push(record),
+            _ => close(&mut table, group.replace((key, vec![record])))?,
+        }
+        Ok(())
+    })?;
+    close(&mut table, group)?;
+    table.finish()?;
+    let lines = out.end();
+    Ok((lines, out.section(&lists)?))
+}
+
+/// A list: how many, a check, the records.
+fn put_list(identity: u32, place: u64, records: &[u32], lists: &mut Vec<u8>) {
+    let bytes: Vec<u8> = records.iter().flat_map(|record| record.to_le_bytes()).collect();
+    let len = (records.len() as u32).to_le_bytes();
+    lists.extend_from_slice(&len);
+    lists.extend_from_slice(&list_check(identity, place, len, &bytes).to_le_bytes());
+    lists.extend_from_slice(&bytes);
+}
+
+fn list_check(identity: u32, place: u64, len: [u8; 4], bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(check::placed(identity, place, &len), bytes)
+}
+
+/// The table as it is written, line by line.
+struct IndexWriter<'a, W> {
+    out: &'a mut Sink<W>,
+    identity: u32,
+    homes: u64,
+    line: IndexLine,
+    number: u64,
+    count: usize,
+}
+
+impl<W: Write> IndexWriter<'_, W> {
+    fn put(&mut self, key: u64, place: u32) -> Result<(), ArchiveError> {
+        let home = home(key, self.homes);
+        while self.number < home {
+            self.next(false)?;
+        }
+        if self.count == ENTRIES {
+            self.next(true)?;
+        }
+        self.line.places[self.count] = place.into();
+        self.line.marks[self.count] = key as u8;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn next(&mut self, more: bool) -> Result<(), ArchiveError> {
+        let count = if more { FULL_AND_MORE } else { self.count as u32 };
+        self.line.tail = count.into();
+        self.line.tail = (self.line.check(self.identity, self.number) | count).into();
+        self.out.put(self.line.as_bytes())?;
+        self.line = IndexLine::EMPTY;
+        self.number += 1;
+        self.count = 0;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), ArchiveError> {
+        while self.number < self.homes || self.count > 0 {
+            self.next(false)?;
+        }
+        self.out.put(&self.homes.to_le_bytes())?;
+        self.out.put(
+            &check::placed(self.identity, self.number, &self.homes.to_le_bytes()).to_le_bytes(),
+        )?;
+        Ok(())
+    }
+}
+
+/// The table, read.
+#[derive(Copy, Clone)]
+pub(super) struct RecordIndex<'a> {
+    lines: &'a [IndexLine],
+    homes: u64,
+    lists: &'a [u8],
+    identity: u32,
+}
+
+impl<'a> RecordIndex<'a> {
+    /// Takes the bytes of both sections; only the last few are looked at.
+    pub(super) fn new(
+        bytes: &'a [u8],
+        lists: &'a [u8],
+        identity: u32,
+    ) -> Result<RecordIndex<'a>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(INDEX);
+        let (rest, check) = bytes.split_last_chunk::<4>().ok_or_else(corrupt)?;
+        let (lines, homes) = rest.split_last_chunk::<8>().ok_or_else(corrupt)?;
+        let lines = <[IndexLine]>::ref_from_bytes(lines).map_err(|_| corrupt())?;
+        let found = check::placed(identity, lines.len() as u64, homes);
+        let whole = check::holds(found, u32::from_le_bytes(*check));
+        let homes = u64::from_le_bytes(*homes);
+        if !whole || homes == 0 || homes > lines.len() as u64 {
+            return Err(corrupt());
+        }
+        Ok(RecordIndex { lines, homes, lists, identity })
+    }
+
+    /// The line of a key.
+    fn home(&self, key: u64) -> u64 {
+        home(key, self.homes)
+    }
+
+    fn line(&self, number: u64) -> Option<&'a IndexLine> {
+        self.lines.get(usize::try_from(number).ok()?)
+    }
+
+    /// Brings the line of a key near.
+    pub(super) fn prefetch(&self, key: u64) {
+        if let Some(line) = self.line(self.home(key)) {
+            prefetch(line);
+        }
+    }
+
+    /// The records whose key may be this one, ascending within a key.
+    pub(super) fn candidates(&self, key: u64) -> Candidates<'a> {
+        let next_line = Some(self.home(key));
+        let mark = key as u8;
+        Candidates { index: *self, mark, next_line, line: None, list: [].iter() }
+    }
+
+    fn list(&self, place: u32) -> Option<&'a [U32]> {
+        let bytes = self.lists.get((place as usize).checked_mul(4)?..)?;
+        let (len, bytes) = bytes.split_first_chunk::<4>()?;
+        let (check, bytes) = bytes.split_first_chunk::<4>()?;
+        let bytes = bytes.get(..(u32::from_le_bytes(*len) as usize).checked_mul(4)?)?;
+        if !check::holds(
+            list_check(self.identity, place.into(), *len, bytes),
+            u32::from_le_bytes(*check),
+        ) {
+            return None;
+        }
+        <[U32]>::ref_from_bytes(bytes).ok()
+    }
+
+    /// How many entries there are; all lines and lists are read.
+    pub(super) fn count(&self) -> Result<u64, ArchiveError> {
+        let mut entries = 0;
+        for (number, line) in (0..).zip(self.lines) {
+            let (count, _) = line
+                .count(self.identity, number)
+                .ok_or_else(|| ArchiveError::corrupt_at(INDEX, number))?;
+            for place in &line.places[..count] {
+                entries += match place.get() {
+                    place if place & LIST == 0 => 1,
+                    place => {
+                        let list = self.list(place & !LIST).ok_or(ArchiveError::corrupt(INDEX))?;
+                        list.len() as u64
+                    }
+                };
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// The records whose key may be one that is looked up, read line by line.
+pub(super) struct Candidates<'a> {
+    index: RecordIndex<'a>,
+    mark: u8,
+    /// The line that is read next.
+    next_line: Option<u64>,
+    /// The line that is being read, and its places with the mark that were not taken yet.
+    line: Option<(&'a IndexLine, u128)>,
+    /// Records of the list that is being read.
+    list: std::slice::Iter<'a, U32>,
+}
+
+impl Candidates<'_> {
+    /// The next place with the mark in the line that is being read.
+    fn next_place(&mut self) -> Option<u32> {
+        let (line, marked) = self.line.as_mut()?;
+        let place = line.places.get(marked.trailing_zeros() as usize / 8)?;
+        *marked &= *marked - 1;
+        Some(place.get())
+    }
+
+    /// Goes on to a line.
+    fn read_line(&mut self, number: u64) -> Result<(), ArchiveError> {
+        let line = self.index.line(number);
+        let marked = line.and_then(|line| {
+            let (marked, more) = line.marked(self.index.identity, number, self.mark)?;
+            Some((line, marked, more))
+        });
+        let Some((line, marked, more)) = marked else {
+            return Err(ArchiveError::corrupt_at(INDEX, number));
+        };
+        self.line = Some((line, marked));
+        self.next_line = more.then_some(number + 1);
+        Ok(())
+    }
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = Result<u32, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.list.next() {
+                return Some(Ok(record.get()));
+            }
+            match self.next_place() {
+                Some(place) if place & LIST == 0 => return Some(Ok(place)),
+                Some(place) => match self.index.list(place & !LIST) {
+                    Some(list) => self.list = list.iter(),
+                    None => return Some(Err(ArchiveError::corrupt(INDEX))),
+                },
+                None => {
+                    let number = self.next_line.take()?;
+                    if let Err(error) = self.read_line(number) {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(count: u32, number: u64) -> IndexLine {
+        let line = IndexLine { tail: count.into(), ..IndexLine::EMPTY };
+        IndexLine { tail: (line.check(7, number) | count).into(), ..line }
+    }
+
+    /// CRCs are linear: a change shows or not whatever the other bytes are.
+    #[test]
+    fn every_change_of_one_byte_of_a_line_changes_its_check() {
+        let line = sealed(7, 9);
+        assert_eq!(line.count(7, 9), Some((7, false)));
+        for place in 0..size_of::<IndexLine>() {
+            for change in 1..=255 {
+                let mut changed = line;
+                changed.as_mut_bytes()[place] ^= change;
+                assert_eq!(changed.count(7, 9), None, "byte {place} by {change}");
+            }
+        }
+    }
+
+    /// A-D3. Whatever the lines are: what a check makes of two numbers differs by what it makes of
+    /// the bits in which they differ.
+    #[test]
+    fn no_line_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
+        let line = sealed(0, 0);
+        for number in 1..1 << 20 {
+            assert!(line.count(7, number).is_none(), "{number}");
+        }
+        for identity in [6, 8, 1 << 31] {
+            assert!(line.count(identity, 0).is_none());
+        }
+    }
+
+    #[test]
+    fn equal_bytes_are_found() {
+        let bytes = [0, 1, 0x80, 0x7f, 0x81, 0, 255, 1, 0, 254, 0, 1];
+        for byte in 0..=255 {
+            let found = equal_bytes(&bytes, byte);
+            for (nth, &own) in bytes.iter().enumerate() {
+                assert_eq!(found >> (8 * nth) & 0xff == 0x80, own == byte, "{byte} at {nth}");
+            }
+        }
+    }
+}

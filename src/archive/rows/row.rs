@@ -1,0 +1,215 @@
+//! One record of level fast as a row of fixed size.
+
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::archive::file::check;
+use crate::codec::packed::{self, PackedBoard};
+use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
+
+/// Bytes of a board in a row: the longest plain form.
+pub(super) const BOARD: usize = 24;
+
+/// One record: the packed identity board, and the rest of the record or where it is.
+#[derive(
+    Copy, Clone, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub(super) struct FastRow {
+    /// Zeros behind the board; all zero when the board has the escape form.
+    pub(super) board: [u8; BOARD],
+    /// See [`RowRest`]; the check is in the highest bits.
+    rest: U64,
+}
+
+/// Bytes of a row.
+pub(super) const ROW_BYTES: u64 = 32;
+
+const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
+
+/// Bits of the rest of a row below its check.
+const REST_BITS: u32 = 40;
+/// Set when the record is in the heap, at the place that the other bits say.
+pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
+/// Otherwise: halfmove clock, fullmove number, and what is there at all.
+const HALFMOVE_BITS: u32 = 10;
+const FULLMOVE_BITS: u32 = 14;
+const HAS_COUNTERS: u64 = 1 << 24;
+pub(super) const SHREDDER: u64 = 1 << 25;
+/// The file of an en passant square that does not count, from 1.
+const EN_PASSANT_SHIFT: u32 = 26;
+
+impl FastRow {
+    pub(super) fn new(board: [u8; BOARD], rest: u64) -> FastRow {
+        FastRow { board, rest: rest.into() }
+    }
+
+    /// Puts the check in.
+    pub(super) fn seal(&mut self, identity: u32, number: u64) {
+        let check = self.check(identity, number);
+        self.rest = (self.rest() | u64::from(check) << REST_BITS).into();
+    }
+
+    /// 24 bits of the CRC32C of the row's place and the row with zeros for the check itself. No
+    /// change of a single byte passes it, and no row in the place of one near, as a test shows.
+    fn check(&self, identity: u32, number: u64) -> u32 {
+        let unchecked = FastRow { board: self.board, rest: self.rest().into() };
+        check::placed_words::<5>(identity, number, unchecked.as_bytes()) >> 8
+    }
+
+    /// The rest without the check.
+    pub(super) fn rest(&self) -> u64 {
+        self.rest.get() & ((1 << REST_BITS) - 1)
+    }
+
+    /// The place in the heap of a record that is there.
+    pub(super) fn place(&self) -> Option<u64> {
+        let rest = self.rest();
+        (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
+    }
+
+    pub(super) fn is_whole(&self, identity: u32, number: u64) -> bool {
+        check::holds((self.rest.get() >> REST_BITS) as u32, self.check(identity, number))
+    }
+
+    /// Whether a pawn of the board made a double step.
+    pub(super) fn has_double_step(&self) -> bool {
+        const LOW_BITS: u128 = u128::MAX / 15;
+        let codes = self.board.last_chunk().map_or(0, |codes| u128::from_le_bytes(*codes));
+        // A nibble is 0 where it is the code.
+        let others = codes ^ (LOW_BITS * u128::from(packed::DOUBLE_STEP));
+        let others = others | others >> 1;
+        (others | others >> 2) & LOW_BITS != LOW_BITS
+    }
+}
+
+/// The board of a row, zeros behind it; `None` for the escape form.
+pub(super) fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
+    let bytes = board.as_bytes();
+    let mut padded = [0; BOARD];
+    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(padded)
+}
+
+/// What the rest of a row says of a record; `None` when no row holds it.
+pub(super) fn inline(record: &EpdRecord, identity: &Position) -> Option<u64> {
+    if !record.operations().is_empty() {
+        return None;
+    }
+    let mut rest = 0;
+    if let Some(Counters { halfmove_clock, fullmove_number }) = record.fen_counters() {
+        if halfmove_clock >> HALFMOVE_BITS != 0 || fullmove_number >> FULLMOVE_BITS != 0 {
+            return None;
+        }
+        rest |=
+            HAS_COUNTERS | u64::from(halfmove_clock) | u64::from(fullmove_number) << HALFMOVE_BITS;
+    }
+    if record.dialect() == CastlingDialect::Shredder {
+        rest |= SHREDDER;
+    }
+    if let (Some(target), None) = (record.position().en_passant(), identity.en_passant()) {
+        rest |= u64::from(target.file() + 1) << EN_PASSANT_SHIFT;
+    }
+    Some(rest)
+}
+
+/// What a row says of its record beside the identity board.
+pub(super) struct RowRest {
+    /// The file of an en passant square that is not part of the identity.
+    pub(super) en_passant: Option<u8>,
+    is_shredder: bool,
+    pub(super) counters: Option<Counters>,
+}
+
+impl RowRest {
+    /// `None` for bits that no writer sets.
+    pub(super) fn of(row: &FastRow) -> Option<RowRest> {
+        let rest = row.rest();
+        let en_passant = match rest >> EN_PASSANT_SHIFT {
+            0 => None,
+            file @ 1..=8 => Some(file as u8 - 1),
+            _ => return None,
+        };
+        let counters = (rest & HAS_COUNTERS != 0).then_some(Counters {
+            halfmove_clock: rest as u32 & ((1 << HALFMOVE_BITS) - 1),
+            fullmove_number: (rest >> HALFMOVE_BITS) as u32 & ((1 << FULLMOVE_BITS) - 1),
+        });
+        let is_right = match counters {
+            Some(counters) => counters.fullmove_number > 0,
+            None => rest & (HAS_COUNTERS - 1) == 0,
+        };
+        is_right.then_some(RowRest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
+    }
+
+    /// `None` when the board is that of no identity, or when a record has another row.
+    pub(super) fn record(&self, row: &FastRow) -> Option<EpdRecord> {
+        let (identity, len) = packed::unpack(&row.board).ok()?;
+        let mut position = identity;
+        if let Some(file) = self.en_passant {
+            let target = Square::at(file, en_passant_rank(position.turn()));
+            position = position.with_en_passant(Some(target)).ok()?;
+        }
+        let has_target = position.en_passant().is_some();
+        if has_target && position.identity() != identity
+            || identity.en_passant().is_some() && self.en_passant.is_some()
+            || row.board[len..] != [0; BOARD][len..]
+        {
+            return None;
+        }
+        let mut record = EpdRecord::new(position);
+        if self.is_shredder {
+            if position.castling().is_empty() {
+                return None;
+            }
+            record.set_dialect(CastlingDialect::Shredder);
+        }
+        record.set_fen_counters(self.counters);
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CRCs are linear: a change shows or not whatever the other bytes are.
+    #[test]
+    fn every_change_of_one_byte_of_a_row_changes_its_check() {
+        let mut row = FastRow::new([0; BOARD], 0);
+        row.seal(7, 9);
+        assert!(row.is_whole(7, 9));
+        for place in 0..size_of::<FastRow>() {
+            for change in 1..=255 {
+                let mut changed = row;
+                changed.as_mut_bytes()[place] ^= change;
+                assert!(!changed.is_whole(7, 9), "byte {place} by {change}");
+            }
+        }
+    }
+
+    /// A-D3. Whatever the rows are: what a check makes of two numbers differs by what it makes of
+    /// the bits in which they differ.
+    #[test]
+    fn no_row_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
+        let mut row = FastRow::new([0; BOARD], 0);
+        row.seal(7, 0);
+        for number in 1..1 << 20 {
+            assert!(!row.is_whole(7, number), "{number}");
+        }
+        for identity in [6, 8, 1 << 31] {
+            assert!(!row.is_whole(identity, 0));
+        }
+    }
+
+    #[test]
+    fn double_steps_are_seen() {
+        for (codes, expected) in [([0x0c; 16], true), ([0xdb; 16], false), ([0xc0; 16], true)] {
+            let mut row = FastRow::new([0; BOARD], 0);
+            row.board[8..].copy_from_slice(&codes);
+            assert_eq!(row.has_double_step(), expected);
+        }
+        let mut row = FastRow::new([0; BOARD], 0);
+        row.board[15] = 0xc0;
+        assert!(row.has_double_step());
+    }
+}

@@ -1,0 +1,147 @@
+//! A segment of level fast, open for reading.
+
+use zerocopy::FromBytes;
+
+use super::prefetch::prefetch;
+use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER, padded};
+use crate::archive::error::ArchiveError;
+use crate::archive::file::check;
+use crate::archive::file::sections::Section;
+use crate::archive::file::span::Span;
+use crate::codec::packed::{self, PackedBoard};
+use crate::codec::{identity, record};
+use crate::model::EpdRecord;
+use crate::text::{WriteOptions, epd};
+
+const ROW: &str = "record";
+
+/// Where a segment of rows is in its file.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::archive) struct RowSegment {
+    pub(in crate::archive) span: Span,
+    pub(in crate::archive) rows: Section,
+    pub(in crate::archive) heap: Section,
+}
+
+impl RowSegment {
+    /// Whether the section of the rows can hold the records.
+    pub(in crate::archive) fn fits(&self) -> bool {
+        self.rows.len == u64::from(self.span.records) * ROW_BYTES
+    }
+
+    /// The rows and the heap in the bytes of the file; `place` is that of the segment.
+    pub(super) fn open<'a>(
+        &self,
+        file: &'a [u8],
+        place: usize,
+    ) -> Result<SegmentRows<'a>, ArchiveError> {
+        let rows = self.rows.of(file, "rows")?;
+        let rows = <[FastRow]>::ref_from_bytes(rows)
+            .map_err(|_| ArchiveError::corrupt_at("rows", place as u64))?;
+        let heap = self.heap.of(file, "heap")?;
+        Ok(SegmentRows { rows, heap, first: self.span.first, identity: self.span.identity })
+    }
+}
+
+/// The rows and the heap of a segment.
+#[derive(Copy, Clone)]
+pub(super) struct SegmentRows<'a> {
+    rows: &'a [FastRow],
+    heap: &'a [u8],
+    /// The number of the first record.
+    first: u64,
+    identity: u32,
+}
+
+impl<'a> SegmentRows<'a> {
+    /// The record with a number, which the segment has.
+    pub(super) fn at(self, number: u64) -> RowRef<'a> {
+        RowRef { segment: self, nth: (number - self.first) as u32 }
+    }
+}
+
+/// A record of a segment. What is asked of it is checked when it is asked.
+#[derive(Copy, Clone)]
+pub(in crate::archive) struct RowRef<'a> {
+    segment: SegmentRows<'a>,
+    nth: u32,
+}
+
+impl RowRef<'_> {
+    /// The number of the record.
+    pub(in crate::archive) fn number(&self) -> u64 {
+        self.segment.first + u64::from(self.nth)
+    }
+
+    /// Brings the row near.
+    pub(super) fn prefetch(&self) {
+        if let Some(row) = self.segment.rows.get(self.nth as usize) {
+            prefetch(row);
+        }
+    }
+
+    /// The row, its check verified.
+    fn row(&self) -> Result<&FastRow, ArchiveError> {
+        let row = self.segment.rows.get(self.nth as usize);
+        let row = row.filter(|row| row.is_whole(self.segment.identity, self.number()));
+        row.ok_or_else(|| self.corrupt())
+    }
+
+    fn corrupt(&self) -> ArchiveError {
+        ArchiveError::corrupt_at(ROW, self.number())
+    }
+
+    /// Whether the record is of the position with this packed identity board.
+    pub(super) fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
+        let row = self.row()?;
+        if let Some(board) = padded(board) {
+            return Ok(row.board == board);
+        }
+        Ok(row.board == [0; BOARD] && self.board()? == *board)
+    }
+
+    /// The packed identity board.
+    pub(super) fn board(&self) -> Result<PackedBoard, ArchiveError> {
+        Ok(packed::pack(&self.record()?.position().identity()))
+    }
+
+    /// The record.
+    pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
+        let row = self.row()?;
+        let record = match row.place() {
+            None => RowRest::of(row).and_then(|rest| rest.record(row)),
+            Some(place) => self.heap_record(place).and_then(|bytes| {
+                let (record, _) = record::decode(bytes).ok()?;
+                let board = padded(&packed::pack(&record.position().identity()));
+                (board.unwrap_or_default() == row.board).then_some(record)
+            }),
+        };
+        record.ok_or_else(|| self.corrupt())
+    }
+
+    /// Appends the canonical text of the record, without line end.
+    pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        let row = self.row()?;
+        if row.place().is_some() {
+            epd::write(&self.record()?, &WriteOptions::default(), out);
+            return Ok(());
+        }
+        if row.rest() >= SHREDDER || row.has_double_step() {
+            // What the text alone does not say is looked at.
+            self.record()?;
+        }
+        let written = RowRest::of(row).and_then(|RowRest { en_passant, counters, .. }| {
+            identity::write_line(&row.board, en_passant, counters, out).ok()
+        });
+        written.ok_or_else(|| self.corrupt())
+    }
+
+    /// The bytes of a record in the heap, its check verified.
+    fn heap_record(&self, place: u64) -> Option<&[u8]> {
+        let bytes = self.segment.heap.get(usize::try_from(place).ok()?..)?;
+        let (check, bytes) = bytes.split_first_chunk()?;
+        let bytes = &bytes[..record::len_of(bytes).ok()?];
+        let found = check::placed(self.segment.identity, self.number(), bytes);
+        check::holds(found, u32::from_le_bytes(*check)).then_some(bytes)
+    }
+}

@@ -1,0 +1,46 @@
+//! Queries by their boards, for lookups that go through all records.
+
+use std::collections::HashMap;
+
+use crate::codec::packed::PackedBoard;
+use crate::codec::query::{Query, Visit};
+
+/// The places of the queries that ask for each board.
+pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
+
+impl BoardMap {
+    pub(super) fn of(queries: impl Iterator<Item = Query>) -> BoardMap {
+        let mut places: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
+        for (place, query) in queries.enumerate() {
+            places.entry(*query.board()).or_default().push(place);
+        }
+        BoardMap(places)
+    }
+
+    /// Whether no query asks for more.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Calls `visit` with each query that asks for a board; false when it asked for nothing more.
+    pub(super) fn visit<E>(
+        &mut self,
+        board: &PackedBoard,
+        mut visit: impl FnMut(usize) -> Result<Visit, E>,
+    ) -> Result<bool, E> {
+        let Some(places) = self.0.get_mut(board) else { return Ok(true) };
+        let mut kept = Vec::with_capacity(places.len());
+        for &place in &*places {
+            match visit(place)? {
+                Visit::Continue => kept.push(place),
+                Visit::SkipQuery => {}
+                Visit::Stop => return Ok(false),
+            }
+        }
+        match kept.is_empty() {
+            true => drop(self.0.remove(board)),
+            false => *places = kept,
+        }
+        Ok(true)
+    }
+}
