@@ -3,9 +3,8 @@
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
-use super::item::Item;
+use super::item::{Item, Summary, Visit};
 use super::local::Local;
-use super::open::{Summary, Visit};
 use super::options::SourceOptions;
 use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};

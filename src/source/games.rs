@@ -3,8 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use super::item::Item;
-use super::open::{Summary, Visit};
+use super::item::{Item, Summary, Visit};
 use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
 use crate::error::{At, Error, Place, Result};

@@ -1,6 +1,6 @@
 //! What sources give.
 
-use crate::error::{At, Error, Place};
+use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
 
@@ -83,6 +83,21 @@ impl Item<'_> {
     }
 }
 
+/// Takes the items of a source in order; false ends the reading.
+pub type Visit<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
+
+/// What reading a source found beside its items.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Whoever took the items wanted no more of them.
+    pub was_stopped: bool,
+    /// Positions of variations that were left out.
+    pub variation_positions: u64,
+    /// Games in PGC without a checksum.
+    pub unchecked_games: u64,
+}
+
 /// What a source gives, to keep.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -134,7 +149,7 @@ impl OwnedItem {
     ///
     /// # Errors
     /// Why a line or a game was rejected.
-    pub fn into_record(self) -> Option<Result<EpdRecord, Error>> {
+    pub fn into_record(self) -> Option<Result<EpdRecord>> {
         match self {
             OwnedItem::Record { record, .. } => Some(Ok(record)),
             OwnedItem::Rejected { place, diagnostic: Some(diagnostic), .. } => {

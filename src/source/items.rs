@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{thread, vec};
 
-use super::item::{Item, OwnedItem};
-use super::open::{Source, Summary, Visit};
+use super::item::{Item, OwnedItem, Summary, Visit};
+use super::open::Source;
 use super::options::SourceOptions;
 use crate::error::{Error, Result};
 use crate::model::EpdRecord;

@@ -1,25 +1,69 @@
 //! Records of lines, which are read in batches on all threads and handed on in their order.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::games::Pieces;
-use super::item::Item;
-use super::open::{Lines, Summary, Visit};
+use super::input::Input;
+use super::item::{Item, Summary, Visit};
 use super::options::SourceOptions;
 use super::perft_blocks::{Block, BlockLine};
+use super::read_ahead::Ready;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::text::epd::{Line, read_line};
-use crate::text::lines::{self, Next};
+use crate::text::lines::{self, LineReader, Next};
 use crate::text::{Diagnostic, fen};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 8192;
 const BATCH_BYTES: usize = 1 << 20;
+
+/// Lines of text whose bytes may have to be waited for.
+pub struct Lines {
+    reader: LineReader<Box<dyn Read + Send>>,
+    ready: Option<Ready>,
+    /// Whether they are FEN and nothing else.
+    is_fen: bool,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("reader", &self.reader)
+            .field("is_fen", &self.is_fen)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lines {
+    pub(super) fn new(input: Input, is_fen: bool, options: &SourceOptions) -> Lines {
+        let reader = LineReader::new(input.bytes, options.line_limit());
+        Lines { reader, ready: input.ready, is_fen }
+    }
+
+    /// The lines themselves.
+    pub const fn reader(&mut self) -> &mut LineReader<Box<dyn Read + Send>> {
+        &mut self.reader
+    }
+
+    /// Reads on as long as that needs no waiting, until a line is there; says whether one, or the
+    /// end, is.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn has_line(&mut self) -> io::Result<bool> {
+        let Some(ready) = &self.ready else { return Ok(true) };
+        while !self.reader.is_waiting() && ready.is_ready() {
+            self.reader.read_more()?;
+        }
+        Ok(self.reader.is_waiting())
+    }
+}
 
 /// Lines on their way to records.
 struct Reading<'o> {

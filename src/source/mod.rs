@@ -27,10 +27,11 @@ use std::io::Read;
 use std::path::Path;
 
 pub use format::{Compression, FileFormat};
-pub use item::{Item, OwnedItem};
+pub use item::{Item, OwnedItem, Summary, Visit};
 pub use items::{Items, Sources};
+pub use lines::Lines;
 pub use local::Local;
-pub use open::{Content, Lines, Source, Summary, Visit};
+pub use open::{Content, Source};
 pub use options::{Filter, SourceOptions};
 
 use crate::error::Result;

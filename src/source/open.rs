@@ -7,29 +7,13 @@ use std::sync::Arc;
 
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
-use super::item::Item;
+use super::item::{Item, Summary, Visit};
+use super::lines::{self, Lines};
 use super::local::Local;
 use super::options::SourceOptions;
-use super::read_ahead::Ready;
-use super::{binary, games, lines};
+use super::{binary, games};
 use crate::error::{At, Error, Place, Result};
-use crate::text::lines::LineReader;
 use crate::text::{Diagnostic, Profile, codes};
-
-/// Takes the items of a source in order; false ends the reading.
-pub type Visit<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
-
-/// What reading a source found beside its items.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Whoever took the items wanted no more of them.
-    pub was_stopped: bool,
-    /// Positions of variations that were left out.
-    pub variation_positions: u64,
-    /// Games in PGC without a checksum.
-    pub unchecked_games: u64,
-}
 
 /// An opened source, its format known.
 pub struct Source {
@@ -75,43 +59,6 @@ impl fmt::Debug for Content {
             Content::Pgc(_) => "Pgc",
             Content::Archive(_) => "Archive",
         })
-    }
-}
-
-/// Lines of text whose bytes may have to be waited for.
-pub struct Lines {
-    reader: LineReader<Box<dyn Read + Send>>,
-    ready: Option<Ready>,
-    /// Whether they are FEN and nothing else.
-    pub(super) is_fen: bool,
-}
-
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
-            .field("reader", &self.reader)
-            .field("is_fen", &self.is_fen)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Lines {
-    /// The lines themselves.
-    pub const fn reader(&mut self) -> &mut LineReader<Box<dyn Read + Send>> {
-        &mut self.reader
-    }
-
-    /// Reads on as long as that needs no waiting, until a line is there; says whether one, or the
-    /// end, is.
-    ///
-    /// # Errors
-    /// What the input reports.
-    pub fn has_line(&mut self) -> io::Result<bool> {
-        let Some(ready) = &self.ready else { return Ok(true) };
-        while !self.reader.is_waiting() && ready.is_ready() {
-            self.reader.read_more()?;
-        }
-        Ok(self.reader.is_waiting())
     }
 }
 
@@ -173,8 +120,7 @@ impl Source {
         let content = match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let is_fen = format == FileFormat::Fen;
-                let reader = LineReader::new(input.bytes, options.line_limit());
-                Content::Lines(Lines { reader, ready: input.ready, is_fen })
+                Content::Lines(Lines::new(input, is_fen, options))
             }
             FileFormat::Epb => Content::Stream(input.bytes),
             FileFormat::Epdb => Content::Store(Local::of(path, input)?),
