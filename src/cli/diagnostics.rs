@@ -8,13 +8,14 @@ use std::io::{self, Write};
 use crate::error::Place;
 use crate::library::expression::Expression;
 use crate::library::field::Field;
+use crate::source::Output;
 use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
 use super::escape::escaped;
 use super::message::{is_quiet, note, print_line};
 use super::outcome::Outcome;
-use super::output::{Output, check_other_name, create_file};
+use super::output::{check_other_name, create_file};
 use super::threads;
 
 /// How many diagnostics of one code are printed unless `--all-warnings`.

@@ -5,52 +5,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::codec::pgc::{self, PgcWriteOptions};
 use crate::error::Place;
 use crate::library::sets::Ordered;
 use crate::model::Game;
-use crate::source::{FileFormat, Item};
+use crate::source::{FileFormat, GameFormat, Item, Output};
 use crate::text::Diagnostic;
-use crate::text::pgn::{self, GameLosses, PgnWriteOptions};
+use crate::text::pgn::GameLosses;
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::message::note;
 use super::outcome::Outcome;
-use super::output::{Output, open_output_of};
+use super::output::open_output_of;
 use super::source::{self, VisitGame, Visited};
 
-/// How games are written.
-pub(crate) enum GameFormat {
-    Pgn(PgnWriteOptions),
-    Pgc(PgcWriteOptions),
-}
-
-impl GameFormat {
-    /// The way that the arguments tell; `None` when the format holds no games.
-    pub(crate) fn new(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
-        match format {
-            FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
-            FileFormat::Pgc => Some(GameFormat::Pgc(args.pgc())),
-            _ => None,
-        }
-    }
-
-    const fn file_format(&self) -> FileFormat {
-        match self {
-            GameFormat::Pgn(_) => FileFormat::Pgn,
-            GameFormat::Pgc(_) => FileFormat::Pgc,
-        }
-    }
-
-    /// Appends a game; what cannot be said is the reason of a refusal.
-    fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
-        match self {
-            GameFormat::Pgn(options) => pgn::write(game, options, out)
-                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
-            GameFormat::Pgc(options) => pgc::encode(game, options, out)
-                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
-        }
+/// The way to write games that the arguments tell; `None` when the format holds no games.
+pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
+    match format {
+        FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
+        FileFormat::Pgc => Some(GameFormat::Pgc(args.pgc())),
+        _ => None,
     }
 }
 
@@ -151,7 +125,7 @@ impl GamesArgs {
     /// [`GamesArgs::format`] for an output of this format.
     pub(crate) fn format_of(&self, to: Option<FileFormat>) -> anyhow::Result<Option<GameFormat>> {
         let to = to.or(self.games.then_some(FileFormat::Pgn));
-        let format = to.and_then(|to| GameFormat::new(to, &self.write));
+        let format = to.and_then(|to| game_format(to, &self.write));
         anyhow::ensure!(
             format.is_some() || !self.games,
             "--games writes games: the output must be .pgn or .pgc"

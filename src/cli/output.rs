@@ -1,47 +1,16 @@
-//! Where bytes go: standard output, or a file that appears only when it is complete.
+//! Outputs as the arguments name them: standard output, or a file of which this run is the only
+//! writer.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
-use flate2::write::GzEncoder;
-
-use crate::new_file::{NewFile, cannot_write};
-use crate::source::{Compression, FileFormat};
+use crate::new_file::cannot_write;
+use crate::source::{FileFormat, Output};
 
 use super::escape;
 use super::outcome::Usage;
 use super::places;
 use super::threads;
-
-/// A buffered output. A file takes its place only by [`Output::finish`]; when the run fails
-/// before, the place is untouched. Errors of writing name the file.
-pub(crate) struct Output {
-    sink: BufWriter<Sink>,
-}
-
-enum Sink {
-    Plain(Target),
-    Gzip(GzEncoder<Target>),
-    Zstd(zstd::Encoder<'static, Target>),
-}
-
-/// Where the bytes go in the end.
-enum Target {
-    Stdout(io::Stdout),
-    /// Standard output that a person sees: control characters, which terminals obey, are shown as
-    /// escapes. Into a file or a pipe the bytes go as they are.
-    Terminal {
-        out: io::Stdout,
-        lines: escape::Lines,
-    },
-    File(NewFile),
-    /// A device or a pipe, which cannot be renamed onto and is written in place.
-    InPlace {
-        file: File,
-        path: PathBuf,
-    },
-}
 
 /// Standard output, or the file `-o` names; compressed where its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -109,29 +78,20 @@ pub(crate) fn check_other_name(path: &Path, what: &str) -> anyhow::Result<()> {
 /// A file, compressed where its name says so.
 pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
     places::claim(path)?;
-    let target = Target::create(path)?;
-    let sink = match Compression::of_name(path) {
-        Compression::None => Sink::Plain(target),
-        Compression::Gzip => Sink::Gzip(GzEncoder::new(target, flate2::Compression::default())),
-        Compression::Zstd => Sink::Zstd(zstd::Encoder::new(target, 0)?),
-    };
-    Ok(Output { sink: BufWriter::with_capacity(1 << 18, sink) })
+    Ok(Output::create(path)?)
 }
 
 fn stdout() -> Output {
     let out = io::stdout();
-    let target = match out.is_terminal() {
-        true => Target::Terminal { out, lines: escape::Lines::default() },
-        false => Target::Stdout(out),
-    };
-    let sink = Sink::Plain(target);
-    Output { sink: BufWriter::with_capacity(1 << 16, sink) }
+    match out.is_terminal() {
+        true => Output::new(Terminal { out, lines: escape::Lines::default() }),
+        false => Output::new(Stdout(out)),
+    }
 }
 
 /// Standard output for text of epdb's own, which may have colours.
 pub(crate) fn open_page() -> Output {
-    let sink = Sink::Plain(Target::Stdout(io::stdout()));
-    Output { sink: BufWriter::with_capacity(1 << 16, sink) }
+    Output::new(Stdout(io::stdout()))
 }
 
 /// Prints a line on standard output.
@@ -141,108 +101,41 @@ pub(crate) fn open_page() -> Output {
 pub(crate) fn print_line(line: impl std::fmt::Display) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "{line}")?;
-    out.finish()
+    Ok(out.finish()?)
 }
 
-impl Output {
-    /// Writes what is buffered, unless it goes into a file that appears at the end.
-    pub(crate) fn hand_on(&mut self) -> io::Result<()> {
-        match self.sink.get_ref() {
-            Sink::Plain(Target::File(_)) | Sink::Gzip(_) | Sink::Zstd(_) => Ok(()),
-            Sink::Plain(_) => self.sink.flush(),
-        }
-    }
+/// Standard output, whose errors say so.
+struct Stdout(io::Stdout);
 
-    /// Writes what is buffered and puts the file in its place.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let sink = self.sink.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let target = match sink {
-            Sink::Plain(target) => target,
-            Sink::Gzip(encoder) => encoder.finish()?,
-            Sink::Zstd(encoder) => encoder.finish()?,
-        };
-        match target {
-            Target::File(file) => file.finish()?,
-            mut in_place => in_place.flush()?,
-        }
-        Ok(())
-    }
+/// Standard output that a person sees: control characters, which terminals obey, are shown as
+/// escapes. Into a file or a pipe the bytes go as they are.
+struct Terminal {
+    out: io::Stdout,
+    lines: escape::Lines,
 }
 
-impl Target {
-    fn create(path: &Path) -> io::Result<Target> {
-        let is_special = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
-        if !is_special {
-            return NewFile::create(path).map(Target::File);
-        }
-        match File::options().write(true).open(path) {
-            Ok(file) => Ok(Target::InPlace { file, path: path.to_path_buf() }),
-            Err(error) => Err(cannot_write(path, error)),
-        }
-    }
+fn named(error: io::Error) -> io::Error {
+    cannot_write(Path::new("standard output"), error)
 }
 
-const STDOUT: &str = "standard output";
-
-impl Write for Target {
+impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Target::Stdout(out) => {
-                out.write(bytes).map_err(|error| cannot_write(Path::new(STDOUT), error))
-            }
-            Target::Terminal { out, lines } => match out.write_all(lines.escaped(bytes).as_bytes())
-            {
-                Ok(()) => Ok(bytes.len()),
-                Err(error) => Err(cannot_write(Path::new(STDOUT), error)),
-            },
-            Target::File(file) => file.write(bytes),
-            Target::InPlace { file, path } => {
-                file.write(bytes).map_err(|error| cannot_write(path, error))
-            }
-        }
+        self.0.write(bytes).map_err(named)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Target::Stdout(out) => {
-                out.flush().map_err(|error| cannot_write(Path::new(STDOUT), error))
-            }
-            Target::Terminal { out, lines } => out
-                .write_all(lines.rest().as_bytes())
-                .and_then(|()| out.flush())
-                .map_err(|error| cannot_write(Path::new(STDOUT), error)),
-            Target::File(file) => file.flush(),
-            Target::InPlace { file, path } => {
-                file.flush().map_err(|error| cannot_write(path, error))
-            }
-        }
+        self.0.flush().map_err(named)
     }
 }
 
-impl Write for Sink {
+impl Write for Terminal {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Sink::Plain(file) => file.write(bytes),
-            Sink::Gzip(encoder) => encoder.write(bytes),
-            Sink::Zstd(encoder) => encoder.write(bytes),
-        }
+        self.out.write_all(self.lines.escaped(bytes).as_bytes()).map_err(named)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Sink::Plain(file) => file.flush(),
-            Sink::Gzip(encoder) => encoder.flush(),
-            Sink::Zstd(encoder) => encoder.flush(),
-        }
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sink.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
+        self.out.write_all(self.lines.rest().as_bytes()).map_err(named)?;
+        self.out.flush().map_err(named)
     }
 }

@@ -1,30 +1,19 @@
-//! Records on their way out: as text, as a binary stream or as an archive.
+//! Records on their way to the output that the arguments name.
 
 use std::io::{self, Write};
 
-use crate::archive::{self, PackOptions};
-use crate::codec::{record, stream};
 use crate::model::EpdRecord;
-use crate::source::FileFormat;
-use crate::text::WriteOptions;
-use crate::text::epd::{self, Losses};
-use crate::text::lines::SPEC_LINE_LIMIT;
+use crate::source::{FileFormat, Target, TargetOptions};
+use crate::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::message::note;
 use super::outcome::Outcome;
-use super::output::{Output, open_output_of};
+use super::output::open_output_of;
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
 pub(crate) struct RecordOutput {
-    writer: Writer,
-    losses: Losses,
-}
-
-enum Writer {
-    Text { output: Output, options: WriteOptions, line: Vec<u8> },
-    Stream(stream::Writer<Output>),
-    Archive(Box<archive::ArchiveWriter<Output>>),
+    target: Target,
 }
 
 impl RecordOutput {
@@ -33,72 +22,46 @@ impl RecordOutput {
         write.check()?;
         let named = output.output.as_deref().and_then(FileFormat::of_name);
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
-        let file = || open_output_of(output.output.as_deref(), format);
-        let writer = match format {
-            FileFormat::Epd | FileFormat::Fen => {
-                Writer::Text { output: file()?, options: write.options(format), line: Vec::new() }
-            }
-            FileFormat::Epb => Writer::Stream(stream::Writer::new(file()?)),
-            FileFormat::Pgn | FileFormat::Pgc => {
-                anyhow::bail!("positions are no games: only games become .pgn or .pgc")
-            }
-            FileFormat::Epa => Writer::Archive(Box::new(archive::ArchiveWriter::new(
-                file()?,
-                PackOptions::default(),
-            )?)),
-            FileFormat::Epdb => {
-                anyhow::bail!(
-                    "a store is not written in one piece: use `epdb import` or `epdb convert`"
-                )
-            }
-        };
-        Ok(RecordOutput { writer, losses: Losses::default() })
+        anyhow::ensure!(
+            !format.is_of_games(),
+            "positions are no games: only games become .pgn or .pgc"
+        );
+        anyhow::ensure!(
+            format != FileFormat::Epdb,
+            "a store is not written in one piece: use `epdb import` or `epdb convert`"
+        );
+        let options = TargetOptions::new().text(write.options(format));
+        let file = open_output_of(output.output.as_deref(), format)?;
+        Ok(RecordOutput { target: Target::new(file, format, &options)? })
     }
 
-    /// Whether the output is lines of canonical text (NRM-14).
+    /// Whether the output is lines of canonical text.
     pub(crate) fn is_canonical_text(&self) -> bool {
-        match &self.writer {
-            Writer::Text { options, .. } => *options == WriteOptions::default(),
-            Writer::Stream(_) | Writer::Archive(_) => false,
-        }
+        self.target.is_canonical_text()
     }
 
     /// Writes a record that is canonical text already; a line begins with the tag and a tab.
-    pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> io::Result<()> {
-        let Writer::Text { output, .. } = &mut self.writer else { return Ok(()) };
-        if let Some(tag) = tag {
-            write!(output, "{tag}\t")?;
-        }
-        self.losses.long_lines += u64::from(text.len() > SPEC_LINE_LIMIT);
-        output.write_all(text)?;
-        output.write_all(b"\n")
+    pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
+        self.write_tag(tag)?;
+        Ok(self.target.write_canonical(text)?)
     }
 
     /// Writes one encoded record.
     pub(crate) fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
-        match &mut self.writer {
-            Writer::Text { output, options, line } if *options == WriteOptions::default() => {
-                line.clear();
-                record::write_text(bytes, line)?;
-                self.losses.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
-                line.push(b'\n');
-                Ok(output.write_all(line)?)
-            }
-            _ => self.write(&record::decode(bytes)?.0),
-        }
+        Ok(self.target.write_encoded(bytes)?)
     }
 
     /// Hands on the lines written so far, where someone may be waiting for them.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
-        match &mut self.writer {
-            Writer::Text { output, .. } => output.hand_on(),
-            Writer::Stream(_) | Writer::Archive(_) => Ok(()),
+        match self.target.text_output() {
+            Some(output) => output.hand_on(),
+            None => Ok(()),
         }
     }
 
     /// Writes one record.
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
-        self.write_tagged(None, record)
+        Ok(self.target.write(record)?)
     }
 
     /// Writes one record; a line of text begins with the tag and a tab.
@@ -107,37 +70,27 @@ impl RecordOutput {
         tag: Option<u64>,
         record: &EpdRecord,
     ) -> anyhow::Result<()> {
-        match &mut self.writer {
-            Writer::Text { output, options, line } => {
-                line.clear();
-                if let Some(tag) = tag {
-                    write!(line, "{tag}\t")?;
-                }
-                self.losses += epd::write(record, options, line);
-                line.push(b'\n');
-                output.write_all(line)?;
-            }
-            Writer::Stream(stream) => stream.write(record)?,
-            Writer::Archive(archive) => archive.push(record)?,
+        self.write_tag(tag)?;
+        self.write(record)
+    }
+
+    fn write_tag(&mut self, tag: Option<u64>) -> io::Result<()> {
+        match (tag, self.target.text_output()) {
+            (Some(tag), Some(output)) => write!(output, "{tag}\t"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes bytes as they are, where the output is text.
     pub(crate) fn write_verbatim(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.writer {
-            Writer::Text { output, .. } => output.write_all(bytes),
-            Writer::Stream(_) | Writer::Archive(_) => Ok(()),
+        match self.target.text_output() {
+            Some(output) => output.write_all(bytes),
+            None => Ok(()),
         }
     }
 
     /// Completes the output and says what its format could not carry.
     pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
-        match self.writer {
-            Writer::Text { output, .. } => output.finish()?,
-            Writer::Stream(stream) => stream.finish()?.finish()?,
-            Writer::Archive(archive) => archive.finish()?.finish()?,
-        }
         let Losses {
             operations,
             counters,
@@ -145,7 +98,7 @@ impl RecordOutput {
             en_passant,
             long_lines,
             changed_operations,
-        } = self.losses;
+        } = self.target.finish()?.records;
         for (count, what) in [
             (operations, "operations not written: the format has no place for them"),
             (counters, "records written without their counters"),

@@ -6,6 +6,10 @@
 //! iterators; [`Source::read`] hands items on without copying them, which is what the command line
 //! does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
 //!
+//! Writing: a [`Target`] takes records or games and writes them in the format that its name, or
+//! [`TargetOptions`], tell; an [`Output`] takes bytes. Files appear when they are complete, or not
+//! at all.
+//!
 //! A format is known by the first bytes of a source, by its name, or by what the options say:
 //! everything that is known of formats stands in one table, behind [`FileFormat`].
 
@@ -19,8 +23,11 @@ mod lines;
 mod local;
 mod open;
 mod options;
+mod output;
 mod perft_blocks;
 mod read_ahead;
+mod store_target;
+mod target;
 mod utf16;
 
 use std::io::Read;
@@ -33,6 +40,8 @@ pub use lines::Lines;
 pub use local::Local;
 pub use open::{Content, Source};
 pub use options::{Filter, SourceOptions};
+pub use output::Output;
+pub use target::{GameFormat, Lost, Target, TargetOptions};
 
 use crate::error::Result;
 

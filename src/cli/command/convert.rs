@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::cli::args::{GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GameFormat, GamePipe};
+use crate::cli::games::{GamePipe, game_format};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if to == FileFormat::Epdb {
         return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
     }
-    if let Some(format) = GameFormat::new(to, &args.games) {
+    if let Some(format) = game_format(to, &args.games) {
         let files = std::slice::from_ref(&args.input);
         let output = Some(args.output.as_path());
         let pipe = GamePipe { files, read: &args.read, format, output };

@@ -11,11 +11,12 @@ use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, create_file};
+use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
 use crate::library::game_sets::{GameDedupe, SameGame};
 use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
+use crate::source::Output;
 
 /// Merge records of one position, in one file or in several
 ///
@@ -166,7 +167,7 @@ fn report_conflicts(args: &Args, mut conflicts: Conflicts, places: &Places) -> a
         }
     }
     findings.finish();
-    file.map_or(Ok(()), Output::finish)
+    Ok(file.map_or(Ok(()), Output::finish)?)
 }
 
 /// One row an opcode; an operation that a record lacks is an empty field.

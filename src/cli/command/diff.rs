@@ -11,10 +11,11 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_other_output};
+use crate::cli::output::open_other_output;
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
 use crate::model::{EpdRecord, Opcode, Operand};
+use crate::source::Output;
 use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen};
 
 /// Show what was removed, added and changed from one source to another

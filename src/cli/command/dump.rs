@@ -11,14 +11,14 @@ use anyhow::Context;
 use crate::archive::Level;
 use crate::cli::args::{MemoryArgs, PositionArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::source;
 use crate::codec::pgc::{Explainer, Records};
 use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
 use crate::model::EpdRecord;
-use crate::source::{Content, FileFormat, Local};
+use crate::source::{Content, FileFormat, Local, Output};
 use crate::text::WriteOptions;
 use crate::text::epd;
 

@@ -2,13 +2,13 @@
 
 use crate::cli::args::Wanted;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs};
+use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Visited};
-use crate::source::Item;
+use crate::source::{GameFormat, Item};
 
 /// Write the records, or games, for which --where holds, in their order
 ///

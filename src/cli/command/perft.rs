@@ -13,7 +13,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::open_output;
 use crate::cli::pipe::each;
 use crate::cli::query;
 use crate::cli::source;
@@ -22,6 +22,7 @@ use crate::error::Place;
 use crate::library::perft::{divide, expected, perft};
 use crate::model::EpdRecord;
 use crate::model::rules::Playable;
+use crate::source::Output;
 use crate::text::san;
 
 /// Count the lines of legal moves, for one position or for a file

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{self, GameFormat, GameOutput, GamesArgs};
+use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, each_with_game, temporary_directory};
@@ -21,7 +21,7 @@ use crate::library::random;
 use crate::library::sample::part_of;
 use crate::library::subject::{Subject, record_of_game};
 use crate::model::{EpdRecord, Game};
-use crate::source::FileFormat;
+use crate::source::{FileFormat, GameFormat};
 use crate::spill::Sorter;
 
 /// Split a collection into several files

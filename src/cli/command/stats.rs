@@ -7,14 +7,14 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
 use crate::codec::record::encode;
 use crate::error::Place;
 use crate::library::census::{Census, CensusTally};
 use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
-use crate::source::{FileFormat, Item};
+use crate::source::{FileFormat, Item, Output};
 
 /// Print what is inside: records, unique positions, opcodes, bytes a record; of games results,
 /// tags, moves, bytes a move

@@ -8,13 +8,13 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_other_output};
+use crate::cli::output::open_other_output;
 use crate::cli::pipe::{NeverMet, each_with_game};
 use crate::cli::source::Visited;
 use crate::library::field::Field;
 use crate::library::subject::Subject;
 use crate::library::subject::record_of_game;
-use crate::source::FileFormat;
+use crate::source::{FileFormat, Output};
 use crate::text::WriteOptions;
 
 /// Write fields of records as a table, one line a record

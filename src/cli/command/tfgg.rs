@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cli::args::{GameTextArgs, ReadArgs};
-use crate::cli::games::{GameFormat, GamePipe};
+use crate::cli::games::GamePipe;
 use crate::cli::outcome::Outcome;
+use crate::source::GameFormat;
 
 /// Write games in reduced export format: the seven tags and the moves
 ///

@@ -10,11 +10,11 @@ use anyhow::Context;
 use crate::archive::{Archive, ArchiveError, Restored};
 use crate::cli::args::{CastlingArg, CountersArg, EpArg, MemoryArgs, OutputArgs, WriteArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{Output, open_output, open_output_of};
+use crate::cli::output::{open_output, open_output_of};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
 use crate::new_file::{NewFile, sync_files};
-use crate::source::{FileFormat, Local};
+use crate::source::{FileFormat, Local, Output};
 
 /// Write the records of an archive, or the files it was packed from
 ///
@@ -139,7 +139,7 @@ fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
         }
         Ok::<(), anyhow::Error>(())
     })?;
-    output.finish()
+    Ok(output.finish()?)
 }
 
 /// Writes each file into a folder. All of them are brought to the disk at the end.

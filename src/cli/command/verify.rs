@@ -7,9 +7,9 @@ use crate::archive::ArchiveError;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, Wanted};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, message, print_error};
-use crate::cli::output::{Output, open_output};
+use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
-use crate::source::{Content, FileFormat};
+use crate::source::{Content, FileFormat, Output};
 use crate::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant of streams, stores and archives, every line of text,

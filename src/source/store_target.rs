@@ -1,0 +1,113 @@
+//! Records on their way into a new store. An import borrows its store, so it has a thread of its
+//! own, which takes the records in batches.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use crate::error::{Error, Result};
+use crate::model::EpdRecord;
+use crate::new_file::NewFile;
+use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
+
+/// How many records are handed over at a time, and how many times that may wait.
+const BATCH: usize = 1024;
+const BATCHES: usize = 4;
+
+/// What the import is told.
+enum Message {
+    Records(Vec<EpdRecord>),
+    Finish,
+}
+
+/// A store that appears when it is complete.
+pub(super) struct StoreTarget {
+    batch: Vec<EpdRecord>,
+    import: Option<Import>,
+    new: Option<NewFile>,
+}
+
+struct Import {
+    messages: SyncSender<Message>,
+    worker: JoinHandle<Result<()>>,
+}
+
+impl StoreTarget {
+    /// Begins a store.
+    ///
+    /// # Errors
+    /// The file exists already, or cannot be made.
+    pub(super) fn create(path: &Path, memory: Option<usize>) -> Result<StoreTarget> {
+        if path.exists() {
+            return Err(StoreError::Exists { path: path.to_path_buf() }.into());
+        }
+        let mut options = StoreOptions::new();
+        if let Some(memory) = memory {
+            options = options.memory_bytes(memory);
+        }
+        let new = NewFile::create(path)?;
+        let store = Store::create_in(&new, &options)?;
+        let (messages, received) = sync_channel(BATCHES);
+        let worker = thread::spawn(move || import(store, &received));
+        let import = Some(Import { messages, worker });
+        Ok(StoreTarget { batch: Vec::new(), import, new: Some(new) })
+    }
+
+    pub(super) fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.batch.push(record.clone());
+        if self.batch.len() < BATCH {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.send(Message::Records(batch))
+    }
+
+    /// Sends a message; when nobody takes it, the import says why.
+    fn send(&mut self, message: Message) -> Result<()> {
+        match &self.import {
+            Some(import) if import.messages.send(message).is_ok() => Ok(()),
+            _ => Err(self.end().err().unwrap_or_else(|| Error::new("the import has ended"))),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.send(Message::Records(batch))?;
+        self.send(Message::Finish)?;
+        self.end()?;
+        match self.new.take() {
+            Some(new) => Ok(new.finish_new()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the end of the import.
+    fn end(&mut self) -> Result<()> {
+        let Some(Import { messages, worker }) = self.import.take() else { return Ok(()) };
+        drop(messages);
+        worker.join().unwrap_or_else(|_| Err(Error::new("the import was broken off")))
+    }
+}
+
+impl Drop for StoreTarget {
+    /// The file is removed when nothing uses it any more.
+    fn drop(&mut self) {
+        self.end().ok();
+    }
+}
+
+fn import(store: Store, received: &Receiver<Message>) -> Result<()> {
+    let mut importer = store.importer("-", &ImportOptions::default())?;
+    loop {
+        match received.recv() {
+            Ok(Message::Records(records)) => {
+                records.iter().try_for_each(|record| importer.push(record))?;
+            }
+            Ok(Message::Finish) => break,
+            // What was begun is given up.
+            Err(_) => return Ok(()),
+        }
+    }
+    importer.finish()?;
+    Ok(store.close()?)
+}

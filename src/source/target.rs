@@ -1,0 +1,323 @@
+//! Writing records and games in any format.
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+use super::format::FileFormat;
+use super::output::Output;
+use super::store_target::StoreTarget;
+use crate::archive::{ArchiveWriter, PackOptions};
+use crate::codec::pgc::{self, PgcWriteOptions};
+use crate::codec::{record, stream};
+use crate::error::{Error, Result};
+use crate::model::{EpdRecord, Game};
+use crate::text::epd::{self, Losses};
+use crate::text::lines::SPEC_LINE_LIMIT;
+use crate::text::pgn::{self, GameLosses, PgnWriteOptions};
+use crate::text::{Diagnostic, Format, WriteOptions};
+
+/// How targets are written.
+///
+/// ```
+/// use epdb::source::{FileFormat, TargetOptions};
+/// use epdb::text::pgn::PgnWriteOptions;
+/// let options = TargetOptions::new()
+///     .format(FileFormat::Pgn)
+///     .pgn(PgnWriteOptions::new().reduced(true));
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TargetOptions {
+    format: Option<FileFormat>,
+    text: Option<WriteOptions>,
+    pgn: PgnWriteOptions,
+    pgc: PgcWriteOptions,
+    archive: PackOptions,
+    store_memory: Option<usize>,
+}
+
+impl TargetOptions {
+    /// The options as they are by default: the suffix decides the format, and everything is written
+    /// in canonical form.
+    pub fn new() -> TargetOptions {
+        TargetOptions::default()
+    }
+
+    /// The format, whatever the name tells.
+    #[must_use]
+    pub const fn format(mut self, format: FileFormat) -> TargetOptions {
+        self.format = Some(format);
+        self
+    }
+
+    /// How records become lines of text.
+    #[must_use]
+    pub const fn text(mut self, options: WriteOptions) -> TargetOptions {
+        self.text = Some(options);
+        self
+    }
+
+    /// How games become text.
+    #[must_use]
+    pub fn pgn(mut self, options: PgnWriteOptions) -> TargetOptions {
+        self.pgn = options;
+        self
+    }
+
+    /// How games become bytes.
+    #[must_use]
+    pub fn pgc(mut self, options: PgcWriteOptions) -> TargetOptions {
+        self.pgc = options;
+        self
+    }
+
+    /// How archives are packed.
+    #[must_use]
+    pub fn archive(mut self, options: PackOptions) -> TargetOptions {
+        self.archive = options;
+        self
+    }
+
+    /// About how many bytes of memory writing a store may take.
+    #[must_use]
+    pub const fn store_memory_bytes(mut self, bytes: usize) -> TargetOptions {
+        self.store_memory = Some(bytes);
+        self
+    }
+}
+
+/// How games are written.
+#[derive(Clone, Debug)]
+pub enum GameFormat {
+    /// As text.
+    Pgn(PgnWriteOptions),
+    /// As bytes.
+    Pgc(PgcWriteOptions),
+}
+
+impl GameFormat {
+    /// Its file format.
+    pub const fn file_format(&self) -> FileFormat {
+        match self {
+            GameFormat::Pgn(_) => FileFormat::Pgn,
+            GameFormat::Pgc(_) => FileFormat::Pgc,
+        }
+    }
+
+    /// Appends a game.
+    ///
+    /// # Errors
+    /// What the format cannot say; nothing is appended then.
+    pub fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
+        match self {
+            GameFormat::Pgn(options) => pgn::write(game, options, out)
+                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
+            GameFormat::Pgc(options) => pgc::encode(game, options, out)
+                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
+        }
+    }
+}
+
+/// What a target could not carry.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Lost {
+    /// Of records.
+    pub records: Losses,
+    /// Of games.
+    pub games: GameLosses,
+}
+
+/// Where records or games are written to, in any format. What is written is complete, or not there
+/// at all, after [`Target::finish`].
+///
+/// ```
+/// use epdb::source::{self, Target};
+/// # let folder = std::env::temp_dir().join(format!("epdb-target-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"a\";")?;
+/// for name in ["a.epd", "a.fen.zst", "a.epb", "a.epdb", "a.epa"] {
+///     let path = folder.join(name);
+///     let mut target = Target::create(&path)?;
+///     target.write(&record)?;
+///     target.finish()?;
+///     let read = source::open(&path)?.records().collect::<epdb::error::Result<Vec<_>>>()?;
+///     assert_eq!(read[0].position(), record.position());
+/// }
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), epdb::Error>(())
+/// ```
+pub struct Target {
+    kind: Kind,
+    lost: Lost,
+    /// What is to be written at once.
+    bytes: Vec<u8>,
+}
+
+enum Kind {
+    Text { output: Output, options: WriteOptions },
+    Stream(stream::Writer<Output>),
+    Archive(Box<ArchiveWriter<Output>>),
+    Store(StoreTarget),
+    Games { output: Output, format: GameFormat },
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.kind {
+            Kind::Text { .. } => "Text",
+            Kind::Stream(_) => "Stream",
+            Kind::Archive(_) => "Archive",
+            Kind::Store(_) => "Store",
+            Kind::Games { .. } => "Games",
+        };
+        let lost = &self.lost;
+        f.debug_struct("Target").field("kind", &kind).field("lost", lost).finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Begins a file of the format and compression that its name tells.
+    ///
+    /// # Errors
+    /// The name tells no format, or the file cannot be made.
+    pub fn create(path: impl AsRef<Path>) -> Result<Target> {
+        Target::create_with(path, &TargetOptions::new())
+    }
+
+    /// [`Target::create`] with options.
+    ///
+    /// # Errors
+    /// As there, and the name contradicts the format.
+    pub fn create_with(path: impl AsRef<Path>, options: &TargetOptions) -> Result<Target> {
+        let path = path.as_ref();
+        let format = options.format.or_else(|| FileFormat::of_name(path));
+        let format = format
+            .ok_or_else(|| Error::new(format!("the name {} tells no format", path.display())))?;
+        format.check_name(path)?;
+        if format == FileFormat::Epdb {
+            let kind = Kind::Store(StoreTarget::create(path, options.store_memory)?);
+            return Ok(Target::of(kind));
+        }
+        Target::new(Output::create(path)?, format, options)
+    }
+
+    /// Writes to an output, which [`Output::new`] makes of anything.
+    ///
+    /// # Errors
+    /// A store needs a place of its own, and an archive cannot be written as the options say.
+    pub fn new(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Target> {
+        let games = |output, format| Kind::Games { output, format };
+        Ok(Target::of(match format {
+            FileFormat::Epd | FileFormat::Fen => {
+                let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
+                let default = WriteOptions { format: form, ..WriteOptions::default() };
+                Kind::Text { output, options: options.text.unwrap_or(default) }
+            }
+            FileFormat::Epb => Kind::Stream(stream::Writer::new(output)),
+            FileFormat::Epa => {
+                Kind::Archive(Box::new(ArchiveWriter::new(output, options.archive.clone())?))
+            }
+            FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn.clone())),
+            FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc.clone())),
+            FileFormat::Epdb => return Err(Error::new("a store is not written in one piece")),
+        }))
+    }
+
+    fn of(kind: Kind) -> Target {
+        Target { kind, lost: Lost::default(), bytes: Vec::new() }
+    }
+
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// The output fails, or is for games; a record that is no valid one cannot be encoded.
+    pub fn write(&mut self, record: &EpdRecord) -> Result<()> {
+        match &mut self.kind {
+            Kind::Text { output, options } => {
+                self.bytes.clear();
+                self.lost.records += epd::write(record, options, &mut self.bytes);
+                self.bytes.push(b'\n');
+                Ok(output.write_all(&self.bytes)?)
+            }
+            Kind::Stream(stream) => Ok(stream.write(record)?),
+            Kind::Archive(archive) => Ok(archive.push(record)?),
+            Kind::Store(store) => store.push(record),
+            Kind::Games { .. } => {
+                Err(Error::new("positions are no games: only games become .pgn or .pgc"))
+            }
+        }
+    }
+
+    /// Writes a record in its binary form ([`record::encode`]).
+    ///
+    /// # Errors
+    /// As [`Target::write`], and these are not the bytes of a record.
+    pub fn write_encoded(&mut self, bytes: &[u8]) -> Result<()> {
+        if !self.is_canonical_text() {
+            return self.write(&record::decode(bytes)?.0);
+        }
+        self.bytes.clear();
+        record::write_text(bytes, &mut self.bytes)?;
+        let line = std::mem::take(&mut self.bytes);
+        let written = self.write_canonical(&line);
+        self.bytes = line;
+        written
+    }
+
+    /// Writes a line that is a record in canonical form, where the target is of such lines.
+    ///
+    /// # Errors
+    /// The output fails, or is no canonical text.
+    pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
+        match &mut self.kind {
+            Kind::Text { output, options } if *options == WriteOptions::default() => {
+                self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
+                output.write_all(line)?;
+                Ok(output.write_all(b"\n")?)
+            }
+            _ => Err(Error::new("this is no output of canonical text")),
+        }
+    }
+
+    /// Writes a game.
+    ///
+    /// # Errors
+    /// The output fails, or is not for games, or the format cannot say what is in the game.
+    pub fn write_game(&mut self, game: &Game) -> Result<()> {
+        let Kind::Games { output, format } = &mut self.kind else {
+            return Err(Error::new("games are no positions: take their positions, or .pgn, .pgc"));
+        };
+        self.bytes.clear();
+        self.lost.games += format.append(game, &mut self.bytes)?;
+        Ok(output.write_all(&self.bytes)?)
+    }
+
+    /// Whether it is lines of canonical text.
+    pub fn is_canonical_text(&self) -> bool {
+        matches!(&self.kind, Kind::Text { options, .. } if *options == WriteOptions::default())
+    }
+
+    /// The output itself where it is lines of text, to put something between them.
+    pub const fn text_output(&mut self) -> Option<&mut Output> {
+        match &mut self.kind {
+            Kind::Text { output, .. } => Some(output),
+            _ => None,
+        }
+    }
+
+    /// Completes what is written and says what was lost.
+    ///
+    /// # Errors
+    /// The output fails; a file does not appear then.
+    pub fn finish(self) -> Result<Lost> {
+        match self.kind {
+            Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
+            Kind::Stream(stream) => stream.finish()?.finish()?,
+            Kind::Archive(archive) => archive.finish()?.finish()?,
+            Kind::Store(store) => store.finish()?,
+        }
+        Ok(self.lost)
+    }
+}
