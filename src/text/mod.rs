@@ -15,6 +15,8 @@ pub mod pgn;
 pub mod purge;
 pub mod san;
 mod scan;
+#[cfg(feature = "serde")]
+mod serialize;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use options::{

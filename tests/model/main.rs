@@ -1,4 +1,5 @@
-//! The rules of chess.
+//! The model: the rules of chess, and what serde makes of its types.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod rules;
+mod serde;
