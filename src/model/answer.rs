@@ -1,4 +1,4 @@
-//! What a record of a test suite answers, and whether that solves it (SPEC VERB-pfts-04, RPT-05).
+//! What a record of a test suite answers, and whether that solves it.
 
 use super::opcode::Opcode;
 use super::record::{EpdRecord, Operand};
@@ -17,14 +17,14 @@ pub enum Verdict {
     Defective,
 }
 
-/// The move that a record answers with: `pm`, else the first of `pv`, else `sm` (RPT-05).
+/// The move that a record answers with: `pm`, else the first of `pv`, else `sm`.
 pub fn answer(record: &EpdRecord) -> Option<&Operand> {
     [Opcode::PM, Opcode::PV, Opcode::SM]
         .into_iter()
         .find_map(|opcode| record.operands(opcode)?.first())
 }
 
-/// Whether the answer of a record is among its `bm` and not among its `am` (VERB-pfts-04).
+/// Whether the answer of a record is among its `bm` and not among its `am`.
 ///
 /// A mate target in `bm`, `#5` or `#-5`, is met by `dm` or `ce` telling of a mate that is no
 /// longer.
@@ -59,7 +59,7 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-/// Whether `dm` or `ce` tells of a mate in at most so many moves; negative: of being mated.
+/// Whether `dm` or `ce` says that there is a mate in at most so many moves; negative: of being mated.
 fn finds_mate(record: &EpdRecord, target: i32) -> bool {
     let score = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok());
     let by_score = match score {

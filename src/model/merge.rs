@@ -99,8 +99,8 @@ pub enum Merged {
 /// - **Any other operation** that differs is a conflict; equal ones become one; what only one
 ///   record has is taken.
 /// - **The en passant square** counts for identity only where a capture is legal. A superfluous
-///   one is kept if either record gives it, because its absence could not be repaired later
-///   (NRM-06). If both give different ones, or different castling letters, those of the record
+///   one is kept if either record gives it, because its absence could not be repaired later.
+///   If both give different ones, or different castling letters, those of the record
 ///   that `prefer` chooses stay.
 ///
 /// ```
@@ -258,7 +258,7 @@ fn has(record: &EpdRecord, wanted: fn(Opcode) -> bool) -> bool {
     record.operations().iter().any(|operation| wanted(operation.opcode))
 }
 
-/// Whether some move is both to be played and to be avoided (OP-02).
+/// Whether some move is both to be played and to be avoided.
 fn contradicts_itself(record: &EpdRecord) -> bool {
     let moves = |opcode| record.operands(opcode).unwrap_or_default();
     let bad = moves(Opcode::AM);

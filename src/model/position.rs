@@ -16,8 +16,8 @@ impl Side {
     /// King side, then queen side: the order of FEN.
     pub const ALL: [Side; 2] = [Side::King, Side::Queen];
 
-    /// Where king and rook stand after castling to this side, whatever they started from
-    /// (C960-10): files g and f, or c and d.
+    /// Where king and rook stand after castling to this side, whatever they started from:
+    /// files g and f, or c and d.
     pub const fn targets(self, color: Color) -> (Square, Square) {
         let rank = color.back_rank();
         match self {
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// For each colour and side the file of the rook that may castle, or none (C960-08).
+/// For each colour and side the file of the rook that may castle, or none.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Castling {
     rooks: [[Option<u8>; 2]; 2],
@@ -72,7 +72,7 @@ impl Castling {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PositionError {
-    /// A castling right whose king or rook is not there (POS-03, E-POS-CASTLE).
+    /// A castling right whose king or rook is not there (E-POS-CASTLE).
     #[error("a castling right has no king and rook on its back rank")]
     Castling {
         /// Whose right it is.
@@ -80,17 +80,17 @@ pub enum PositionError {
         /// To which side of the king.
         side: Side,
     },
-    /// An en passant square whose rank does not fit the side to move (FEN-08, E-FEN-EP).
+    /// An en passant square whose rank does not fit the side to move (E-FEN-EP).
     #[error("the en passant square does not fit the side to move")]
     EnPassant,
 }
 
-/// A position as the first four fields of FEN say it. It need not be legal (FEN-14), but what it
+/// A position as the first four fields of FEN say it. It need not be legal, but what it
 /// says can be written and stored:
 ///
 /// - each castling right has exactly one king of its colour, on its back rank, and a rook of its
-///   colour on the named file, on the named side of the king (POS-03);
-/// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is (FEN-08).
+///   colour on the named file, on the named side of the king;
+/// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is.
 ///
 /// Equality is equality of the four fields; whether two positions count as one position in a
 /// store is the question of [`Position::identity`].
@@ -180,7 +180,7 @@ impl Position {
     }
 }
 
-/// The rank, 0 to 7, of an en passant square when this side is to move (FEN-08).
+/// The rank, 0 to 7, of an en passant square when this side is to move.
 pub const fn en_passant_rank(turn: Color) -> u8 {
     match turn {
         Color::White => 5,
@@ -188,7 +188,7 @@ pub const fn en_passant_rank(turn: Color) -> u8 {
     }
 }
 
-/// Whether a colour could have a castling right with the rook on this file (POS-03).
+/// Whether a colour could have a castling right with the rook on this file.
 pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
     if rook_file > 7 {
         return false;

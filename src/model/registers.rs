@@ -1,8 +1,8 @@
-//! The registers that annotate a run of records (SPEC REG-01 to REG-07).
+//! The registers that annotate a run of records.
 
 use super::record::{EpdRecord, Operand};
 
-/// A register: null, or a string, which may be empty (REG-04).
+/// A register: null, or a string, which may be empty.
 pub type Register = Option<Box<[u8]>>;
 
 /// The comment, variation, ECO and NIC registers at one place of a run of records.
@@ -34,8 +34,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Lets the operations of a record act, in ASCII order of their opcodes (REG-05): `cN` and
-    /// `vN` first clear the registers from N on, then set their own (REG-02).
+    /// Lets the operations of a record act, in ASCII order of their opcodes: `cN` and
+    /// `vN` first clear the registers from N on, then set their own.
     pub fn apply(&mut self, record: &EpdRecord) {
         for operation in record.operations() {
             let value = || match operation.operands.first() {

@@ -1,6 +1,6 @@
-//! Centipawn and mate arithmetic (SPEC section 5). All values are seen by the side to move.
+//! Centipawn and mate arithmetic. All values are seen by the side to move.
 
-/// What a `ce` value says (CE-02 to CE-08).
+/// What a `ce` value says.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Score {
     /// Centipawns, −32000 to 32000.
@@ -21,7 +21,7 @@ pub enum Score {
 pub struct OutOfRange;
 
 impl Score {
-    /// Reads a `ce` value as the 1995 text says (CE-02, CE-05).
+    /// Reads a `ce` value as the 1995 text says.
     ///
     /// # Errors
     /// [`OutOfRange`] outside −32768 … 32766.
@@ -42,7 +42,7 @@ impl Score {
         }
     }
 
-    /// Reads a `ce` value as the 1994 text says: −32767 means an illegal position (CE-10).
+    /// Reads a `ce` value as the 1994 text says: −32767 means an illegal position.
     ///
     /// # Errors
     /// [`OutOfRange`] outside −32767 … 32766.
@@ -63,7 +63,7 @@ impl Score {
         }
     }
 
-    /// The distance to mate in moves, ceil(plies / 2) (CE-08).
+    /// The distance to mate in moves, ceil(plies / 2).
     pub const fn full_moves(self) -> Option<u32> {
         match self.plies() {
             Some(plies) => Some(plies.div_ceil(2)),
@@ -72,10 +72,10 @@ impl Score {
     }
 }
 
-/// The largest number of moves to mate that `ce` can say (CE-07).
+/// The largest number of moves to mate that `ce` can say.
 pub const MAX_MATE: u32 = 383;
 
-/// The `ce` of a mover who mates in `moves` moves: 32768 − 2N (CE-03).
+/// The `ce` of a mover who mates in `moves` moves: 32768 − 2N.
 ///
 /// # Errors
 /// [`OutOfRange`] when `moves` is 0 or over [`MAX_MATE`].
@@ -83,7 +83,7 @@ pub const fn mates_in(moves: u32) -> Result<i32, OutOfRange> {
     if moves == 0 || moves > MAX_MATE { Err(OutOfRange) } else { Ok(32768 - 2 * moves as i32) }
 }
 
-/// The `ce` of a mover who is mated in `moves` moves: −32767 + 2N (CE-04); 0 is checkmate.
+/// The `ce` of a mover who is mated in `moves` moves: −32767 + 2N; 0 is checkmate.
 ///
 /// # Errors
 /// [`OutOfRange`] when `moves` is over [`MAX_MATE`].
@@ -92,7 +92,7 @@ pub const fn mated_in(moves: u32) -> Result<i32, OutOfRange> {
 }
 
 /// What a child's `ce` is worth to the side that moves into it: the view swaps and a mate is one
-/// ply further away (CE-09). `None` for −32768, which is not propagated.
+/// ply further away. `None` for −32768, which is not propagated.
 ///
 /// # Errors
 /// [`OutOfRange`] when the value is no `ce`.
@@ -107,7 +107,7 @@ pub const fn child_to_parent(ce: i32) -> Result<Option<i32>, OutOfRange> {
 }
 
 /// The number of moves of a mate target as suites write it in `bm`: 5 for `#5`, −5, the mover is
-/// mated, for `#-5` (SPEC section 17). At most four digits, not 0.
+/// mated, for `#-5`. At most four digits, not 0.
 ///
 /// ```
 /// use epdb::model::score::mate_target;

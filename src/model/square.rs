@@ -199,7 +199,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The letter in FEN placements: upper case White, lower case Black (FEN-03).
+    /// The letter in FEN placements: upper case White, lower case Black.
     pub const fn letter(self) -> u8 {
         match self.color {
             Color::White => self.role.letter(),
@@ -207,7 +207,7 @@ impl Piece {
         }
     }
 
-    /// The piece of a FEN letter (FEN-03).
+    /// The piece of a FEN letter.
     pub const fn from_letter(letter: u8) -> Option<Piece> {
         let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
         match Role::from_letter(letter.to_ascii_uppercase()) {

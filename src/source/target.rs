@@ -219,8 +219,8 @@ impl Target {
             FileFormat::Epa => {
                 Kind::Archive(Box::new(ArchiveWriter::new(output, options.archive.clone())?))
             }
-            FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn.clone())),
-            FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc.clone())),
+            FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
+            FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
             FileFormat::Epdb => return Err(Error::new("a store is not written in one piece")),
         }))
     }

@@ -7,8 +7,7 @@ use crate::model::square::{Role, Square};
 
 /// A move of a playable position.
 ///
-/// Castling is said as the king taking its own rook (`e1h1`), which no other move can be
-/// (C960-11).
+/// Castling is said as the king taking its own rook (`e1h1`), which no other move can be.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Move {
     /// The square the piece leaves.

@@ -8,7 +8,7 @@ use super::mv::{Move, PROMOTIONS};
 use crate::model::position::{Castling, Position, Side};
 use crate::model::square::{Color, Role, Square};
 
-/// A position in which moves can be generated (POS-05): one king a side, no pawn on a back rank,
+/// A position in which moves can be generated: one king a side, no pawn on a back rank,
 /// and the side to move could not take a king. A bad en passant square counts as none.
 ///
 /// ```
@@ -115,7 +115,7 @@ impl Playable {
     }
 
     /// Our pieces of a role, pawns apart, that may legally go to a square: the question that SAN's
-    /// disambiguation asks (SAN-06).
+    /// disambiguation asks.
     pub fn origins(&self, role: Role, to: Square) -> u64 {
         let board = self.position.board();
         let candidates =
@@ -173,7 +173,7 @@ impl Playable {
         (legal != 0).then_some((legal, target))
     }
 
-    /// The square of the rook with which the king may castle to a side right now (C960-10).
+    /// The square of the rook with which the king may castle to a side right now.
     pub fn castling(&self, side: Side) -> Option<Square> {
         let us = self.position.turn();
         let rook = Square::at(self.position.castling().rook(us, side)?, us.back_rank());
@@ -280,8 +280,7 @@ impl Playable {
             || self.is_en_passant(mv)
     }
 
-    /// The position after a legal move. The en passant square is set after every double step
-    /// (FEN-09).
+    /// The position after a legal move. The en passant square is set after every double step.
     pub fn after(&self, mv: Move) -> Playable {
         let next = after(&self.position, mv);
         Playable::prepare(next, next.board().king(next.turn()).unwrap_or(self.king))
@@ -341,14 +340,14 @@ fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
     castling
 }
 
-/// Whether a move starts the halfmove clock again: a pawn move or a capture (FEN-10).
+/// Whether a move starts the halfmove clock again: a pawn move or a capture.
 pub fn is_zeroing(position: &Position, mv: Move) -> bool {
     let board = position.board();
     let prey = board.role(Role::Pawn) & mv.from.bit() | board.color(!position.turn()) & mv.to.bit();
     prey != 0
 }
 
-/// Whether a legal en passant capture exists (STO-01); never on a board that is not playable.
+/// Whether a legal en passant capture exists; never on a board that is not playable.
 pub fn en_passant_is_legal(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return false };
     let us = position.turn();

@@ -3,7 +3,7 @@
 //! [`GameReader`] streams games out of files as they are found, [`write()`] makes the export format
 //! to the byte. `pgn-reader` does not serve here: it drops what it cannot read (unknown tokens,
 //! NAGs over 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and does
-//! not tell where in the stream it is.
+//! not say where in the stream it is.
 
 mod charset;
 mod collation;

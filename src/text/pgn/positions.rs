@@ -97,7 +97,7 @@ impl PositionOptions {
     }
 
     /// The tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` as `eco`, `nic`, `v0`, `v1`,
-    /// `v2` (PGN-29).
+    /// `v2`.
     #[must_use]
     pub const fn names(mut self, names: bool) -> PositionOptions {
         self.names = names;
@@ -106,7 +106,7 @@ impl PositionOptions {
 }
 
 /// The positions of a game as records with `hmvc`, `fmvn` and, unless it is the last of its line,
-/// `sm`, the move that was played. Quotes in strings become apostrophes (EPD-07).
+/// `sm`, the move that was played. Quotes in strings become apostrophes.
 ///
 /// A position comes when its line goes on or ends, so those of a variation come before the one
 /// after the move that the variation replaces.

@@ -117,7 +117,7 @@ impl PgnWriteError {
     }
 }
 
-/// Appends a game in export format, with the empty line behind it, and tells what the options made
+/// Appends a game in export format, with the empty line behind it, and gives what the options made
 /// it leave out.
 ///
 /// # Errors

@@ -69,7 +69,7 @@ impl<R: Read> GameReader<R> {
         self.end_empty_variation()
     }
 
-    /// Goes on to the next comment or escape in what is left of a line, and tells what it begins
+    /// Goes on to the next comment or escape in what is left of a line, and gives what it begins
     /// with; `None` at the end of the line. `depth` counts the brackets.
     fn next_of_rest(&mut self, depth: &mut u32) -> Result<Option<u8>, Stop> {
         let in_variation = self.builder.depth() > 0;

@@ -194,7 +194,7 @@ impl<R: Read> GameReader<R> {
     pub(super) fn skip_tag(&mut self) -> Result<(), Stop> {
         if let Some((name, _)) = plain_tag(self.source.rest()) {
             let name = std::str::from_utf8(name).unwrap_or_default();
-            // The game is refused already: what is wrong with a further tag is not told.
+            // The game is refused already: what is wrong with a further tag is not reported.
             self.builder.add_tag(name, "").ok();
         }
         self.source.at = self.source.end_of_line(self.source.at)?;
