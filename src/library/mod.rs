@@ -12,6 +12,7 @@ pub mod game_census;
 pub mod game_sets;
 pub mod game_tag;
 pub mod join;
+pub mod lookup;
 pub mod order;
 mod ordered;
 pub mod perft;

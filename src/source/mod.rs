@@ -10,6 +10,8 @@
 //! [`TargetOptions`], tell; an [`Output`] takes bytes. Files appear when they are complete, or not
 //! at all.
 //!
+//! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.
+//!
 //! A format is known by the first bytes of a source, by its name, or by what the options say:
 //! everything that is known of formats stands in one table, behind [`FileFormat`].
 
@@ -21,6 +23,7 @@ mod item;
 mod items;
 mod lines;
 mod local;
+mod lookup;
 mod open;
 mod options;
 mod output;
@@ -38,6 +41,7 @@ pub use item::{Item, OwnedItem, Summary, Visit};
 pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::Local;
+pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
 pub use options::{Filter, SourceOptions};
 pub use output::Output;

@@ -1,0 +1,546 @@
+//! Questions for the records of positions, put to several sources: many at once, in bounded memory,
+//! and answered in their order.
+//!
+//! ```
+//! use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
+//! use epdb::source::{OpenLookup, Source, SourceOptions};
+//! use epdb::store::{ImportOptions, Store, StoreOptions};
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("book.epdb");
+//! # let store = Store::create(&path, &StoreOptions::new())?;
+//! # let mut import = store.importer("by hand", &ImportOptions::new())?;
+//! # import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"store\";")?)?;
+//! # import.finish()?;
+//! # store.close()?;
+//! let book = OpenLookup::open(&path, 64 << 20)?;
+//! let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"text\";\n";
+//!
+//! let mut questions = QuestionBatch::new();
+//! for (number, line) in (1..).zip([&b"4k3/8/8/8/8/8/8/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"]) {
+//!     questions.push(number, line, epdb::parse_epd(line)?.position().into());
+//! }
+//! let options = LookupOptions::new().form(AnswerForm::Text);
+//! let mut batch = BatchLookup::new(questions.queries(), options);
+//! batch.search(&book, book.name(), None)?;
+//! let source = Source::from_bytes("more.epd", text, &SourceOptions::new())?;
+//! batch.scan(|take| source.records().try_for_each(|record| take(&record?)))?;
+//!
+//! let mut lines = Vec::new();
+//! let found_all = batch.answer(|place, answer| {
+//!     let number = questions.number(place);
+//!     lines.push(match answer {
+//!         Answer::Text(text) => format!("{number}: {}", String::from_utf8_lossy(text)),
+//!         Answer::Record(record) => format!("{number}: {} operations", record.operations().len()),
+//!         Answer::Missing => format!("{number}: nothing"),
+//!     });
+//!     Ok::<(), epdb::Error>(())
+//! })?;
+//! assert!(!found_all);
+//! assert_eq!(lines, [
+//!     "1: nothing",
+//!     "2: 8/8/8/4k3/8/1K6/8/8 b - - id \"store\";",
+//!     "2: 8/8/8/4k3/8/1K6/8/8 b - - id \"text\";",
+//! ]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::packed::{PackedBoard, pack};
+use crate::codec::query::{Query, Visit};
+use crate::codec::record;
+use crate::error::{At, Error, Place, Result};
+use crate::model::EpdRecord;
+use crate::source::{Filter, Lookup, Match};
+use crate::text::WriteOptions;
+use crate::text::epd;
+
+/// Memory that a question takes while it waits, its text and its answer not counted.
+const QUESTION_MEMORY: usize = 512;
+
+/// Questions that are answered together.
+#[derive(Clone, Debug, Default)]
+pub struct QuestionBatch {
+    queries: Vec<Query>,
+    numbers: Vec<u64>,
+    /// The text of the questions, end to end.
+    text: Vec<u8>,
+    /// Where each text ends.
+    ends: Vec<usize>,
+}
+
+impl QuestionBatch {
+    /// No questions.
+    pub fn new() -> QuestionBatch {
+        QuestionBatch::default()
+    }
+
+    /// Adds a question with a number and its text, by which whoever asks knows it.
+    pub fn push(&mut self, number: u64, text: &[u8], query: Query) {
+        self.queries.push(query);
+        self.numbers.push(number);
+        self.text.extend_from_slice(text);
+        self.ends.push(self.text.len());
+    }
+
+    /// Takes all questions out.
+    pub fn clear(&mut self) {
+        self.queries.clear();
+        self.numbers.clear();
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+
+    /// What is looked up, in order.
+    pub fn queries(&self) -> &[Query] {
+        &self.queries
+    }
+
+    /// The number of the question at a place, counted from 0; 0 where there is none.
+    pub fn number(&self, place: usize) -> u64 {
+        self.numbers.get(place).copied().unwrap_or_default()
+    }
+
+    /// The text of the question at a place, counted from 0; empty where there is none.
+    pub fn text(&self, place: usize) -> &[u8] {
+        let end = |place: usize| self.ends.get(place).copied();
+        let start = place.checked_sub(1).map_or(Some(0), end);
+        let range = start.zip(end(place)).map(|(start, end)| start..end);
+        range.and_then(|range| self.text.get(range)).unwrap_or_default()
+    }
+
+    /// The memory that they take, about, in bytes.
+    pub const fn memory_bytes(&self) -> usize {
+        self.queries.len() * QUESTION_MEMORY + self.text.len()
+    }
+}
+
+/// How questions are answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LookupOptions {
+    /// In what form.
+    pub form: AnswerForm,
+    /// By the first record of each position, of the first source that has one.
+    pub only_first: bool,
+    /// How many bytes of answers are kept for a source that is searched; what is more is looked up
+    /// again when its turn comes.
+    pub memory_bytes: usize,
+}
+
+/// In what form records are handed on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum AnswerForm {
+    /// Not at all: the question is only whether there are some.
+    Presence,
+    /// As canonical text, which is mostly had without making a record.
+    Text,
+    /// As records.
+    #[default]
+    Record,
+}
+
+impl Default for LookupOptions {
+    fn default() -> LookupOptions {
+        LookupOptions { form: AnswerForm::default(), only_first: false, memory_bytes: 64 << 20 }
+    }
+}
+
+impl LookupOptions {
+    /// The default: all records, as records, in 64 MiB a source.
+    pub fn new() -> LookupOptions {
+        LookupOptions::default()
+    }
+
+    /// In what form questions are answered.
+    #[must_use]
+    pub fn form(self, form: AnswerForm) -> LookupOptions {
+        LookupOptions { form, ..self }
+    }
+
+    /// Whether the first record of each position is enough.
+    #[must_use]
+    pub fn only_first(self, only_first: bool) -> LookupOptions {
+        LookupOptions { only_first, ..self }
+    }
+
+    /// How many bytes of answers are kept for a source that is searched.
+    #[must_use]
+    pub fn memory_bytes(self, memory_bytes: usize) -> LookupOptions {
+        LookupOptions { memory_bytes, ..self }
+    }
+}
+
+/// An answer to a question, or a part of it: there is one for each record.
+#[derive(Copy, Clone, Debug)]
+pub enum Answer<'a> {
+    /// No source has a record of the position.
+    Missing,
+    /// The canonical text of a record, without line end.
+    Text(&'a [u8]),
+    /// A record.
+    Record(&'a EpdRecord),
+}
+
+/// Looks a batch of questions up in one source after the other, and answers them in their order:
+/// the example stands [above](self).
+///
+/// Stores and archives are [searched](BatchLookup::search); anything else is read once, and each of
+/// its records [compared](BatchLookup::scan) with all questions.
+pub struct BatchLookup<'s> {
+    queries: &'s [Query],
+    options: LookupOptions,
+    sources: Vec<SourceAnswers<'s>>,
+}
+
+impl fmt::Debug for BatchLookup<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BatchLookup { queries, options, .. } = self;
+        let mut debug = f.debug_struct("BatchLookup");
+        debug.field("queries", queries).field("options", options).finish_non_exhaustive()
+    }
+}
+
+impl<'s> BatchLookup<'s> {
+    /// Begins with no source.
+    pub const fn new(queries: &'s [Query], options: LookupOptions) -> BatchLookup<'s> {
+        BatchLookup { queries, options, sources: Vec::new() }
+    }
+
+    /// Looks all questions up in a store or an archive, and takes the records that pass the filter,
+    /// which is told their place by the name of the source.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn search(
+        &mut self,
+        source: &'s dyn Lookup,
+        name: &Arc<str>,
+        filter: Option<&'s dyn Filter>,
+    ) -> Result<()> {
+        let searched = Searched { lookup: source, name: Arc::clone(name), filter };
+        let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
+        answers.budget = self.options.memory_bytes;
+        source.get_batch(self.queries, &mut |place, found| {
+            if answers.wants(place) {
+                searched.put(&found, &mut answers, place)?;
+            }
+            Ok(if answers.wants(place) { Visit::Continue } else { Visit::SkipQuery })
+        })?;
+        answers.searched = Some(searched);
+        self.push(answers);
+        Ok(())
+    }
+
+    /// Reads a source: `read` hands all its records to what it is called with.
+    ///
+    /// # Errors
+    /// Those of `read`, and a record that has no binary form.
+    pub fn scan<E>(
+        &mut self,
+        read: impl FnOnce(&mut dyn FnMut(&EpdRecord) -> Result<()>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut by_board: HashMap<PackedBoard, Vec<usize>> = HashMap::new();
+        for (place, query) in self.queries.iter().enumerate() {
+            by_board.entry(*query.board()).or_default().push(place);
+        }
+        let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
+        read(&mut |record| {
+            let places = by_board.get(&pack(&record.position().identity()));
+            for &place in places.into_iter().flatten() {
+                if answers.wants(place) {
+                    answers.put_record(place, record)?;
+                }
+            }
+            Ok(())
+        })?;
+        self.push(answers);
+        Ok(())
+    }
+
+    fn push(&mut self, mut answers: SourceAnswers<'s>) {
+        // Records of one question stay in the order in which they were found.
+        answers.records.sort_by_key(|(place, _)| *place);
+        self.sources.push(answers);
+    }
+
+    /// Calls `visit` with the place of each question and its answers: in the order of the
+    /// questions, for each question in the order of the sources. Says whether each question had a
+    /// record.
+    ///
+    /// # Errors
+    /// Those of the sources and of `visit`.
+    pub fn answer<E: From<Error>>(
+        mut self,
+        mut visit: impl FnMut(usize, Answer<'_>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let mut found_all = true;
+        for (place, query) in self.queries.iter().enumerate() {
+            if !self.sources.iter().any(|answers| answers.has[place]) {
+                found_all = false;
+                visit(place, Answer::Missing)?;
+                continue;
+            }
+            for answers in &mut self.sources {
+                answers.give(place, query, &mut visit)?;
+                if self.options.only_first && answers.has[place] {
+                    break;
+                }
+            }
+        }
+        Ok(found_all)
+    }
+}
+
+/// A store or an archive that is searched.
+struct Searched<'s> {
+    lookup: &'s dyn Lookup,
+    name: Arc<str>,
+    filter: Option<&'s dyn Filter>,
+}
+
+impl Searched<'_> {
+    /// Keeps a record for a question, unless the filter leaves it out.
+    fn put(&self, found: &Match, answers: &mut SourceAnswers, place: usize) -> Result<()> {
+        let Some(filter) = self.filter else { return answers.put_match(place, found) };
+        let record = found.record()?;
+        if self.takes(filter, found.number(), &record) {
+            answers.put_record(place, &record)?;
+        }
+        Ok(())
+    }
+
+    fn takes(&self, filter: &dyn Filter, number: u64, record: &EpdRecord) -> bool {
+        let place = Place::new(Arc::clone(&self.name), At::Record(number + 1));
+        filter.takes(record, None, &place)
+    }
+
+    /// All records of a position that pass the filter.
+    fn each_record<E: From<Error>>(
+        &self,
+        query: &Query,
+        visit: &mut impl FnMut(Answer<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut matches = self.lookup.matches(query);
+        while let Some(found) = matches.next_match() {
+            let found = found?;
+            let record = found.record()?;
+            if self.filter.is_none_or(|filter| self.takes(filter, found.number(), &record)) {
+                visit(Answer::Record(&record))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a source has for the questions of a batch.
+struct SourceAnswers<'s> {
+    /// The source, if it can be asked again.
+    searched: Option<Searched<'s>>,
+    form: AnswerForm,
+    only_first: bool,
+    /// Which questions have a record.
+    has: Vec<bool>,
+    /// What is kept, end to end, and for which question.
+    bytes: Vec<u8>,
+    records: Vec<(usize, Range<usize>)>,
+    /// How many of these were handed on.
+    given: usize,
+    /// How many bytes are kept at the most.
+    budget: usize,
+    /// Questions with records for which there was no room: they are looked up again.
+    overflowing: BTreeSet<usize>,
+}
+
+impl<'s> SourceAnswers<'s> {
+    fn new(questions: usize, options: &LookupOptions) -> SourceAnswers<'s> {
+        SourceAnswers {
+            searched: None,
+            form: options.form,
+            only_first: options.only_first,
+            has: vec![false; questions],
+            bytes: Vec::new(),
+            records: Vec::new(),
+            given: 0,
+            budget: usize::MAX,
+            overflowing: BTreeSet::new(),
+        }
+    }
+
+    /// Whether another record of this question is of use.
+    fn wants(&self, place: usize) -> bool {
+        let one_is_enough = self.only_first || self.form == AnswerForm::Presence;
+        !(self.has[place] && one_is_enough || self.overflows(place))
+    }
+
+    fn overflows(&self, place: usize) -> bool {
+        !self.overflowing.is_empty() && self.overflowing.contains(&place)
+    }
+
+    fn put_match(&mut self, place: usize, found: &Match) -> Result<()> {
+        self.put(place, |form, out| match form {
+            AnswerForm::Text => found.write_text(out),
+            _ => found.encode(out),
+        })
+    }
+
+    fn put_record(&mut self, place: usize, record: &EpdRecord) -> Result<()> {
+        self.put(place, |form, out| match form {
+            AnswerForm::Text => {
+                epd::write(record, &WriteOptions::default(), out);
+                Ok(())
+            }
+            _ => Ok(record::encode(record, out)?),
+        })
+    }
+
+    fn put(
+        &mut self,
+        place: usize,
+        write: impl FnOnce(AnswerForm, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        self.has[place] = true;
+        if self.form == AnswerForm::Presence {
+            return Ok(());
+        }
+        if self.bytes.len() > self.budget && !self.only_first {
+            self.overflowing.insert(place);
+            return Ok(());
+        }
+        let start = self.bytes.len();
+        write(self.form, &mut self.bytes)?;
+        self.records.push((place, start..self.bytes.len()));
+        Ok(())
+    }
+
+    /// Hands on the records of a question; questions are gone through in their order.
+    fn give<E: From<Error>>(
+        &mut self,
+        place: usize,
+        query: &Query,
+        visit: &mut impl FnMut(usize, Answer<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(searched) = self.searched.as_ref().filter(|_| self.overflows(place)) {
+            return searched.each_record(query, &mut |answer| visit(place, answer));
+        }
+        while self.records.get(self.given).is_some_and(|(of, _)| *of < place) {
+            self.given += 1;
+        }
+        while let Some((_, range)) = self.records.get(self.given).filter(|(of, _)| *of == place) {
+            self.given += 1;
+            let bytes = self.bytes.get(range.clone()).unwrap_or_default();
+            match self.form {
+                AnswerForm::Text => visit(place, Answer::Text(bytes))?,
+                _ => {
+                    let (record, _) = record::decode(bytes).map_err(Error::from)?;
+                    visit(place, Answer::Record(&record))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::library::expression::Expression;
+    use crate::store::{ImportOptions, Store, StoreOptions};
+
+    const LINES: [&str; 5] = [
+        "8/8/8/4k3/8/1K6/8/8 b - - id \"1\";",
+        "8/8/8/4k3/8/1K6/8/8 w - - id \"2\";",
+        "8/8/8/4k3/8/1K6/8/8 b - - id \"3\";",
+        "8/8/8/4k3/8/1K6/8/8 b - - id \"4\";",
+        "8/8/8/4k3/8/1K6/8/8 w - - id \"5\";",
+    ];
+
+    fn record(line: &str) -> EpdRecord {
+        crate::parse_epd(line.as_bytes()).unwrap()
+    }
+
+    /// The questions: white to move, another position, black to move.
+    fn questions() -> QuestionBatch {
+        let mut questions = QuestionBatch::new();
+        for (number, line) in (1..).zip([LINES[1], "k7/8/8/8/8/8/8/7K w - -", LINES[0]]) {
+            questions.push(number, line.as_bytes(), record(line).position().into());
+        }
+        questions
+    }
+
+    /// The answers of a store of all lines and of a reading of the last: number of the question
+    /// and `id`, 0 for none.
+    fn answers(options: LookupOptions, filter: Option<&str>) -> (Vec<(u64, String)>, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
+        let mut import = store.importer("lines", &ImportOptions::new()).unwrap();
+        LINES.iter().for_each(|line| import.push(&record(line)).unwrap());
+        import.finish().unwrap();
+        let reader = store.reader().unwrap();
+        let filter = filter.map(|filter| Expression::parse(filter).unwrap());
+        let filter = filter.as_ref().map(|filter| filter as &dyn Filter);
+        let questions = questions();
+        let mut batch = BatchLookup::new(questions.queries(), options);
+        batch.search(&reader, &"a.epdb".into(), filter).unwrap();
+        batch.scan(|take| take(&record(LINES[4]))).unwrap();
+        let mut given = Vec::new();
+        let mut give = |place: usize, answer: Answer<'_>| {
+            let text = match answer {
+                Answer::Missing => "0".to_string(),
+                Answer::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                Answer::Record(record) => {
+                    String::from_utf8_lossy(&crate::format_epd(record)).into_owned()
+                }
+            };
+            let id = text.split('"').nth(1).unwrap_or("0").to_string();
+            given.push((questions.number(place), id));
+            Ok::<(), Error>(())
+        };
+        let found_all = batch.answer(&mut give).unwrap();
+        (given, found_all)
+    }
+
+    fn numbered(answers: &[(u64, &str)]) -> Vec<(u64, String)> {
+        answers.iter().map(|&(number, id)| (number, id.to_string())).collect()
+    }
+
+    /// Answers come in the order of questions, then sources, then numbers, in whatever form and
+    /// however little memory there is for them.
+    #[test]
+    fn answers_come_in_order_within_any_budget() {
+        let all = [(1, "2"), (1, "5"), (1, "5"), (2, "0"), (3, "1"), (3, "3"), (3, "4")];
+        let first = [(1, "2"), (2, "0"), (3, "1")];
+        for form in [AnswerForm::Text, AnswerForm::Record] {
+            for budget in [0, 1, 40, 1 << 20] {
+                let options = LookupOptions::new().form(form).memory_bytes(budget);
+                assert_eq!(answers(options.clone(), None), (numbered(&all), false), "{budget}");
+                assert_eq!(answers(options.only_first(true), None), (numbered(&first), false));
+            }
+        }
+    }
+
+    #[test]
+    fn a_filter_leaves_records_of_searched_sources_out() {
+        for budget in [0, 1 << 20] {
+            let options = LookupOptions::new().memory_bytes(budget);
+            let expected = [(1, "5"), (1, "5"), (2, "0"), (3, "4")];
+            let (given, found_all) = answers(options, Some("id > \"3\""));
+            assert_eq!((given, found_all), (numbered(&expected), false), "{budget}");
+        }
+    }
+
+    #[test]
+    fn presence_alone_gives_what_is_missing() {
+        let options = LookupOptions::new().form(AnswerForm::Presence);
+        assert_eq!(answers(options, None), (numbered(&[(2, "0")]), false));
+    }
+}

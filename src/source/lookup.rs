@@ -1,0 +1,302 @@
+//! One way to look positions up, whatever has them: a store or an archive.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::local::Local;
+use super::open::{Content, Source};
+use super::options::SourceOptions;
+use crate::archive::{self, Archive};
+use crate::codec::query::{Query, Visit};
+use crate::codec::record;
+use crate::error::{Error, Result};
+use crate::model::EpdRecord;
+use crate::store::{self, EncodedRecord, Reader, Store};
+use crate::text::WriteOptions;
+
+/// Takes the records of many queries: the place of the query among them, and a record of it. It
+/// says what it wants next.
+pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<Visit> + 'v;
+
+/// What answers which records a position has. Positions are compared without regard to counters,
+/// castling dialect and superfluous en passant squares.
+///
+/// A function of a `&dyn Lookup` looks positions up in stores and archives alike:
+///
+/// ```
+/// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+/// use epdb::model::Position;
+/// use epdb::source::Lookup;
+///
+/// fn number_of_first(source: &dyn Lookup, position: &Position) -> epdb::error::Result<Option<u64>> {
+///     let mut matches = source.matches(&position.into());
+///     Ok(matches.next_match().transpose()?.map(|found| found.number()))
+/// }
+///
+/// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
+/// writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// let archive = Archive::from_bytes(writer.finish()?)?;
+/// assert_eq!(number_of_first(&archive, &Position::START)?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Lookup {
+    /// The records of a position, in order of their numbers. Each is found when it is asked for, so
+    /// the first costs no more where there are many.
+    fn matches(&self, query: &Query) -> Matches<'_>;
+
+    /// Looks many positions up, in the order that the source likes best, and calls `visit` with
+    /// each record of each. The records of one query come in order of their numbers.
+    ///
+    /// # Errors
+    /// Damage, what the system reports, and those of `visit`, which end the work.
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
+
+    /// The record with a number, counted from 0; `None` if there is none. An archive finds it at
+    /// once; a store, which has no index of numbers, is read until it is found.
+    ///
+    /// # Errors
+    /// Damage, and what the system reports.
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>>;
+}
+
+impl Lookup for Reader {
+    fn matches(&self, query: &Query) -> Matches<'_> {
+        Matches(MatchesOf::Store(Reader::matches(self, query)))
+    }
+
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
+        Reader::get_batch(self, queries, |place, found| visit(place, Match(MatchOf::Store(found))))
+    }
+
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
+        Ok(Reader::record(self, number)?)
+    }
+}
+
+impl Lookup for Archive {
+    fn matches(&self, query: &Query) -> Matches<'_> {
+        Matches(MatchesOf::Archive(Archive::matches(self, query)))
+    }
+
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
+        Archive::get_batch(self, queries, |place, found| {
+            visit(place, Match(MatchOf::Archive(found)))
+        })
+    }
+
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
+        if number >= self.len() {
+            return Ok(None);
+        }
+        Ok(Some(Archive::record(self, number)?))
+    }
+}
+
+/// The records of one position; see [`Lookup::matches`]. As an iterator it gives numbers and
+/// records, [`Matches::next_match`] what is not decoded yet.
+pub struct Matches<'l>(MatchesOf<'l>);
+
+enum MatchesOf<'l> {
+    Store(store::Matches<'l>),
+    Archive(archive::Matches<'l>),
+}
+
+impl fmt::Debug for Matches<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matches").finish_non_exhaustive()
+    }
+}
+
+impl Matches<'_> {
+    /// The next record; `None` when there are no more. After an error there are no more.
+    ///
+    /// # Errors
+    /// Damage, and what the system reports.
+    pub fn next_match(&mut self) -> Option<Result<Match<'_>>> {
+        Some(
+            match &mut self.0 {
+                MatchesOf::Store(matches) => {
+                    matches.next_encoded()?.map(MatchOf::Store).map_err(Error::from)
+                }
+                MatchesOf::Archive(matches) => {
+                    matches.next()?.map(MatchOf::Archive).map_err(Error::from)
+                }
+            }
+            .map(Match),
+        )
+    }
+}
+
+impl Iterator for Matches<'_> {
+    type Item = Result<(u64, EpdRecord)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let decode = |found: Match<'_>| Ok((found.number(), found.record()?));
+        Some(self.next_match()?.and_then(decode))
+    }
+}
+
+/// A record that was found. It is decoded when it is asked for.
+pub struct Match<'m>(MatchOf<'m>);
+
+enum MatchOf<'m> {
+    Store(EncodedRecord<'m>),
+    Archive(archive::Match<'m>),
+}
+
+impl fmt::Debug for Match<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Match").field("number", &self.number()).finish_non_exhaustive()
+    }
+}
+
+impl Match<'_> {
+    /// The number of the record in its source, counted from 0.
+    pub fn number(&self) -> u64 {
+        match &self.0 {
+            MatchOf::Store(found) => found.number(),
+            MatchOf::Archive(found) => found.number(),
+        }
+    }
+
+    /// The record.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn record(&self) -> Result<EpdRecord> {
+        Ok(match &self.0 {
+            MatchOf::Store(found) => found.record()?,
+            MatchOf::Archive(found) => found.record()?,
+        })
+    }
+
+    /// Appends the canonical text, without line end; mostly no record is made for it.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
+        match &self.0 {
+            MatchOf::Store(found) => found.write_text(out)?,
+            MatchOf::Archive(found) => found.write_text(&WriteOptions::default(), out)?,
+        }
+        Ok(())
+    }
+
+    /// Appends the bytes of [`codec::record`](record).
+    ///
+    /// # Errors
+    /// Damage, and a record of an archive that has no such bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        match &self.0 {
+            MatchOf::Store(found) => out.extend_from_slice(found.bytes()),
+            MatchOf::Archive(found) => record::encode(&found.record()?, out)?,
+        }
+        Ok(())
+    }
+}
+
+/// A store or an archive that was opened as a source; its errors name it.
+///
+/// ```
+/// use epdb::model::Position;
+/// use epdb::source::{Lookup, OpenLookup};
+/// use epdb::store::{ImportOptions, Store, StoreOptions};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("book.epdb");
+/// let store = Store::create(&path, &StoreOptions::new())?;
+/// let mut import = store.importer("by hand", &ImportOptions::new())?;
+/// import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// import.finish()?;
+/// store.close()?;
+///
+/// let book = OpenLookup::open(&path, 64 << 20)?;
+/// assert!(book.record(0)?.is_some());
+/// assert_eq!(book.matches(&(&Position::START).into()).count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OpenLookup {
+    name: Arc<str>,
+    opened: Opened,
+    /// The file, which may be a temporary copy, is there as long as it is used.
+    local: Local,
+}
+
+enum Opened {
+    Store {
+        reader: Box<Reader>,
+        /// Open as long as the reader is used.
+        _store: Store,
+    },
+    Archive(Box<Archive>),
+}
+
+impl fmt::Debug for OpenLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenLookup").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl OpenLookup {
+    /// Opens a store or an archive, compressed or not, or standard input for `-`, to be looked up
+    /// in about `memory` bytes.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is something else. The error names it.
+    pub fn open(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
+        OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory)
+    }
+
+    /// The same of an opened source.
+    ///
+    /// # Errors
+    /// As [`OpenLookup::open`].
+    pub fn new(source: Source, memory: usize) -> Result<OpenLookup> {
+        let name = Arc::clone(source.name());
+        match source.into_content() {
+            Content::Store(local) => {
+                let store = local.store(memory)?;
+                let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
+                Ok(OpenLookup { name, opened: Opened::Store { reader, _store: store }, local })
+            }
+            Content::Archive(local) => {
+                let archive = Box::new(local.archive()?.memory_bytes(memory / 2));
+                Ok(OpenLookup { name, opened: Opened::Archive(archive), local })
+            }
+            _ => Err(Error::new("neither a store nor an archive").in_source(name)),
+        }
+    }
+
+    /// The name that it was opened by.
+    pub const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn lookup(&self) -> &dyn Lookup {
+        match &self.opened {
+            Opened::Store { reader, .. } => &**reader,
+            Opened::Archive(archive) => &**archive,
+        }
+    }
+
+    fn named(&self, error: Error) -> Error {
+        match &self.opened {
+            Opened::Store { .. } => self.local.failed(error),
+            Opened::Archive(_) => error.in_source(Arc::clone(&self.name)),
+        }
+    }
+}
+
+impl Lookup for OpenLookup {
+    fn matches(&self, query: &Query) -> Matches<'_> {
+        self.lookup().matches(query)
+    }
+
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
+        self.lookup().get_batch(queries, visit).map_err(|error| self.named(error))
+    }
+
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
+        self.lookup().record(number).map_err(|error| self.named(error))
+    }
+}
