@@ -308,22 +308,20 @@ impl FormArgs {
 
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions {
-            profile: self.profile.into(),
-            revision_1994: self.revision == Revision::R1994,
-            labels: self.labels,
-            score_view: self.score_view.map(|view| match view {
+        ReadOptions::new(self.profile.into())
+            .revision_1994(self.revision == Revision::R1994)
+            .labels(self.labels)
+            .score_view(self.score_view.map(|view| match view {
                 ScoreViewArg::White => ScoreView::White,
                 ScoreViewArg::Mover => ScoreView::Mover,
-            }),
-            perft: self.perft,
-            mates: match self.mates {
+            }))
+            .perft(self.perft)
+            .mates(match self.mates {
                 MatesArg::Keep => MateTargets::Keep,
                 MatesArg::Dm => MateTargets::Dm,
                 MatesArg::Ce => MateTargets::Ce,
-            },
-            keep_moves: self.keep_moves,
-        }
+            })
+            .keep_moves(self.keep_moves)
     }
 }
 
@@ -369,35 +367,39 @@ impl WriteArgs {
 
     /// The options of the text writer for an output of this format.
     pub(crate) fn options(&self, output: FileFormat) -> WriteOptions {
-        WriteOptions {
-            format: match self.format {
-                Some(FormatArg::Epd) => Format::Epd,
-                Some(FormatArg::Fen) => Format::Fen,
-                Some(FormatArg::FenOps) => Format::FenOps,
-                None if output == FileFormat::Fen => Format::Fen,
-                None => Format::Epd,
-            },
-            counters: match self.counters {
-                CountersArg::Keep => CounterForm::Keep,
-                CountersArg::Ops => CounterForm::Ops,
-                CountersArg::Fen => CounterForm::Fen,
-                CountersArg::Drop => CounterForm::Drop,
-            },
-            castling: match self.castling {
-                CastlingArg::Xfen => CastlingForm::XFen,
-                CastlingArg::Shredder => CastlingForm::Shredder,
-                CastlingArg::Keep => CastlingForm::Keep,
-            },
-            en_passant: match self.ep {
-                EpArg::Keep => EnPassantForm::Keep,
-                EpArg::Legal => EnPassantForm::Legal,
-                EpArg::Pseudo => EnPassantForm::Pseudo,
-            },
-            compat: match self.compat {
-                Some(CompatArg::PythonChess) => Compat::PythonChess,
-                None => Compat::None,
-            },
-        }
+        let format = match self.format {
+            Some(FormatArg::Epd) => Format::Epd,
+            Some(FormatArg::Fen) => Format::Fen,
+            Some(FormatArg::FenOps) => Format::FenOps,
+            None if output == FileFormat::Fen => Format::Fen,
+            None => Format::Epd,
+        };
+        let counters = match self.counters {
+            CountersArg::Keep => CounterForm::Keep,
+            CountersArg::Ops => CounterForm::Ops,
+            CountersArg::Fen => CounterForm::Fen,
+            CountersArg::Drop => CounterForm::Drop,
+        };
+        let castling = match self.castling {
+            CastlingArg::Xfen => CastlingForm::XFen,
+            CastlingArg::Shredder => CastlingForm::Shredder,
+            CastlingArg::Keep => CastlingForm::Keep,
+        };
+        let en_passant = match self.ep {
+            EpArg::Keep => EnPassantForm::Keep,
+            EpArg::Legal => EnPassantForm::Legal,
+            EpArg::Pseudo => EnPassantForm::Pseudo,
+        };
+        let compat = match self.compat {
+            Some(CompatArg::PythonChess) => Compat::PythonChess,
+            None => Compat::None,
+        };
+        WriteOptions::new()
+            .format(format)
+            .counters(counters)
+            .castling(castling)
+            .en_passant(en_passant)
+            .compat(compat)
     }
 }
 

@@ -212,7 +212,7 @@ impl Target {
         Ok(Target::of(match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
-                let default = WriteOptions { format: form, ..WriteOptions::default() };
+                let default = WriteOptions::new().format(form);
                 Kind::Text { output, options: options.text.unwrap_or(default) }
             }
             FileFormat::Epb => Kind::Stream(stream::Writer::new(output)),

@@ -36,7 +36,7 @@ pub fn read(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     }
     let record = read_six_fields(text, profile)?;
     if profile == Profile::Strict {
-        let options = WriteOptions { format: Format::Fen, ..WriteOptions::default() };
+        let options = WriteOptions::new().format(Format::Fen);
         let mut canonical = Vec::with_capacity(text.len());
         epd::write(&record, &options, &mut canonical);
         refuse_other_than(&canonical, text, codes::E_FEN_NONCANON)?;

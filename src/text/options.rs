@@ -36,21 +36,13 @@ pub enum MateTargets {
 /// What a reader of EPD and FEN lines takes and makes of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
-    /// The profile.
-    pub profile: Profile,
-    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
-    pub revision_1994: bool,
-    /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
-    pub labels: bool,
-    /// From whose side labelled scores are seen; without it a line with a score is rejected.
-    pub score_view: Option<ScoreView>,
-    /// Take perft counts in other dialects than `;D1 20` and read them as `D1` … `Dn`.
-    pub perft: bool,
-    /// What becomes of mate targets.
-    pub mates: MateTargets,
-    /// Of a position with moves behind it, `startpos moves e2e4`, take the position before the
-    /// moves and keep these as `pv`; otherwise the record is that of the position after them.
-    pub keep_moves: bool,
+    pub(crate) profile: Profile,
+    pub(crate) revision_1994: bool,
+    pub(crate) labels: bool,
+    pub(crate) score_view: Option<ScoreView>,
+    pub(crate) perft: bool,
+    pub(crate) mates: MateTargets,
+    pub(crate) keep_moves: bool,
 }
 
 /// A setting without which a line or a game is rejected.
@@ -78,6 +70,49 @@ impl ReadOptions {
             mates: MateTargets::Keep,
             keep_moves: false,
         }
+    }
+
+    /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
+    #[must_use]
+    pub const fn revision_1994(mut self, revision_1994: bool) -> ReadOptions {
+        self.revision_1994 = revision_1994;
+        self
+    }
+
+    /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
+    #[must_use]
+    pub const fn labels(mut self, labels: bool) -> ReadOptions {
+        self.labels = labels;
+        self
+    }
+
+    /// From whose side labelled scores are seen; without it a line with a score is rejected.
+    #[must_use]
+    pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ReadOptions {
+        self.score_view = score_view;
+        self
+    }
+
+    /// Take perft counts in other dialects than `;D1 20` and read them as `D1` … `Dn`.
+    #[must_use]
+    pub const fn perft(mut self, perft: bool) -> ReadOptions {
+        self.perft = perft;
+        self
+    }
+
+    /// What becomes of mate targets.
+    #[must_use]
+    pub const fn mates(mut self, mates: MateTargets) -> ReadOptions {
+        self.mates = mates;
+        self
+    }
+
+    /// Of a position with moves behind it, `startpos moves e2e4`, take the position before the
+    /// moves and keep these as `pv`; otherwise the record is that of the position after them.
+    #[must_use]
+    pub const fn keep_moves(mut self, keep_moves: bool) -> ReadOptions {
+        self.keep_moves = keep_moves;
+        self
     }
 }
 
@@ -151,14 +186,51 @@ pub enum Compat {
 /// How records become text. The default is the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct WriteOptions {
+    pub(crate) format: Format,
+    pub(crate) counters: CounterForm,
+    pub(crate) castling: CastlingForm,
+    pub(crate) en_passant: EnPassantForm,
+    pub(crate) compat: Compat,
+}
+
+impl WriteOptions {
+    /// The default, the canonical form.
+    pub fn new() -> WriteOptions {
+        WriteOptions::default()
+    }
+
     /// Which fields and operations.
-    pub format: Format,
+    #[must_use]
+    pub const fn format(mut self, format: Format) -> WriteOptions {
+        self.format = format;
+        self
+    }
+
     /// The counters.
-    pub counters: CounterForm,
+    #[must_use]
+    pub const fn counters(mut self, counters: CounterForm) -> WriteOptions {
+        self.counters = counters;
+        self
+    }
+
     /// The castling field.
-    pub castling: CastlingForm,
+    #[must_use]
+    pub const fn castling(mut self, castling: CastlingForm) -> WriteOptions {
+        self.castling = castling;
+        self
+    }
+
     /// The en passant field.
-    pub en_passant: EnPassantForm,
+    #[must_use]
+    pub const fn en_passant(mut self, en_passant: EnPassantForm) -> WriteOptions {
+        self.en_passant = en_passant;
+        self
+    }
+
     /// For whom.
-    pub compat: Compat,
+    #[must_use]
+    pub const fn compat(mut self, compat: Compat) -> WriteOptions {
+        self.compat = compat;
+        self
+    }
 }

@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Position {
 
 impl Serialize for EpdRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let options = WriteOptions { castling: CastlingForm::Keep, ..WriteOptions::default() };
+        let options = WriteOptions::new().castling(CastlingForm::Keep);
         let mut line = Vec::new();
         epd::write(self, &options, &mut line);
         Text(line).serialize(serializer)

@@ -22,7 +22,7 @@ fn line(record: &EpdRecord) -> String {
 
 /// The text of a record with nothing changed.
 pub(crate) fn text(record: &EpdRecord) -> Vec<u8> {
-    let options = WriteOptions { castling: CastlingForm::Keep, ..WriteOptions::default() };
+    let options = WriteOptions::new().castling(CastlingForm::Keep);
     let mut line = Vec::new();
     epd::write(record, &options, &mut line);
     line

@@ -62,7 +62,7 @@ fn read(bytes: &[u8]) -> Option<EpdRecord> {
 }
 
 fn text_of(record: &EpdRecord) -> Vec<u8> {
-    let options = WriteOptions { castling: CastlingForm::Keep, ..WriteOptions::default() };
+    let options = WriteOptions::new().castling(CastlingForm::Keep);
     let mut line = Vec::new();
     write(record, &options, &mut line);
     line

@@ -11,18 +11,25 @@ use crate::{read, read_with, rows, unescape, write_with};
 
 const PROFILES: [Profile; 3] = [Profile::Strict, Profile::Standard, Profile::Lenient];
 
-fn all_options() -> Vec<ReadOptions> {
-    let mut all: Vec<ReadOptions> = PROFILES.into_iter().map(ReadOptions::new).collect();
+/// Options that a line is read with, and what the tests must know of them.
+struct Case {
+    options: ReadOptions,
+    profile: Profile,
+    in_1994: bool,
+}
+
+fn all_options() -> Vec<Case> {
+    let plain = |profile| Case { options: ReadOptions::new(profile), profile, in_1994: false };
+    let mut all: Vec<Case> = PROFILES.into_iter().map(plain).collect();
     for profile in PROFILES {
-        all.push(ReadOptions {
-            profile,
-            revision_1994: true,
-            labels: true,
-            score_view: Some(ScoreView::White),
-            perft: true,
-            mates: MateTargets::Ce,
-            keep_moves: true,
-        });
+        let options = ReadOptions::new(profile)
+            .revision_1994(true)
+            .labels(true)
+            .score_view(Some(ScoreView::White))
+            .perft(true)
+            .mates(MateTargets::Ce)
+            .keep_moves(true);
+        all.push(Case { options, profile, in_1994: true });
     }
     all
 }
@@ -30,7 +37,7 @@ fn all_options() -> Vec<ReadOptions> {
 /// Whatever is taken comes out as text that is taken again and does not change (NRM-16); what
 /// strict takes is that text.
 fn assert_stable(line: &[u8]) {
-    for options in all_options() {
+    for Case { options, profile, in_1994 } in all_options() {
         let (result, warnings) = read_with(line, &options);
         assert!(warnings.iter().all(|w| (1..=line.len() + 1).contains(&w.column)), "{warnings:?}");
         let record = match result {
@@ -43,11 +50,11 @@ fn assert_stable(line: &[u8]) {
             }
         };
         let text = epdb::format_epd(&record);
-        if options.profile == Profile::Strict {
+        if profile == Profile::Strict {
             assert_eq!(text, line);
         }
         // What 1994 calls illegal is written as 1995 has it, and is no value of 1994 (CE-10).
-        if options.revision_1994 && record.integer(Opcode::CE) == Some(-32768) {
+        if in_1994 && record.integer(Opcode::CE) == Some(-32768) {
             continue;
         }
         let (again, _) = read_with(&text, &options);
@@ -173,7 +180,7 @@ proptest! {
         let position = Position::new(board, turn, castling, target).unwrap();
         let record = EpdRecord::new(position);
         for castling in [CastlingForm::XFen, CastlingForm::Shredder] {
-            let options = WriteOptions { castling, format: Format::Fen, ..WriteOptions::default() };
+            let options = WriteOptions::new().castling(castling).format(Format::Fen);
             let text = write_with(&record, &options);
             let back = fen::read(text.as_bytes(), Profile::Standard).expect(&text);
             prop_assert_eq!(back.position(), &position);
@@ -223,13 +230,13 @@ fn hostile_lines_are_read_in_proportional_time() {
     ];
     // Quadratic work on any of these would take hours, not the second that all take together.
     for (index, line) in lines.iter().enumerate() {
-        for options in all_options() {
+        for Case { options, profile, .. } in all_options() {
             let mut warnings = Vec::new();
             let result = epd::read_line(line.as_bytes(), &options, &mut warnings);
             if let Ok(Line::Record(record)) = &result {
                 epd::write(record, &WriteOptions::default(), &mut Vec::new());
             }
-            let refused = index >= POSITIONS || options.profile != Profile::Lenient;
+            let refused = index >= POSITIONS || profile != Profile::Lenient;
             assert!(refused || result.is_ok(), "{index}: {result:?}");
         }
     }

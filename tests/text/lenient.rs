@@ -284,7 +284,7 @@ fn counters_out_of_range_are_salvaged() {
 #[test]
 fn salvaged_counters_are_counted_as_not_written() {
     let losses = |line: &str| {
-        let options = WriteOptions { format: Format::Fen, ..WriteOptions::default() };
+        let options = WriteOptions::new().format(Format::Fen);
         let record = epdb::parse_epd(line.as_bytes()).unwrap();
         epd::write(&record, &options, &mut Vec::new())
     };
@@ -360,7 +360,7 @@ fn moves_behind_a_position() {
     operations("moves e2e4;", "moves e2e4;", &[]);
     operations("moves", "moves;", &[]);
 
-    let keep = ReadOptions { keep_moves: true, ..ReadOptions::default() };
+    let keep = ReadOptions::default().keep_moves(true);
     let kept = |line: &str| normalise_with(line, &keep);
     let (text, warnings) = kept("position startpos moves e2e4 e7e5");
     assert_eq!(text, Ok(format!("{S} fmvn 1; hmvc 0; pv e4 e5;")));
@@ -578,7 +578,7 @@ fn moves_that_do_not_fit_are_kept_as_text() {
 fn mate_distances() {
     operations("bm #5;", "bm #5;", &[]);
     operations("bm #-5;", "bm #-5;", &[]);
-    let mates = |mates| ReadOptions { mates, ..ReadOptions::default() };
+    let mates = |mates| ReadOptions::default().mates(mates);
     let target = format!("{S} bm #5; id \"x\";");
     let converted = |line: &str, kind, wanted: &str| {
         let (text, _) = normalise_with(line, &mates(kind));
@@ -636,7 +636,7 @@ fn labels_are_read_when_asked_for() {
         read_with(line.as_bytes(), options).0.unwrap_err().setting
     };
     assert_eq!(setting(format!("{fen} [0.5]"), &ReadOptions::default()), Some(Setting::Labels));
-    let labels = ReadOptions { labels: true, ..ReadOptions::default() };
+    let labels = ReadOptions::default().labels(true);
     let read =
         |label: &str, options: &ReadOptions| normalise_with(&format!("{fen} {label}"), options);
     let record =
@@ -648,7 +648,7 @@ fn labels_are_read_when_asked_for() {
     assert_eq!(read("[0.7]", &labels).0, Err("E-EPD-LABEL"));
     let score = format!("{fen} | 23 | 0.0");
     assert_eq!(setting(score, &labels), Some(Setting::ScoreView));
-    let view = |view| ReadOptions { score_view: Some(view), ..labels.clone() };
+    let view = |view| labels.clone().score_view(Some(view));
     let white = view(ScoreView::White);
     assert_eq!(read("| 23 | 0.0", &white).0, record("c9 \"0-1\"; ce -23;"));
     assert_eq!(read("[0.0] 23", &white).0, record("c9 \"0-1\"; ce -23;"));
@@ -661,7 +661,7 @@ fn perft_counts_are_read_when_asked_for() {
     rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");
     rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "perft counts");
     operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
-    let perft = ReadOptions { perft: true, ..ReadOptions::default() };
+    let perft = ReadOptions::default().perft(true);
     let read = |tail: &str| normalise_with(&format!("{S}{tail}"), &perft).0;
     let wanted = Ok(format!("{S} D1 20; D2 400;"));
     assert_eq!(read(",20,400"), wanted);
@@ -676,7 +676,7 @@ fn perft_counts_are_read_when_asked_for() {
 /// OP-04, CE-10.
 #[test]
 fn the_revision_of_1994() {
-    let old = ReadOptions { revision_1994: true, ..ReadOptions::default() };
+    let old = ReadOptions::default().revision_1994(true);
     let read = |operations: &str| normalise_with(&format!("{S} {operations}"), &old).0;
     let record = |operations: &str| Ok(format!("{S} {operations}"));
     assert_eq!(read("ce -32767;"), record("ce -32768;"));

@@ -81,7 +81,7 @@ fn check(kind: &str, input: &str, expected: &str) -> bool {
         "epd_to_fen" => shown(&lenient(input), XFEN, KEEP) == expected,
         "epd_to_epd(ep=spec)" => normalise(input, Profile::Standard).0.as_deref() == Ok(expected),
         "epd_to_epd(ep=legal)" => {
-            let options = WriteOptions { en_passant: LEGAL, ..WriteOptions::default() };
+            let options = WriteOptions::new().en_passant(LEGAL);
             write_with(&lenient(input), &options) == expected
         }
         "epd_canonical" => [Profile::Standard, Profile::Lenient]
@@ -137,7 +137,10 @@ fn playable(text: &str) -> Playable {
 
 fn shown(record: &EpdRecord, castling: CastlingForm, en_passant: EnPassantForm) -> String {
     let format = Format::Fen;
-    write_with(record, &WriteOptions { format, castling, en_passant, ..WriteOptions::default() })
+    write_with(
+        record,
+        &WriteOptions::new().format(format).castling(castling).en_passant(en_passant),
+    )
 }
 
 fn play(from: &str, moves: &str, castling: CastlingForm, en_passant: EnPassantForm) -> String {

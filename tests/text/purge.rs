@@ -18,7 +18,7 @@ fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
 
 /// The record as text that does not depend on the form of its counters.
 fn text(record: &EpdRecord) -> String {
-    let options = WriteOptions { counters: CounterForm::Ops, ..WriteOptions::default() };
+    let options = WriteOptions::new().counters(CounterForm::Ops);
     let mut text = Vec::new();
     epd::write(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()

@@ -83,12 +83,10 @@ fn fen_convert() {
         };
         assert_eq!(expect, "OK", "{id}");
         let as_fen = |castling, en_passant| {
-            let options = WriteOptions {
-                format: Format::Fen,
-                castling,
-                en_passant,
-                ..WriteOptions::default()
-            };
+            let options = WriteOptions::default()
+                .format(Format::Fen)
+                .castling(castling)
+                .en_passant(en_passant);
             write_with(&record, &options)
         };
         assert_eq!(as_fen(CastlingForm::XFen, EnPassantForm::Keep), row[3], "{id} FEN");

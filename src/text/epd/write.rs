@@ -55,7 +55,7 @@ impl AddAssign for Losses {
 /// use epdb::text::{Format, WriteOptions, epd};
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - hmvc 5; id \"x\";")?;
 /// let mut out = Vec::new();
-/// let options = WriteOptions { format: Format::Fen, ..WriteOptions::default() };
+/// let options = WriteOptions::new().format(Format::Fen);
 /// let losses = epd::write(&record, &options, &mut out);
 /// assert_eq!(out, b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 1");
 /// assert_eq!(losses.operations, 1);
@@ -101,10 +101,10 @@ fn write_for_python_chess(record: &EpdRecord, options: &WriteOptions, out: &mut 
         form => form,
     };
     if options.format == Format::Fen {
-        return write(record, &WriteOptions { compat: Compat::None, ..*options }, out);
+        return write(record, &options.compat(Compat::None), out);
     }
     let (record, changed_operations) = for_python_chess(record);
-    let options = WriteOptions { compat: Compat::None, counters, ..*options };
+    let options = options.compat(Compat::None).counters(counters);
     Losses { changed_operations, ..write(&record, &options, out) }
 }
 
