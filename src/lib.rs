@@ -1,37 +1,45 @@
 //! epdb turns EPD and FEN lines into compact binary records, keeps them in an index keyed by
 //! position, finds them by position, and writes them back as canonical text.
 //!
-//! The rooms, each of which imports only those below it:
+//! The rooms, each of which imports only those below it, and the feature that adds them:
 //!
-//! - `cli`: the command line tool, behind the default feature `cli`;
-//! - [`library`]: what keepers of openings and suites do with positions;
-//! - [`source`]: any file or stream, of any format and compression, as records and games in
-//!   order, and the way back;
-//! - [`store`]: a file of records found by position;
-//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other;
-//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games
-//!   in PGC;
+//! - `cli`: the command line tool (`cli`, the default);
+//! - [`library`]: what keepers of openings and suites do with positions (`library`);
+//! - [`source`]: any file or stream, of any format and compression, as records and games in order,
+//!   and the way back (`source`);
+//! - [`store`]: a file of records found by position (`store`);
+//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other (`archive`);
+//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games in PGC;
 //! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
 //! - [`model`]: positions, moves, records, games and the rules of chess.
 //!
-//! Below all of them, and without chess: [`error`], the one error of the crate, [`spill`], sorting more than memory holds, and
-//! [`new_file`], files that appear complete or not at all.
+//! Below all of them, and without chess: [`error`], the one error of the crate; [`spill`], sorting
+//! more than memory holds; and [`new_file`], files that appear complete or not at all.
+//!
+//! A user of positions, text and codec writes `default-features = false` and builds neither a
+//! database nor a compressor; each feature brings those that it stands on.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "archive")]
 pub mod archive;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;
 pub mod error;
+#[cfg(feature = "library")]
 pub mod library;
 pub mod model;
+#[cfg(any(feature = "store", feature = "archive"))]
 pub mod new_file;
+#[cfg(feature = "source")]
 pub mod source;
+#[cfg(any(feature = "store", feature = "archive"))]
 pub mod spill;
+#[cfg(feature = "store")]
 pub mod store;
 pub mod text;
 

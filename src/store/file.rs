@@ -11,7 +11,7 @@ use super::schema::Access;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// The first bytes of a store: those of every redb database.
-pub(crate) const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+pub const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 /// Whether a file is empty or ends within the magic of a store.
 pub(super) fn is_cut_short(path: &Path) -> bool {

@@ -43,7 +43,7 @@ mod verify;
 #[doc(hidden)]
 pub use any_row::any_row;
 pub use error::StoreError;
-pub(crate) use file::MAGIC;
+pub use file::MAGIC;
 pub use findings::VerifyFinding;
 pub use import::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
 pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState};
