@@ -55,6 +55,17 @@ pub(super) trait BitCoder {
             read << 1 | u64::from(self.bit(value >> place & 1 != 0, 1 << 15))
         })
     }
+
+    /// Codes one of `count` equally likely numbers; `None` when there are none.
+    fn uniform(&mut self, value: u32, count: u32) -> Option<u32> {
+        let (mut low, mut high) = (0, count);
+        while high.checked_sub(low)? > 1 {
+            let middle = low + (high - low) / 2;
+            let one = u64::from(high - middle) * 0x1_0000 / u64::from(high - low);
+            if self.bit(value >= middle, one as u16) { low = middle } else { high = middle }
+        }
+        (low < count).then_some(low)
+    }
 }
 
 /// The encoder.

@@ -10,9 +10,9 @@ use super::error::ArchiveError;
 use super::file::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
+use super::index_entries::IndexEntries;
 use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
-use super::sorter::KeySorter;
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
 use crate::text::{WriteOptions, epd};
@@ -88,7 +88,7 @@ pub struct ArchiveWriter<W> {
     rows_waiting: RowSegmentBuilder,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
-    keys: KeySorter,
+    keys: IndexEntries,
     records: u64,
     blocks: u64,
     side: Option<SideWriter>,
@@ -123,7 +123,7 @@ impl<W: Write> ArchiveWriter<W> {
             rows_waiting: RowSegmentBuilder::default(),
             segments: Vec::new(),
             sections: Vec::new(),
-            keys: KeySorter::new(memory / 4),
+            keys: IndexEntries::new(memory / 4),
             records: 0,
             blocks: 0,
             side: options.verbatim.then(SideWriter::new),

@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sink::Sink;
-use crate::archive::sorter::KeySorter;
+use crate::archive::index_entries::IndexEntries;
 
 /// Entries in a bucket, about.
 const BUCKET: u64 = 256;
@@ -53,7 +53,7 @@ impl Tail {
 
 /// Writes the index of sorted keys and blocks numbered below `blocks`.
 pub(in crate::archive) fn write_index<W: Write>(
-    sorter: KeySorter,
+    sorter: IndexEntries,
     blocks: u64,
     identity: u32,
     out: &mut Sink<W>,

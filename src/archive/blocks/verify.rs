@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use super::index::BlockIndex;
 use super::reader::BlockReader;
 use crate::archive::error::ArchiveError;
-use crate::archive::sorter::KeySorter;
+use crate::archive::index_entries::IndexEntries;
 use crate::codec::key::position_key;
 
 impl BlockReader {
     /// Reads all records. Where there is an index it has an entry for each of them and no more.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         let Some(index) = self.index()? else { return self.each_key(|_, _| Ok(())) };
-        let mut expected = KeySorter::new(self.memory() / 8);
+        let mut expected = IndexEntries::new(self.memory() / 8);
         // Of the index block that is being read, the keys: each is expected once.
         let (mut current, mut keys) = (0, BTreeSet::new());
         self.each_key(|block, key| {
@@ -54,8 +54,8 @@ impl BlockReader {
     }
 
     /// All entries of the index.
-    fn entries(&self, index: &BlockIndex) -> Result<KeySorter, ArchiveError> {
-        let mut entries = KeySorter::new(self.memory() / 8);
+    fn entries(&self, index: &BlockIndex) -> Result<IndexEntries, ArchiveError> {
+        let mut entries = IndexEntries::new(self.memory() / 8);
         let mut last = None;
         for bucket in 0..index.buckets() {
             let mut pushed = Ok(());
@@ -73,7 +73,7 @@ impl BlockReader {
 }
 
 /// Stands for all entries of an index, in whatever order and however often each came.
-fn digest(entries: KeySorter) -> Result<blake3::Hash, ArchiveError> {
+fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {
         hasher.update(&key.to_le_bytes());

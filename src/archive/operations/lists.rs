@@ -1,7 +1,7 @@
 //! Texts that are lists of moves or numbers, and texts that follow from those.
 
-use super::super::adaptive::{BitCoder, BitModel, IntegerModel};
-use super::{Form, uniform};
+use super::form::Form;
+use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel};
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::text::san;
@@ -147,7 +147,7 @@ impl ListModel {
                 Some(best) => rest.iter().position(|&mv| mv == best)?,
                 None => {
                     let place = rest.iter().position(|mv| Some(mv) == wanted).unwrap_or(0);
-                    uniform(coder, place as u32, rest.len() as u32)? as usize
+                    coder.uniform(place as u32, rest.len() as u32)? as usize
                 }
             };
             let mv = rest.remove(place);

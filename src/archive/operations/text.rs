@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use super::super::adaptive::BitCoder;
+use crate::archive::adaptive::BitCoder;
 
 /// Guesses of each context, by hash.
 const SLOTS_LOG: u32 = 16;
@@ -260,8 +260,8 @@ const SQUASHED_FOR_STRETCH: [u16; 4095] = squashed();
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::adaptive::{BitDecoder, BitEncoder};
     use super::*;
+    use crate::archive::adaptive::{BitDecoder, BitEncoder};
 
     #[test]
     fn stretch_undoes_squash() {

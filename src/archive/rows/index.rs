@@ -10,7 +10,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
-use crate::archive::sorter::KeySorter;
+use crate::archive::index_entries::IndexEntries;
 
 /// Entries of a line of the table.
 const ENTRIES: usize = 12;
@@ -86,7 +86,7 @@ fn home(key: u64, lines: u64) -> u64 {
 
 /// Writes the table of sorted keys and records, then the lists of records that share a key.
 pub(in crate::archive) fn write_index<W: Write>(
-    sorter: KeySorter,
+    sorter: IndexEntries,
     identity: u32,
     out: &mut Sink<W>,
 ) -> Result<(Section, Section), ArchiveError> {

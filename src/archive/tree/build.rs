@@ -2,10 +2,10 @@
 
 use super::candidates::CANDIDATES;
 use super::context::{CONTEXT_BITS, Context, ContextState, ESCAPE};
+use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Counts;
-use super::{LAST_RANK, coded_value};
 use crate::archive::row::{COLUMNS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! What the coder of a column may look at: the columns before it, and what is missing so far.
 
-use super::super::row::{COLUMNS, RANK_ORDER, RANKS};
+use crate::archive::row::{COLUMNS, RANK_ORDER, RANKS};
 
 /// The symbol of a value that its column's dictionary does not have.
 pub(super) const ESCAPE: u16 = u16::MAX;

@@ -1,18 +1,19 @@
 //! Models as bytes.
 
-use super::super::adaptive::{
-    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
-};
-use super::super::error::Refusal;
-use super::super::row::{COLUMNS, RANKS, is_rank};
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
+use super::mirror::{LAST_RANK, VACATED};
+use super::model::{Column, PositionModel};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::prediction::PredictionModes;
 use super::rounded_count::{decode_count, encode_count};
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
-use super::{Column, LAST_RANK, PositionModel, VACATED};
+use crate::archive::adaptive::{
+    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
+};
+use crate::archive::error::Refusal;
+use crate::archive::row::{COLUMNS, RANKS, is_rank};
 use std::cmp::Reverse;
 
 /// The most nodes of a column that a reader takes.

@@ -2,8 +2,8 @@
 //! row before, or by the first columns that it has in common with the last row that no move led
 //! to. Games are the first kind, sorted lists and books that go over an opening the second.
 
-use super::super::rans::{Interval, RansDecoder, SCALE, normalise};
-use super::super::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
+use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
 use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};

@@ -1,10 +1,10 @@
 //! Values that a dictionary lacks: ranks square by square, other columns byte by byte.
 
-use super::super::adaptive::{BitCoder, IntegerModel};
-use super::super::rans::{Interval, RansDecoder, SCALE, normalise};
-use super::super::row::{RANKS, is_rank};
-use super::VACATED;
+use super::mirror::{LAST_RANK, VACATED};
 use super::rounded_count::{decode_count, encode_count};
+use crate::archive::adaptive::{BitCoder, IntegerModel};
+use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::archive::row::{RANKS, is_rank};
 
 /// The number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
@@ -109,7 +109,7 @@ fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
 fn kind(column: usize) -> usize {
     match column {
         RANKS => 0,
-        super::LAST_RANK => 1,
+        LAST_RANK => 1,
         _ => 2,
     }
 }

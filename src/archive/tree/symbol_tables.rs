@@ -1,9 +1,9 @@
 //! The symbols of nodes and their intervals, in chunks that are compared as a whole.
 
-use super::super::rans::{Interval, SCALE, SCALE_BITS, normalise};
 use super::context::ESCAPE;
 use super::nodes::Node;
 use super::spec::NodeSpec;
+use crate::archive::rans::{Interval, SCALE, SCALE_BITS, normalise};
 use std::cmp::Reverse;
 
 /// Symbols that are compared at a time.

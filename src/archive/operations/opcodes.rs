@@ -1,0 +1,99 @@
+//! Which opcodes the records of a block have.
+
+use foldhash::HashMap;
+
+use crate::archive::adaptive::{BitCoder, IntegerModel, SymbolModel};
+use crate::model::{Opcode, Operation, StandardOpcode};
+
+/// Standard opcodes with numbers below this have that number as their symbol; all others are
+/// spelled when they are met first.
+const NUMBERED: u8 = 50;
+/// The most operations of a record that a decoder takes: more do not fit the longest record.
+const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
+
+/// The models of lists of opcodes.
+pub(super) struct OpcodeModel {
+    /// Lists that records had, the last one first.
+    shapes: Vec<Vec<Opcode>>,
+    /// The place of a list among these.
+    place: IntegerModel,
+    /// The length of a new one.
+    len: IntegerModel,
+    /// The numbered opcodes, and others in the order in which they were met.
+    opcodes: Vec<Opcode>,
+    /// The places of those others.
+    others: HashMap<Opcode, usize>,
+    opcode: IntegerModel,
+    /// The length and the bytes of the name of a new one.
+    name: [SymbolModel; 2],
+}
+
+impl OpcodeModel {
+    pub(super) fn new() -> OpcodeModel {
+        let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
+        OpcodeModel {
+            shapes: Vec::new(),
+            place: IntegerModel::default(),
+            len: IntegerModel::default(),
+            opcodes: numbered.map(|entry| entry.opcode).collect(),
+            others: HashMap::default(),
+            opcode: IntegerModel::default(),
+            name: [SymbolModel::new(4), SymbolModel::new(8)],
+        }
+    }
+
+    /// The number of an opcode that was met.
+    pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
+        let number = opcode.standard().map(StandardOpcode::number).filter(|it| *it < NUMBERED);
+        number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
+    }
+
+    /// Which opcodes the record has.
+    pub(super) fn shape(
+        &mut self,
+        coder: &mut impl BitCoder,
+        given: &[Operation],
+    ) -> Option<Vec<Opcode>> {
+        let is_given = |shape: &Vec<Opcode>| {
+            shape.len() == given.len() && shape.iter().zip(given).all(|(a, b)| *a == b.opcode)
+        };
+        let place = self.shapes.iter().position(is_given).unwrap_or(self.shapes.len());
+        let place = self.place.code(coder, place as u64) as usize;
+        if place < self.shapes.len() {
+            self.shapes[..=place].rotate_right(1);
+            return self.shapes.first().cloned();
+        }
+        let len = self.len.code(coder, given.len() as u64) as usize;
+        let mut shape: Vec<Opcode> = Vec::new();
+        for nth in 0..len {
+            if coder.is_exhausted() || nth > MAX_OPERATIONS {
+                return None;
+            }
+            let opcode = self.opcode(coder, given.get(nth).map(|operation| operation.opcode))?;
+            if shape.last().is_some_and(|&last| last >= opcode) {
+                return None;
+            }
+            shape.push(opcode);
+        }
+        self.shapes.insert(0, shape.clone());
+        Some(shape)
+    }
+
+    fn opcode(&mut self, coder: &mut impl BitCoder, given: Option<Opcode>) -> Option<Opcode> {
+        let known = given.and_then(|opcode| self.field(opcode)).unwrap_or(self.opcodes.len());
+        let place = self.opcode.code(coder, known as u64) as usize;
+        if let Some(&opcode) = self.opcodes.get(place) {
+            return Some(opcode);
+        }
+        let name = given.as_ref().map_or(&[][..], Opcode::as_bytes);
+        let [lens, bytes] = &mut self.name;
+        let len = lens.code(coder, name.len() as u32);
+        let name: Vec<u8> = (0..len as usize)
+            .map(|at| bytes.code(coder, name.get(at).copied().unwrap_or(0).into()) as u8)
+            .collect();
+        let opcode = Opcode::new(&name).ok().filter(|&opcode| self.field(opcode).is_none())?;
+        self.others.insert(opcode, self.opcodes.len());
+        self.opcodes.push(opcode);
+        Some(opcode)
+    }
+}

@@ -1,0 +1,204 @@
+//! The operations of one record after the other.
+
+use super::cost::Cost;
+use super::field::{FieldModel, Kind};
+use super::form::Form;
+use super::lists::{self, ListModel, RecordLists};
+use super::opcodes::OpcodeModel;
+use super::text::TextModel;
+use super::text_forms::TextForms;
+use crate::archive::adaptive::BitCoder;
+use crate::codec::ordinal;
+use crate::model::rules::Playable;
+use crate::model::{Opcode, Operand, Operands, Operation, Position};
+use crate::text::san;
+
+/// The most operands of an operation that a decoder takes: more do not fit the longest record.
+const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
+
+/// The models of the operations of a block, and what it had so far.
+pub(super) struct OperationModel {
+    opcodes: OpcodeModel,
+    /// Of each opcode, once it is met.
+    fields: Vec<Option<FieldModel>>,
+    lists: ListModel,
+    /// Made when the first text needs it.
+    text: Option<TextModel>,
+    /// What the records so far cost.
+    cost: Cost,
+}
+
+/// A record that is being coded.
+struct CodedRecord {
+    root: Option<Playable>,
+    /// The forms of the texts that an encoder was given.
+    forms: TextForms,
+    lists: RecordLists,
+    /// Texts that follow from the lists when all else is there.
+    derived: Vec<(Place, Form)>,
+}
+
+/// An operand: the place of its operation in the record, the number of the opcode, and its own place
+/// in the operation.
+#[derive(Copy, Clone)]
+struct Place {
+    operation: usize,
+    field: usize,
+    operand: usize,
+}
+
+impl OperationModel {
+    /// For a block whose operations may cost so much.
+    pub(super) fn up_to(cost: usize) -> OperationModel {
+        OperationModel {
+            opcodes: OpcodeModel::new(),
+            fields: Vec::new(),
+            lists: ListModel::default(),
+            text: None,
+            cost: Cost::up_to(cost),
+        }
+    }
+
+    /// What the records so far cost.
+    pub(super) const fn cost(&self) -> usize {
+        self.cost.spent()
+    }
+
+    /// Passes a record's operations through a coder. A decoder is given none.
+    pub(super) fn record(
+        &mut self,
+        coder: &mut impl BitCoder,
+        position: &Position,
+        given: &[Operation],
+    ) -> Option<Vec<Operation>> {
+        let shape = self.opcodes.shape(coder, given)?;
+        let root = Playable::new(position).ok();
+        let forms = TextForms::of(root.as_ref(), given, |opcode| self.known_field(opcode));
+        let (lists, derived) = (RecordLists::default(), Vec::new());
+        let mut record = CodedRecord { root, forms, lists, derived };
+        let mut operations = Vec::with_capacity(shape.len());
+        for (nth, opcode) in shape.into_iter().enumerate() {
+            let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
+            let operands = self.operands(coder, &mut record, (nth, opcode), given)?;
+            self.cost.operation()?;
+            operations.push(Operation { opcode, operands });
+        }
+        record.put_derived(&mut operations, &mut self.cost)?;
+        for operation in &operations {
+            let field = self.opcodes.field(operation.opcode)?;
+            self.field(field).before.clone_from(&operation.operands);
+        }
+        Some(operations)
+    }
+
+    /// What is known of an opcode with a number.
+    fn field(&mut self, number: usize) -> &mut FieldModel {
+        if self.fields.len() <= number {
+            self.fields.resize_with(number + 1, || None);
+        }
+        self.fields[number].get_or_insert_with(FieldModel::new)
+    }
+
+    /// What is known of an opcode, if it was met.
+    fn known_field(&self, opcode: Opcode) -> Option<&FieldModel> {
+        self.fields.get(self.opcodes.field(opcode)?)?.as_ref()
+    }
+
+    /// Passes the operands of an operation through a coder.
+    fn operands(
+        &mut self,
+        coder: &mut impl BitCoder,
+        record: &mut CodedRecord,
+        (operation, opcode): (usize, Opcode),
+        given: &[Operand],
+    ) -> Option<Vec<Operand>> {
+        let field = self.opcodes.field(opcode)?;
+        let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
+        let mut now = record.root;
+        let mut read: Vec<Operand> = Vec::new();
+        loop {
+            let place = Place { operation, field, operand: read.len() };
+            let given = given.get(read.len());
+            let operand = match self.field(field).kind(coder, &read, given)? {
+                Kind::End => return Some(read),
+                Kind::Move => code_move(coder, now.as_ref()?, given)?,
+                Kind::Integer => self.field(field).integer(coder, given)?,
+                Kind::Str => Operand::string(self.text(coder, record, place, given)?),
+                Kind::Token => Operand::token(self.text(coder, record, place, given)?),
+            };
+            if let Operand::Move { mv, .. } = &operand {
+                record.lists.best.get_or_insert(*mv);
+                if is_line {
+                    now = now.map(|now| now.after(*mv));
+                }
+            }
+            self.cost.operand(&operand)?;
+            read.push(operand);
+            if read.len() > MAX_OPERANDS || coder.is_exhausted() {
+                return None;
+            }
+        }
+    }
+
+    /// Passes a text through a coder; empty when it will follow from the lists of the record.
+    fn text(
+        &mut self,
+        coder: &mut impl BitCoder,
+        record: &mut CodedRecord,
+        place: Place,
+        given: Option<&Operand>,
+    ) -> Option<Vec<u8>> {
+        let given = given.map(Operand::text).unwrap_or_default();
+        let field = self.fields.get_mut(place.field)?.as_mut()?;
+        let form = record.forms.form(place.operation, place.operand);
+        let form = field.form(coder, place.operand, form)?;
+        let before = field.text_before(place.operand).unwrap_or_default();
+        match form {
+            Form::Same => Some(before),
+            Form::Successor => lists::successor(&before),
+            Form::Plain => {
+                let model = self.text.get_or_insert_with(TextModel::pretrained);
+                model.code(coder, place.field as u32 + 1, &before, &given)
+            }
+            Form::Moves => {
+                let (root, first) = (record.root.as_ref()?, &mut field.is_first_listed);
+                self.lists.moves(coder, root, &given, first, &mut record.lists)
+            }
+            Form::Numbers => self.lists.numbers(coder, &given, &mut record.lists),
+            Form::Coordinates | Form::Pairs => {
+                record.derived.push((place, form));
+                Some(Vec::new())
+            }
+        }
+    }
+}
+
+impl CodedRecord {
+    /// Puts in the texts that follow from the lists.
+    fn put_derived(&self, operations: &mut [Operation], cost: &mut Cost) -> Option<()> {
+        for &(place, form) in &self.derived {
+            let text = self.lists.derived(self.root.as_ref()?, form)?;
+            cost.text(&text)?;
+            match &mut operations[place.operation].operands[place.operand] {
+                Operand::Str(bytes) | Operand::Token(bytes) => *bytes = text.into_boxed_slice(),
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+}
+
+/// Passes a legal move through a coder.
+fn code_move(
+    coder: &mut impl BitCoder,
+    now: &Playable,
+    given: Option<&Operand>,
+) -> Option<Operand> {
+    let ordinal = match given {
+        Some(Operand::Move { mv, .. }) => ordinal::ordinal(now, *mv)?,
+        _ => 0,
+    };
+    let ordinal = coder.uniform(ordinal.into(), ordinal::count(now).into())?;
+    let mv = ordinal::move_at(now, ordinal as u16)?;
+    Some(Operand::Move { mv, san: san::write(now, mv) })
+}

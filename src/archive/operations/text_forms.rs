@@ -1,0 +1,71 @@
+//! How an encoder chooses the forms of texts.
+
+use super::field::FieldModel;
+use super::form::Form;
+use super::lists::{self, RecordLists};
+use crate::model::rules::Playable;
+use crate::model::{Opcode, Operand, Operation};
+
+/// The forms of the texts of a record, by operation and operand.
+#[derive(Default)]
+pub(super) struct TextForms(Vec<Vec<Form>>);
+
+impl TextForms {
+    /// Chooses for the operations of a record; `field` gives what is known of an opcode.
+    pub(super) fn of<'a>(
+        root: Option<&Playable>,
+        given: &[Operation],
+        field: impl Fn(Opcode) -> Option<&'a FieldModel>,
+    ) -> TextForms {
+        let mut lists = RecordLists::default();
+        let mut forms = TextForms::default();
+        for operation in given {
+            let field = field(operation.opcode);
+            let form = |(place, operand): (usize, &Operand)| match operand {
+                Operand::Str(text) | Operand::Token(text) => {
+                    let before = field.and_then(|field| field.text_before(place));
+                    repeated(before, text).unwrap_or_else(|| lists.note(root, text))
+                }
+                _ => Form::Plain,
+            };
+            forms.0.push(operation.operands.iter().enumerate().map(form).collect());
+        }
+        if let Some(root) = root {
+            forms.derive(root, given, &lists);
+        }
+        forms
+    }
+
+    /// Finds the texts that follow from the lists of the record.
+    fn derive(&mut self, root: &Playable, given: &[Operation], lists: &RecordLists) {
+        let derived =
+            [Form::Coordinates, Form::Pairs].map(|form| (form, lists.derived(root, form)));
+        for (operation, forms) in given.iter().zip(&mut self.0) {
+            for (operand, form) in operation.operands.iter().zip(forms) {
+                let (Operand::Str(text) | Operand::Token(text)) = operand else { continue };
+                if matches!(form, Form::Moves | Form::Numbers) {
+                    continue;
+                }
+                let mut derived = derived.iter();
+                if let Some((found, _)) = derived.find(|(_, own)| own.as_deref() == Some(text)) {
+                    *form = *found;
+                }
+            }
+        }
+    }
+
+    /// The form of a text.
+    pub(super) fn form(&self, operation: usize, operand: usize) -> Form {
+        let forms = self.0.get(operation);
+        forms.and_then(|forms| forms.get(operand)).copied().unwrap_or(Form::Plain)
+    }
+}
+
+/// The form of a text that follows from that of the record before.
+fn repeated(before: Option<Vec<u8>>, text: &[u8]) -> Option<Form> {
+    let before = before?;
+    if before == text {
+        return Some(Form::Same);
+    }
+    (lists::successor(&before).as_deref() == Some(text)).then_some(Form::Successor)
+}

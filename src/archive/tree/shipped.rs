@@ -1,0 +1,13 @@
+//! The model that comes with epdb.
+
+use std::sync::LazyLock;
+
+use super::model::PositionModel;
+
+/// The model that comes with epdb, for archives that are too small to pay for their own.
+pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
+    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
+    static SHIPPED: LazyLock<Option<PositionModel>> =
+        LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
+    SHIPPED.as_ref()
+}
