@@ -3,7 +3,7 @@
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, pack, unpack};
 use crate::model::{Color, Piece, Role, Side, Square};
-use crate::text::fields::{Pieces, UsualFields, piece_code, read_usual};
+use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
 use crate::text::{Diagnostic, Profile, fen};
 
 /// The identity of the position at the start of a line.
@@ -32,7 +32,9 @@ pub struct Identity {
 /// assert_eq!(identity.len, 52);
 /// ```
 pub fn read_fields(line: &[u8]) -> Option<Identity> {
-    identify(read_usual(line, &NUMBERS.pieces)?)
+    let mut pieces = read_pieces(line, &NUMBERS.pieces)?;
+    let fields = read_usual(line, pieces.len)?;
+    identify(&mut pieces, &fields)
 }
 
 /// The packed identity board and the position key of any line that the lenient reader takes as a
@@ -59,21 +61,21 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 }
 
 /// Puts what the three fields behind the placement say into codes and key.
-fn identify(fields: UsualFields) -> Option<Identity> {
-    let UsualFields { turn, castling, en_passant, len, .. } = fields;
-    let mut pieces = fields.pieces;
-    give_rights(&mut pieces, Color::White, castling & 3)?;
-    give_rights(&mut pieces, Color::Black, castling >> 2)?;
+#[inline]
+fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
+    let UsualFields { turn, castling, en_passant, end: len } = *fields;
+    give_rights(pieces, Color::White, castling & 3)?;
+    give_rights(pieces, Color::Black, castling >> 2)?;
     pieces.hash ^= [NUMBERS.white_to_move, 0][turn as usize];
     if turn == Color::Black {
-        let kings = each_equal(&pieces, BLACK_KING);
+        let kings = each_equal(pieces, BLACK_KING);
         pieces.codes |= kings * u128::from(BLACK_KING ^ KING_TO_MOVE);
         if kings == 0 {
             return None;
         }
     }
     let board = PackedBoard::plain(pieces.occupied, pieces.codes.to_le_bytes());
-    match en_passant.filter(|target| pawn_beside(&pieces, *target, turn)) {
+    match en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
         None => Some(Identity { board, key: pieces.hash, len }),
         Some(target) => {
             let (board, key) = with_en_passant(&board, target)?;

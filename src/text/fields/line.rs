@@ -35,6 +35,7 @@ pub(crate) enum CounterText {
 
 impl Line<'_> {
     /// Appends the text.
+    #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + ROOM, 0);
@@ -44,6 +45,7 @@ impl Line<'_> {
     }
 
     /// Writes the text to the start of the room and gives its length.
+    #[inline]
     fn write_to(&self, room: &mut [u8; ROOM]) -> usize {
         let len = match self.placement {
             Placement::Board(board) => write_letters(board.occupied(), &letters_of(board), room),

@@ -1,7 +1,7 @@
 //! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
 //!
-//! [`read`] takes whatever a profile allows and says what is wrong; [`read_usual`] takes what nearly
-//! all lines look like, without a [`Position`]. [`Line`] writes.
+//! [`read`] takes whatever a profile allows and says what is wrong; [`read_pieces`] and
+//! [`read_usual`] take what nearly all lines look like, without a [`Position`]. [`Line`] writes.
 
 mod castling;
 pub(super) mod counters;
@@ -12,7 +12,7 @@ mod usual;
 
 pub(crate) use castling::{CLASSIC, CastlingText, side_letter};
 pub(crate) use line::{CounterText, Line, Placement};
-pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code};
+pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code, read_pieces};
 pub(crate) use usual::{UsualFields, read_usual};
 
 use super::codes;

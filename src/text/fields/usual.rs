@@ -1,26 +1,23 @@
-//! The four fields of a usual line, read at one go.
+//! The fields behind the placement of a usual line, read at one go.
 
 use super::castling::classic_set;
-use super::placement::{PieceNumbers, Pieces, read_pieces};
 use crate::model::{Color, Square, en_passant_rank};
 
-/// What the four fields of a usual line say.
+/// What the fields behind the placement say.
 pub(crate) struct UsualFields {
-    pub(crate) pieces: Pieces,
     pub(crate) turn: Color,
     /// `K`, `Q`, `k`, `q` from bit 0 on; whether kings and rooks are there has not been looked at.
     pub(crate) castling: u8,
     pub(crate) en_passant: Option<Square>,
-    /// The length of the four fields in bytes; at the end of the line or before a blank.
-    pub(crate) len: usize,
+    /// Where they end in the line: at its end or before a blank.
+    pub(crate) end: usize,
 }
 
-/// Reads the first four fields of a line as nearly all lines have them: at most 32 pieces, castling
-/// rights `KQkq`, one blank between fields. `None` for anything else.
+/// Reads side to move, castling and en passant square behind a placement of this length, as nearly
+/// all lines have them: rights `KQkq`, one blank between fields. `None` for anything else.
 #[inline]
-pub(crate) fn read_usual(line: &[u8], numbers: &PieceNumbers) -> Option<UsualFields> {
-    let pieces = read_pieces(line, numbers)?;
-    let tail = Tail::new(line, pieces.len)?;
+pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
+    let tail = Tail::new(line, placement)?;
     let turn = match tail.byte(1) {
         b'w' => Color::White,
         b'b' => Color::Black,
@@ -34,16 +31,16 @@ pub(crate) fn read_usual(line: &[u8], numbers: &PieceNumbers) -> Option<UsualFie
     let castling = classic_set((castling & ((1 << blank) - 1)) as u32)?;
 
     let at = 4 + blank / 8;
-    let (en_passant, end) = match tail.byte(at) {
+    let (en_passant, len) = match tail.byte(at) {
         b'-' => (None, at + 1),
         file @ b'a'..=b'h' if tail.byte(at + 1) == b'1' + en_passant_rank(turn) => {
             (Some(Square::at(file - b'a', en_passant_rank(turn))), at + 2)
         }
         _ => return None,
     };
-    let len = pieces.len + end as usize;
-    let ends = tail.byte(end) == b' ' || line.len() == len;
-    ends.then_some(UsualFields { pieces, turn, castling, en_passant, len })
+    let end = placement + len as usize;
+    let ends = tail.byte(len) == b' ' || line.len() == end;
+    ends.then_some(UsualFields { turn, castling, en_passant, end })
 }
 
 /// What stands behind the placement, at most sixteen bytes of it: the three fields with their

@@ -14,8 +14,7 @@
 use std::arch::x86_64::*;
 use std::sync::LazyLock;
 
-use super::read::{PieceNumbers, Pieces};
-use super::tables::{DIGIT, FIRST_RUN, Letters, ROOM, ranks, signs};
+use super::tables::{DIGIT, FIRST_RUN, Letters, PieceNumbers, Pieces, ROOM, ranks, signs};
 
 static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
     is_x86_feature_detected!("avx512f")

@@ -10,8 +10,8 @@ mod read;
 mod tables;
 mod write;
 
-pub(crate) use read::{PieceNumbers, Pieces, read_pieces};
+pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;
-pub(crate) use tables::{Letters, piece_code};
+pub(crate) use tables::{Letters, PieceNumbers, Pieces, piece_code};
 pub(crate) use write::{letters_of, write_letters, write_pieces};

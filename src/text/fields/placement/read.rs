@@ -1,27 +1,10 @@
 //! Placements read.
 
-use super::tables::{BAD, LONGEST, SIGNS};
+use super::tables::{BAD, LONGEST, PieceNumbers, Pieces, SIGNS};
 use crate::model::Board;
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
-
-/// A number for each code of a piece and each square, and none for what is no piece: what the hash
-/// of a board is made of.
-pub(crate) type PieceNumbers = [[u64; 64]; 13];
-
-/// The pieces of a placement, at most 32.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Pieces {
-    /// The occupied squares.
-    pub(crate) occupied: u64,
-    /// A code of four bits for each piece in the order of squares, the first at the bottom.
-    pub(crate) codes: u128,
-    /// The numbers of all pieces, combined by exclusive or.
-    pub(crate) hash: u64,
-    /// Bytes of the field.
-    pub(crate) len: usize,
-}
 
 /// The most pieces of [`Pieces`].
 const MOST_PIECES: usize = 32;
@@ -30,6 +13,7 @@ const MOST_PIECES: usize = 32;
 /// when the field is in another form, and when there are no pieces or more than 32.
 ///
 /// The hash is made here because the codes and squares of all pieces are at hand, in registers.
+#[inline(always)]
 pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     #[cfg(target_arch = "x86_64")]
     if let Some(pieces) = super::avx512::read(line, numbers) {
@@ -39,6 +23,7 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
 }
 
 /// The way that every machine can go.
+#[inline(never)]
 fn read_bytewise(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut codes = [0; LONGEST + 9];
     let mut ends = [0; 8];
@@ -97,7 +82,7 @@ fn in_square_order(read: &[u8; LONGEST + 9], ends: &[usize; 8]) -> u128 {
 ///
 /// There are no branches, as pieces and runs follow each other in no order that a processor could
 /// foresee: what is no piece goes to a thirteenth set, and faults are gathered until the end.
-pub(in crate::text::fields) fn read_board(text: &[u8]) -> Option<Board> {
+pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     if text.len() > LONGEST {
         return None;
     }
@@ -120,7 +105,7 @@ pub(in crate::text::fields) fn read_board(text: &[u8]) -> Option<Board> {
 }
 
 /// What is wrong with a placement that [`read_board`] does not take.
-pub(in crate::text::fields) fn diagnose(word: Word) -> Diagnostic {
+pub(crate) fn diagnose(word: Word) -> Diagnostic {
     let ranks = word.text.split(|&byte| byte == b'/').count();
     if ranks == 1 {
         let message = format!("{} is no placement of eight ranks", shown(word.text));

@@ -1,4 +1,4 @@
-//! What a byte of a placement means, and how a rank is written.
+//! What a byte of a placement means, how a rank is written, and what pieces there are.
 
 use crate::model::{Color, Piece};
 
@@ -7,12 +7,29 @@ pub(crate) const fn piece_code(piece: Piece) -> u8 {
     piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
 }
 
+/// A number for each code of a piece and each square, and none for what is no piece: what the hash
+/// of a board is made of.
+pub(crate) type PieceNumbers = [[u64; 64]; 13];
+
+/// The pieces of a placement, at most 32.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Pieces {
+    /// The occupied squares.
+    pub(crate) occupied: u64,
+    /// A code of four bits for each piece in the order of squares, the first at the bottom.
+    pub(crate) codes: u128,
+    /// The numbers of all pieces, combined by exclusive or.
+    pub(crate) hash: u64,
+    /// Bytes of the field.
+    pub(crate) len: usize,
+}
+
 /// The longest placement: a byte for each square and seven solidi.
 pub(super) const LONGEST: usize = 71;
 
 /// Room for the longest fields and counters, and for 64 bytes at once from any place of the first
 /// four ranks: 71 bytes of placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
-pub(in crate::text::fields) const ROOM: usize = 128;
+pub(crate) const ROOM: usize = 128;
 
 /// What a byte means in a placement. All of it is arithmetic, because which bytes follow each
 /// other cannot be foreseen, and a wrong guess costs a processor more than the work.
