@@ -1,6 +1,6 @@
 //! The rules between opcodes.
 
-use super::Placed;
+use super::reader::Placed;
 use crate::model::rules::Playable;
 use crate::model::score::mates_in;
 use crate::model::{Opcode, Operand, Position, Role};

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::operation::{Raw, Segment, Taken, split_operands, takes_more_moves, token};
-use super::{Placed, Reader};
+use super::operands::token;
+use super::reader::{Choice, Reader};
+use super::segment::{Raw, Segment, Taken};
 use crate::model::rules::Playable;
-use crate::model::score::{mate_target, mated_in, mates_in};
+use crate::model::score::mate_target;
 use crate::model::{Opcode, Operand, Operands, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::options::{MateTargets, Profile};
+use crate::text::options::Profile;
 use crate::text::scan::Word;
 use crate::text::{codes, san};
 
@@ -16,9 +17,9 @@ use crate::text::{codes, san};
 const LONGEST_JOINED: usize = 16;
 
 /// The text of one move, joined or split where it had to be.
-struct MoveText<'a> {
+pub(super) struct MoveText<'a> {
     at: usize,
-    text: Cow<'a, [u8]>,
+    pub(super) text: Cow<'a, [u8]>,
     /// The operand it begins in.
     operand: usize,
 }
@@ -29,15 +30,6 @@ impl MoveText<'_> {
     }
 }
 
-/// An operation of one move that has several. Which one it means is known when the line that it
-/// should begin is.
-pub(super) struct Choice {
-    opcode: Opcode,
-    at: usize,
-    text: Vec<u8>,
-    moves: Vec<Operand>,
-}
-
 impl Reader<'_, '_> {
     pub(super) fn read_moves(
         &mut self,
@@ -45,7 +37,7 @@ impl Reader<'_, '_> {
         segment: &Segment,
         wanted: &Operands,
     ) -> Result<Taken, Diagnostic> {
-        let told = self.warnings.len();
+        let before = self.mark();
         let mut playable = self.playable(position);
         let in_line = *wanted == Operands::MoveLine;
         let (texts, mut count) =
@@ -66,41 +58,15 @@ impl Reader<'_, '_> {
         if operands.is_empty() || !self.is_lenient() {
             return Err(segment.arity("one move"));
         }
-        self.warnings.truncate(told);
+        self.forget_since(before);
         let text = segment.text_before(count).text.to_vec();
-        self.choices.push(Choice {
-            opcode: segment.opcode,
-            at: segment.at(),
-            text,
-            moves: operands,
-        });
+        self.postpone(Choice { opcode: segment.opcode, at: segment.at(), text, moves: operands });
         Ok(Taken { operands: None, count })
-    }
-
-    /// Of several moves where one belongs keeps the one that begins the line beside it, and all as
-    /// text.
-    pub(super) fn settle_choices(&mut self) {
-        for Choice { opcode, at, text, moves } in std::mem::take(&mut self.choices) {
-            let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
-            let begin = self.operations.iter().find(|one| one.operation.opcode == line);
-            let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
-            let chosen = begin
-                .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
-            let which = match &chosen {
-                Some(_) => "the one that begins",
-                None => "none of them begins",
-            };
-            let why = format!("`{opcode}` has several moves, {which} `{line}`");
-            self.salvage(codes::W_LEN_PM, Word { at, text: &text }, &why);
-            if let Some(chosen) = chosen {
-                self.add(opcode, vec![chosen], at);
-            }
-        }
     }
 
     /// Reads one move, and in a line plays it; `None` when a register stands in its place. After a
     /// move of a line that is kept as text the position is not known any more.
-    fn read_move(
+    pub(super) fn read_move(
         &mut self,
         playable: &mut Option<Playable>,
         text: &MoveText,
@@ -115,7 +81,7 @@ impl Reader<'_, '_> {
             return Ok(Some(Operand::token(target)));
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
-        let error = match san::read(current, &text.text, self.options.profile) {
+        let error = match san::read(current, &text.text, self.options().profile) {
             Ok(read) => {
                 self.report_marks(text, &read);
                 if in_line {
@@ -162,132 +128,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Joins a text that is nothing but a move to the operation of the line before it, `bm Be3;
-    /// Bd2;`; false when it is an operation of its own.
-    pub(super) fn join_to_operation<'a>(
-        &mut self,
-        position: &Position,
-        before: usize,
-        text: Word<'a>,
-        raws: &mut Vec<Raw<'a>>,
-    ) -> bool {
-        if !could_be_move(text.text) {
-            return false;
-        }
-        split_operands(text, true, raws);
-        let Some(one) = self.operations.get(before).cloned() else { return false };
-        let Some(mv) = self.move_behind(position, &one, text, raws) else { return false };
-        if let Some(one) = self.operations.get_mut(before) {
-            one.operation.operands.push(mv);
-            one.operation.settle();
-        }
-        true
-    }
-
-    /// [`Reader::join_to_operation`] for operations in canonical order.
-    pub(super) fn joins_operation(
-        &mut self,
-        position: &Position,
-        before: &mut Placed,
-        next: &Placed,
-    ) -> bool {
-        if !self.is_lenient() || !takes_more_moves(before.operation.opcode) {
-            return false;
-        }
-        let mut text = Vec::new();
-        next.operation.write_to(&mut text);
-        text.pop();
-        if !could_be_move(&text) {
-            return false;
-        }
-        let mut raws = Vec::new();
-        let word = Word { at: next.at, text: &text };
-        split_operands(word, true, &mut raws);
-        let Some(mv) = self.move_behind(position, before, word, &raws) else { return false };
-        before.operation.operands.push(mv);
-        before.operation.settle();
-        true
-    }
-
-    /// The move that a text is, where it can stand behind am, bm or pv; with its warnings.
-    fn move_behind(
-        &mut self,
-        position: &Position,
-        before: &Placed,
-        text: Word,
-        raws: &[Raw],
-    ) -> Option<Operand> {
-        let opcode = before.operation.opcode;
-        let mut playable = self.playable(position)?;
-        if opcode == Opcode::PV {
-            for operand in &before.operation.operands {
-                let Operand::Move { mv, .. } = operand else { return None };
-                playable = playable.after(*mv);
-            }
-        }
-        let told = self.warnings.len();
-        let found = self.only_move(&playable, &Segment { opcode, text, raws });
-        if found.is_none() {
-            self.warnings.truncate(told);
-            return None;
-        }
-        let message = format!("{} joined to `{opcode}` before it", shown(text.text));
-        let after = found.as_ref().map(Operand::text).unwrap_or_default();
-        let warning = Diagnostic::warning(codes::W_LEN_JOINED, text.column(), message);
-        self.warnings.insert(told, warning.with_repair(text.text, after));
-        found
-    }
-
-    fn only_move(&mut self, playable: &Playable, segment: &Segment) -> Option<Operand> {
-        let reached = Some(playable).filter(|_| segment.opcode != Opcode::PV);
-        let (texts, count) = self.move_texts(segment, reached).ok()?;
-        let [text] = texts.as_slice() else { return None };
-        if count < segment.raws.len() || mate_target(&text.text).is_some() {
-            return None;
-        }
-        let is_legal = san::read(playable, &text.text, self.options.profile).is_ok()
-            || read_misspelt(playable, &text.text).is_some();
-        if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
-            return None;
-        }
-        self.read_move(&mut Some(*playable), text, false).ok()?
-    }
-
-    /// Salvages operations whose texts would be put together otherwise if they were read again:
-    /// marks that belong to no move.
-    pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
-        let is_loose = |one: &Placed| {
-            let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);
-            matches!(wanted, Some(Operands::Move | Operands::MoveSet | Operands::MoveLine))
-                && !self.stay_apart(&one.operation.operands)
-        };
-        if !operations.iter().any(is_loose) {
-            return;
-        }
-        let (loose, kept) = std::mem::take(operations).into_iter().partition(is_loose);
-        *operations = kept;
-        let loose: Vec<Placed> = loose;
-        for Placed { operation, at } in loose {
-            let mut text = Vec::new();
-            operation.write_to(&mut text);
-            text.pop();
-            let why = format!("`{}` has marks that belong to no move", operation.opcode);
-            self.salvage(codes::W_LEN_SALVAGED, Word { at, text: &text }, &why);
-        }
-    }
-
-    /// Whether operands that are written side by side are read as they are.
-    fn stay_apart(&self, operands: &[Operand]) -> bool {
-        if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
-            return true;
-        }
-        let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
-        texts.iter().all(|text| !self.is_list(text))
-            && texts.windows(2).all(|pair| !joins(&pair[0], &pair[1]))
-    }
-
     /// The texts of the moves, and the number of operands up to where a semicolon is missing.
-    fn move_texts<'a>(
+    pub(super) fn move_texts<'a>(
         &mut self,
         segment: &Segment<'a, '_>,
         playable: Option<&Playable>,
@@ -346,7 +188,7 @@ impl Reader<'_, '_> {
 
     /// Whether a token is moves with commas between them. One with the name of an operation in it
     /// stays whole: apart it would be read as that operation.
-    fn is_list(&self, text: &[u8]) -> bool {
+    pub(super) fn is_list(&self, text: &[u8]) -> bool {
         let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
         text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)
     }
@@ -372,42 +214,9 @@ impl Reader<'_, '_> {
         let message = format!("{} joined to its move", shown(mark.text));
         let warning = Diagnostic::warning(codes::W_LEN_DETACHED, mark.column(), message)
             .with_repair(before, joined.as_slice());
-        self.warnings.push(warning);
+        self.report(warning);
         last.text = Cow::Owned(joined);
         true
-    }
-
-    /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
-    /// something else.
-    pub(super) fn convert_mate_targets(&mut self) {
-        let opcode = match self.options.mates {
-            MateTargets::Keep => return,
-            MateTargets::Dm => Opcode::DM,
-            MateTargets::Ce => Opcode::CE,
-        };
-        let mut bm = self
-            .operations
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| one.operation.opcode == Opcode::BM);
-        let (Some((place, one)), None) = (bm.next(), bm.next()) else { return };
-        let at = one.at;
-        let mut targets =
-            one.operation.operands.iter().filter_map(|operand| mate_target(&operand.text()));
-        let (Some(target), None) = (targets.next(), targets.next()) else { return };
-        let value = match self.options.mates {
-            MateTargets::Ce if target > 0 => mates_in(target.unsigned_abs()).ok(),
-            MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
-            _ => Some(target),
-        };
-        let taken = self.operations.iter().any(|one| one.operation.opcode == opcode);
-        let (Some(value), false) = (value, taken) else { return };
-        let operands = &mut self.operations[place].operation.operands;
-        operands.retain(|operand| mate_target(&operand.text()).is_none());
-        if operands.is_empty() {
-            self.operations.remove(place);
-        }
-        self.add_integer(opcode, value.into(), at);
     }
 }
 
@@ -418,7 +227,7 @@ fn is_register_or_square(text: &[u8]) -> bool {
 }
 
 /// Whether a text is a mark that belongs to the text before it.
-fn joins(last: &[u8], mark: &[u8]) -> bool {
+pub(super) fn joins(last: &[u8], mark: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     last.len() < LONGEST_JOINED
         && match mark {
@@ -457,20 +266,9 @@ pub(in crate::text) fn is_promotion(
 }
 
 /// Whether `c1` or `c8` is where a pawn can step to, and become a piece.
-fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
+pub(super) fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
     matches!(text, b"c1" | b"c8")
         && san::read(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
-}
-
-/// Whether a text may be a move: a cheap look at what stands behind am, bm and pv.
-fn could_be_move(text: &[u8]) -> bool {
-    let has_square = |text: &[u8]| {
-        text.windows(2).any(|pair| matches!(pair, [b'a'..=b'h', b'1'..=b'8']))
-            || matches!(text, [b'O' | b'0', ..] | [_, _, b'x', ..])
-    };
-    let begins =
-        matches!(text.first(), Some(b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0'));
-    begins && text.len() <= LONGEST_JOINED && !text.contains(&b'"') && has_square(text)
 }
 
 /// `M15`, `-M3` as mate targets.
@@ -486,7 +284,7 @@ fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
 
 /// Moves that are misspelt and cannot be mistaken: `OO`, `OOO`, and captures whose `x` stands
 /// within the square, `Bcx3+`, if exactly one fits.
-fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
+pub(super) fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     let end = text.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1);
     let is_o = |byte: &u8| matches!(byte, b'O' | b'o' | b'0');

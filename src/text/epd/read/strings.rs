@@ -2,14 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Reader;
-use crate::model::Operand;
-use crate::text::codes;
-use crate::text::diagnostic::Diagnostic;
-use crate::text::scan::{Word, is_blank};
-
-/// The most bytes of a string.
-const LONGEST: usize = 255;
+use crate::text::scan::is_blank;
 
 /// The place of the quote that ends a string whose first byte is at `start`; `None` when it is
 /// left open.
@@ -65,66 +58,4 @@ pub(super) fn readable(bytes: &[u8]) -> Vec<u8> {
             byte => byte,
         })
         .collect()
-}
-
-impl Reader<'_, '_> {
-    /// Reads the inside of a quoted string.
-    pub(super) fn read_string(&mut self, inner: Word, closed: bool) -> Result<Operand, Diagnostic> {
-        if !self.is_lenient() {
-            return strict_string(inner);
-        }
-        if !closed {
-            let message = "string left open; closed at the end of the line";
-            let mut after = inner.text.to_vec();
-            after.push(b'"');
-            self.repaired(codes::W_LEN_QUOTE, inner.at, message, inner.text, &after);
-        }
-        let text = self.without_escapes(inner);
-        Ok(self.string_of(Word { at: inner.at, text: &text }))
-    }
-
-    /// A string operand of bytes as the line has them.
-    pub(super) fn string_of(&mut self, word: Word) -> Operand {
-        let text = readable(word.text);
-        if std::str::from_utf8(word.text).is_err() {
-            let message = "string read as Latin-1 and written in UTF-8";
-            self.repaired(codes::W_LEN_LATIN1, word.at, message, word.text, &text);
-        }
-        if text.len() > LONGEST {
-            let message = format!("a string of {} bytes, more than {LONGEST}", text.len());
-            self.warn(codes::W_LEN_STRLEN, word.at, message);
-        }
-        Operand::string(text)
-    }
-
-    /// Reads `\"` as an apostrophe. Every quote that is left inside a string is such a one.
-    fn without_escapes<'a>(&mut self, inner: Word<'a>) -> Cow<'a, [u8]> {
-        if memchr::memchr(b'"', inner.text).is_none() {
-            return Cow::Borrowed(inner.text);
-        }
-        let mut text = Vec::with_capacity(inner.text.len());
-        for &byte in inner.text {
-            if byte == b'"' {
-                text.pop();
-                text.push(b'\'');
-            } else {
-                text.push(byte);
-            }
-        }
-        let message = "escaped quote in a string; written as an apostrophe";
-        self.repaired(codes::W_LEN_ESCAPE, inner.at, message, inner.text, &text);
-        Cow::Owned(text)
-    }
-}
-
-fn strict_string(inner: Word) -> Result<Operand, Diagnostic> {
-    if let Some(place) = inner.text.iter().position(|&byte| byte < b' ' || byte == 0x7f) {
-        let message = format!("control byte 0x{:02X} in a string", inner.text[place]);
-        return Err(Diagnostic::error(codes::E_EPD_CTRL, inner.column() + place, message));
-    }
-    if inner.text.len() > LONGEST {
-        let message = format!("a string of {} bytes, more than {LONGEST}", inner.text.len());
-        return Err(Diagnostic::error(codes::E_EPD_STRLEN, inner.column(), message));
-    }
-    Ok(Operand::string(inner.text))
 }

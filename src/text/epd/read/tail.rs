@@ -1,7 +1,7 @@
 //! What may follow the four fields: counters, labels of training sets, perft counts, operations.
 
-use super::Reader;
-use super::operation::integer;
+use super::operands::integer;
+use super::reader::Reader;
 use crate::model::rules::Playable;
 use crate::model::{Color, Counters, Opcode, Operand, Position};
 use crate::text::codes;
@@ -167,17 +167,19 @@ impl Reader<'_, '_> {
     /// Reads labels, perft counts or operations.
     pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let rest = rest.trimmed_start();
-        let strict = self.options.profile == Profile::Strict;
+        let strict = self.options().profile == Profile::Strict;
         match rest.text.first() {
             None => Ok(()),
-            Some(b'[' | b'|') if self.options.labels && !strict => self.read_labels(position, rest),
+            Some(b'[' | b'|') if self.options().labels && !strict => {
+                self.read_labels(position, rest)
+            }
             Some(b'[' | b'|') if self.is_lenient() => {
                 let message =
                     format!("{} looks like the label of a training set", shown(rest.text));
                 let error = Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message);
                 Err(error.with_setting(Setting::Labels))
             }
-            Some(b',' | b';') if (self.is_lenient() || self.options.perft) && !strict => {
+            Some(b',' | b';') if (self.is_lenient() || self.options().perft) && !strict => {
                 match perft_counts(rest) {
                     Some(counts) => self.read_perft(position, rest, &counts),
                     None => self.read_operations(position, rest),
@@ -215,7 +217,7 @@ impl Reader<'_, '_> {
             return refuse(result.column(), "a label must be a result such as `0.5` or `1-0`");
         };
         if let Some(score) = score {
-            let Some(view) = self.options.score_view else {
+            let Some(view) = self.options().score_view else {
                 return refuse(score.column(), "it is not said whose score it is")
                     .map_err(|error| error.with_setting(Setting::ScoreView));
             };
@@ -238,7 +240,7 @@ impl Reader<'_, '_> {
     ) -> Result<(), Diagnostic> {
         let refuse =
             |message: String| Err(Diagnostic::error(codes::E_EPD_PERFT, rest.column(), message));
-        if !self.options.perft {
+        if !self.options().perft {
             return refuse(format!("{} looks like perft counts", shown(rest.text)))
                 .map_err(|error| error.with_setting(Setting::Perft));
         }
@@ -266,7 +268,7 @@ impl Reader<'_, '_> {
         let depth = opcode
             .as_bytes()
             .strip_prefix(b"perft")
-            .filter(|depth| self.options.perft && depth.iter().all(u8::is_ascii_digit));
+            .filter(|depth| self.options().perft && depth.iter().all(u8::is_ascii_digit));
         depth
             .filter(|depth| !depth.is_empty())
             .and_then(|depth| Opcode::new(&[b"D", depth].concat()).ok())

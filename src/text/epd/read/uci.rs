@@ -1,7 +1,7 @@
 //! What UCI and test files write around a position: `position startpos moves e2e4`, `epd …`.
 
-use super::operation::{Segment, split_operands};
-use super::{Placed, Reader};
+use super::reader::{Placed, Reader};
+use super::segment::{Segment, split_operands};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode};
 use crate::text::diagnostic::{Diagnostic, shown};
@@ -9,12 +9,15 @@ use crate::text::options::Profile;
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, san};
 
-/// What stands for the position.
-pub(super) enum Begin {
-    /// Its fields.
-    Fields,
-    /// The word `startpos`.
-    StartArray,
+/// What stands before the fields of a position, or for them.
+#[derive(Copy, Clone)]
+pub(super) struct Begin {
+    /// Where it begins.
+    pub(super) at: usize,
+    /// Whether there is any word that is no part of a record, such as `position`.
+    pub(super) has_words: bool,
+    /// Whether the last is `startpos`, in the place of the fields.
+    pub(super) is_start_array: bool,
 }
 
 /// Words that may stand before the fields.
@@ -24,6 +27,7 @@ impl Reader<'_, '_> {
     /// Passes over the words before a position (lenient only).
     pub(super) fn skip_words<'a>(&mut self, line: Word<'a>) -> (Begin, Word<'a>) {
         let mut rest = line;
+        let mut begin = Begin { at: line.at, has_words: false, is_start_array: false };
         // Few placements begin with one of these letters.
         while self.is_lenient()
             && matches!(
@@ -35,16 +39,15 @@ impl Reader<'_, '_> {
             let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
             let (word, behind) = (&rest.text[..end], rest.part(end, rest.text.len()));
             if word.eq_ignore_ascii_case(b"startpos") {
-                self.has_words = true;
-                return (Begin::StartArray, behind);
+                return (Begin { has_words: true, is_start_array: true, ..begin }, behind);
             }
             if !is_word_before_position(word) {
                 break;
             }
-            self.has_words = true;
+            begin.has_words = true;
             rest = behind.trimmed_start();
         }
-        (Begin::Fields, rest)
+        (begin, rest)
     }
 
     /// Takes `moves e2e4 e7e5` behind a position: the record becomes that of the position after
@@ -53,6 +56,7 @@ impl Reader<'_, '_> {
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,
+        begin: Begin,
         rest: Word<'a>,
     ) -> Result<Word<'a>, Diagnostic> {
         if !self.is_lenient() {
@@ -64,11 +68,11 @@ impl Reader<'_, '_> {
         }
         let end = memchr::memchr2(b';', b'"', behind.text);
         let moves = behind.part(0, end.unwrap_or(behind.text.len())).trimmed();
-        if !self.has_words && (end.is_some() || moves.text.is_empty()) {
+        if !begin.has_words && (end.is_some() || moves.text.is_empty()) {
             return Ok(rest);
         }
         let all = Word { at: word.at, text: &rest.text[word.at - rest.at..moves.end() - rest.at] };
-        if self.options.keep_moves {
+        if self.options().keep_moves {
             self.keep_moves(record, all, moves)?;
         } else {
             self.play_moves(record, all, moves)?;
@@ -82,7 +86,7 @@ impl Reader<'_, '_> {
         all: Word,
         moves: Word,
     ) -> Result<(), Diagnostic> {
-        let counters = std::mem::take(&mut self.operations);
+        let counters = self.take_operations();
         let counters = counters.into_iter().map(|one| one.operation).collect();
         let mut current = record.clone().with_operations(counters);
         let mut count = 0;
@@ -97,7 +101,7 @@ impl Reader<'_, '_> {
             rest = behind;
         }
         let placed = |operation| Placed { operation, at: all.at };
-        self.operations = current.operations().iter().cloned().map(placed).collect();
+        self.operations_mut().extend(current.operations().iter().cloned().map(placed));
         *record = EpdRecord::new(*current.position());
         record.set_dialect(current.dialect());
         record.set_fen_counters(current.fen_counters());

@@ -1,281 +1,21 @@
-//! Operations: split, and their operands read as their opcodes want them.
+//! Operands read as their opcodes want them.
 
-use super::Reader;
-use super::strings::string_end;
+use std::borrow::Cow;
+
+use super::reader::Reader;
+use super::segment::{Raw, Segment, Taken};
+use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Position};
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::scan::{Word, is_blank};
+use crate::text::scan::Word;
 
-/// An operand before its type is known.
-#[derive(Copy, Clone, Debug)]
-pub(in crate::text) enum Raw<'a> {
-    /// A quoted string: what is between the quotes, and whether there is a second one.
-    Str(Word<'a>, bool),
-    /// An unquoted run.
-    Token(Word<'a>),
-}
-
-impl<'a> Raw<'a> {
-    /// Where the operand begins.
-    pub(in crate::text) const fn at(&self) -> usize {
-        match self {
-            Raw::Str(inner, _) => inner.at - 1,
-            Raw::Token(word) => word.at,
-        }
-    }
-
-    /// The place just behind the operand.
-    pub(in crate::text) const fn end(&self) -> usize {
-        match self {
-            Raw::Str(inner, closed) => inner.end() + *closed as usize,
-            Raw::Token(word) => word.end(),
-        }
-    }
-
-    /// The opcode that an unquoted run may be.
-    pub(in crate::text) fn as_opcode(&self) -> Option<Opcode> {
-        match self {
-            Raw::Token(word) => Opcode::new(word.text).ok(),
-            Raw::Str(..) => None,
-        }
-    }
-}
-
-/// An operation of the line: its opcode, and its operands up to the semicolon or, in the lenient
-/// profile, up to an opcode before which a semicolon is missing.
-pub(super) struct Segment<'a, 's> {
-    pub(super) opcode: Opcode,
-    /// The whole text.
-    pub(super) text: Word<'a>,
-    /// All operands up to the semicolon.
-    pub(super) raws: &'s [Raw<'a>],
-}
-
-impl<'a> Segment<'a, '_> {
-    pub(super) const fn at(&self) -> usize {
-        self.text.at
-    }
-
-    /// The text up to this operand.
-    pub(super) fn text_before(&self, operand: usize) -> Word<'a> {
-        match self.raws.get(operand) {
-            Some(raw) => self.text.part(0, raw.at() - self.text.at).trimmed(),
-            None => self.text,
-        }
-    }
-
-    fn error(&self, code: &'static str, what: impl std::fmt::Display) -> Diagnostic {
-        Diagnostic::error(code, self.text.column(), format!("`{}` {what}", self.opcode))
-    }
-
-    pub(super) fn arity(&self, wanted: &str) -> Diagnostic {
-        let what = format!("takes {wanted}, not {} operands", self.raws.len());
-        self.error(codes::E_EPD_ARITY, what)
-    }
-}
-
-/// Operands as the record holds them, and how many of the raw ones they took.
-pub(super) struct Taken {
-    /// `None` when it is settled later what becomes of the operation.
-    pub(super) operands: Option<Vec<Operand>>,
-    pub(super) count: usize,
-}
-
-impl Taken {
-    pub(super) const fn new(operands: Vec<Operand>, count: usize) -> Taken {
-        Taken { operands: Some(operands), count }
-    }
-}
+/// The most bytes of a string.
+const LONGEST: usize = 255;
 
 impl Reader<'_, '_> {
-    /// Reads all operations of a text.
-    pub(super) fn read_operations(
-        &mut self,
-        position: &Position,
-        mut rest: Word,
-    ) -> Result<(), Diagnostic> {
-        let mut raws = Vec::new();
-        loop {
-            let (operation, behind) = self.split_operation(rest)?;
-            if !operation.text.is_empty() {
-                self.read_operation(position, operation, &mut raws)?;
-            }
-            match behind {
-                Some(behind) => rest = behind,
-                None => return Ok(()),
-            }
-        }
-    }
-
-    /// The text up to the next semicolon outside strings, and what is behind it.
-    fn split_operation<'a>(
-        &self,
-        rest: Word<'a>,
-    ) -> Result<(Word<'a>, Option<Word<'a>>), Diagnostic> {
-        let mut from = 0;
-        while let Some(place) = memchr::memchr2(b';', b'"', &rest.text[from..]) {
-            let place = from + place;
-            if rest.text[place] == b';' {
-                let behind = rest.part(place + 1, rest.text.len());
-                return Ok((rest.part(0, place).trimmed(), Some(behind)));
-            }
-            match string_end(rest.text, place + 1, self.is_lenient()) {
-                Some(quote) => from = quote + 1,
-                None if self.is_lenient() => break,
-                None => {
-                    let message = "string is not closed; a quote is missing";
-                    let column = rest.column() + place;
-                    return Err(Diagnostic::error(codes::E_EPD_QUOTE, column, message));
-                }
-            }
-        }
-        Ok((rest.trimmed(), None))
-    }
-
-    fn read_operation<'a>(
-        &mut self,
-        position: &Position,
-        text: Word<'a>,
-        raws: &mut Vec<Raw<'a>>,
-    ) -> Result<(), Diagnostic> {
-        let before = self.moves_before.take();
-        if let Some(before) = before
-            && self.join_to_operation(position, before, text, raws)
-        {
-            self.moves_before = Some(before);
-            return Ok(());
-        }
-        let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
-        let end = text.text.iter().position(ends).unwrap_or(text.text.len());
-        let mut name = text.part(0, end);
-        let Some(mut opcode) = self.read_opcode(name, text)? else { return Ok(()) };
-        split_operands(text.part(end, text.text.len()), self.is_lenient(), raws);
-
-        let mut raws = &raws[self.repeated_opcodes(opcode, name, raws)..];
-        loop {
-            let segment =
-                Segment { opcode, text: text.part(name.at - text.at, text.text.len()), raws };
-            let taken = self.read_segment(position, &segment)?;
-            let Some((next, behind)) = raws.get(taken..).and_then(|left| left.split_first()) else {
-                return Ok(());
-            };
-            let (Raw::Token(word), Some(next_opcode)) = (next, next.as_opcode()) else {
-                let left = text.part(next.at() - text.at, text.text.len());
-                self.salvage(codes::W_LEN_SALVAGED, left, "no operation begins here");
-                return Ok(());
-            };
-            name = *word;
-            opcode = next_opcode;
-            let message = format!("semicolon missing before `{opcode}`; split");
-            self.repaired(codes::W_LEN_SEMICOLON, name.at, message, b" ", b"; ");
-            raws = behind;
-        }
-    }
-
-    /// How often the opcode stands again before its operands: `bm bm Qd1` (lenient only).
-    fn repeated_opcodes(&mut self, opcode: Opcode, name: Word, raws: &[Raw]) -> usize {
-        let count = raws.iter().take_while(|raw| raw.as_opcode() == Some(opcode)).count();
-        let follows = match self.standard(opcode).map(|entry| &entry.operands) {
-            None | Some(Operands::Any | Operands::TagPairs) => false,
-            Some(Operands::Str { .. }) => matches!(raws.get(count), Some(Raw::Str(..))),
-            Some(_) => count < raws.len(),
-        };
-        if count == 0 || !follows || !self.is_lenient() {
-            return 0;
-        }
-        let message = format!("opcode `{opcode}` stands {} times; one is kept", count + 1);
-        let before = vec![opcode.as_bytes(); count + 1].join(&b' ');
-        self.repaired(codes::W_LEN_DUP, name.at, message, &before, opcode.as_bytes());
-        count
-    }
-
-    fn read_opcode(&mut self, name: Word, text: Word) -> Result<Option<Opcode>, Diagnostic> {
-        if let Ok(opcode) = Opcode::new(name.text) {
-            if name.text.len() == 1 {
-                let message = format!("opcode `{opcode}` of one character");
-                self.warn(codes::W_EPD_SHORTOPCODE, name.at, message);
-            }
-            return Ok(Some(opcode));
-        }
-        let what = format!(
-            "{} is no opcode: a letter and up to 14 letters, digits or underscores",
-            shown(name.text)
-        );
-        if !self.is_lenient() {
-            return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
-        }
-        if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| Opcode::new(name).ok()) {
-            let message = format!("colon after opcode `{opcode}` dropped");
-            self.repaired(codes::W_LEN_COLON, name.at, message, name.text, opcode.as_bytes());
-            return Ok(Some(opcode));
-        }
-        self.salvage(codes::W_LEN_OPCODE, text, &what);
-        Ok(None)
-    }
-
-    /// Reads a segment into an operation, or salvages it. Gives the number of operands it took:
-    /// what is left begins with an opcode.
-    pub(super) fn read_segment(
-        &mut self,
-        position: &Position,
-        segment: &Segment,
-    ) -> Result<usize, Diagnostic> {
-        let before = self.warnings.len();
-        self.moves_before = None;
-        let error = match self.read_operands(position, segment) {
-            Ok(Taken { operands: Some(operands), count }) => {
-                let opcode = self.perft_depth(segment.opcode);
-                self.add(opcode, operands, segment.at());
-                if self.is_lenient() && takes_more_moves(opcode) {
-                    self.moves_before = Some(self.operations.len() - 1);
-                }
-                return Ok(count);
-            }
-            Ok(Taken { operands: None, count }) => return Ok(count),
-            Err(error) if !self.is_lenient() => return Err(error),
-            Err(error) => error,
-        };
-        self.warnings.truncate(before);
-        let count = self.end_of_segment(segment);
-        let code = match self.standard(segment.opcode).map(|entry| &entry.operands) {
-            Some(Operands::Integer(..)) if error.code != codes::E_EPD_RANGE => codes::W_LEN_INTEGER,
-            _ => codes::W_LEN_SALVAGED,
-        };
-        self.salvage(code, segment.text_before(count), &error.message);
-        Ok(count)
-    }
-
-    /// Where an operation that cannot be read ends: at the next known opcode that is no text of a
-    /// move, if its operands are not free text.
-    fn end_of_segment(&self, segment: &Segment) -> usize {
-        match self.standard(segment.opcode).map(|entry| &entry.operands) {
-            None | Some(Operands::Any | Operands::Str { .. } | Operands::TagPairs) => {
-                segment.raws.len()
-            }
-            Some(_) => segment
-                .raws
-                .iter()
-                .position(|raw| self.known_opcode(raw) && !could_be_square(raw))
-                .unwrap_or(segment.raws.len()),
-        }
-    }
-
-    pub(super) fn known_opcode(&self, raw: &Raw) -> bool {
-        raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
-    }
-
-    /// How many operands belong to an operation that takes a fixed number: a known opcode right
-    /// behind them begins the next operation (lenient only).
-    fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
-        match segment.raws.get(wanted) {
-            Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,
-            _ => segment.raws.len(),
-        }
-    }
-
-    fn read_operands(
+    pub(super) fn read_operands(
         &mut self,
         position: &Position,
         segment: &Segment,
@@ -324,6 +64,19 @@ impl Reader<'_, '_> {
             _ => return Err(segment.arity("a date and a time")),
         };
         Ok(Taken::new(operands, count))
+    }
+
+    pub(super) fn known_opcode(&self, raw: &Raw) -> bool {
+        raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
+    }
+
+    /// How many operands belong to an operation that takes a fixed number: a known opcode right
+    /// behind them begins the next operation (lenient only).
+    fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
+        match segment.raws.get(wanted) {
+            Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,
+            _ => segment.raws.len(),
+        }
     }
 
     /// An operand as it stands: noop and unknown opcodes.
@@ -412,7 +165,7 @@ impl Reader<'_, '_> {
             segment.error(codes::E_EPD_RANGE, what)
         };
         let value = value.ok_or_else(out_of_range)?;
-        if is_ce && self.options.revision_1994 {
+        if is_ce && self.options().revision_1994 {
             return match Score::from_ce_1994(value) {
                 Ok(Score::Illegal) => Ok(Operand::Integer(-32768)),
                 Ok(_) => Ok(Operand::Integer(value)),
@@ -453,32 +206,66 @@ impl Reader<'_, '_> {
         }
         Ok(operands)
     }
-}
 
-/// Cuts a text into operands.
-pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
-    raws.clear();
-    let mut from = 0;
-    while let Some(place) = text.text[from..].iter().position(|&byte| !is_blank(byte)) {
-        let start = from + place;
-        if text.text[start] == b'"' {
-            let end = string_end(text.text, start + 1, escapes);
-            let inner = text.part(start + 1, end.unwrap_or(text.text.len()));
-            raws.push(Raw::Str(inner, end.is_some()));
-            from = end.map_or(text.text.len(), |quote| quote + 1);
-        } else {
-            let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
-            let end =
-                text.text[start..].iter().position(ends).map_or(text.text.len(), |p| start + p);
-            raws.push(Raw::Token(text.part(start, end)));
-            from = end;
+    /// Reads the inside of a quoted string.
+    pub(super) fn read_string(&mut self, inner: Word, closed: bool) -> Result<Operand, Diagnostic> {
+        if !self.is_lenient() {
+            return strict_string(inner);
         }
+        if !closed {
+            let message = "string left open; closed at the end of the line";
+            let mut after = inner.text.to_vec();
+            after.push(b'"');
+            self.repaired(codes::W_LEN_QUOTE, inner.at, message, inner.text, &after);
+        }
+        let text = self.without_escapes(inner);
+        Ok(self.string_of(Word { at: inner.at, text: &text }))
+    }
+
+    /// A string operand of bytes as the line has them.
+    pub(super) fn string_of(&mut self, word: Word) -> Operand {
+        let text = readable(word.text);
+        if std::str::from_utf8(word.text).is_err() {
+            let message = "string read as Latin-1 and written in UTF-8";
+            self.repaired(codes::W_LEN_LATIN1, word.at, message, word.text, &text);
+        }
+        if text.len() > LONGEST {
+            let message = format!("a string of {} bytes, more than {LONGEST}", text.len());
+            self.warn(codes::W_LEN_STRLEN, word.at, message);
+        }
+        Operand::string(text)
+    }
+
+    /// Reads `\"` as an apostrophe. Every quote that is left inside a string is such a one.
+    fn without_escapes<'a>(&mut self, inner: Word<'a>) -> Cow<'a, [u8]> {
+        if memchr::memchr(b'"', inner.text).is_none() {
+            return Cow::Borrowed(inner.text);
+        }
+        let mut text = Vec::with_capacity(inner.text.len());
+        for &byte in inner.text {
+            if byte == b'"' {
+                text.pop();
+                text.push(b'\'');
+            } else {
+                text.push(byte);
+            }
+        }
+        let message = "escaped quote in a string; written as an apostrophe";
+        self.repaired(codes::W_LEN_ESCAPE, inner.at, message, inner.text, &text);
+        Cow::Owned(text)
     }
 }
 
-/// Whether a move behind the operation may be one of its own.
-pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
+fn strict_string(inner: Word) -> Result<Operand, Diagnostic> {
+    if let Some(place) = inner.text.iter().position(|&byte| byte < b' ' || byte == 0x7f) {
+        let message = format!("control byte 0x{:02X} in a string", inner.text[place]);
+        return Err(Diagnostic::error(codes::E_EPD_CTRL, inner.column() + place, message));
+    }
+    if inner.text.len() > LONGEST {
+        let message = format!("a string of {} bytes, more than {LONGEST}", inner.text.len());
+        return Err(Diagnostic::error(codes::E_EPD_STRLEN, inner.column(), message));
+    }
+    Ok(Operand::string(inner.text))
 }
 
 /// An unquoted operand: printing ASCII.
@@ -494,12 +281,6 @@ pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
             Err(Diagnostic::error(codes::E_EPD_CTRL, word.column() + place, message))
         }
     }
-}
-
-/// Whether an unquoted run is the name of a square that a pawn can step to: `c3` to `c6` are moves
-/// as well as opcodes.
-fn could_be_square(raw: &Raw) -> bool {
-    matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
 }
 
 /// An integer: `None` when it is none, `Some(None)` when it is too large for any opcode.

@@ -1,0 +1,118 @@
+//! Moves that stand behind the operation they belong to: `bm Be3; Bd2;`.
+
+use super::moves::{pawn_reaches, read_misspelt};
+use super::reader::{Placed, Reader};
+use super::segment::{Raw, Segment, split_operands, takes_more_moves};
+use crate::model::rules::Playable;
+use crate::model::score::mate_target;
+use crate::model::{Opcode, Operand, Position};
+use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::scan::Word;
+use crate::text::{codes, san};
+
+/// No text of a move is longer.
+const LONGEST: usize = 16;
+
+impl Reader<'_, '_> {
+    /// Joins a text that is nothing but a move to the operation of the line before it, `bm Be3;
+    /// Bd2;`; false when it is an operation of its own.
+    pub(super) fn join_to_operation<'a>(
+        &mut self,
+        position: &Position,
+        before: usize,
+        text: Word<'a>,
+        raws: &mut Vec<Raw<'a>>,
+    ) -> bool {
+        if !could_be_move(text.text) {
+            return false;
+        }
+        split_operands(text, true, raws);
+        let Some(one) = self.operations().get(before).cloned() else { return false };
+        let Some(mv) = self.move_behind(position, &one, text, raws) else { return false };
+        if let Some(one) = self.operations_mut().get_mut(before) {
+            one.operation.operands.push(mv);
+            one.operation.settle();
+        }
+        true
+    }
+
+    /// [`Reader::join_to_operation`] for operations in canonical order.
+    pub(super) fn joins_operation(
+        &mut self,
+        position: &Position,
+        before: &mut Placed,
+        next: &Placed,
+    ) -> bool {
+        if !self.is_lenient() || !takes_more_moves(before.operation.opcode) {
+            return false;
+        }
+        let mut text = Vec::new();
+        next.operation.write_to(&mut text);
+        text.pop();
+        if !could_be_move(&text) {
+            return false;
+        }
+        let mut raws = Vec::new();
+        let word = Word { at: next.at, text: &text };
+        split_operands(word, true, &mut raws);
+        let Some(mv) = self.move_behind(position, before, word, &raws) else { return false };
+        before.operation.operands.push(mv);
+        before.operation.settle();
+        true
+    }
+
+    /// The move that a text is, where it can stand behind am, bm or pv; with its warnings.
+    fn move_behind(
+        &mut self,
+        position: &Position,
+        before: &Placed,
+        text: Word,
+        raws: &[Raw],
+    ) -> Option<Operand> {
+        let opcode = before.operation.opcode;
+        let mut playable = self.playable(position)?;
+        if opcode == Opcode::PV {
+            for operand in &before.operation.operands {
+                let Operand::Move { mv, .. } = operand else { return None };
+                playable = playable.after(*mv);
+            }
+        }
+        let before = self.mark();
+        let found = self.only_move(&playable, &Segment { opcode, text, raws });
+        if found.is_none() {
+            self.forget_since(before);
+            return None;
+        }
+        let message = format!("{} joined to `{opcode}` before it", shown(text.text));
+        let after = found.as_ref().map(Operand::text).unwrap_or_default();
+        let warning = Diagnostic::warning(codes::W_LEN_JOINED, text.column(), message);
+        self.report_at(before, warning.with_repair(text.text, after));
+        found
+    }
+
+    fn only_move(&mut self, playable: &Playable, segment: &Segment) -> Option<Operand> {
+        let reached = Some(playable).filter(|_| segment.opcode != Opcode::PV);
+        let (texts, count) = self.move_texts(segment, reached).ok()?;
+        let [text] = texts.as_slice() else { return None };
+        if count < segment.raws.len() || mate_target(&text.text).is_some() {
+            return None;
+        }
+        let is_legal = san::read(playable, &text.text, self.options().profile).is_ok()
+            || read_misspelt(playable, &text.text).is_some();
+        if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
+            return None;
+        }
+        self.read_move(&mut Some(*playable), text, false).ok()?
+    }
+}
+
+/// Whether a text may be a move: a cheap look at what stands behind am, bm and pv.
+fn could_be_move(text: &[u8]) -> bool {
+    let has_square = |text: &[u8]| {
+        text.windows(2).any(|pair| matches!(pair, [b'a'..=b'h', b'1'..=b'8']))
+            || matches!(text, [b'O' | b'0', ..] | [_, _, b'x', ..])
+    };
+    let begins =
+        matches!(text.first(), Some(b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0'));
+    begins && text.len() <= LONGEST && !text.contains(&b'"') && has_square(text)
+}

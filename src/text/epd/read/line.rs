@@ -1,0 +1,188 @@
+//! A line from its first byte to its last: position, counters, and what is made of the operations.
+
+use super::reader::Reader;
+use super::uci::Begin;
+use crate::model::{Counters, EpdRecord, Opcode, Position};
+use crate::text::checks::{
+    BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
+};
+use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::epd::write::write;
+use crate::text::lines::{SPEC_LINE_LIMIT, too_long};
+use crate::text::options::{Profile, WriteOptions};
+use crate::text::scan::{Word, is_blank};
+use crate::text::{codes, fields};
+
+/// What a line holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// Nothing but white space.
+    Blank,
+    /// A comment, `# …` (lenient only).
+    Comment,
+    /// A record.
+    Record(EpdRecord),
+}
+
+impl Reader<'_, '_> {
+    pub(super) fn line(mut self, line: &[u8]) -> Result<Line, Diagnostic> {
+        let rest = self.check_bytes(line)?.trimmed();
+        if rest.text.is_empty() {
+            return self.blank(line);
+        }
+        if rest.text.starts_with(b"#") {
+            return self.comment(rest);
+        }
+        let (begin, rest) = self.skip_words(rest);
+        let (mut record, at, rest) = self.read_position(begin, rest)?;
+        let rest = self.read_moves_behind(&mut record, begin, rest)?;
+        let position = *record.position();
+        let counters = record.fen_counters().map(|counters| (counters, at));
+        record.set_fen_counters(None);
+        self.read_tail(&position, rest)?;
+        self.settle_choices();
+
+        let plain = self.operations().is_empty() && !self.has_salvaged();
+        match counters {
+            Some((counters, _)) if plain && self.is_lenient() => {
+                record.set_fen_counters(Some(counters));
+            }
+            Some((counters, at)) => self.add_counters(counters, at),
+            None => {}
+        }
+        if !self.operations().is_empty() || self.has_salvaged() {
+            self.convert_mate_targets();
+            let operations = self.settle_operations(&position)?;
+            self.check_consistency(&position, &operations)?;
+            record = record.with_operations(operations.into_iter().map(|p| p.operation).collect());
+        }
+        if self.options().profile == Profile::Strict {
+            refuse_other_than_canonical(&record, line)?;
+        }
+        Ok(Line::Record(record))
+    }
+
+    /// Finds bytes that no line should have, and lines that are too long.
+    fn check_bytes<'a>(&mut self, line: &'a [u8]) -> Result<Word<'a>, Diagnostic> {
+        let whole = Word { at: 0, text: line };
+        if line.len() > SPEC_LINE_LIMIT {
+            match self.options().profile {
+                Profile::Strict => return Err(too_long(SPEC_LINE_LIMIT)),
+                Profile::Standard => {}
+                Profile::Lenient => self.warn(
+                    codes::W_LEN_LINELEN,
+                    SPEC_LINE_LIMIT,
+                    format!("the line has {} bytes, more than {SPEC_LINE_LIMIT}", line.len()),
+                ),
+            }
+        }
+        let unusual = line.iter().fold(false, |found, byte| found | !(b' '..=b'~').contains(byte));
+        if !unusual {
+            return Ok(whole);
+        }
+        if !self.is_lenient() {
+            refuse_control_bytes(line)?;
+            return Ok(whole);
+        }
+        let start = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let whole = whole.part(start, line.len());
+        let kept = whole.trimmed();
+        let tail = &line[kept.end()..];
+        if let Some(place) = tail.iter().position(|&byte| is_control(byte)) {
+            self.repaired(
+                codes::W_LEN_CTRLEND,
+                kept.end() + place,
+                "control bytes at the end of the line dropped",
+                tail,
+                b"",
+            );
+        }
+        let body = &line[..kept.end()];
+        let mut controls = (0..body.len()).filter(|&place| is_control(body[place]));
+        if let Some(first) = controls.next() {
+            let after: Vec<u8> =
+                body.iter().map(|&byte| if is_control(byte) { b' ' } else { byte }).collect();
+            let message = format!("{} control bytes read as blanks", controls.count() + 1);
+            self.repaired(codes::W_LEN_CTRL, first, message, body, &after);
+        }
+        Ok(whole)
+    }
+
+    fn blank(self, line: &[u8]) -> Result<Line, Diagnostic> {
+        if self.options().profile == Profile::Strict {
+            refuse_other_than(b"", line, codes::E_EPD_NONCANON)?;
+        }
+        Ok(Line::Blank)
+    }
+
+    fn comment(mut self, rest: Word) -> Result<Line, Diagnostic> {
+        if !self.is_lenient() {
+            let message = "a comment, and EPD has none";
+            return Err(Diagnostic::error(codes::E_EPD_FIELDS, rest.column(), message));
+        }
+        self.warn(codes::W_LEN_COMMENT, rest.at, "comment line skipped");
+        Ok(Line::Comment)
+    }
+
+    /// The position with its counters as fields, the place of these, and what follows them.
+    fn read_position<'a>(
+        &mut self,
+        begin: Begin,
+        rest: Word<'a>,
+    ) -> Result<(EpdRecord, usize, Word<'a>), Diagnostic> {
+        if begin.is_start_array {
+            let mut record = EpdRecord::new(Position::START);
+            record.set_fen_counters(Some(Counters::default()));
+            return Ok((record, begin.at, rest));
+        }
+        let (words, rest) = self.split_fields(rest)?;
+        let (position, dialect) = fields::read(words, self.options().profile, self.warnings())?;
+        self.warnings().extend(illegal_position(&position, words[0].at));
+        let (counters, rest) = self.read_counters(rest)?;
+        let mut record = EpdRecord::new(position);
+        record.set_dialect(dialect);
+        record.set_fen_counters(counters.map(|(counters, _)| counters));
+        Ok((record, counters.map_or(0, |(_, at)| at), rest))
+    }
+
+    /// The four fields and what follows them. In the lenient profile, and where perft counts are
+    /// taken, the fourth also ends at a semicolon or a comma.
+    fn split_fields<'a>(
+        &mut self,
+        line: Word<'a>,
+    ) -> Result<([Word<'a>; 4], Word<'a>), Diagnostic> {
+        let (placement, rest) = line.split_word();
+        let (turn, rest) = rest.split_word();
+        let (castling, rest) = rest.split_word();
+        let rest = rest.trimmed_start();
+        let takes_glued = self.is_lenient() || self.options().perft;
+        let ends = |&byte: &u8| is_blank(byte) || (takes_glued && matches!(byte, b';' | b','));
+        let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
+        let end = self.end_of_en_passant(rest.part(0, end));
+        let en_passant = rest.part(0, end);
+        let fields = [placement, turn, castling, en_passant];
+        let count = fields.iter().take_while(|field| !field.text.is_empty()).count();
+        if count < 4 {
+            let message = format!(
+                "{} has {count} of the four fields placement, side to move, castling, en passant",
+                shown(line.text)
+            );
+            return Err(Diagnostic::error(codes::E_EPD_FIELDS, line.column(), message));
+        }
+        Ok((fields, rest.part(end, rest.text.len())))
+    }
+
+    /// Puts the counters of fields 5 and 6 before the line's own operations.
+    fn add_counters(&mut self, counters: Counters, at: usize) {
+        let own = self.take_operations();
+        self.add_integer(Opcode::HMVC, counters.halfmove_clock.into(), at);
+        self.add_integer(Opcode::FMVN, counters.fullmove_number.into(), at);
+        self.operations_mut().extend(own);
+    }
+}
+
+fn refuse_other_than_canonical(record: &EpdRecord, line: &[u8]) -> Result<(), Diagnostic> {
+    let mut canonical = Vec::with_capacity(line.len());
+    write(record, &WriteOptions::default(), &mut canonical);
+    refuse_other_than(&canonical, line, codes::E_EPD_NONCANON)
+}

@@ -1,0 +1,189 @@
+//! Operations: where one ends and the next begins.
+
+use super::reader::Reader;
+use super::segment::{Raw, Segment, Taken, split_operands, takes_more_moves};
+use super::strings::string_end;
+use crate::model::{Opcode, Operands, Position};
+use crate::text::codes;
+use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::scan::{Word, is_blank};
+
+impl Reader<'_, '_> {
+    /// Reads all operations of a text.
+    pub(super) fn read_operations(
+        &mut self,
+        position: &Position,
+        mut rest: Word,
+    ) -> Result<(), Diagnostic> {
+        let mut raws = Vec::new();
+        loop {
+            let (operation, behind) = self.split_operation(rest)?;
+            if !operation.text.is_empty() {
+                self.read_operation(position, operation, &mut raws)?;
+            }
+            match behind {
+                Some(behind) => rest = behind,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The text up to the next semicolon outside strings, and what is behind it.
+    fn split_operation<'a>(
+        &self,
+        rest: Word<'a>,
+    ) -> Result<(Word<'a>, Option<Word<'a>>), Diagnostic> {
+        let mut from = 0;
+        while let Some(place) = memchr::memchr2(b';', b'"', &rest.text[from..]) {
+            let place = from + place;
+            if rest.text[place] == b';' {
+                let behind = rest.part(place + 1, rest.text.len());
+                return Ok((rest.part(0, place).trimmed(), Some(behind)));
+            }
+            match string_end(rest.text, place + 1, self.is_lenient()) {
+                Some(quote) => from = quote + 1,
+                None if self.is_lenient() => break,
+                None => {
+                    let message = "string is not closed; a quote is missing";
+                    let column = rest.column() + place;
+                    return Err(Diagnostic::error(codes::E_EPD_QUOTE, column, message));
+                }
+            }
+        }
+        Ok((rest.trimmed(), None))
+    }
+
+    fn read_operation<'a>(
+        &mut self,
+        position: &Position,
+        text: Word<'a>,
+        raws: &mut Vec<Raw<'a>>,
+    ) -> Result<(), Diagnostic> {
+        let before = self.take_moves_before();
+        if let Some(before) = before
+            && self.join_to_operation(position, before, text, raws)
+        {
+            self.set_moves_before(Some(before));
+            return Ok(());
+        }
+        let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
+        let end = text.text.iter().position(ends).unwrap_or(text.text.len());
+        let mut name = text.part(0, end);
+        let Some(mut opcode) = self.read_opcode(name, text)? else { return Ok(()) };
+        split_operands(text.part(end, text.text.len()), self.is_lenient(), raws);
+
+        let mut raws = &raws[self.repeated_opcodes(opcode, name, raws)..];
+        loop {
+            let segment =
+                Segment { opcode, text: text.part(name.at - text.at, text.text.len()), raws };
+            let taken = self.read_segment(position, &segment)?;
+            let Some((next, behind)) = raws.get(taken..).and_then(|left| left.split_first()) else {
+                return Ok(());
+            };
+            let (Raw::Token(word), Some(next_opcode)) = (next, next.as_opcode()) else {
+                let left = text.part(next.at() - text.at, text.text.len());
+                self.salvage(codes::W_LEN_SALVAGED, left, "no operation begins here");
+                return Ok(());
+            };
+            name = *word;
+            opcode = next_opcode;
+            let message = format!("semicolon missing before `{opcode}`; split");
+            self.repaired(codes::W_LEN_SEMICOLON, name.at, message, b" ", b"; ");
+            raws = behind;
+        }
+    }
+
+    /// How often the opcode stands again before its operands: `bm bm Qd1` (lenient only).
+    fn repeated_opcodes(&mut self, opcode: Opcode, name: Word, raws: &[Raw]) -> usize {
+        let count = raws.iter().take_while(|raw| raw.as_opcode() == Some(opcode)).count();
+        let follows = match self.standard(opcode).map(|entry| &entry.operands) {
+            None | Some(Operands::Any | Operands::TagPairs) => false,
+            Some(Operands::Str { .. }) => matches!(raws.get(count), Some(Raw::Str(..))),
+            Some(_) => count < raws.len(),
+        };
+        if count == 0 || !follows || !self.is_lenient() {
+            return 0;
+        }
+        let message = format!("opcode `{opcode}` stands {} times; one is kept", count + 1);
+        let before = vec![opcode.as_bytes(); count + 1].join(&b' ');
+        self.repaired(codes::W_LEN_DUP, name.at, message, &before, opcode.as_bytes());
+        count
+    }
+
+    fn read_opcode(&mut self, name: Word, text: Word) -> Result<Option<Opcode>, Diagnostic> {
+        if let Ok(opcode) = Opcode::new(name.text) {
+            if name.text.len() == 1 {
+                let message = format!("opcode `{opcode}` of one character");
+                self.warn(codes::W_EPD_SHORTOPCODE, name.at, message);
+            }
+            return Ok(Some(opcode));
+        }
+        let what = format!(
+            "{} is no opcode: a letter and up to 14 letters, digits or underscores",
+            shown(name.text)
+        );
+        if !self.is_lenient() {
+            return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
+        }
+        if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| Opcode::new(name).ok()) {
+            let message = format!("colon after opcode `{opcode}` dropped");
+            self.repaired(codes::W_LEN_COLON, name.at, message, name.text, opcode.as_bytes());
+            return Ok(Some(opcode));
+        }
+        self.salvage(codes::W_LEN_OPCODE, text, &what);
+        Ok(None)
+    }
+
+    /// Reads a segment into an operation, or salvages it. Gives the number of operands it took:
+    /// what is left begins with an opcode.
+    pub(super) fn read_segment(
+        &mut self,
+        position: &Position,
+        segment: &Segment,
+    ) -> Result<usize, Diagnostic> {
+        let before = self.mark();
+        self.set_moves_before(None);
+        let error = match self.read_operands(position, segment) {
+            Ok(Taken { operands: Some(operands), count }) => {
+                let opcode = self.perft_depth(segment.opcode);
+                self.add(opcode, operands, segment.at());
+                if self.is_lenient() && takes_more_moves(opcode) {
+                    self.set_moves_before(Some(self.operations().len() - 1));
+                }
+                return Ok(count);
+            }
+            Ok(Taken { operands: None, count }) => return Ok(count),
+            Err(error) if !self.is_lenient() => return Err(error),
+            Err(error) => error,
+        };
+        self.forget_since(before);
+        let count = self.end_of_segment(segment);
+        let code = match self.standard(segment.opcode).map(|entry| &entry.operands) {
+            Some(Operands::Integer(..)) if error.code != codes::E_EPD_RANGE => codes::W_LEN_INTEGER,
+            _ => codes::W_LEN_SALVAGED,
+        };
+        self.salvage(code, segment.text_before(count), &error.message);
+        Ok(count)
+    }
+
+    /// Where an operation that cannot be read ends: at the next known opcode that is no text of a
+    /// move, if its operands are not free text.
+    fn end_of_segment(&self, segment: &Segment) -> usize {
+        match self.standard(segment.opcode).map(|entry| &entry.operands) {
+            None | Some(Operands::Any | Operands::Str { .. } | Operands::TagPairs) => {
+                segment.raws.len()
+            }
+            Some(_) => segment
+                .raws
+                .iter()
+                .position(|raw| self.known_opcode(raw) && !could_be_square(raw))
+                .unwrap_or(segment.raws.len()),
+        }
+    }
+}
+
+/// Whether an unquoted run is the name of a square that a pawn can step to: `c3` to `c6` are moves
+/// as well as opcodes.
+fn could_be_square(raw: &Raw) -> bool {
+    matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
+}

@@ -1,0 +1,178 @@
+//! What is known of a line while it is read, and what there is to say of it.
+//!
+//! The other files of the room read one part of a line each, and come to all of this by the methods
+//! that stand here.
+
+use super::strings::readable;
+use crate::model::rules::Playable;
+use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
+use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::options::{Profile, ReadOptions};
+use crate::text::scan::Word;
+
+/// An operation of the line and where it stands.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub(super) operation: Operation,
+    pub(super) at: usize,
+}
+
+/// An operation of one move that has several. Which one it means is known when the line that it
+/// should begin is.
+pub(super) struct Choice {
+    pub(super) opcode: Opcode,
+    pub(super) at: usize,
+    pub(super) text: Vec<u8>,
+    pub(super) moves: Vec<Operand>,
+}
+
+/// The reading of one line.
+pub(super) struct Reader<'o, 'w> {
+    options: &'o ReadOptions,
+    warnings: &'w mut Vec<Diagnostic>,
+    operations: Vec<Placed>,
+    /// Operations that are kept as operands of `noop`, with their places.
+    salvaged: Vec<(usize, Operand)>,
+    /// Operations of one move that have several.
+    choices: Vec<Choice>,
+    /// The operation that the last one of the line became, if it was am, bm or pv.
+    moves_before: Option<usize>,
+    /// The position's moves, prepared when the first move is met.
+    playable: Option<Option<Playable>>,
+}
+
+impl<'o, 'w> Reader<'o, 'w> {
+    pub(super) const fn new(options: &'o ReadOptions, warnings: &'w mut Vec<Diagnostic>) -> Self {
+        Reader {
+            options,
+            warnings,
+            operations: Vec::new(),
+            salvaged: Vec::new(),
+            choices: Vec::new(),
+            moves_before: None,
+            playable: None,
+        }
+    }
+
+    pub(super) const fn options(&self) -> &'o ReadOptions {
+        self.options
+    }
+
+    pub(super) fn is_lenient(&self) -> bool {
+        self.options.profile == Profile::Lenient
+    }
+
+    /// The table's entry for an opcode, as far as the revision knows it.
+    pub(super) fn standard(&self, opcode: Opcode) -> Option<&'static StandardOpcode> {
+        opcode.standard().filter(|entry| entry.in_1994 || !self.options.revision_1994)
+    }
+
+    /// The position's moves; `None` when it is not playable.
+    pub(super) fn playable(&mut self, position: &Position) -> Option<Playable> {
+        *self.playable.get_or_insert_with(|| Playable::new(position).ok())
+    }
+}
+
+/// Diagnostics.
+impl Reader<'_, '_> {
+    pub(super) fn warn(&mut self, code: &'static str, at: usize, message: impl Into<String>) {
+        self.warnings.push(Diagnostic::warning(code, at + 1, message));
+    }
+
+    pub(super) fn repaired(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+        before: &[u8],
+        after: &[u8],
+    ) {
+        let warning = Diagnostic::warning(code, at + 1, message).with_repair(before, after);
+        self.warnings.push(warning);
+    }
+
+    pub(super) fn report(&mut self, warning: Diagnostic) {
+        self.warnings.push(warning);
+    }
+
+    /// All warnings so far, for readers of a part that know no [`Reader`].
+    pub(super) const fn warnings(&mut self) -> &mut Vec<Diagnostic> {
+        self.warnings
+    }
+
+    /// The place of the next warning: what is reported from now on can be forgotten.
+    pub(super) const fn mark(&self) -> usize {
+        self.warnings.len()
+    }
+
+    pub(super) fn forget_since(&mut self, mark: usize) {
+        self.warnings.truncate(mark);
+    }
+
+    /// Reports before all that was reported since.
+    pub(super) fn report_at(&mut self, mark: usize, warning: Diagnostic) {
+        self.warnings.insert(mark, warning);
+    }
+}
+
+/// Operations.
+impl Reader<'_, '_> {
+    pub(super) fn operations(&self) -> &[Placed] {
+        &self.operations
+    }
+
+    pub(super) const fn operations_mut(&mut self) -> &mut Vec<Placed> {
+        &mut self.operations
+    }
+
+    pub(super) fn take_operations(&mut self) -> Vec<Placed> {
+        std::mem::take(&mut self.operations)
+    }
+
+    pub(super) fn add(&mut self, opcode: Opcode, operands: Vec<Operand>, at: usize) {
+        let mut operation = Operation { opcode, operands };
+        operation.settle();
+        self.operations.push(Placed { operation, at });
+    }
+
+    pub(super) fn add_integer(&mut self, opcode: Opcode, value: i128, at: usize) {
+        self.add(opcode, vec![Operand::Integer(value)], at);
+    }
+
+    /// Keeps a text as an operand of `noop`.
+    pub(super) fn salvage(&mut self, code: &'static str, text: Word, why: &str) {
+        let kept = readable(text.trimmed().text);
+        let message = format!("{why}; {} kept as noop", shown(text.text));
+        let mut after = b"noop ".to_vec();
+        let operand = Operand::string(kept);
+        operand.write_to(&mut after);
+        self.repaired(code, text.at, message, text.text, &after);
+        self.salvaged.push((text.at, operand));
+    }
+
+    pub(super) fn has_salvaged(&self) -> bool {
+        !self.salvaged.is_empty()
+    }
+
+    pub(super) fn take_salvaged(&mut self) -> Vec<(usize, Operand)> {
+        std::mem::take(&mut self.salvaged)
+    }
+
+    /// Leaves an operation of one move that has several until all are read.
+    pub(super) fn postpone(&mut self, choice: Choice) {
+        self.choices.push(choice);
+    }
+
+    pub(super) fn take_choices(&mut self) -> Vec<Choice> {
+        std::mem::take(&mut self.choices)
+    }
+
+    /// The operation that takes a move which stands alone next, given once.
+    pub(super) const fn take_moves_before(&mut self) -> Option<usize> {
+        self.moves_before.take()
+    }
+
+    pub(super) const fn set_moves_before(&mut self, operation: Option<usize>) {
+        self.moves_before = operation;
+    }
+}

@@ -1,0 +1,114 @@
+//! The text of one operation, cut into operands.
+
+use super::strings::string_end;
+use crate::model::{Opcode, Operand};
+use crate::text::codes;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::scan::{Word, is_blank};
+
+/// An operand before its type is known.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::text) enum Raw<'a> {
+    /// A quoted string: what is between the quotes, and whether there is a second one.
+    Str(Word<'a>, bool),
+    /// An unquoted run.
+    Token(Word<'a>),
+}
+
+impl<'a> Raw<'a> {
+    /// Where the operand begins.
+    pub(in crate::text) const fn at(&self) -> usize {
+        match self {
+            Raw::Str(inner, _) => inner.at - 1,
+            Raw::Token(word) => word.at,
+        }
+    }
+
+    /// The place just behind the operand.
+    pub(in crate::text) const fn end(&self) -> usize {
+        match self {
+            Raw::Str(inner, closed) => inner.end() + *closed as usize,
+            Raw::Token(word) => word.end(),
+        }
+    }
+
+    /// The opcode that an unquoted run may be.
+    pub(in crate::text) fn as_opcode(&self) -> Option<Opcode> {
+        match self {
+            Raw::Token(word) => Opcode::new(word.text).ok(),
+            Raw::Str(..) => None,
+        }
+    }
+}
+
+/// An operation of the line: its opcode, and its operands up to the semicolon or, in the lenient
+/// profile, up to an opcode before which a semicolon is missing.
+pub(super) struct Segment<'a, 's> {
+    pub(super) opcode: Opcode,
+    /// The whole text.
+    pub(super) text: Word<'a>,
+    /// All operands up to the semicolon.
+    pub(super) raws: &'s [Raw<'a>],
+}
+
+impl<'a> Segment<'a, '_> {
+    pub(super) const fn at(&self) -> usize {
+        self.text.at
+    }
+
+    /// The text up to this operand.
+    pub(super) fn text_before(&self, operand: usize) -> Word<'a> {
+        match self.raws.get(operand) {
+            Some(raw) => self.text.part(0, raw.at() - self.text.at).trimmed(),
+            None => self.text,
+        }
+    }
+
+    pub(super) fn error(&self, code: &'static str, what: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic::error(code, self.text.column(), format!("`{}` {what}", self.opcode))
+    }
+
+    pub(super) fn arity(&self, wanted: &str) -> Diagnostic {
+        let what = format!("takes {wanted}, not {} operands", self.raws.len());
+        self.error(codes::E_EPD_ARITY, what)
+    }
+}
+
+/// Operands as the record holds them, and how many of the raw ones they took.
+pub(super) struct Taken {
+    /// `None` when it is settled later what becomes of the operation.
+    pub(super) operands: Option<Vec<Operand>>,
+    pub(super) count: usize,
+}
+
+impl Taken {
+    pub(super) const fn new(operands: Vec<Operand>, count: usize) -> Taken {
+        Taken { operands: Some(operands), count }
+    }
+}
+
+/// Cuts a text into operands.
+pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
+    raws.clear();
+    let mut from = 0;
+    while let Some(place) = text.text[from..].iter().position(|&byte| !is_blank(byte)) {
+        let start = from + place;
+        if text.text[start] == b'"' {
+            let end = string_end(text.text, start + 1, escapes);
+            let inner = text.part(start + 1, end.unwrap_or(text.text.len()));
+            raws.push(Raw::Str(inner, end.is_some()));
+            from = end.map_or(text.text.len(), |quote| quote + 1);
+        } else {
+            let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
+            let end =
+                text.text[start..].iter().position(ends).map_or(text.text.len(), |p| start + p);
+            raws.push(Raw::Token(text.part(start, end)));
+            from = end;
+        }
+    }
+}
+
+/// Whether a move behind the operation may be one of its own.
+pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::AM | Opcode::BM | Opcode::PV)
+}

@@ -1,0 +1,181 @@
+//! What becomes of the operations of a line when all are read.
+
+use super::consistency;
+use super::moves::joins;
+use super::reader::{Choice, Placed, Reader};
+use crate::model::score::{mate_target, mated_in, mates_in};
+use crate::model::{Opcode, Operand, Operands, Operation, Position};
+use crate::text::codes;
+use crate::text::diagnostic::{Diagnostic, Severity};
+use crate::text::options::{MateTargets, Profile};
+use crate::text::scan::Word;
+
+impl Reader<'_, '_> {
+    /// Sorts the operations, settles duplicates and adds what was salvaged.
+    pub(super) fn settle_operations(
+        &mut self,
+        position: &Position,
+    ) -> Result<Vec<Placed>, Diagnostic> {
+        let mut placed = self.take_operations();
+        placed.sort_by_key(|one| one.operation.opcode);
+        let mut kept: Vec<Placed> = Vec::with_capacity(placed.len());
+        for next in placed {
+            if let Some(last) = kept.last_mut() {
+                if last.operation.opcode == next.operation.opcode {
+                    let same = last.operation.operands == next.operation.operands;
+                    self.settle_duplicate(next, same)?;
+                    continue;
+                }
+                // Read again, a move would stand behind the operation.
+                if self.joins_operation(position, last, &next) {
+                    continue;
+                }
+            }
+            kept.push(next);
+        }
+        if self.is_lenient() {
+            self.salvage_loose_marks(&mut kept);
+        }
+        self.add_salvaged(&mut kept);
+        Ok(kept)
+    }
+
+    fn settle_duplicate(&mut self, second: Placed, same: bool) -> Result<(), Diagnostic> {
+        let opcode = second.operation.opcode;
+        let mut text = Vec::new();
+        second.operation.write_to(&mut text);
+        if same {
+            let message = format!("operation `{opcode}` stands twice; one is kept");
+            self.repaired(codes::W_EPD_DUP, second.at, message, &text, b"");
+            return Ok(());
+        }
+        let message = format!("opcode `{opcode}` stands twice with different operands");
+        if !self.is_lenient() {
+            return Err(Diagnostic::error(codes::E_EPD_DUP, second.at + 1, message));
+        }
+        let text = text.strip_suffix(b";").unwrap_or(&text);
+        self.salvage(codes::W_LEN_DUP, Word { at: second.at, text }, &message);
+        Ok(())
+    }
+
+    /// One `noop` takes all that was salvaged, in the order of the line, behind its own operands.
+    fn add_salvaged(&mut self, operations: &mut Vec<Placed>) {
+        if !self.has_salvaged() {
+            return;
+        }
+        let mut salvaged = self.take_salvaged();
+        salvaged.sort_by_key(|(at, _)| *at);
+        let at = salvaged.first().map_or(0, |(at, _)| *at);
+        let operands = salvaged.into_iter().map(|(_, operand)| operand);
+        let place = operations.iter().position(|one| one.operation.opcode == Opcode::NOOP);
+        if let Some(noop) = place.and_then(|place| operations.get_mut(place)) {
+            noop.operation.operands.extend(operands);
+        } else {
+            let operation = Operation { opcode: Opcode::NOOP, operands: operands.collect() };
+            operations.push(Placed { operation, at });
+        }
+    }
+
+    /// Of several moves where one belongs keeps the one that begins the line beside it, and all as
+    /// text.
+    pub(super) fn settle_choices(&mut self) {
+        for Choice { opcode, at, text, moves } in self.take_choices() {
+            let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
+            let begin = self.operations().iter().find(|one| one.operation.opcode == line);
+            let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
+            let chosen = begin
+                .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
+            let which = match &chosen {
+                Some(_) => "the one that begins",
+                None => "none of them begins",
+            };
+            let why = format!("`{opcode}` has several moves, {which} `{line}`");
+            self.salvage(codes::W_LEN_PM, Word { at, text: &text }, &why);
+            if let Some(chosen) = chosen {
+                self.add(opcode, vec![chosen], at);
+            }
+        }
+    }
+
+    /// Salvages operations whose texts would be put together otherwise if they were read again:
+    /// marks that belong to no move.
+    pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
+        let is_loose = |one: &Placed| {
+            let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);
+            matches!(wanted, Some(Operands::Move | Operands::MoveSet | Operands::MoveLine))
+                && !self.stay_apart(&one.operation.operands)
+        };
+        if !operations.iter().any(is_loose) {
+            return;
+        }
+        let (loose, kept) = std::mem::take(operations).into_iter().partition(is_loose);
+        *operations = kept;
+        let loose: Vec<Placed> = loose;
+        for Placed { operation, at } in loose {
+            let mut text = Vec::new();
+            operation.write_to(&mut text);
+            text.pop();
+            let why = format!("`{}` has marks that belong to no move", operation.opcode);
+            self.salvage(codes::W_LEN_SALVAGED, Word { at, text: &text }, &why);
+        }
+    }
+
+    /// Whether operands that are written side by side are read as they are.
+    fn stay_apart(&self, operands: &[Operand]) -> bool {
+        if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
+            return true;
+        }
+        let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
+        texts.iter().all(|text| !self.is_list(text))
+            && texts.windows(2).all(|pair| !joins(&pair[0], &pair[1]))
+    }
+
+    /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
+    /// something else.
+    pub(super) fn convert_mate_targets(&mut self) {
+        let opcode = match self.options().mates {
+            MateTargets::Keep => return,
+            MateTargets::Dm => Opcode::DM,
+            MateTargets::Ce => Opcode::CE,
+        };
+        let mut bm = self
+            .operations()
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.operation.opcode == Opcode::BM);
+        let (Some((place, one)), None) = (bm.next(), bm.next()) else { return };
+        let at = one.at;
+        let mut targets =
+            one.operation.operands.iter().filter_map(|operand| mate_target(&operand.text()));
+        let (Some(target), None) = (targets.next(), targets.next()) else { return };
+        let value = match self.options().mates {
+            MateTargets::Ce if target > 0 => mates_in(target.unsigned_abs()).ok(),
+            MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
+            _ => Some(target),
+        };
+        let taken = self.operations().iter().any(|one| one.operation.opcode == opcode);
+        let (Some(value), false) = (value, taken) else { return };
+        let operands = &mut self.operations_mut()[place].operation.operands;
+        operands.retain(|operand| mate_target(&operand.text()).is_none());
+        if operands.is_empty() {
+            self.operations_mut().remove(place);
+        }
+        self.add_integer(opcode, value.into(), at);
+    }
+
+    /// Reports the rules between opcodes: warnings, and errors in the strict profile.
+    pub(super) fn check_consistency(
+        &mut self,
+        position: &Position,
+        operations: &[Placed],
+    ) -> Result<(), Diagnostic> {
+        let before = self.mark();
+        consistency::check(self.options(), position, operations, self.warnings());
+        if self.options().profile == Profile::Strict
+            && let Some(first) = self.warnings().drain(before..).next()
+        {
+            return Err(Diagnostic { severity: Severity::Error, ..first });
+        }
+        Ok(())
+    }
+}
