@@ -15,6 +15,7 @@ mod pipe;
 mod places;
 mod progress;
 mod query;
+mod questions;
 mod record_output;
 mod signals;
 mod source;

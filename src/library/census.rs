@@ -55,9 +55,9 @@ pub struct CensusTally {
     pub superfluous_en_passant: u64,
     /// Records with some castling right that only Chess960 knows.
     pub chess960: u64,
-    /// Records of positions that break a rule of the game (POS-01).
+    /// Records of positions that break a rule of the game.
     pub illegal: u64,
-    /// Those of them in which no moves can be generated (POS-05).
+    /// Those of them in which no moves can be generated.
     pub not_playable: u64,
     /// Records by the number of pieces on the board, 0 to 64.
     pub pieces: [u64; 65],
@@ -74,7 +74,7 @@ pub struct Unique {
     pub with_counters: u64,
     /// The first four fields as they were given, whatever letters the castling field uses.
     pub without_counters: u64,
-    /// Identity (STO-01): superfluous en passant squares do not count.
+    /// Identity: superfluous en passant squares do not count.
     pub positions: u64,
     /// Board, side to move and castling rights.
     pub without_en_passant: u64,

@@ -14,7 +14,7 @@ pub enum Match {
     /// The same `id`. Records without one are compared by position.
     #[default]
     Id,
-    /// The same position (STO-01).
+    /// The same position.
     Position,
     /// They are equal; nothing can change, only come and go.
     Record,

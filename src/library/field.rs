@@ -57,7 +57,7 @@ pub enum Named {
     Material,
     /// `w` or `b`.
     SideToMove,
-    /// The number of legal moves; missing where moves cannot be generated (POS-05).
+    /// The number of legal moves; missing where moves cannot be generated.
     LegalMoves,
     /// The en passant square as it is given, or `-`.
     EnPassant,

@@ -12,7 +12,7 @@ use crate::spill::Sorter;
 /// What makes a record of one collection meet one of the other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Meet {
-    /// They are of one position (STO-01).
+    /// They are of one position.
     #[default]
     Position,
     /// They have the same `id`. Records without one meet nothing.

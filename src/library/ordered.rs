@@ -10,7 +10,7 @@ use crate::spill::{Sorted, Sorter};
 /// When two records count as the same.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum By {
-    /// They are of one position (STO-01): board, side to move, castling rights and a legal en
+    /// They are of one position: board, side to move, castling rights and a legal en
     /// passant capture.
     #[default]
     Position,

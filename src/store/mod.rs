@@ -1,9 +1,9 @@
 //! The store: a multiset of EPD records in one file, found by position.
 //!
 //! A [`Store`] holds records in the order in which they were imported and finds those of a
-//! position without regard to counters, castling dialect and superfluous en passant squares
-//! (STO-01). Equal keys are never taken for equal positions: packed boards are compared (STO-02).
-//! Nothing that fails its checksum is returned (STO-07). The file format is `formats/store.md`.
+//! position without regard to counters, castling dialect and superfluous en passant squares. Equal
+//! keys are never taken for equal positions: packed boards are compared. Nothing that fails its
+//! checksum is returned. The file format is `formats/store.md`.
 //!
 //! - One process may have a store open for writing, or many for reading only; any other gets
 //!   [`StoreError::InUse`] at once. In the process that writes, any number of [`Reader`]s see what

@@ -7,7 +7,7 @@ use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::store::room::with_room;
 
-/// One new record.
+/// A record that is being imported.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Incoming {
     pub(super) key: u64,
@@ -29,11 +29,11 @@ impl Incoming {
     }
 }
 
-/// The bytes of the new records.
+/// The bytes of the incoming records.
 pub(super) struct Arena(Vec<u8>);
 
 impl Arena {
-    /// The encoded record; empty for one that is gone.
+    /// The encoded record; empty for one that is discarded.
     pub(super) fn record(&self, new: &Incoming) -> &[u8] {
         let record = |start: usize| {
             let (len, rest) = self.0.get(start..)?.split_first_chunk()?;
@@ -59,7 +59,7 @@ impl Arena {
     }
 }
 
-/// New records within a budget.
+/// Incoming records within a budget.
 pub(super) struct Batch {
     pub(super) arena: Arena,
     pub(super) index: Vec<Incoming>,

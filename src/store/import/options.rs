@@ -5,8 +5,7 @@ use std::num::NonZeroU64;
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
 use crate::store::source_digest::SourceDigest;
 
-/// What becomes of a record that has a duplicate in the store or before it in its source
-/// (STO-08).
+/// What becomes of a record that has a duplicate in the store or before it in its source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum OnDuplicate {
     /// Both stay: a store is a multiset.
@@ -24,7 +23,7 @@ pub enum OnDuplicate {
 /// Which records are duplicates of each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Same {
-    /// Those of one position (STO-01).
+    /// Those of one position.
     #[default]
     Position,
     /// Those that are equal in everything that text can say. Merging two of them is leaving one

@@ -72,7 +72,7 @@ impl Resolver<'_> {
     }
 
     /// Decides about the incoming records of a position, of which the store has `existing` records.
-    /// Afterwards the records that will not be stored are gone.
+    /// Afterwards the records that will not be stored are discarded.
     pub(super) fn resolve(
         &mut self,
         arena: &Arena,

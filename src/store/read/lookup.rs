@@ -17,7 +17,7 @@ use crate::store::schema::spread;
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl Reader {
-    /// The records of a position (STO-02), in order of their import numbers.
+    /// The records of a position, in order of their import numbers.
     ///
     /// ```
     /// use epdb::model::{EpdRecord, Position};

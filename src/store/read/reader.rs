@@ -32,7 +32,7 @@ impl Store {
 pub struct StoreStats {
     /// Records.
     pub records: u64,
-    /// Different positions (STO-01).
+    /// Different positions.
     pub positions: u64,
     /// Positions that have so many records that they are kept apart.
     pub crowded_positions: u64,
