@@ -44,7 +44,7 @@ pub struct GameTally {
 /// let (mut games, tally) = dedupe.finish()?;
 /// assert_eq!((tally.read, tally.duplicates), (3, 1));
 /// assert_eq!(games.next_encoded()?.map(<[u8]>::trim_ascii), Some(&b"1. e4 *"[..]));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct GameDedupe {
