@@ -2,6 +2,15 @@
 //! each of them one block away. The format is `formats/archive.md`.
 //!
 //! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
+//!
+//! The rooms, each of which imports only those below it:
+//!
+//! - `reader` and `writer`: the whole file, whatever its level; `side`, what verbatim archives keep;
+//! - `rows`: level fast, rows of fixed size; `blocks`: level default, blocks under a model;
+//! - `tree`: the model of positions; `operations`: the model of operations; `row`: a record's position as
+//!   the columns that are coded;
+//! - `rans` and `adaptive`: the two entropy coders;
+//! - `file`: headers, sections, checks and the bytes of a file.
 
 mod adaptive;
 mod blocks;

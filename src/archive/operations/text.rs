@@ -1,13 +1,13 @@
-//! Text byte by byte: several contexts guess each bit, and a mixer learns whom to believe.
+//! Text byte by byte: several contexts predict each bit, and a mixer weighs their predictions.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
 
 use crate::archive::adaptive::BitCoder;
 
-/// Guesses of each context, by hash.
+/// Predictions of each context, by hash.
 const SLOTS_LOG: u32 = 16;
-/// How many contexts guess.
+/// How many contexts predict.
 const CONTEXTS: usize = 7;
 /// Bits of a probability.
 const PROBABILITY_BITS: u32 = 12;
@@ -22,7 +22,7 @@ const LEARNING_RATE: i32 = 10;
 /// What ends a text: no text has it.
 const END: u8 = 0;
 
-/// Slots that are forgotten together.
+/// Slots that are reset together.
 const LINE_LOG: u32 = 6;
 
 /// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
@@ -164,23 +164,23 @@ impl TextState {
         let mut partial = 1u32;
         for place in (0..8).rev() {
             let mut slots = [0usize; CONTEXTS];
-            let mut guesses = [0i32; CONTEXTS];
+            let mut predictions = [0i32; CONTEXTS];
             for (nth, hash) in hashes.iter().enumerate() {
                 let mixed = (hash ^ partial.wrapping_mul(0x9e37_79b1)).wrapping_mul(0xc2b2_ae35);
                 slots[nth] = nth << SLOTS_LOG | (mixed >> (32 - SLOTS_LOG)) as usize;
-                guesses[nth] = stretch(self.slots[slots[nth]] >> (16 - PROBABILITY_BITS));
+                predictions[nth] = stretch(self.slots[slots[nth]] >> (16 - PROBABILITY_BITS));
             }
             let weights = &mut self.weights[partial as usize & 0xff];
             let sum: i64 =
-                weights.iter().zip(&guesses).map(|(&w, &g)| i64::from(w) * i64::from(g)).sum();
+                weights.iter().zip(&predictions).map(|(&w, &g)| i64::from(w) * i64::from(g)).sum();
             let one = squash((sum >> 16) as i32);
             let bit = coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS));
             let error = (i32::from(bit) << PROBABILITY_BITS) - i32::from(one);
-            for (weight, guess) in weights.iter_mut().zip(guesses) {
-                *weight += (guess * error * LEARNING_RATE + (1 << 13)) >> 14;
+            for (weight, prediction) in weights.iter_mut().zip(predictions) {
+                *weight += (prediction * error * LEARNING_RATE + (1 << 13)) >> 14;
             }
             for slot in slots {
-                learn(&mut self.slots[slot], bit);
+                update(&mut self.slots[slot], bit);
                 self.changed[slot >> LINE_LOG >> 6] |= 1 << (slot >> LINE_LOG & 63);
             }
             partial = partial << 1 | u32::from(bit);
@@ -190,7 +190,7 @@ impl TextState {
 }
 
 /// Moves a slot towards a bit: by 2 parts of `2 * count + 3`.
-fn learn(slot: &mut u16, bit: bool) {
+fn update(slot: &mut u16, bit: bool) {
     let count = *slot & COUNT_MASK;
     let probability = *slot & !COUNT_MASK;
     let distance = if bit { 0xffff - probability } else { probability };
