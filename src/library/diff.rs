@@ -10,7 +10,7 @@ use crate::spill::{Sorted, Sorter};
 
 /// What makes an old and a new record versions of one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Match {
+pub enum MatchBy {
     /// The same `id`. Records without one are compared by position.
     #[default]
     Id,
@@ -97,9 +97,9 @@ pub struct DiffTally {
 /// meet, the others in an order that depends on their content alone.
 ///
 /// ```
-/// use epdb::library::diff::{Diff, Difference, Match};
+/// use epdb::library::diff::{Diff, Difference, MatchBy};
 /// use epdb::library::sets::Origin;
-/// let mut diff = Diff::new(Match::Id, std::env::temp_dir(), 1 << 20);
+/// let mut diff = Diff::new(MatchBy::Id, std::env::temp_dir(), 1 << 20);
 /// diff.add_old(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Origin::default())?;
 /// diff.add_new(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
 /// let (mut differences, tally) = diff.finish()?;
@@ -110,7 +110,7 @@ pub struct DiffTally {
 /// ```
 #[derive(Debug)]
 pub struct Diff {
-    by: Match,
+    by: MatchBy,
     directory: PathBuf,
     memory: usize,
     sorter: Sorter,
@@ -127,7 +127,7 @@ const WINDOW: usize = 1024;
 impl Diff {
     /// A comparison that uses about `memory` bytes, and beyond them temporary files in
     /// `directory`.
-    pub fn new(by: Match, directory: impl Into<PathBuf>, memory: usize) -> Diff {
+    pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory: usize) -> Diff {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory / 2);
         Diff { by, directory, memory, sorter, lens: [0; 2] }
@@ -155,16 +155,16 @@ impl Diff {
         let compared = compared_form(record);
         let mut key = Vec::new();
         match (self.by, record.text_of(Opcode::ID)) {
-            (Match::Id, Some(id)) => {
+            (MatchBy::Id, Some(id)) => {
                 key.push(b'i');
                 key.extend(id.iter().flat_map(|&byte| [1, byte]));
                 key.push(0);
             }
-            (Match::Id, None) | (Match::Position, _) => {
+            (MatchBy::Id, None) | (MatchBy::Position, _) => {
                 key.push(b'p');
                 push_key(By::Position, record, &mut key)?;
             }
-            (Match::Record, _) => push_record(&compared, &mut key)?,
+            (MatchBy::Record, _) => push_record(&compared, &mut key)?,
         }
         let key_len = (key.len() as u32).to_be_bytes();
         push_record(&compared, &mut key)?;
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    fn diff(by: Match, old: &[&str], new: &[&str]) -> (Vec<String>, DiffTally) {
+    fn diff(by: MatchBy, old: &[&str], new: &[&str]) -> (Vec<String>, DiffTally) {
         let mut diff = Diff::new(by, std::env::temp_dir(), 0);
         let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
         let place = |line: usize| Origin { source: 0, line: line as u64 + 1 };
@@ -378,7 +378,7 @@ mod tests {
             "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"2\";",
             "r3k3/8/8/8/8/8/8/4K3 b a - id \"3\";",
         ];
-        for by in [Match::Id, Match::Position, Match::Record] {
+        for by in [MatchBy::Id, MatchBy::Position, MatchBy::Record] {
             let (shown, tally) = diff(by, &old, &new);
             assert_eq!((shown, tally.equal), (vec![], 3), "{by:?}");
         }
@@ -391,17 +391,17 @@ mod tests {
         let new = [B.into(), ids("2", "bm e3; ce 4; "), ids("3", "ce 1; "), ids("0", ""), A.into()];
         let old: Vec<_> = old.iter().map(String::as_str).collect();
         let new: Vec<_> = new.iter().map(String::as_str).collect();
-        let (shown, tally) = diff(Match::Id, &old, &new);
+        let (shown, tally) = diff(MatchBy::Id, &old, &new);
         assert_eq!(shown, ["-2", "3>2 bm,ce", "+1", "+4"]);
         assert_eq!((tally.equal, tally.removed, tally.added, tally.changed), (2, 1, 2, 1));
-        let (shown, _) = diff(Match::Record, &old, &new);
+        let (shown, _) = diff(MatchBy::Record, &old, &new);
         assert_eq!(shown, ["-2", "-3", "+1", "+2", "+4"]);
     }
 
     #[test]
     fn one_id_on_another_position_is_a_change_of_position() {
         let (shown, _) =
-            diff(Match::Id, &[&format!("{A} id \"1\";")], &[&format!("{B} id \"1\";")]);
+            diff(MatchBy::Id, &[&format!("{A} id \"1\";")], &[&format!("{B} id \"1\";")]);
         assert_eq!(shown, ["1>1 position "]);
     }
 
@@ -411,14 +411,14 @@ mod tests {
         let (old, new) =
             ([line(1), line(2), line(2)], [line(2), line(3), line(2), line(1), line(4)]);
         let (shown, tally) = diff(
-            Match::Id,
+            MatchBy::Id,
             &old.iter().map(String::as_str).collect::<Vec<_>>(),
             &new.iter().map(String::as_str).collect::<Vec<_>>(),
         );
         assert_eq!((shown, tally.equal), (vec!["+2".to_owned(), "+5".into()], 3));
         let ids: Vec<_> = (0..3000).map(|ce| line(ce % 3000)).collect();
         let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-        let (_, tally) = diff(Match::Id, &ids, &[]);
+        let (_, tally) = diff(MatchBy::Id, &ids, &[]);
         assert_eq!(tally.removed, 3000, "any number of records of one id passes");
     }
 }

@@ -13,7 +13,7 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
-use crate::library::diff::{Change, ChangedOperation, Diff, Difference, Match};
+use crate::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::source::Output;
 use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen};
@@ -58,9 +58,9 @@ enum MatchArg {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let by = match args.by {
-        MatchArg::Id => Match::Id,
-        MatchArg::Position => Match::Position,
-        MatchArg::Record => Match::Record,
+        MatchArg::Id => MatchBy::Id,
+        MatchArg::Position => MatchBy::Position,
+        MatchArg::Record => MatchBy::Record,
     };
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;

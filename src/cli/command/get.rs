@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// questions.
 fn mistaken_for_source(sources: &[Searched]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
-        Searched::Scan(Scanned { path, is_text: true, .. }) => Some(path.display()),
+        Searched::Scan(source) if source.is_text => Some(source.path.display()),
         _ => None,
     })?;
     Some(Usage(format!(
@@ -164,7 +164,7 @@ enum Searched {
     /// A store or an archive answers each question by itself.
     Lookup(Box<OpenLookup>),
     /// Anything else is read once, when all questions are known.
-    Scan(Scanned),
+    Scan(Box<Scanned>),
 }
 
 /// A source that is read through.
@@ -184,7 +184,8 @@ impl Searched {
         }
         let is_text = source.format() == FileFormat::Epd;
         let opened = RefCell::new((!source.is_file()).then_some(source));
-        Ok(Searched::Scan(Scanned { path: path.to_path_buf(), opened, is_text }))
+        let path = path.to_path_buf();
+        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text })))
     }
 }
 
