@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use epdb::codec::packed::PackedBoard;
 use epdb::codec::{identity, key, ordinal, packed, record};
 use epdb::model::rules::{Move, Playable};
-use epdb::model::{Counters, EpdRecord, Position, Role, Square};
+use epdb::model::{Counters, EpdRecord, Position};
 use shakmaty::fen::{Epd, Fen};
 use shakmaty::packed::PackedSetup;
 use shakmaty::san::SanPlus;
@@ -58,13 +58,7 @@ impl Sample {
         let chess: Chess = fen.into_position(CastlingMode::Standard).ok()?;
         let moves = chess.legal_moves();
         let their_move = *moves.get(line.len() * 7 % moves.len().max(1))?;
-        let square = |square: shakmaty::Square| Square::new(square as u8);
-        let role = |role: shakmaty::Role| Role::from_letter(role.upper_char() as u8);
-        let mv = Move {
-            from: square(their_move.from()?)?,
-            to: square(their_move.to())?,
-            promotion: their_move.promotion().and_then(role),
-        };
+        let mv = Move::try_from(&their_move).ok()?;
         let ordinal = ordinal::ordinal(&playable, mv)?;
         Some(Sample { line, position, playable, chess, mv, their_move, ordinal })
     }

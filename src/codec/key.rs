@@ -36,19 +36,18 @@ impl Numbers {
             white_to_move: Zobrist64::zobrist_for_white_turn().0,
         };
         for color in Color::ALL {
-            let their_color = shakmaty::Color::from_white(color == Color::White);
+            let their_color: shakmaty::Color = color.into();
             for role in Role::ALL {
                 let row = &mut numbers.pieces[usize::from(piece_code(Piece { color, role }))];
-                let their_role = shakmaty::Role::ALL[role as usize];
+                let their_role: shakmaty::Role = role.into();
                 for (place, number) in (0..).zip(row) {
                     let square = shakmaty::Square::new(place);
                     *number = Zobrist64::zobrist_for_piece(square, their_role.of(their_color)).0;
                 }
             }
             for side in Side::ALL {
-                let their_side = shakmaty::CastlingSide::from_king_side(side == Side::King);
                 numbers.castling[color as usize][side as usize] =
-                    Zobrist64::zobrist_for_castling_right(their_color, their_side).0;
+                    Zobrist64::zobrist_for_castling_right(their_color, side.into()).0;
             }
         }
         for (file, number) in shakmaty::File::ALL.into_iter().zip(&mut numbers.en_passant) {

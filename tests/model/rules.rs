@@ -3,52 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use epdb::model::Position;
 use epdb::model::rules::{Legality, Move, Playable, legality};
-use epdb::model::{Board, Castling, Color, Piece, Position, Role, Side, Square};
 use epdb::text::san;
 use proptest::prelude::*;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position as _, san::SanPlus};
-
-fn square(square: shakmaty::Square) -> Square {
-    Square::new(square as u8).expect("a square of the board")
-}
-
-fn role(role: shakmaty::Role) -> Role {
-    Role::from_letter(role.upper_char() as u8).expect("a role")
-}
+use shakmaty::{CastlingMode, Chess, FromSetup, Position as _, san::SanPlus};
 
 fn position(chess: &Chess) -> Position {
-    let mut board = Board::EMPTY;
-    for (place, piece) in chess.board() {
-        let color = if piece.color.is_white() { Color::White } else { Color::Black };
-        board.put(square(place), Some(Piece { color, role: role(piece.role) }));
-    }
-    let mut castling = Castling::NONE;
-    for (color, theirs) in
-        [(Color::White, shakmaty::Color::White), (Color::Black, shakmaty::Color::Black)]
-    {
-        for (side, other) in [
-            (Side::King, shakmaty::CastlingSide::KingSide),
-            (Side::Queen, shakmaty::CastlingSide::QueenSide),
-        ] {
-            castling.set(
-                color,
-                side,
-                chess.castles().rook(theirs, other).map(|rook| square(rook).file()),
-            );
-        }
-    }
-    let turn = if chess.turn().is_white() { Color::White } else { Color::Black };
-    let en_passant = chess.ep_square(EnPassantMode::Always).map(square);
-    Position::new(board, turn, castling, en_passant).expect("a legal position")
+    Position::try_from(chess).expect("a legal position")
 }
 
 fn our_move(theirs: shakmaty::Move) -> Move {
-    Move {
-        from: square(theirs.from().expect("no drops in chess")),
-        to: square(theirs.to()),
-        promotion: theirs.promotion().map(role),
-    }
+    Move::try_from(&theirs).expect("no drops in chess")
 }
 
 fn assert_agrees(chess: &Chess) {

@@ -7,24 +7,7 @@ use proptest::prelude::*;
 /// The position of a FEN, in any dialect of castling letters.
 pub(crate) fn fen(text: &str) -> Position {
     let setup = shakmaty::fen::Fen::from_ascii(text.as_bytes()).expect(text).into_setup();
-    let mut board = Board::EMPTY;
-    for (square, piece) in setup.board {
-        board.put(our_square(square), Piece::from_letter(piece.char() as u8));
-    }
-    let mut castling = Castling::NONE;
-    for rook in setup.castling_rights {
-        let rook = our_square(rook);
-        let color = if rook.rank() == 0 { Color::White } else { Color::Black };
-        let king = board.king(color).expect("a king with rights");
-        let side = if rook.file() > king.file() { Side::King } else { Side::Queen };
-        castling.set(color, side, Some(rook.file()));
-    }
-    let turn = if setup.turn.is_white() { Color::White } else { Color::Black };
-    Position::new(board, turn, castling, setup.ep_square.map(our_square)).expect(text)
-}
-
-fn our_square(square: shakmaty::Square) -> Square {
-    Square::new(square as u8).expect("a square of the board")
+    Position::try_from(&setup).expect(text)
 }
 
 /// The rows of a test vector without its first line, split at tabs.
