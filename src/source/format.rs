@@ -98,7 +98,7 @@ impl FileFormat {
         matches!(self, FileFormat::Pgn | FileFormat::Pgc)
     }
 
-    /// The format that a name tells, `.gz` and `.zst` aside.
+    /// The format that a name stands for, `.gz` and `.zst` aside.
     ///
     /// ```
     /// use std::path::Path;
@@ -112,7 +112,7 @@ impl FileFormat {
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
     }
 
-    /// The format that the first bytes of a file tell; text has no marks of its own, but games
+    /// The format that the first bytes of a file show; text has no marks of its own, but games
     /// mostly begin with a tag, and no record does. Blanks and line ends may stand before it.
     pub fn of_bytes(start: &[u8]) -> Option<FileFormat> {
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
@@ -125,7 +125,7 @@ impl FileFormat {
         }
     }
 
-    /// What a file is that nothing else tells the format of: games in PGC begin with the marker of
+    /// What a file is whose format nothing else shows: games in PGC begin with the marker of
     /// a game, which is no text; everything else is taken for EPD.
     pub(super) const fn of_first_byte(start: &[u8]) -> FileFormat {
         if matches!(start, [0x01 | 0x05, ..]) { FileFormat::Pgc } else { FileFormat::Epd }
@@ -197,7 +197,7 @@ impl Foreign {
         ))
     }
 
-    /// The foreign format that the first bytes of a file tell.
+    /// The foreign format that the first bytes of a file show.
     pub(super) fn of_bytes(start: &[u8]) -> Option<Foreign> {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
@@ -227,7 +227,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that a name tells.
+    /// The compression that a name stands for.
     pub fn of_name(path: &Path) -> Compression {
         match path.extension().and_then(|suffix| suffix.to_str()) {
             Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
@@ -236,7 +236,7 @@ impl Compression {
         }
     }
 
-    /// The compression that the first bytes of a file tell.
+    /// The compression that the first bytes of a file show.
     pub fn of_bytes(start: &[u8]) -> Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,

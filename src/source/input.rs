@@ -120,8 +120,8 @@ impl Read for Counted {
     }
 }
 
-/// How many bytes tell the format of an input.
-const TELLING: usize = 16;
+/// How many bytes decide the format of an input.
+const ENOUGH: usize = 16;
 
 /// The most white space that is passed over to find them.
 const MOST_WHITE_SPACE: usize = 64 * 1024;
@@ -130,9 +130,9 @@ const MOST_WHITE_SPACE: usize = 64 * 1024;
 fn peek(mut input: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
     let mut start = Vec::new();
     loop {
-        let wanted = TELLING - start.trim_ascii_start().len();
+        let wanted = ENOUGH - start.trim_ascii_start().len();
         let count = input.by_ref().take(wanted as u64).read_to_end(&mut start)?;
-        let is_enough = start.trim_ascii_start().len() == TELLING;
+        let is_enough = start.trim_ascii_start().len() == ENOUGH;
         if count == 0 || is_enough || start.len() > MOST_WHITE_SPACE {
             break;
         }

@@ -7,7 +7,7 @@
 //! does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
 //!
 //! Writing: a [`Target`] takes records or games and writes them in the format that its name, or
-//! [`TargetOptions`], tell; an [`Output`] takes bytes. Files appear when they are complete, or not
+//! [`TargetOptions`], decide; an [`Output`] takes bytes. Files appear when they are complete, or not
 //! at all.
 //!
 //! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.

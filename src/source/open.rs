@@ -72,7 +72,7 @@ impl Source {
         Source::of_input(path, input::open(path, options.bytes_read.as_ref())?, options)
     }
 
-    /// Reads what a reader gives as a file of this name, whose suffix may tell the format.
+    /// Reads what a reader gives as a file of this name, whose suffix may decide the format.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -85,7 +85,7 @@ impl Source {
         Source::of_input(Path::new(name), Input { is_file: false, ..input }, options)
     }
 
-    /// Reads bytes as a file of this name, whose suffix may tell the format.
+    /// Reads bytes as a file of this name, whose suffix may decide the format.
     ///
     /// ```
     /// use epdb::source::{Source, SourceOptions};

@@ -22,7 +22,7 @@ pub trait Filter: Send + Sync {
 /// What reading a store may take beside the work that is done with its records.
 const STORE_MEMORY: usize = 64 << 20;
 
-/// How sources are read. Without being told otherwise everything is taken, text in the lenient
+/// How sources are read. Unless something else is asked for, everything is taken, text in the lenient
 /// profile, games as games.
 ///
 /// ```
@@ -69,7 +69,7 @@ impl SourceOptions {
         }
     }
 
-    /// The format of sources that neither their first bytes nor their names tell.
+    /// The format of sources whose first bytes and names do not show it.
     #[must_use]
     pub fn format(mut self, format: FileFormat) -> SourceOptions {
         self.format = Some(format);

@@ -14,7 +14,7 @@ use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
 const BATCH: usize = 1024;
 const BATCHES: usize = 4;
 
-/// What the import is told.
+/// What goes to the thread of the import.
 enum Message {
     Records(Vec<EpdRecord>),
     Finish,

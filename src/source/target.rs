@@ -44,7 +44,7 @@ impl TargetOptions {
         TargetOptions::default()
     }
 
-    /// The format, whatever the name tells.
+    /// The format, whatever the name stands for.
     #[must_use]
     pub const fn format(mut self, format: FileFormat) -> TargetOptions {
         self.format = Some(format);
@@ -178,10 +178,10 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    /// Begins a file of the format and compression that its name tells.
+    /// Begins a file of the format and compression that its name stands for.
     ///
     /// # Errors
-    /// The name tells no format, or the file cannot be made.
+    /// The name stands for no format, or the file cannot be made.
     pub fn create(path: impl AsRef<Path>) -> Result<Target> {
         Target::create_with(path, &TargetOptions::new())
     }

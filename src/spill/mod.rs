@@ -125,7 +125,7 @@ pub struct Sorted(Source);
 
 #[derive(Debug)]
 enum Source {
-    Memory { records: Vec<u8>, order: Vec<Place>, next: usize },
+    Memory { records: Vec<u8>, order: Vec<Slot>, next: usize },
     Runs(Merge),
 }
 
@@ -204,9 +204,9 @@ struct Records {
     count: usize,
 }
 
-/// Where a record lies. Sorted by key, then by place, which keeps equal keys in order.
+/// Where a record lies in memory. Sorted by key, then by place, which keeps equal keys in order.
 #[derive(Copy, Clone, Debug)]
-struct Place {
+struct Slot {
     prefix: u64,
     offset: usize,
 }
@@ -215,7 +215,7 @@ impl Records {
     /// The memory that is needed to hold and sort these records and one more.
     fn cost_with(&self, key: &[u8], payload: &[u8]) -> usize {
         let bytes = self.bytes.len() + HEADER + key.len() + payload.len();
-        bytes + (self.count + 1) * size_of::<Place>()
+        bytes + (self.count + 1) * size_of::<Slot>()
     }
 
     fn push(&mut self, key: &[u8], payload: &[u8], memory: usize) -> io::Result<()> {
@@ -237,12 +237,12 @@ impl Records {
         Ok(())
     }
 
-    fn sorted(&self) -> Vec<Place> {
+    fn sorted(&self) -> Vec<Slot> {
         let mut order = Vec::with_capacity(self.count);
         let mut offset = 0;
         while offset < self.bytes.len() {
             let record = Record::at(&self.bytes, offset);
-            order.push(Place { prefix: prefix(record.key), offset });
+            order.push(Slot { prefix: prefix(record.key), offset });
             offset += record.whole.len();
         }
         order.par_sort_unstable_by(|a, b| {
@@ -518,7 +518,7 @@ mod tests {
         let mut sorter = Sorter::new(std::env::temp_dir(), memory);
         for (key, payload) in numbered(50_000) {
             sorter.push(&key, &payload).unwrap();
-            let places = sorter.records.count * size_of::<Place>();
+            let places = sorter.records.count * size_of::<Slot>();
             assert!(sorter.records.bytes.capacity() <= memory);
             assert!(sorter.records.bytes.len() + places <= memory);
         }

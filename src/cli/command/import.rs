@@ -169,28 +169,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let options = StoreOptions::new().memory_bytes(args.memory.memory);
     let mut target = match args.store.try_exists()? {
-        true => Target { store: Store::open(&args.store, &options)?, new: None },
+        true => OpenStore { store: Store::open(&args.store, &options)?, new: None },
         false => {
             let new = NewFile::create(&args.store)?;
-            Target { store: Store::create_in(&new, &options)?, new: Some(new) }
+            OpenStore { store: Store::create_in(&new, &options)?, new: Some(new) }
         }
     };
     import_all(args, &mut target, &mut diagnostics)?;
-    let Target { mut store, .. } = target;
+    let OpenStore { mut store, .. } = target;
     finish(&mut store)?;
     store.close()?;
     diagnostics.finish()
 }
 
 /// The store that is written. A new one gets its name with its first commit.
-struct Target {
+struct OpenStore {
     store: Store,
     new: Option<NewFile>,
 }
 
 fn import_all(
     args: &Args,
-    target: &mut Target,
+    target: &mut OpenStore,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let mut options = args.options();
@@ -214,7 +214,7 @@ fn import_all(
             ),
             _ => {}
         }
-        let Target { store, new } = &mut *target;
+        let OpenStore { store, new } = &mut *target;
         let report = import(store, file, &args.read, &options, diagnostics, new)?;
         publish(new)?;
         tell(args, file, &report, None)?;

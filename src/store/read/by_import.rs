@@ -59,7 +59,7 @@ impl<'r> ByImport<'r> {
     /// The next record; `None` when there are no more. After an error there are no more.
     ///
     /// # Errors
-    /// As [`ByKey::next_encoded`].
+    /// As [`ByKey::next_encoded`](super::ByKey::next_encoded).
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         while self.next == self.window.records.len() {
             if self.ended {
