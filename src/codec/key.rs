@@ -134,7 +134,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
 
 /// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn
 /// of the side to move stands beside the pawn that just made a double step, even if capturing is
-/// not legal. A square that no double step can have left (POS-02) does not count.
+/// not legal. A square that no double step can have left does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
     let us = position.turn();
     let counts = |target: &Square| {

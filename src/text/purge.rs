@@ -203,7 +203,7 @@ fn operations(text: Word) -> Vec<Placed> {
 }
 
 /// How many of the operands up to the semicolon belong to an operation. Without a position it
-/// cannot be told whether `c2` and `c7` are legal; here they are moves unless a string follows.
+/// cannot be known whether `c2` and `c7` are legal; here they are moves unless a string follows.
 fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     let is_known = |raw: &Raw| raw.as_opcode().is_some_and(|opcode| opcode.standard().is_some());
     let is_square = |raw: &Raw| matches!(raw, Raw::Token(Word { text: [b'c', b'2'..=b'7'], .. }));

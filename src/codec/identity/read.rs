@@ -113,6 +113,10 @@ fn each_equal(pieces: &Pieces, code: u8) -> u128 {
 
 /// Rights of the one king on e: bit 0 with the rook on h, bit 1 with the rook on a. `None`
 /// when king and rook are not there.
+///
+/// Inlined, so that the pieces stay in registers: copied from where they were just written in
+/// halves, they would be waited for.
+#[inline(always)]
 fn give_rights(pieces: &mut Pieces, color: Color, rights: u8) -> Option<()> {
     if rights == 0 {
         return Some(());

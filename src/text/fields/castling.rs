@@ -66,7 +66,7 @@ pub(super) fn read(
     Ok(rights)
 }
 
-/// Tells of rights that only Chess960 has and that stand in a field beside rights of the same side
+/// Reports rights that only Chess960 has and that stand in a field beside rights of the same side
 /// without king and rook: it is likely that the side has castled.
 fn report_chess960(word: Word, board: &Board, castling: &Castling, warnings: &mut Vec<Diagnostic>) {
     for (place, &letter) in word.text.iter().enumerate() {
@@ -116,7 +116,7 @@ fn check_letters(word: Word) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The side and the rook's file that a castling letter in lower case names (C960-03, C960-05).
+/// The side and the rook's file that a castling letter in lower case names.
 fn find_right(board: &Board, color: Color, letter: u8) -> Option<(Side, u8)> {
     let rank = color.back_rank();
     let king = board.king(color).filter(|king| king.rank() == rank)?.file();
@@ -142,7 +142,7 @@ impl CastlingText {
     /// No right.
     pub(crate) const NONE: CastlingText = CastlingText { letters: [b'-', 0, 0, 0], len: 0 };
 
-    /// The rights of a position (C960-06, C960-07). [`CastlingForm::Keep`] is the matter of records
+    /// The rights of a position. [`CastlingForm::Keep`] is the matter of records
     /// and X-FEN here.
     pub(crate) fn of(position: &Position, form: CastlingForm) -> CastlingText {
         let board = position.board();

@@ -117,7 +117,7 @@ fn keeps_king_safe(position: &Position, mv: Move, role: Role) -> bool {
     let steps = role_attacks(Role::Knight, king, 0) & of(Role::Knight)
         | pawn_attacks(us, king) & of(Role::Pawn)
         | role_attacks(Role::King, king, 0) & of(Role::King);
-    // Few men stand on lines with the king, so each is looked at.
+    // Few pieces stand on lines with the king, so each is looked at.
     let queens = of(Role::Queen);
     let sliders = role_attacks(Role::Rook, king, 0) & (of(Role::Rook) | queens)
         | role_attacks(Role::Bishop, king, 0) & (of(Role::Bishop) | queens);

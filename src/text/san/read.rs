@@ -224,7 +224,7 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
 /// What a text says of a move other than castling.
 #[derive(Copy, Clone)]
 struct Pattern {
-    /// `None` when no letter tells: a pawn, or in coordinate notation any man.
+    /// `None` where no letter says it: a pawn, or in coordinate notation any piece.
     role: Option<Role>,
     from_file: Option<u8>,
     from_rank: Option<u8>,
@@ -372,11 +372,11 @@ impl Pattern {
         }
         let position = playable.position();
         let board = position.board();
-        let men = board.pieces(position.turn(), role)
+        let candidates = board.pieces(position.turn(), role)
             & role_attacks(role, self.to, board.occupied())
             & self.from_file.map_or(!0, |file| file_set(Square::at(file, 0)))
             & self.from_rank.map_or(!0, |rank| rank_set(Square::at(0, rank)));
-        let mut fits = Square::each(men)
+        let mut fits = Square::each(candidates)
             .filter(|&from| playable.destinations(from, role) & self.to.bit() != 0);
         let Some(from) = fits.next() else {
             return self.castle_by_squares(playable, role).ok_or(ILLEGAL);

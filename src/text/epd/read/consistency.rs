@@ -11,7 +11,7 @@ use crate::text::options::ReadOptions;
 /// A rule that a record can break.
 struct Rule {
     code: &'static str,
-    /// The operation that is told about.
+    /// The operation that the warning stands at.
     opcode: Opcode,
     /// Whether the text of 1994 has the rule too.
     in_1994: bool,

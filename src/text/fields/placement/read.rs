@@ -140,7 +140,8 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
     Diagnostic::error(codes::E_FEN_RANKS, word.column(), message)
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use proptest::prelude::*;
 

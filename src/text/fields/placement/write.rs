@@ -84,7 +84,8 @@ fn put_rank(letters: &[u8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; 
     end + 1
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use proptest::prelude::*;
 
