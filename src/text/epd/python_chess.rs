@@ -64,8 +64,8 @@ fn readable(record: &EpdRecord, operation: &Operation) -> Option<Operand> {
     }
 }
 
-/// Whether all operands are moves that python-chess finds; unless it is set to Chess960, it does not castle
-/// in positions that only Chess960 knows.
+/// Whether all operands are moves that python-chess finds; unless it is set to Chess960, it does not
+/// castle in positions that only Chess960 knows.
 fn is_read(record: &EpdRecord, operation: &Operation) -> bool {
     operation.operands.iter().all(|operand| match operand {
         Operand::Move { san, .. } => {
