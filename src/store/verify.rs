@@ -173,7 +173,7 @@ impl TableCheck {
         let mut last: Option<EntryOrder> = None;
         let checked = Block::new(number, bytes).and_then(|block| {
             block.each_entry(announced, |bucket, entry| {
-                let Some(this) = self.entry(number, &block, bucket, &entry) else {
+                let Some(this) = self.entry(&place, number, &block, bucket, &entry) else {
                     return self.findings.add(&place, "an entry has no board");
                 };
                 if last.as_ref().is_some_and(|last| *last >= this) {
@@ -193,15 +193,15 @@ impl TableCheck {
     /// Checks an entry by itself; `None` when it has no board.
     fn entry(
         &mut self,
+        place: &str,
         number: u64,
         block: &Block,
         bucket: u32,
         entry: &BucketEntry,
     ) -> Option<EntryOrder> {
-        let place = format!("block {number}");
         let board = match entry.payload {
             Payload::Record(bytes) => {
-                self.records.check(&place, entry.import_number, bytes, &mut self.findings);
+                self.records.check(place, entry.import_number, bytes, &mut self.findings);
                 record::board_of(bytes).unwrap_or_default()
             }
             Payload::Stub(stub) => stub.board,
@@ -210,13 +210,13 @@ impl TableCheck {
         if let Payload::Stub(stub) = entry.payload {
             let is_alone = self.crowds.announce(key, &stub);
             if !is_alone || entry.import_number != 0 {
-                self.findings.add(&place, "a stub is not alone or has a number");
+                self.findings.add(place, "a stub is not alone or has a number");
             }
         }
         let (owner, fraction) = spread(key, self.meta.blocks);
         let stored = KeySlot { bucket, fingerprint: entry.fingerprint };
         if owner != number || KeySlot::of(fraction, block.buckets()) != stored {
-            self.findings.add(&place, format!("an entry belongs elsewhere (key {key:016x})"));
+            self.findings.add(place, format!("an entry belongs elsewhere (key {key:016x})"));
         }
         Some((key, board.to_vec(), entry.import_number))
     }
