@@ -1,23 +1,48 @@
 //! epdb turns EPD and FEN lines into compact binary records, keeps them in an index keyed by
 //! position, finds them by position, and writes them back as canonical text.
 //!
-//! The rooms, each of which imports only those below it, and the feature that adds them:
+//! # The rooms
 //!
-//! - `cli`: the command line tool (`cli`, the default);
-//! - [`library`]: what keepers of openings and suites do with positions (`library`);
-//! - [`source`]: any file or stream, of any format and compression, as records and games in order,
-//!   and the way back (`source`);
-//! - [`store`]: a file of records found by position (`store`);
-//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other (`archive`);
-//! - [`codec`]: bytes; packed boards, position keys, move ordinals, binary records, games in PGC;
-//! - [`text`]: FEN, EPD, SAN and PGN; grammar to model and back, diagnostics with places;
-//! - [`model`]: positions, moves, records, games and the rules of chess.
+//! Each imports only those below it, and the feature in parentheses adds it with what it stands on.
+//! Who writes `default-features = false` has positions, text and codec, and builds neither a database
+//! nor a compressor.
 //!
-//! Below all of them, and without chess: [`error`], the one error of the crate; [`spill`], sorting
-//! more than memory holds; and [`new_file`], files that appear complete or not at all.
+//! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
+//! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
+//!   record says under a name, for tables, sorting and [`library::expression`]; sets, joins,
+//!   differences, samples, edits, counts; [`library::lookup`], questions in batches (`library`).
+//! - [`source`]: any file or stream as records and games in order, and the way back: formats and
+//!   compressions (`source/format.rs`, `source/input.rs`, `source/output.rs`), [`source::Source`] and
+//!   [`source::Target`]; [`source::Lookup`], which stores and archives answer alike (`source`).
+//! - [`store`]: a file of records found by position, which grows: blocks, crowded positions, imports
+//!   and their journal, reading, verifying (`store`).
+//! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other: its sections,
+//!   the levels, the models, the entropy coders, the indexes of positions (`archive`).
+//! - [`codec`]: bytes: packed boards, position keys, move ordinals, binary records and streams of
+//!   them, games in PGC.
+//! - [`text`]: FEN, EPD, SAN and PGN: grammar to model and back, profiles, diagnostics with places;
+//!   the rules for the tags of games (`text/pgn/tags.rs`).
+//! - [`model`]: values and their invariants: positions, moves, records, the table of opcodes, games;
+//!   the rules of chess, and those of merging two records.
+//! - Without chess: [`spill`], sorting more than memory holds; [`new_file`], files that appear
+//!   complete or not at all; [`error`], the one error of the crate.
 //!
-//! A user of positions, text and codec writes `default-features = false` and builds neither a
-//! database nor a compressor; each feature brings those that it stands on.
+//! Where a new opcode, column, format or section goes stands in `.github/CONTRIBUTING.md`; the bytes
+//! of each format, in `formats/`.
+//!
+//! # Words
+//!
+//! - *Record*: a position with its operations, as a line of EPD has them. *Operation*: an opcode with
+//!   its operands.
+//! - *Identity* of a position: placement, side to move, castling rights and the en passant square where
+//!   a capture is legal; what positions are compared and found by. *Key*: its 64-bit Polyglot hash;
+//!   two positions may share one.
+//! - *Move ordinal*: the place of a move in the list of legal moves in ASCII order of their SAN.
+//! - *Stream*: records in checksummed *frames* (`.epb`). *Store*: records in *blocks* by key (`.epdb`);
+//!   a *crowded* position has more records than a block takes; the *journal* says what was imported and
+//!   how far. *Archive*: records in *segments* (`.epa`), each of *rows* (level fast) or of *blocks*
+//!   under a *model* (level default).
+//! - *Import number*, *record number*: the place of a record in the order in which records came.
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]
