@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, read_line};
-use epdb::text::{ReadOptions, WriteOptions, epd};
+use epdb::text::epd::{Line, parse_line};
+use epdb::text::{FormatOptions, ParseOptions, epd};
 
 const FILES: [&str; 9] = [
     "books/UHO_4060_v2.epd",
@@ -54,10 +54,10 @@ struct Sample {
 impl Sample {
     fn new(path: &Path) -> Sample {
         let text = std::fs::read(path).expect("a file");
-        let options = ReadOptions::default();
+        let options = ParseOptions::default();
         let records = text
             .split(|&byte| byte == b'\n')
-            .filter_map(|line| match read_line(line, &options, &mut Vec::new()) {
+            .filter_map(|line| match parse_line(line, &options, &mut Vec::new()) {
                 Ok(Line::Record(record)) => Some(record),
                 _ => None,
             })
@@ -158,7 +158,7 @@ fn speed(samples: &[Sample]) {
         });
         let mut expected = Vec::new();
         for record in &sample.records {
-            epd::write(record, &WriteOptions::default(), &mut expected);
+            epd::format(record, &FormatOptions::default(), &mut expected);
             expected.push(b'\n');
         }
         assert!(text == expected, "{}", sample.name);

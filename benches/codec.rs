@@ -52,7 +52,7 @@ struct Sample {
 impl Sample {
     fn new(line: Vec<u8>) -> Option<Sample> {
         let identity = identity::read_fields(&line)?;
-        let (position, _) = packed::unpack(identity.board.as_bytes()).ok()?;
+        let (position, _) = packed::decode(identity.board.as_bytes()).ok()?;
         let playable = Playable::new(&position).ok()?;
         let fen = Fen::from_ascii(&line).ok()?;
         let chess: Chess = fen.into_position(CastlingMode::Standard).ok()?;
@@ -156,7 +156,7 @@ fn write(samples: &[Sample]) {
     };
     compare(
         "packed board -> EPD fields / Epd formatter",
-        (&each(samples, |sample| packed::pack(&sample.position)), our_text),
+        (&each(samples, |sample| packed::encode(&sample.position)), our_text),
         (
             &each(samples, |sample| Epd::from_position(&sample.chess, EnPassantMode::Legal)),
             their_text,
@@ -208,7 +208,7 @@ fn packing(samples: &[Sample]) {
     let their_packed: Vec<PackedSetup> = setups.iter().map(their_pack).collect();
     let their_unpack = |packed: &PackedSetup| packed.unpack_standard().unwrap();
     let positions = each(samples, |sample| sample.position);
-    let boards: Vec<PackedBoard> = positions.iter().map(packed::pack).collect();
+    let boards: Vec<PackedBoard> = positions.iter().map(packed::encode).collect();
     let records = each(samples, |sample| {
         let mut record = EpdRecord::new(sample.position);
         record.set_fen_counters(Some(Counters::default()));
@@ -218,12 +218,12 @@ fn packing(samples: &[Sample]) {
     });
     compare(
         "position -> packed board / PackedSetup",
-        (&positions, packed::pack),
+        (&positions, packed::encode),
         (&setups, their_pack),
     );
     compare(
         "packed board -> position / PackedSetup",
-        (&boards, |board: &PackedBoard| packed::unpack(board.as_bytes()).unwrap()),
+        (&boards, |board: &PackedBoard| packed::decode(board.as_bytes()).unwrap()),
         (&their_packed, their_unpack),
     );
     compare(

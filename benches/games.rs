@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::codec::pgc::{PgcReader, PgcWriteOptions, encode};
+use epdb::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
 use epdb::model::{Game, GameBuilder, Replay};
-use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Position as _};
@@ -21,7 +21,7 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 const GAMES: usize = 2_000;
 const PLIES: usize = 80;
 const ROUNDS: u32 = 9;
-const EXT: PgcWriteOptions = PgcWriteOptions::EXTENDED;
+const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 
 fn main() {
     let file = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -56,7 +56,7 @@ fn main() {
         &mut || {
             let mut out = Vec::with_capacity(pgn.len());
             each_decoded(&pgc, |game| {
-                write(game, &PgnWriteOptions::default(), &mut out).ok();
+                format(game, &PgnFormatOptions::default(), &mut out).ok();
             });
         },
         &mut || {
@@ -230,7 +230,7 @@ fn random_games() -> Vec<u8> {
             let Some(mv) = moves.get((state >> 33) as usize % moves.len().max(1)) else { break };
             builder.play(*mv).expect("legal");
         }
-        write(builder.game(), &PgnWriteOptions::default(), &mut out).expect("ASCII");
+        format(builder.game(), &PgnFormatOptions::default(), &mut out).expect("ASCII");
     }
     out
 }
@@ -238,7 +238,7 @@ fn random_games() -> Vec<u8> {
 fn sizes(pgn: &[u8], pgc: &[u8], games: usize) {
     let mut export = Vec::with_capacity(pgn.len());
     each_game(pgn, |game| {
-        write(game, &PgnWriteOptions::default(), &mut export).expect("UTF-8 says all");
+        format(game, &PgnFormatOptions::default(), &mut export).expect("UTF-8 says all");
     });
     let per_game = |bytes: usize| bytes as f64 / games.max(1) as f64;
     println!("{:<44} {:>10}", "", "bytes/game");

@@ -71,7 +71,7 @@ pub mod text;
 pub use error::Error;
 
 /// Reads one EPD or FEN line in the lenient profile; warnings are dropped
-/// ([`text::epd::read_line`] gives them).
+/// ([`text::epd::parse_line`] gives them).
 ///
 /// # Errors
 /// Why the line is no record. A blank line or a comment is none.
@@ -82,12 +82,12 @@ pub use error::Error;
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
 pub fn parse_epd(line: &[u8]) -> Result<model::EpdRecord, text::Diagnostic> {
-    text::fen::read(line, text::Profile::Lenient)
+    text::fen::parse(line, text::Profile::Lenient)
 }
 
 /// Writes a record in canonical form, without line end.
 pub fn format_epd(record: &model::EpdRecord) -> Vec<u8> {
     let mut line = Vec::new();
-    text::epd::write(record, &text::WriteOptions::default(), &mut line);
+    text::epd::format(record, &text::FormatOptions::default(), &mut line);
     line
 }

@@ -123,7 +123,7 @@ fn measure(
             let mut parsed = questions
                 .hits_as_text
                 .iter()
-                .map(|text| *fen::read(text, Profile::Standard).expect("a FEN").position());
+                .map(|text| *fen::parse(text, Profile::Standard).expect("a FEN").position());
             figures.from_text.push(ask(2, &mut parsed));
         }
     }

@@ -15,7 +15,7 @@ use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
 use crate::model::EpdRecord;
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 /// How records are coded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -206,7 +206,7 @@ impl<W: Write> ArchiveWriter<W> {
     pub fn push_line(&mut self, record: &EpdRecord, raw: &[u8]) -> Result<(), ArchiveError> {
         if let Some(side) = &mut self.side {
             self.line.clear();
-            epd::write(record, &WriteOptions::default(), &mut self.line);
+            epd::format(record, &FormatOptions::default(), &mut self.line);
             self.line.push(b'\n');
             side.record(&self.line, raw)?;
         }

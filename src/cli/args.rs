@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use crate::codec::pgc::PgcWriteOptions;
+use crate::codec::pgc::PgcEncodeOptions;
 use crate::error::Place;
 use crate::library::expression::Expression;
 use crate::library::field::parse_opcode;
@@ -15,11 +15,11 @@ use crate::model::merge::{BestMoves, MergeRules, Prefer};
 use crate::model::{EpdRecord, Game, Opcode};
 use crate::source::{FileFormat, Filter, SourceOptions};
 use crate::text::pgn::{
-    Charset, Language, PgnReadOptions, PgnWriteOptions, PositionOptions, Positions,
+    Charset, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
 use crate::text::{
-    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions,
-    ScoreView, WriteOptions,
+    CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
+    ParseOptions, Profile, ScoreView,
 };
 
 use super::threads;
@@ -99,8 +99,8 @@ pub(crate) struct PositionArgs {
 
 impl PositionArgs {
     /// The options of the text reader.
-    pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions::new(self.profile.into())
+    pub(crate) fn options(&self) -> ParseOptions {
+        ParseOptions::new(self.profile.into())
     }
 }
 
@@ -239,8 +239,8 @@ pub(crate) struct GameTextArgs {
 }
 
 impl GameTextArgs {
-    pub(crate) fn pgn(&self, reduced: bool) -> PgnWriteOptions {
-        PgnWriteOptions::new()
+    pub(crate) fn pgn(&self, reduced: bool) -> PgnFormatOptions {
+        PgnFormatOptions::new()
             .reduced(reduced)
             .charset(self.to_charset.into())
             .translit(self.translit)
@@ -250,12 +250,12 @@ impl GameTextArgs {
 }
 
 impl GameWriteArgs {
-    pub(crate) fn pgn(&self) -> PgnWriteOptions {
+    pub(crate) fn pgn(&self) -> PgnFormatOptions {
         self.text.pgn(self.reduced)
     }
 
-    pub(crate) fn pgc(&self) -> PgcWriteOptions {
-        PgcWriteOptions::new()
+    pub(crate) fn pgc(&self) -> PgcEncodeOptions {
+        PgcEncodeOptions::new()
             .extended(self.ext)
             .drop_comments(self.lossy)
             .escapes(self.text.escapes)
@@ -307,8 +307,8 @@ impl FormArgs {
     }
 
     /// The options of the text reader.
-    pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions::new(self.profile.into())
+    pub(crate) fn options(&self) -> ParseOptions {
+        ParseOptions::new(self.profile.into())
             .revision_1994(self.revision == Revision::R1994)
             .labels(self.labels)
             .score_view(self.score_view.map(|view| match view {
@@ -366,7 +366,7 @@ impl WriteArgs {
     }
 
     /// The options of the text writer for an output of this format.
-    pub(crate) fn options(&self, output: FileFormat) -> WriteOptions {
+    pub(crate) fn options(&self, output: FileFormat) -> FormatOptions {
         let format = match self.format {
             Some(FormatArg::Epd) => Format::Epd,
             Some(FormatArg::Fen) => Format::Fen,
@@ -394,7 +394,7 @@ impl WriteArgs {
             Some(CompatArg::PythonChess) => Compat::PythonChess,
             None => Compat::None,
         };
-        WriteOptions::new()
+        FormatOptions::new()
             .format(format)
             .counters(counters)
             .castling(castling)

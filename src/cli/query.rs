@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::codec::identity;
 use crate::codec::query::Query;
 use crate::model::Position;
-use crate::text::epd::{Line, read_line};
-use crate::text::{Diagnostic, Profile, ReadOptions};
+use crate::text::epd::{Line, parse_line};
+use crate::text::{Diagnostic, ParseOptions, Profile};
 
 /// Whether an argument is a position: it has a blank in it, and no file has its name.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
@@ -20,8 +20,8 @@ pub(crate) fn is_position(argument: &OsStr) -> bool {
 ///
 /// # Errors
 /// The reader's error.
-pub(crate) fn parse(text: &[u8], options: &ReadOptions) -> Result<Option<Position>, Diagnostic> {
-    Ok(match read_line(text, options, &mut Vec::new())? {
+pub(crate) fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Diagnostic> {
+    Ok(match parse_line(text, options, &mut Vec::new())? {
         Line::Record(record) => Some(*record.position()),
         Line::Blank | Line::Comment => None,
     })
@@ -31,7 +31,10 @@ pub(crate) fn parse(text: &[u8], options: &ReadOptions) -> Result<Option<Positio
 ///
 /// # Errors
 /// The reader's error.
-pub(crate) fn parse_query(text: &[u8], options: &ReadOptions) -> Result<Option<Query>, Diagnostic> {
+pub(crate) fn parse_query(
+    text: &[u8],
+    options: &ParseOptions,
+) -> Result<Option<Query>, Diagnostic> {
     if options.profile == Profile::Lenient
         && let Some(identity) = identity::read_fields(text)
         && is_counters(&text[identity.len..])
@@ -59,7 +62,7 @@ mod tests {
 
     fn assert_same(line: &[u8]) {
         for profile in PROFILES {
-            let options = ReadOptions::new(profile);
+            let options = ParseOptions::new(profile);
             let position = parse(line, &options);
             let expected = position.map(|position| position.as_ref().map(Query::from));
             assert_eq!(parse_query(line, &options), expected, "{}", line.escape_ascii());

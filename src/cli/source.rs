@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::error::Place;
 use crate::model::Game;
 use crate::source::{FileFormat, Item, Lines, Source, SourceOptions};
-use crate::text::epd::{Line, read_line};
-use crate::text::{Diagnostic, Profile, ReadOptions};
+use crate::text::epd::{Line, parse_line};
+use crate::text::{Diagnostic, ParseOptions, Profile};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -115,7 +115,7 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
 
 /// Opens a position that stands where a file could stand.
 fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> {
-    if let Err(error) = query::parse(text.as_bytes(), &ReadOptions::new(Profile::Lenient)) {
+    if let Err(error) = query::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient)) {
         anyhow::bail!(
             "cannot read {text}: there is no such file, and it is no position ({})",
             error.message
@@ -166,7 +166,7 @@ pub(crate) fn is_transcoded(path: &Path) -> anyhow::Result<bool> {
 pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
     args.wanted.filter.is_none()
         || matches!(
-            read_line(line, &args.form.options(), &mut Vec::new()),
+            parse_line(line, &args.form.options(), &mut Vec::new()),
             Ok(Line::Record(record)) if args.wanted.takes(&record, place)
         )
 }

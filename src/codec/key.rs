@@ -78,7 +78,7 @@ pub fn position_key(position: &Position) -> u64 {
 ///
 /// ```
 /// use epdb::{codec::{key, packed}, model::Position};
-/// let board = packed::pack(&Position::START);
+/// let board = packed::encode(&Position::START);
 /// assert_eq!(key::board_key(board.as_bytes())?, key::position_key(&Position::START));
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
@@ -86,7 +86,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     let len = packed::len_of(board)?;
     let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
     match LittleEndian::read_u64(occupied) {
-        0 => packed::unpack(board).map(|(position, _)| hash(&position, position.en_passant())),
+        0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
 }

@@ -37,9 +37,9 @@ const EMPTY: u8 = 12;
 ///
 /// ```
 /// use epdb::{codec::packed, model::Position};
-/// let board = packed::pack(&Position::START);
+/// let board = packed::encode(&Position::START);
 /// assert_eq!(board.as_bytes().len(), 24);
-/// assert_eq!(packed::unpack(board.as_bytes())?, (Position::START, 24));
+/// assert_eq!(packed::decode(board.as_bytes())?, (Position::START, 24));
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl fmt::Debug for PackedBoard {
 
 /// Packs the four fields of any position. The en passant square is packed as it stands there: the
 /// board that is hashed and compared is that of [`Position::identity`].
-pub fn pack(position: &Position) -> PackedBoard {
+pub fn encode(position: &Position) -> PackedBoard {
     pack_plain(position).unwrap_or_else(|| pack_escape(position))
 }
 
@@ -172,7 +172,7 @@ const fn truncated(bytes: &[u8]) -> DecodeError {
 ///
 /// # Errors
 /// [`DecodeError`] for all bytes but those that [`pack`] writes.
-pub fn unpack(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
     let len = len_of(bytes)?;
     let occupied = LittleEndian::read_u64(bytes);
     let position = match occupied {

@@ -2,7 +2,7 @@
 
 use super::identity::Identity;
 use super::key::position_key;
-use super::packed::{PackedBoard, pack};
+use super::packed::{self, PackedBoard};
 use crate::model::Position;
 
 /// A position to look for: its packed identity board, and the key that leads to it.
@@ -16,7 +16,7 @@ use crate::model::Position;
 /// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 /// let query = Query::from(identity::read_fields(line).expect("a usual line"));
 /// assert_eq!(query, Query::from(&Position::START));
-/// let (board, key) = (packed::pack(&Position::START), key::position_key(&Position::START));
+/// let (board, key) = (packed::encode(&Position::START), key::position_key(&Position::START));
 /// assert_eq!(query, Query::new(board, key));
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -46,7 +46,7 @@ impl Query {
 impl From<&Position> for Query {
     fn from(position: &Position) -> Query {
         let identity = position.identity();
-        Query { board: pack(&identity), key: position_key(&identity) }
+        Query { board: packed::encode(&identity), key: position_key(&identity) }
     }
 }
 

@@ -196,7 +196,7 @@ fn key(
     counters: [Option<u64>; 2],
 ) -> Result<Vec<u8>, PositionError> {
     let bare = Position::new(*position.board(), Color::White, Castling::NONE, None)?;
-    let mut key = packed::pack(&bare).as_bytes().to_vec();
+    let mut key = packed::encode(&bare).as_bytes().to_vec();
     key.push(position.turn() as u8);
     let castling = position.castling();
     for color in Color::ALL {

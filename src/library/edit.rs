@@ -1,7 +1,7 @@
 //! Changes to the operations of records.
 
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
-use crate::text::{CastlingForm, EnPassantForm, ReadOptions, epd, fen};
+use crate::text::{CastlingForm, EnPassantForm, ParseOptions, epd, fen};
 
 /// What is changed in each record, in this order: what is not to be kept goes, what is to be
 /// dropped goes, names change, values are set, a number is set.
@@ -217,12 +217,12 @@ fn read_operands(position: &Position, opcode: Opcode, text: &[u8]) -> Result<Vec
         ));
     }
     let mut line = Vec::new();
-    fen::write_fields(position, CastlingForm::Shredder, EnPassantForm::Keep, &mut line);
+    fen::format_fields(position, CastlingForm::Shredder, EnPassantForm::Keep, &mut line);
     line.extend_from_slice(format!(" {opcode} ").as_bytes());
     line.extend_from_slice(text);
     line.push(b';');
     let mut warnings = Vec::new();
-    let read = epd::read_line(&line, &ReadOptions::default(), &mut warnings);
+    let read = epd::parse_line(&line, &ParseOptions::default(), &mut warnings);
     let complaint = |message: &str| format!("{opcode}: `{}`: {message}", shown());
     let about_operands = |code: &str| !code.starts_with("W-POS") && !code.starts_with("W-CONS");
     if let Some(warning) = warnings.iter().find(|warning| about_operands(warning.code)) {

@@ -13,7 +13,7 @@ use crate::model::{
     StandardOpcode,
 };
 use crate::text::fields::CastlingText;
-use crate::text::{CastlingForm, WriteOptions, epd, fen, san};
+use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 
 /// Something that a record has under a name.
 ///
@@ -352,11 +352,11 @@ impl Named {
                 text.extend_from_slice(CastlingText::of(position, CastlingForm::XFen).as_bytes());
             }
             Named::Epd | Named::Fen => {
-                let WriteOptions { castling, en_passant, .. } = subject.forms;
+                let FormatOptions { castling, en_passant, .. } = subject.forms;
                 let shredder =
                     castling == CastlingForm::Keep && record.dialect() == CastlingDialect::Shredder;
                 let castling = if shredder { CastlingForm::Shredder } else { castling };
-                fen::write_fields(position, castling, en_passant, &mut text);
+                fen::format_fields(position, castling, en_passant, &mut text);
                 if self == Named::Fen {
                     let (halfmove_clock, fullmove_number) = record.counters();
                     let (clock, number) =
@@ -364,7 +364,7 @@ impl Named {
                     text.extend_from_slice(format!(" {clock} {number}").as_bytes());
                 }
             }
-            Named::Record => drop(epd::write(record, &subject.forms, &mut text)),
+            Named::Record => drop(epd::format(record, &subject.forms, &mut text)),
             Named::Key => {
                 text = format!("{:016x}", key::position_key(position)).into_bytes();
             }

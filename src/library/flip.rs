@@ -149,7 +149,7 @@ impl Mirror {
             Move { from: self.square(mv.from), to: self.square(mv.to), promotion: mv.promotion };
         match playable.filter(|playable| playable.is_legal(mirrored)) {
             Some(playable) => {
-                let san = san::write(playable, mirrored);
+                let san = san::format(playable, mirrored);
                 (Operand::Move { mv: mirrored, san }, Some(playable.after(mirrored)))
             }
             None => {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::pgc::{self, PgcWriteOptions};
+use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::model::{Element, Game, GameResult};
-use crate::text::pgn::{self, PgnWriteOptions};
+use crate::text::pgn::{self, PgnFormatOptions};
 
 /// How many names of tags are told apart, so that strange files cannot fill the memory.
 const MOST_NAMES: usize = 10_000;
@@ -97,10 +97,10 @@ impl GameCensus {
     fn measure(&mut self, game: &Game, moves: u64) {
         self.buffer.clear();
         // UTF-8 can say every game.
-        pgn::write(game, &PgnWriteOptions::default(), &mut self.buffer).ok();
+        pgn::format(game, &PgnFormatOptions::default(), &mut self.buffer).ok();
         self.pgn_bytes += self.buffer.len() as u64;
         self.buffer.clear();
-        match pgc::encode(game, &PgcWriteOptions::EXTENDED, &mut self.buffer) {
+        match pgc::encode(game, &PgcEncodeOptions::EXTENDED, &mut self.buffer) {
             Ok(_) => {
                 self.pgc_bytes += self.buffer.len() as u64;
                 self.pgc_moves += moves;

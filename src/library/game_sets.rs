@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::rules::Move;
 use crate::model::{Game, Role};
 use crate::spill::Sorter;
-use crate::text::pgn::{self, PgnWriteOptions};
+use crate::text::pgn::{self, PgnFormatOptions};
 
 /// When two games count as the same.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -96,9 +96,9 @@ impl GameDedupe {
 fn key(game: &Game, same: SameGame) -> Vec<u8> {
     let mut key = Vec::new();
     if same == SameGame::Exact {
-        let options = PgnWriteOptions::new().escapes(true);
+        let options = PgnFormatOptions::new().escapes(true);
         // UTF-8 can say every game.
-        pgn::write(game, &options, &mut key).ok();
+        pgn::format(game, &options, &mut key).ok();
         return key;
     }
     if same == SameGame::Players {
@@ -108,7 +108,7 @@ fn key(game: &Game, same: SameGame) -> Vec<u8> {
             key.push(0);
         }
     }
-    key.extend_from_slice(packed::pack(&game.start().position.identity()).as_bytes());
+    key.extend_from_slice(packed::encode(&game.start().position.identity()).as_bytes());
     game.main_line().for_each(|mv| key.extend_from_slice(&move_bytes(mv)));
     key
 }

@@ -49,13 +49,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::packed::{PackedBoard, pack};
+use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::source::{Filter, Lookup, Match};
-use crate::text::WriteOptions;
+use crate::text::FormatOptions;
 use crate::text::epd;
 
 /// Memory that a question takes while it waits, its text and its answer not counted.
@@ -254,7 +254,7 @@ impl<'s> BatchLookup<'s> {
         }
         let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
         read(&mut |record| {
-            let places = by_board.get(&pack(&record.position().identity()));
+            let places = by_board.get(&packed::encode(&record.position().identity()));
             for &place in places.into_iter().flatten() {
                 if answers.wants(place) {
                     answers.put_record(place, record)?;
@@ -395,7 +395,7 @@ impl<'s> SourceAnswers<'s> {
     fn put_record(&mut self, place: usize, record: &EpdRecord) -> Result<()> {
         self.put(place, |form, out| match form {
             AnswerForm::Text => {
-                epd::write(record, &WriteOptions::default(), out);
+                epd::format(record, &FormatOptions::default(), out);
                 Ok(())
             }
             _ => Ok(record::encode(record, out)?),

@@ -120,7 +120,7 @@ impl SortOrder {
             let missing = match what {
                 SortKey::Position => {
                     let identity = subject.record.position().identity();
-                    key.extend_from_slice(crate::codec::packed::pack(&identity).as_bytes());
+                    key.extend_from_slice(crate::codec::packed::encode(&identity).as_bytes());
                     false
                 }
                 SortKey::Field(field) => push_value(&field.value(subject), &mut key),

@@ -38,9 +38,9 @@ pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<
     match by {
         By::Position => {
             let identity = record.position().identity();
-            key.extend_from_slice(packed::pack(&identity).as_bytes());
+            key.extend_from_slice(packed::encode(&identity).as_bytes());
         }
-        By::Board => key.extend_from_slice(packed::pack(&board_alone(record)).as_bytes()),
+        By::Board => key.extend_from_slice(packed::encode(&board_alone(record)).as_bytes()),
         By::Record => push_record(record, key)?,
     }
     Ok(())

@@ -116,7 +116,7 @@ impl PlayedMove {
             PlayedMove::Legal(mv) => Some(*mv),
             PlayedMove::Text(text) => {
                 let playable = Playable::new(record.position()).ok()?;
-                san::read(&playable, text, Profile::Lenient).ok().map(|read| read.mv)
+                san::parse(&playable, text, Profile::Lenient).ok().map(|read| read.mv)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Place;
 use crate::model::{EpdRecord, Game};
-use crate::text::{WriteOptions, pgn};
+use crate::text::{FormatOptions, pgn};
 
 /// A record, what is known of where it came from, and how its text is to look.
 #[derive(Copy, Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Subject<'a> {
     /// The name of its source.
     pub file: &'a str,
     /// The form of `fen`, `epd` and `record`.
-    pub forms: WriteOptions,
+    pub forms: FormatOptions,
     /// The game that the record is a position of.
     pub game: Option<&'a Game>,
 }
@@ -22,7 +22,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// A record of which nothing else is known, in canonical form.
     pub fn of(record: &'a EpdRecord) -> Subject<'a> {
-        Subject { record, line: 1, file: "-", forms: WriteOptions::default(), game: None }
+        Subject { record, line: 1, file: "-", forms: FormatOptions::default(), game: None }
     }
 
     /// A record from a place, and the game that it is a position of.

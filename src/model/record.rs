@@ -396,7 +396,7 @@ impl EpdRecord {
     /// use epdb::text::{Profile, san};
     /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; hmvc 5;")?;
     /// let playable = Playable::new(record.position()).expect("playable");
-    /// let mv = san::read(&playable, b"Kd2", Profile::Strict)?.mv;
+    /// let mv = san::parse(&playable, b"Kd2", Profile::Strict)?.mv;
     /// let next = record.play(mv).expect("legal");
     /// assert_eq!(epdb::format_epd(&next), b"4k3/8/8/8/8/8/3KP3/8 b - - hmvc 6;");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

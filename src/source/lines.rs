@@ -15,7 +15,7 @@ use super::perft_blocks::{Block, BlockLine};
 use super::read_ahead::Ready;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
-use crate::text::epd::{Line, read_line};
+use crate::text::epd::{Line, parse_line};
 use crate::text::lines::{self, LineReader, Next};
 use crate::text::{Diagnostic, fen};
 
@@ -174,13 +174,13 @@ impl Reading<'_> {
     /// Reads the lines of a batch on all threads; the results are in the order of the lines.
     fn read_batch(&self, bytes: &[u8], batch: &[BatchLine]) -> Vec<ReadLine> {
         let (options, name) = (self.options, &self.place.source);
-        let read_line = match self.lines.is_fen && !options.text.labels && !options.text.perft {
-            true => fen::read_line,
-            false => read_line,
+        let parse_line = match self.lines.is_fen && !options.text.labels && !options.text.perft {
+            true => fen::parse_line,
+            false => parse_line,
         };
         let read = |line: &BatchLine| {
             let mut warnings = Vec::new();
-            let result = read_line(&bytes[line.text.clone()], &options.text, &mut warnings);
+            let result = parse_line(&bytes[line.text.clone()], &options.text, &mut warnings);
             let is_taken = match (&options.filter, &result) {
                 (Some(filter), Ok(Line::Record(record))) => {
                     let place = Place::new(Arc::clone(name), At::Line(line.number));
@@ -280,7 +280,7 @@ impl Reading<'_> {
         if let Some((line, raw)) = self.id.take_if(|_| !position_comes) {
             self.place.at = At::Line(line);
             let mut warnings = Vec::new();
-            let result = read_line(raw.trim_ascii_end(), &self.options.text, &mut warnings);
+            let result = parse_line(raw.trim_ascii_end(), &self.options.text, &mut warnings);
             let line = ReadLine { result, warnings, is_taken: true };
             goes_on = goes_on && self.hand_on(line, &raw, visit)?;
         }

@@ -13,7 +13,7 @@ use crate::codec::record;
 use crate::error::{Error, Result};
 use crate::model::EpdRecord;
 use crate::store::{self, EncodedRecord, Reader, Store};
-use crate::text::WriteOptions;
+use crate::text::FormatOptions;
 
 /// Takes the records of many queries: the place of the query among them, and a record of it. It
 /// says what it wants next.
@@ -178,7 +178,7 @@ impl Match<'_> {
     pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
         match &self.0 {
             MatchOf::Store(found) => found.write_text(out)?,
-            MatchOf::Archive(found) => found.write_text(&WriteOptions::default(), out)?,
+            MatchOf::Archive(found) => found.write_text(&FormatOptions::default(), out)?,
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::format::FileFormat;
 use crate::error::Place;
 use crate::model::{EpdRecord, Game};
 use crate::text::pgn::{PgnReadOptions, PositionOptions};
-use crate::text::{ReadOptions, lines};
+use crate::text::{ParseOptions, lines};
 
 /// Says which records and games are taken. It is asked on several threads at once.
 pub trait Filter: Send + Sync {
@@ -27,9 +27,9 @@ const STORE_MEMORY: usize = 64 << 20;
 ///
 /// ```
 /// use epdb::source::{FileFormat, SourceOptions};
-/// use epdb::text::{Profile, ReadOptions};
+/// use epdb::text::{Profile, ParseOptions};
 /// let options = SourceOptions::new()
-///     .text(ReadOptions::new(Profile::Strict))
+///     .text(ParseOptions::new(Profile::Strict))
 ///     .format(FileFormat::Fen)
 ///     .deny_warnings(true);
 /// # let _ = options;
@@ -37,7 +37,7 @@ const STORE_MEMORY: usize = 64 << 20;
 #[derive(Clone)]
 pub struct SourceOptions {
     pub(super) format: Option<FileFormat>,
-    pub(super) text: ReadOptions,
+    pub(super) text: ParseOptions,
     max_line: Option<usize>,
     pub(super) games: PgnReadOptions,
     pub(super) positions: Option<PositionOptions>,
@@ -58,7 +58,7 @@ impl SourceOptions {
     pub fn new() -> SourceOptions {
         SourceOptions {
             format: None,
-            text: ReadOptions::default(),
+            text: ParseOptions::default(),
             max_line: None,
             games: PgnReadOptions::default(),
             positions: None,
@@ -78,7 +78,7 @@ impl SourceOptions {
 
     /// How lines of text are read.
     #[must_use]
-    pub fn text(mut self, options: ReadOptions) -> SourceOptions {
+    pub fn text(mut self, options: ParseOptions) -> SourceOptions {
         self.text = options;
         self
     }

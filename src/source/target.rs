@@ -8,31 +8,31 @@ use super::format::FileFormat;
 use super::output::Output;
 use super::store_target::StoreTarget;
 use crate::archive::{ArchiveWriter, PackOptions};
-use crate::codec::pgc::{self, PgcWriteOptions};
+use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::{record, stream};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::pgn::{self, GameLosses, PgnWriteOptions};
-use crate::text::{Diagnostic, Format, WriteOptions};
+use crate::text::pgn::{self, GameLosses, PgnFormatOptions};
+use crate::text::{Diagnostic, Format, FormatOptions};
 
 /// How targets are written.
 ///
 /// ```
 /// use epdb::source::{FileFormat, TargetOptions};
-/// use epdb::text::pgn::PgnWriteOptions;
+/// use epdb::text::pgn::PgnFormatOptions;
 /// let options = TargetOptions::new()
 ///     .format(FileFormat::Pgn)
-///     .pgn(PgnWriteOptions::new().reduced(true));
+///     .pgn(PgnFormatOptions::new().reduced(true));
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TargetOptions {
     format: Option<FileFormat>,
-    text: Option<WriteOptions>,
-    pgn: PgnWriteOptions,
-    pgc: PgcWriteOptions,
+    text: Option<FormatOptions>,
+    pgn: PgnFormatOptions,
+    pgc: PgcEncodeOptions,
     archive: PackOptions,
     store_memory: Option<usize>,
 }
@@ -53,21 +53,21 @@ impl TargetOptions {
 
     /// How records become lines of text.
     #[must_use]
-    pub const fn text(mut self, options: WriteOptions) -> TargetOptions {
+    pub const fn text(mut self, options: FormatOptions) -> TargetOptions {
         self.text = Some(options);
         self
     }
 
     /// How games become text.
     #[must_use]
-    pub fn pgn(mut self, options: PgnWriteOptions) -> TargetOptions {
+    pub fn pgn(mut self, options: PgnFormatOptions) -> TargetOptions {
         self.pgn = options;
         self
     }
 
     /// How games become bytes.
     #[must_use]
-    pub fn pgc(mut self, options: PgcWriteOptions) -> TargetOptions {
+    pub fn pgc(mut self, options: PgcEncodeOptions) -> TargetOptions {
         self.pgc = options;
         self
     }
@@ -91,9 +91,9 @@ impl TargetOptions {
 #[derive(Clone, Debug)]
 pub enum GameFormat {
     /// As text.
-    Pgn(PgnWriteOptions),
+    Pgn(PgnFormatOptions),
     /// As bytes.
-    Pgc(PgcWriteOptions),
+    Pgc(PgcEncodeOptions),
 }
 
 impl GameFormat {
@@ -111,7 +111,7 @@ impl GameFormat {
     /// What the format cannot say; nothing is appended then.
     pub fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
         match self {
-            GameFormat::Pgn(options) => pgn::write(game, options, out)
+            GameFormat::Pgn(options) => pgn::format(game, options, out)
                 .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
             GameFormat::Pgc(options) => pgc::encode(game, options, out)
                 .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
@@ -156,7 +156,7 @@ pub struct Target {
 }
 
 enum Kind {
-    Text { output: Output, options: WriteOptions },
+    Text { output: Output, options: FormatOptions },
     Stream(stream::Writer<Output>),
     Archive(Box<ArchiveWriter<Output>>),
     Store(StoreTarget),
@@ -212,7 +212,7 @@ impl Target {
         Ok(Target::of(match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
-                let default = WriteOptions::new().format(form);
+                let default = FormatOptions::new().format(form);
                 Kind::Text { output, options: options.text.unwrap_or(default) }
             }
             FileFormat::Epb => Kind::Stream(stream::Writer::new(output)),
@@ -237,7 +237,7 @@ impl Target {
         match &mut self.kind {
             Kind::Text { output, options } => {
                 self.bytes.clear();
-                self.lost.records += epd::write(record, options, &mut self.bytes);
+                self.lost.records += epd::format(record, options, &mut self.bytes);
                 self.bytes.push(b'\n');
                 Ok(output.write_all(&self.bytes)?)
             }
@@ -272,7 +272,7 @@ impl Target {
     /// The output fails, or is no canonical text.
     pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
         match &mut self.kind {
-            Kind::Text { output, options } if *options == WriteOptions::default() => {
+            Kind::Text { output, options } if *options == FormatOptions::default() => {
                 self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
                 output.write_all(line)?;
                 Ok(output.write_all(b"\n")?)
@@ -296,7 +296,7 @@ impl Target {
 
     /// Whether it is lines of canonical text.
     pub fn is_canonical_text(&self) -> bool {
-        matches!(&self.kind, Kind::Text { options, .. } if *options == WriteOptions::default())
+        matches!(&self.kind, Kind::Text { options, .. } if *options == FormatOptions::default())
     }
 
     /// The output itself where it is lines of text, to put something between them.

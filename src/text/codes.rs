@@ -184,12 +184,12 @@ codes! {
         "a label of a training set, which is taken only when that is asked for",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.5]",
-        "ask for labels (ReadOptions::labels), and where there are scores say whose they are (score_view)";
+        "ask for labels (ParseOptions::labels), and where there are scores say whose they are (score_view)";
     E_EPD_PERFT "E-EPD-PERFT"
         "perft counts in another dialect than `;D1 20`, which are taken only when that is asked for",
         REJECTED,
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
-        "ask for perft counts (ReadOptions::perft); a single count must be that of depth 1";
+        "ask for perft counts (ParseOptions::perft); a single count must be that of depth 1";
     W_EPD_DUP "W-EPD-DUP"
         "an operation stands twice",
         "one is kept",
@@ -269,7 +269,7 @@ codes! {
         "ce -32767 says checkmate, but the position is none",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;",
-        "where the text is of 1994 the value means an illegal position (ReadOptions::revision_1994)";
+        "where the text is of 1994 the value means an illegal position (ParseOptions::revision_1994)";
     E_MOVE_SYNTAX "E-MOVE-SYNTAX"
         "not the text of a move",
         REJECTED,
@@ -349,7 +349,7 @@ codes! {
         "moves behind a position",
         "played: the record is that of the position after them; or kept as pv, where that is asked for",
         "startpos moves e2e4",
-        "ask for the first position (ReadOptions::keep_moves) if it is the one that is meant";
+        "ask for the first position (ParseOptions::keep_moves) if it is the one that is meant";
     W_LEN_CASTLE "W-LEN-CASTLE"
         "a castling right without its king and rook",
         "dropped",
@@ -679,7 +679,7 @@ codes! {
         "a character that Latin-1 does not have, or a control character",
         REFUSED,
         "…",
-        "write `?` in its place (PgcWriteOptions::translit), or write the game as PGN in UTF-8";
+        "write `?` in its place (PgcEncodeOptions::translit), or write the game as PGN in UTF-8";
     E_PGC_CHECKSUM "E-PGC-CHECKSUM"
         "a game that is not what its checksum was made of, or a checksum that does not stand twice",
         REFUSED,
@@ -694,7 +694,7 @@ codes! {
         "a comment, which PGC has no record for",
         REFUSED,
         "1. e4 {good} *",
-        "leave comments out or let escape records carry them (PgcWriteOptions::comments)";
+        "leave comments out or let escape records carry them (PgcEncodeOptions::comments)";
     E_PGC_SIZE "E-PGC-SIZE"
         "the game is larger than the limit",
         REFUSED,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::diagnostic::Diagnostic;
-use super::options::{CastlingForm, EnPassantForm, Profile, WriteOptions};
+use super::options::{CastlingForm, EnPassantForm, FormatOptions, Profile};
 use super::{codes, epd, fen};
 use crate::model::{EpdRecord, Opcode, Position};
 
@@ -12,7 +12,7 @@ impl fmt::Display for Position {
     /// The first four fields of FEN, in X-FEN.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = Vec::with_capacity(80);
-        fen::write_fields(self, CastlingForm::XFen, EnPassantForm::Keep, &mut fields);
+        fen::format_fields(self, CastlingForm::XFen, EnPassantForm::Keep, &mut fields);
         f.write_str(&String::from_utf8_lossy(&fields))
     }
 }
@@ -30,7 +30,7 @@ impl FromStr for Position {
     /// assert_eq!(Position::START.to_string(), start[..start.len() - 4]);
     /// ```
     fn from_str(text: &str) -> Result<Position, Diagnostic> {
-        let record = fen::read(text.as_bytes(), Profile::Lenient)?;
+        let record = fen::parse(text.as_bytes(), Profile::Lenient)?;
         let mut opcodes = record.operations().iter().map(|operation| operation.opcode);
         match opcodes.find(|opcode| !matches!(*opcode, Opcode::HMVC | Opcode::FMVN)) {
             None => Ok(*record.position()),
@@ -47,7 +47,7 @@ impl fmt::Display for EpdRecord {
     /// [`crate::format_epd`] has them as they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = Vec::new();
-        epd::write(self, &WriteOptions::default(), &mut line);
+        epd::format(self, &FormatOptions::default(), &mut line);
         f.write_str(&String::from_utf8_lossy(&line))
     }
 }
@@ -64,6 +64,6 @@ impl FromStr for EpdRecord {
     /// # Ok::<(), epdb::text::Diagnostic>(())
     /// ```
     fn from_str(line: &str) -> Result<EpdRecord, Diagnostic> {
-        fen::read(line.as_bytes(), Profile::Lenient)
+        fen::parse(line.as_bytes(), Profile::Lenient)
     }
 }

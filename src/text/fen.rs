@@ -4,16 +4,16 @@ use super::checks::{illegal_position, refuse_control_bytes, refuse_other_than};
 use super::codes;
 use super::diagnostic::Diagnostic;
 use super::epd::{self, Line};
-pub use super::fields::write as write_fields;
+pub use super::fields::write as format_fields;
 use super::fields::{self, counters};
-use super::options::{Format, Profile, ReadOptions, WriteOptions};
+use super::options::{Format, FormatOptions, ParseOptions, Profile};
 use super::scan::Word;
 use crate::model::EpdRecord;
 
 /// Reads one FEN record.
 ///
 /// `Strict` and `Standard` take exactly six fields. `Lenient` takes whatever is a record there
-/// ([`epd::read_line`]), so also four fields and operations; its warnings are dropped, and who
+/// ([`epd::parse_line`]), so also four fields and operations; its warnings are dropped, and who
 /// wants them reads the text as a line.
 ///
 /// # Errors
@@ -21,13 +21,13 @@ use crate::model::EpdRecord;
 ///
 /// ```
 /// use epdb::text::{Profile, fen};
-/// let record = fen::read(b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39", Profile::Standard)?;
+/// let record = fen::parse(b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39", Profile::Standard)?;
 /// assert_eq!(record.counters(), (Some(5), Some(39)));
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
-pub fn read(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
+pub fn parse(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     if profile == Profile::Lenient {
-        return match epd::read_line(text, &ReadOptions::new(profile), &mut Vec::new())? {
+        return match epd::parse_line(text, &ParseOptions::new(profile), &mut Vec::new())? {
             Line::Record(record) => Ok(record),
             Line::Blank | Line::Comment => {
                 Err(Diagnostic::error(codes::E_EPD_FIELDS, 1, "no position in a blank or comment"))
@@ -36,36 +36,36 @@ pub fn read(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     }
     let record = read_six_fields(text, profile)?;
     if profile == Profile::Strict {
-        let options = WriteOptions::new().format(Format::Fen);
+        let options = FormatOptions::new().format(Format::Fen);
         let mut canonical = Vec::with_capacity(text.len());
-        epd::write(&record, &options, &mut canonical);
+        epd::format(&record, &options, &mut canonical);
         refuse_other_than(&canonical, text, codes::E_FEN_NONCANON)?;
     }
     Ok(record)
 }
 
 /// Reads one line of a file of FEN records, without its line end: six fields and nothing else; in
-/// the lenient profile as [`epd::read_line`] does.
+/// the lenient profile as [`epd::parse_line`] does.
 ///
 /// # Errors
 /// Why the profile does not take the line, with the column.
 ///
 /// ```
-/// use epdb::text::{Profile, ReadOptions, fen};
-/// let options = ReadOptions::new(Profile::Standard);
-/// let error = fen::read_line(b"4k3/8/8/8/8/8/4P3/4K3 w - - x 39", &options, &mut Vec::new());
+/// use epdb::text::{Profile, ParseOptions, fen};
+/// let options = ParseOptions::new(Profile::Standard);
+/// let error = fen::parse_line(b"4k3/8/8/8/8/8/4P3/4K3 w - - x 39", &options, &mut Vec::new());
 /// assert_eq!(error.unwrap_err().code, "E-FEN-HMVC");
 /// ```
-pub fn read_line(
+pub fn parse_line(
     line: &[u8],
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
     let is_blank = Word { at: 0, text: line }.trimmed().text.is_empty();
     if is_blank || options.profile == Profile::Lenient {
-        return epd::read_line(line, options, warnings);
+        return epd::parse_line(line, options, warnings);
     }
-    let record = read(line, options.profile)?;
+    let record = parse(line, options.profile)?;
     warnings.extend(illegal_position(record.position(), 0));
     Ok(Line::Record(record))
 }

@@ -20,6 +20,6 @@ mod serialize;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
 pub use options::{
-    CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, Profile, ReadOptions,
-    ScoreView, Setting, WriteOptions,
+    CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
+    ParseOptions, Profile, ScoreView, Setting,
 };

@@ -35,7 +35,7 @@ pub enum MateTargets {
 
 /// What a reader of EPD and FEN lines takes and makes of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadOptions {
+pub struct ParseOptions {
     pub(crate) profile: Profile,
     pub(crate) revision_1994: bool,
     pub(crate) labels: bool,
@@ -48,20 +48,20 @@ pub struct ReadOptions {
 /// A setting without which a line or a game is rejected.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Setting {
-    /// [`ReadOptions::labels`].
+    /// [`ParseOptions::labels`].
     Labels,
-    /// [`ReadOptions::score_view`].
+    /// [`ParseOptions::score_view`].
     ScoreView,
-    /// [`ReadOptions::perft`].
+    /// [`ParseOptions::perft`].
     Perft,
     /// The most bytes that a game may have.
     GameLimit,
 }
 
-impl ReadOptions {
+impl ParseOptions {
     /// The options of a profile, everything else as it is by default.
-    pub const fn new(profile: Profile) -> ReadOptions {
-        ReadOptions {
+    pub const fn new(profile: Profile) -> ParseOptions {
+        ParseOptions {
             profile,
             revision_1994: false,
             labels: false,
@@ -74,35 +74,35 @@ impl ReadOptions {
 
     /// Read the six opcodes of 1995 as unknown ones, and `ce -32767` as an illegal position.
     #[must_use]
-    pub const fn revision_1994(mut self, revision_1994: bool) -> ReadOptions {
+    pub const fn revision_1994(mut self, revision_1994: bool) -> ParseOptions {
         self.revision_1994 = revision_1994;
         self
     }
 
     /// Take `FEN [0.5]` and `FEN | 23 | 0.5`: results become `c9`, scores `ce`.
     #[must_use]
-    pub const fn labels(mut self, labels: bool) -> ReadOptions {
+    pub const fn labels(mut self, labels: bool) -> ParseOptions {
         self.labels = labels;
         self
     }
 
     /// From whose side labelled scores are seen; without it a line with a score is rejected.
     #[must_use]
-    pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ReadOptions {
+    pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ParseOptions {
         self.score_view = score_view;
         self
     }
 
     /// Take perft counts in other dialects than `;D1 20` and read them as `D1` … `Dn`.
     #[must_use]
-    pub const fn perft(mut self, perft: bool) -> ReadOptions {
+    pub const fn perft(mut self, perft: bool) -> ParseOptions {
         self.perft = perft;
         self
     }
 
     /// What becomes of mate targets.
     #[must_use]
-    pub const fn mates(mut self, mates: MateTargets) -> ReadOptions {
+    pub const fn mates(mut self, mates: MateTargets) -> ParseOptions {
         self.mates = mates;
         self
     }
@@ -110,15 +110,15 @@ impl ReadOptions {
     /// Of a position with moves behind it, `startpos moves e2e4`, take the position before the
     /// moves and keep these as `pv`; otherwise the record is that of the position after them.
     #[must_use]
-    pub const fn keep_moves(mut self, keep_moves: bool) -> ReadOptions {
+    pub const fn keep_moves(mut self, keep_moves: bool) -> ParseOptions {
         self.keep_moves = keep_moves;
         self
     }
 }
 
-impl Default for ReadOptions {
-    fn default() -> ReadOptions {
-        ReadOptions::new(Profile::Lenient)
+impl Default for ParseOptions {
+    fn default() -> ParseOptions {
+        ParseOptions::new(Profile::Lenient)
     }
 }
 
@@ -185,7 +185,7 @@ pub enum Compat {
 
 /// How records become text. The default is the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct WriteOptions {
+pub struct FormatOptions {
     pub(crate) format: Format,
     pub(crate) counters: CounterForm,
     pub(crate) castling: CastlingForm,
@@ -193,43 +193,43 @@ pub struct WriteOptions {
     pub(crate) compat: Compat,
 }
 
-impl WriteOptions {
+impl FormatOptions {
     /// The default, the canonical form.
-    pub fn new() -> WriteOptions {
-        WriteOptions::default()
+    pub fn new() -> FormatOptions {
+        FormatOptions::default()
     }
 
     /// Which fields and operations.
     #[must_use]
-    pub const fn format(mut self, format: Format) -> WriteOptions {
+    pub const fn format(mut self, format: Format) -> FormatOptions {
         self.format = format;
         self
     }
 
     /// The counters.
     #[must_use]
-    pub const fn counters(mut self, counters: CounterForm) -> WriteOptions {
+    pub const fn counters(mut self, counters: CounterForm) -> FormatOptions {
         self.counters = counters;
         self
     }
 
     /// The castling field.
     #[must_use]
-    pub const fn castling(mut self, castling: CastlingForm) -> WriteOptions {
+    pub const fn castling(mut self, castling: CastlingForm) -> FormatOptions {
         self.castling = castling;
         self
     }
 
     /// The en passant field.
     #[must_use]
-    pub const fn en_passant(mut self, en_passant: EnPassantForm) -> WriteOptions {
+    pub const fn en_passant(mut self, en_passant: EnPassantForm) -> FormatOptions {
         self.en_passant = en_passant;
         self
     }
 
     /// For whom.
     #[must_use]
-    pub const fn compat(mut self, compat: Compat) -> WriteOptions {
+    pub const fn compat(mut self, compat: Compat) -> FormatOptions {
         self.compat = compat;
         self
     }

@@ -18,7 +18,7 @@ use serde::ser::{Serialize, Serializer};
 use super::diagnostic::Diagnostic;
 use super::epd::{self, Line};
 use super::fen;
-use super::options::{CastlingForm, Profile, ReadOptions, WriteOptions};
+use super::options::{CastlingForm, FormatOptions, ParseOptions, Profile};
 use crate::model::rules::Move;
 use crate::model::{EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square};
 
@@ -100,9 +100,9 @@ impl<'de> Deserialize<'de> for Position {
 
 impl Serialize for EpdRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let options = WriteOptions::new().castling(CastlingForm::Keep);
+        let options = FormatOptions::new().castling(CastlingForm::Keep);
         let mut line = Vec::new();
-        epd::write(self, &options, &mut line);
+        epd::format(self, &options, &mut line);
         Text(line).serialize(serializer)
     }
 }
@@ -120,7 +120,7 @@ fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(record) = standard_record(line) {
         return Ok(record);
     }
-    let mut record = fen::read(line, Profile::Lenient)?;
+    let mut record = fen::parse(line, Profile::Lenient)?;
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').take(4).collect();
     if let Some(position) = exact_position(&fields.join(&b' '))
         && position.board() == record.position().board()
@@ -133,11 +133,11 @@ fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
 
 /// The record of a FEN, or of a line of EPD.
 fn standard_record(line: &[u8]) -> Option<EpdRecord> {
-    if let Ok(record) = fen::read(line, Profile::Standard) {
+    if let Ok(record) = fen::parse(line, Profile::Standard) {
         return Some(record);
     }
-    let options = ReadOptions::new(Profile::Standard);
-    match epd::read_line(line, &options, &mut Vec::new()) {
+    let options = ParseOptions::new(Profile::Standard);
+    match epd::parse_line(line, &options, &mut Vec::new()) {
         Ok(Line::Record(record)) => Some(record),
         _ => None,
     }

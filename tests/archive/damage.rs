@@ -117,7 +117,7 @@ impl Sample {
             let number = record.number();
             assert_eq!(record.record()?, self.records[number as usize], "{}", self.name);
             let mut line = Vec::new();
-            record.write_text(&WriteOptions::default(), &mut line)?;
+            record.write_text(&FormatOptions::default(), &mut line)?;
             let expected = text_of(&self.records[number as usize..][..1]);
             assert_eq!(line, &expected[..expected.len() - 1], "{}", self.name);
             found[query].push(number);

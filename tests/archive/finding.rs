@@ -99,7 +99,7 @@ fn many_queries_are_answered_at_once() {
                 let record = &records[found.number() as usize];
                 assert_eq!(found.record()?, *record);
                 let mut line = Vec::new();
-                found.write_text(&WriteOptions::default(), &mut line)?;
+                found.write_text(&FormatOptions::default(), &mut line)?;
                 assert_eq!(line, epdb::format_epd(record));
                 answers[query].push(found.number());
                 Ok::<Visit, ArchiveError>(Visit::Continue)
@@ -184,7 +184,7 @@ fn every_position_of_a_larger_archive_is_found() {
         .collect();
     let mut lines = squares.clone();
     lines.extend(std::iter::repeat_n(squares[7].clone(), 3000));
-    let options = ReadOptions::default();
+    let options = ParseOptions::default();
     let records: Vec<EpdRecord> = lines
         .iter()
         .map(|line| {
@@ -192,7 +192,7 @@ fn every_position_of_a_larger_archive_is_found() {
             for run in (2..=8).rev() {
                 text = text.replace(&"1".repeat(run), &run.to_string());
             }
-            match read_line(text.as_bytes(), &options, &mut Vec::new()) {
+            match parse_line(text.as_bytes(), &options, &mut Vec::new()) {
                 Ok(Line::Record(record)) => record,
                 other => panic!("{text}: {other:?}"),
             }

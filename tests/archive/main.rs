@@ -25,8 +25,8 @@ use std::path::PathBuf;
 use epdb::archive::{Archive, ArchiveError, ArchiveWriter, Level, PackOptions};
 use epdb::codec::query::Query;
 use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, read_line};
-use epdb::text::{ReadOptions, WriteOptions, epd};
+use epdb::text::epd::{Line, parse_line};
+use epdb::text::{FormatOptions, ParseOptions, epd};
 
 /// Lines with everything: counters in all forms, both dialects, en passant squares that count and
 /// that do not, illegal boards, lists that follow from others, texts, unknown opcodes.
@@ -48,7 +48,7 @@ KKKKKKKK/QQQQQQQQ/8/8/8/8/qqqqqqqq/kkkkkkkk b - - bm Qa1; noop "x=1";
 
 fn records(text: &str) -> Vec<EpdRecord> {
     text.lines()
-        .map(|line| match read_line(line.as_bytes(), &ReadOptions::default(), &mut Vec::new()) {
+        .map(|line| match parse_line(line.as_bytes(), &ParseOptions::default(), &mut Vec::new()) {
             Ok(Line::Record(record)) => record,
             other => panic!("{line}: {other:?}"),
         })
@@ -58,7 +58,7 @@ fn records(text: &str) -> Vec<EpdRecord> {
 fn text_of(records: &[EpdRecord]) -> Vec<u8> {
     let mut text = Vec::new();
     for record in records {
-        epd::write(record, &WriteOptions::default(), &mut text);
+        epd::format(record, &FormatOptions::default(), &mut text);
         text.push(b'\n');
     }
     text

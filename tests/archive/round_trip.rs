@@ -155,7 +155,7 @@ fn records_of_found_files_come_back() {
         let text = std::fs::read(&file).unwrap();
         let records: Vec<EpdRecord> = text
             .split(|&byte| byte == b'\n' || byte == b'\r')
-            .filter_map(|line| match read_line(line, &ReadOptions::default(), &mut Vec::new()) {
+            .filter_map(|line| match parse_line(line, &ParseOptions::default(), &mut Vec::new()) {
                 Ok(Line::Record(record)) => Some(record),
                 _ => None,
             })

@@ -18,7 +18,7 @@ fn pack_files(files: &[(String, Vec<u8>)], options: &PackOptions) -> Vec<u8> {
                 writer.push_aside(&whole).unwrap();
                 continue;
             };
-            match read_line(line.text, &ReadOptions::default(), &mut Vec::new()) {
+            match parse_line(line.text, &ParseOptions::default(), &mut Vec::new()) {
                 Ok(Line::Record(record)) => writer.push_line(&record, line.raw).unwrap(),
                 _ => writer.push_aside(line.raw).unwrap(),
             }

@@ -4,7 +4,7 @@ use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
 use epdb::codec::{key, ordinal, packed, record};
 use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
-use epdb::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen as fen_text, san};
+use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen as fen_text, san};
 
 use crate::positions::fen;
 use crate::samples::{Case, samples, unhex};
@@ -22,9 +22,9 @@ fn line(record: &EpdRecord) -> String {
 
 /// The text of a record with nothing changed.
 pub(crate) fn text(record: &EpdRecord) -> Vec<u8> {
-    let options = WriteOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions::new().castling(CastlingForm::Keep);
     let mut line = Vec::new();
-    epd::write(record, &options, &mut line);
+    epd::format(record, &options, &mut line);
     line
 }
 
@@ -33,10 +33,10 @@ fn valid_packed_boards() {
     for case in samples("packed_board").valid {
         let position = fen(&case.text[0]);
         let bytes = case.bytes();
-        assert_eq!(packed::pack(&position).as_bytes(), bytes, "{}", case.name);
-        assert_eq!(packed::unpack(&bytes), Ok((position, bytes.len())), "{}", case.name);
+        assert_eq!(packed::encode(&position).as_bytes(), bytes, "{}", case.name);
+        assert_eq!(packed::decode(&bytes), Ok((position, bytes.len())), "{}", case.name);
         let mut text = Vec::new();
-        fen_text::write_fields(&position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
+        fen_text::format_fields(&position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
         assert_eq!(text, case.text[0].as_bytes(), "as the page writes it");
     }
 }
@@ -44,7 +44,7 @@ fn valid_packed_boards() {
 #[test]
 fn invalid_packed_boards() {
     for case in samples("packed_board").invalid {
-        let error = packed::unpack(&case.bytes()).expect_err(&case.name);
+        let error = packed::decode(&case.bytes()).expect_err(&case.name);
         assert_refused(&case, &error.to_string(), error.offset);
     }
 }
@@ -63,7 +63,7 @@ fn valid_position_keys() {
 fn valid_move_ordinals() {
     for case in samples("move_ordinal").valid {
         let playable = Playable::new(&fen(&case.text[0])).expect(&case.name);
-        let text = |mv| san::write(&playable, mv).to_string();
+        let text = |mv| san::format(&playable, mv).to_string();
         let sans: Vec<String> = ordinal::list(&playable).into_iter().map(text).collect();
         assert_eq!(sans, case.moves, "{}", case.name);
         for (place, san) in (0..).zip(sans) {
@@ -177,7 +177,7 @@ fn dumps_of_the_pages_are_what_is_written() {
     let bytes = writer.finish().expect("a vector takes all");
     assert_eq!(dump_below("epd_record.md", line), bytes);
     let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
-    assert_eq!(dump_below("packed_board.md", line), packed::pack(&fen(line)).as_bytes());
+    assert_eq!(dump_below("packed_board.md", line), packed::encode(&fen(line)).as_bytes());
     let line = "Nd5 Kd7 Nf6+";
     let text = format!("4k3/8/8/8/8/2N5/8/4K1N1 w - - pv {line};");
     let mut bytes = Vec::new();

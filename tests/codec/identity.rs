@@ -11,7 +11,7 @@ use crate::shared_data::shared_files;
 
 /// What the straight way must say of a position, if it says anything.
 fn identity(position: &Position, len: usize) -> Identity {
-    let board = packed::pack(&position.identity());
+    let board = packed::encode(&position.identity());
     Identity { board, key: key::position_key(position), len }
 }
 
@@ -35,9 +35,9 @@ fn assert_read(position: &Position) {
 
 fn assert_written(position: &Position) {
     let mut text = b"before ".to_vec();
-    identity::write_fields(packed::pack(position).as_bytes(), &mut text).expect("a packed board");
+    identity::write_fields(packed::encode(position).as_bytes(), &mut text).expect("a packed board");
     let mut expected = b"before ".to_vec();
-    text::fen::write_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut expected);
+    text::fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut expected);
     assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&expected));
 }
 

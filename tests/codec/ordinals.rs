@@ -15,7 +15,7 @@ fn by_definition(playable: &Playable) -> Vec<(Vec<u8>, Move)> {
     let mut moves: Vec<_> = playable
         .legal_moves()
         .into_iter()
-        .map(|mv| (san::write(playable, mv).as_bytes().to_vec(), mv))
+        .map(|mv| (san::format(playable, mv).as_bytes().to_vec(), mv))
         .collect();
     moves.sort();
     moves
@@ -73,7 +73,7 @@ fn pgc_07_lists_of_the_vector() {
         let playable = Playable::new(&fen(&row[3])).expect(&row[3]);
         let sans: Vec<String> = ordinal::list(&playable)
             .into_iter()
-            .map(|mv| san::write(&playable, mv).to_string())
+            .map(|mv| san::format(&playable, mv).to_string())
             .collect();
         assert_eq!(sans.join(" "), row[5], "{}", row[0]);
         assert_counted_as_defined(playable.position());
@@ -87,7 +87,7 @@ fn pgc_10_ordinals_over_255() {
         let playable = Playable::new(&fen(&row[1])).expect(&row[1]);
         let index: u16 = row[3].parse().expect("an index");
         let mv = ordinal::move_at(&playable, index).expect(&row[0]);
-        assert_eq!(san::write(&playable, mv).to_string(), row[2]);
+        assert_eq!(san::format(&playable, mv).to_string(), row[2]);
         assert_eq!(u8::try_from(index).is_ok(), row[4] == "OK");
         assert_counted_as_defined(playable.position());
     }

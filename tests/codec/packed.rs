@@ -7,16 +7,16 @@ use proptest::prelude::*;
 use crate::positions::{anything, fen, playouts, rows};
 
 fn assert_round_trip(position: &Position) {
-    let board = packed::pack(position);
+    let board = packed::encode(position);
     let len = board.as_bytes().len();
-    assert_eq!(packed::unpack(board.as_bytes()), Ok((*position, len)));
+    assert_eq!(packed::decode(board.as_bytes()), Ok((*position, len)));
     assert_eq!(packed::len_of(board.as_bytes()), Ok(len));
     for short in 0..len {
-        assert!(packed::unpack(&board.as_bytes()[..short]).is_err());
+        assert!(packed::decode(&board.as_bytes()[..short]).is_err());
     }
     let mut followed = board.as_bytes().to_vec();
     followed.push(0x5a);
-    assert_eq!(packed::unpack(&followed), Ok((*position, len)));
+    assert_eq!(packed::decode(&followed), Ok((*position, len)));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn men_and_bytes() {
     ];
     for (text, len) in sizes {
         let position = fen(text);
-        assert_eq!(packed::pack(&position).as_bytes().len(), len, "{text}");
+        assert_eq!(packed::encode(&position).as_bytes().len(), len, "{text}");
         assert_round_trip(&position);
     }
 }
@@ -46,7 +46,7 @@ fn sto_01_identity_of_dialects_and_en_passant() {
     assert_eq!(fen(&format!("{start} KQkq - 0 1")), fen(&format!("{start} HAha - 7 9")));
     let same = |a: &str, b: &str| {
         let (a, b) = (fen(a).identity(), fen(b).identity());
-        assert_eq!(packed::pack(&a), packed::pack(&b));
+        assert_eq!(packed::encode(&a), packed::encode(&b));
         assert_eq!(key::position_key(&a), key::position_key(&b));
     };
     let e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq";
@@ -89,7 +89,7 @@ fn inner_and_outer_rook_share_a_key_but_not_a_board() {
     let inner = fen("rn2k1r1/ppp1pp1p/3p2p1/5bn1/P7/2N2B2/1PPPPP2/2BNK1RR w Gkq - 4 11");
     let outer = fen("rn2k1r1/ppp1pp1p/3p2p1/5bn1/P7/2N2B2/1PPPPP2/2BNK1RR w Kkq - 4 11");
     assert_eq!(key::position_key(&inner), key::position_key(&outer));
-    assert_ne!(packed::pack(&inner), packed::pack(&outer));
+    assert_ne!(packed::encode(&inner), packed::encode(&outer));
 }
 
 proptest! {
@@ -104,7 +104,7 @@ proptest! {
         for position in positions {
             assert_round_trip(&position);
             let men = position.board().occupied().count_ones() as usize;
-            assert_eq!(packed::pack(&position).as_bytes().len(), 8 + men.div_ceil(2));
+            assert_eq!(packed::encode(&position).as_bytes().len(), 8 + men.div_ceil(2));
         }
     }
 
@@ -114,8 +114,8 @@ proptest! {
         tail in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let bytes = [occupied.to_le_bytes().as_slice(), &tail].concat();
-        if let Ok((position, len)) = packed::unpack(&bytes) {
-            let board = packed::pack(&position);
+        if let Ok((position, len)) = packed::decode(&bytes) {
+            let board = packed::encode(&position);
             prop_assert_eq!(board.as_bytes(), &bytes[..len]);
         }
     }
@@ -126,11 +126,11 @@ proptest! {
         place in any::<prop::sample::Index>(),
         change in 1u8..,
     ) {
-        let mut bytes = packed::pack(&position).as_bytes().to_vec();
+        let mut bytes = packed::encode(&position).as_bytes().to_vec();
         let place = place.index(bytes.len());
         bytes[place] ^= change;
-        if let Ok((other, len)) = packed::unpack(&bytes) {
-            let board = packed::pack(&other);
+        if let Ok((other, len)) = packed::decode(&bytes) {
+            let board = packed::encode(&other);
             prop_assert_eq!(board.as_bytes(), &bytes[..len]);
             prop_assert_ne!(other, position);
         }
@@ -143,7 +143,7 @@ proptest! {
         let bare = position.with_en_passant(None).unwrap();
         let other = Position::new(*bare.board(), other_turn, *bare.castling(), None).unwrap();
         prop_assert_ne!(key::position_key(&bare), key::position_key(&other));
-        let board = packed::pack(&position.identity());
+        let board = packed::encode(&position.identity());
         prop_assert_eq!(key::board_key(board.as_bytes()), Ok(key::position_key(&position)));
     }
 }

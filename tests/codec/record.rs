@@ -22,7 +22,7 @@ fn assert_round_trip(record: &EpdRecord) {
     let bytes = encoded(record);
     assert_eq!(decode(&bytes), Ok((record.clone(), bytes.len())));
     assert_eq!(len_of(&bytes), Ok(bytes.len()));
-    let identity = packed::pack(&record.position().identity());
+    let identity = packed::encode(&record.position().identity());
     assert_eq!(board_of(&bytes), Ok(identity.as_bytes()));
     for short in 0..bytes.len() {
         assert!(decode(&bytes[..short]).is_err());
@@ -136,7 +136,7 @@ fn strings_and_lines_of_every_length() {
                     .into_iter()
                     .find(|&mv| san::without_marks(&playable, mv).as_bytes() == wanted);
                 let mv = mv.expect("a knight move");
-                let san = san::write(&playable, mv);
+                let san = san::format(&playable, mv);
                 playable = playable.after(mv);
                 Operand::Move { mv, san }
             })
@@ -197,7 +197,7 @@ fn what_text_cannot_say_is_not_encoded() {
     assert!(matches!(refused("dm", too_large, &mut bytes), EncodeError::Integer { .. }));
     let playable = Playable::new(&Position::START).expect("playable");
     let Some(Operand::Move { mv, .. }) = move_operand(&playable, 13) else { panic!("e4") };
-    let wrong_text = Operand::Move { mv, san: san::write(&playable, playable.legal_moves()[3]) };
+    let wrong_text = Operand::Move { mv, san: san::format(&playable, playable.legal_moves()[3]) };
     assert!(matches!(refused("bm", wrong_text, &mut bytes), EncodeError::Move { .. }));
     let mut record = EpdRecord::new(Position::START);
     record.set_fen_counters(Some(Counters { halfmove_clock: 0, fullmove_number: 0 }));
@@ -255,7 +255,7 @@ proptest! {
     ) {
         assert_refused_or_canonical(&tail);
         if head {
-            let board = packed::pack(&Position::START);
+            let board = packed::encode(&Position::START);
             tail.splice(0..0, board.as_bytes().iter().copied());
         }
         tail.insert(0, marker);
@@ -266,7 +266,7 @@ proptest! {
 /// What a record takes in memory when it is decoded, at most (formats/epd_record.md, Limits).
 #[test]
 fn memory_is_bounded_by_the_length() {
-    let board = packed::pack(&fen("4k3/8/8/8/8/8/4P3/4K3 w - -"));
+    let board = packed::encode(&fen("4k3/8/8/8/8/8/4P3/4K3 w - -"));
     let record = |(opcode, operands): (&str, Vec<u8>)| {
         let opcode = Opcode::new(opcode.as_bytes()).expect(opcode);
         let tag = 0x40 + opcode.standard().expect("in the table").number();
@@ -299,7 +299,7 @@ fn memory_is_bounded_by_the_length() {
 #[test]
 fn small_operation_bytes_are_refused_or_canonical() {
     let mut head = vec![0xb0];
-    head.extend_from_slice(packed::pack(&Position::START).as_bytes());
+    head.extend_from_slice(packed::encode(&Position::START).as_bytes());
     for tag in 0..=255u8 {
         for a in 0..=255u8 {
             for tail in [

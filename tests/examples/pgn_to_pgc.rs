@@ -3,12 +3,12 @@
 
 use std::io;
 
-use epdb::codec::pgc::{PgcReader, PgcWriteOptions, encode};
-use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+use epdb::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
+use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 
 fn main() -> io::Result<()> {
     let mut reader = GameReader::new(io::stdin().lock(), PgnReadOptions::default());
-    let options = PgcWriteOptions::EXTENDED;
+    let options = PgcEncodeOptions::EXTENDED;
     let (mut pgc, mut pgn) = (Vec::new(), Vec::new());
     while let Some(read) = reader.next_game()? {
         let game = match read.game {
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
         };
         if let Err(error) = encode(game, &options, &mut pgc) {
             eprintln!("game {}: {error}", read.number);
-        } else if let Err(error) = write(game, &PgnWriteOptions::default(), &mut pgn) {
+        } else if let Err(error) = format(game, &PgnFormatOptions::default(), &mut pgn) {
             eprintln!("game {}: {error}", read.number);
         }
     }
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     let mut again = Vec::new();
     while let Some(read) = decoder.next_game()? {
         if let Ok(game) = read.game {
-            let _ = write(game, &PgnWriteOptions::default(), &mut again);
+            let _ = format(game, &PgnFormatOptions::default(), &mut again);
         }
     }
     println!("{} bytes of PGN are {} bytes of PGC", pgn.len(), pgc.len());

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use epdb::text::WriteOptions;
+use epdb::text::FormatOptions;
 use epdb::text::epd;
 use epdb::text::pgn::{GameReader, PgnReadOptions, PositionOptions, positions};
 
@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
         };
         for record in positions(game, &options) {
             line.clear();
-            epd::write(&record, &WriteOptions::default(), &mut line);
+            epd::format(&record, &FormatOptions::default(), &mut line);
             line.push(b'\n');
             out.write_all(&line)?;
         }

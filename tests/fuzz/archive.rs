@@ -4,7 +4,7 @@
 
 use epdb::archive::{Archive, ArchiveError};
 use epdb::codec::query::Visit;
-use epdb::text::{WriteOptions, epd};
+use epdb::text::{FormatOptions, epd};
 
 /// Records that are read one by one.
 const FEW: u64 = 40;
@@ -19,11 +19,11 @@ pub(crate) fn archive(bytes: &[u8]) {
     for number in (0..few).chain([archive.len().saturating_sub(1), archive.len()]) {
         let Ok(record) = archive.record(number) else { continue };
         let mut line = Vec::new();
-        epd::write(&record, &WriteOptions::default(), &mut line);
+        epd::format(&record, &FormatOptions::default(), &mut line);
         archive.matches(record.position()).take_while(Result::is_ok).for_each(drop);
         let queries = [record.position(), record.position()];
         let _ = archive.get_batch(queries, |_, found| {
-            found.write_text(&WriteOptions::default(), &mut line)?;
+            found.write_text(&FormatOptions::default(), &mut line)?;
             found.record()?;
             Ok::<Visit, ArchiveError>(Visit::Continue)
         });

@@ -1,12 +1,12 @@
 //! What holds of any bytes that are read as games, for the fuzz targets and for the tests, which
 //! feed it with `seeds`.
 
-use epdb::codec::pgc::{Explainer, PgcReader, PgcWriteError, PgcWriteOptions, Records, encode};
+use epdb::codec::pgc::{Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode};
 use epdb::model::Game;
-use epdb::text::pgn::{GameReader, PgnReadOptions, PgnWriteOptions, write};
+use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 
-const WITHOUT_ESCAPES: PgcWriteOptions = PgcWriteOptions::EXTENDED;
-const EXT: PgcWriteOptions = WITHOUT_ESCAPES.escapes(true);
+const WITHOUT_ESCAPES: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
+const EXT: PgcEncodeOptions = WITHOUT_ESCAPES.escapes(true);
 /// More than this a game of PGC may not have, so that the bytes at hand can reach the limit.
 const LIMIT: usize = 1 << 20;
 
@@ -26,7 +26,7 @@ pub(super) fn pgn(bytes: &[u8]) {
         // The extended form says every game, unless one byte cannot number its moves.
         let mut pgc = Vec::new();
         match encode(game, &EXT, &mut pgc) {
-            Err(error) => assert!(matches!(error, PgcWriteError::Ordinal255 { .. })),
+            Err(error) => assert!(matches!(error, PgcEncodeError::Ordinal255 { .. })),
             Ok(_) => {
                 let again = read_pgc(&pgc);
                 assert_eq!(&again, game);
@@ -56,12 +56,12 @@ pub(super) fn pgc(bytes: &[u8]) {
 
 fn export(game: &Game, escapes: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnWriteOptions::new().escapes(escapes);
-    write(game, &options, &mut out).expect("UTF-8 says every game");
+    let options = PgnFormatOptions::new().escapes(escapes);
+    format(game, &options, &mut out).expect("UTF-8 says every game");
     out
 }
 
-fn packed(game: &Game, options: &PgcWriteOptions) -> Vec<u8> {
+fn packed(game: &Game, options: &PgcEncodeOptions) -> Vec<u8> {
     let mut out = Vec::new();
     encode(game, options, &mut out).expect("PGC said it");
     out

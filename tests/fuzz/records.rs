@@ -4,8 +4,8 @@
 use epdb::codec::stream::{Reader, Writer};
 use epdb::codec::{packed, record};
 use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, read_line, write};
-use epdb::text::{CastlingForm, ReadOptions, WriteOptions};
+use epdb::text::epd::{Line, format, parse_line};
+use epdb::text::{CastlingForm, FormatOptions, ParseOptions};
 
 /// Any bytes as a line: what was read is written as text that is read as the same record and
 /// written as the same text, and so it is with its binary form.
@@ -27,16 +27,16 @@ pub(crate) fn record(bytes: &[u8]) {
         let mut text = Vec::new();
         record::write_text(&bytes[..len], &mut text).expect("a record");
         let mut expected = Vec::new();
-        write(&record, &WriteOptions::default(), &mut expected);
+        format(&record, &FormatOptions::default(), &mut expected);
         assert_eq!(text, expected);
     }
 }
 
 /// Any bytes as a packed board: what is accepted is what is written.
 pub(crate) fn packed_board(bytes: &[u8]) {
-    if let Ok((position, len)) = packed::unpack(bytes) {
+    if let Ok((position, len)) = packed::decode(bytes) {
         assert_eq!(packed::len_of(bytes), Ok(len));
-        assert_eq!(packed::pack(&position).as_bytes(), &bytes[..len]);
+        assert_eq!(packed::encode(&position).as_bytes(), &bytes[..len]);
     }
 }
 
@@ -55,16 +55,16 @@ pub(crate) fn stream(bytes: &[u8]) {
 }
 
 fn read(bytes: &[u8]) -> Option<EpdRecord> {
-    match read_line(bytes, &ReadOptions::default(), &mut Vec::new()) {
+    match parse_line(bytes, &ParseOptions::default(), &mut Vec::new()) {
         Ok(Line::Record(record)) => Some(record),
         _ => None,
     }
 }
 
 fn text_of(record: &EpdRecord) -> Vec<u8> {
-    let options = WriteOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions::new().castling(CastlingForm::Keep);
     let mut line = Vec::new();
-    write(record, &options, &mut line);
+    format(record, &options, &mut line);
     line
 }
 

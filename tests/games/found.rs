@@ -2,7 +2,7 @@
 //! with what is kept, what is told, and what stood there before.
 
 use epdb::text::Profile;
-use epdb::text::pgn::{self, GameReader, PgnReadOptions, PgnWriteOptions};
+use epdb::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::read_game;
 
@@ -31,7 +31,7 @@ fn read(text: &[u8], options: &PgnReadOptions) -> Vec<(String, Vec<String>)> {
         games.push(match read.game {
             Ok(game) => {
                 let mut out = Vec::new();
-                pgn::write(game, &PgnWriteOptions::default(), &mut out).unwrap();
+                pgn::format(game, &PgnFormatOptions::default(), &mut out).unwrap();
                 let out = String::from_utf8(out).unwrap();
                 let (_, movetext) = out.split_once("\n\n").unwrap();
                 let given = game.tags().filter(|(name, _)| game.has_tag(name));

@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
+use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
 use epdb::text::Profile;
 use epdb::text::pgn::{GameReader, PgnReadOptions};
 use proptest::prelude::*;
 
-const EXT: PgcWriteOptions = PgcWriteOptions::EXTENDED;
+const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 
 /// What comes of the games of a stream: plies, or codes.
 fn outcomes(input: impl Read, limit: usize) -> Vec<Result<usize, &'static str>> {

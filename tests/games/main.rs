@@ -13,7 +13,7 @@ mod shared_data;
 mod shared_files;
 
 use epdb::model::Game;
-use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 /// Undoes the escapes of the vector files: `\\`, `\t`, `\n`, `\r`, `\xNN` (one byte).
 fn unescape(text: &str) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn read_game(text: &[u8]) -> Game {
 /// The export format of a game, `%` lines kept.
 fn export(game: &Game, charset: Charset) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnWriteOptions::new().charset(charset).escapes(true);
-    text::write(game, &options, &mut out).unwrap();
+    let options = PgnFormatOptions::new().charset(charset).escapes(true);
+    text::format(game, &options, &mut out).unwrap();
     out
 }

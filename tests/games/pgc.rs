@@ -1,6 +1,6 @@
 //! Games in PGC (SPEC section 13).
 
-use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
+use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
 use epdb::text::pgn::Charset;
 
@@ -8,8 +8,8 @@ use super::{export, read_game, unescape};
 use crate::samples::samples;
 
 const LIMIT: usize = 1 << 24;
-const EXT: PgcWriteOptions = PgcWriteOptions::EXTENDED;
-const EXT_AND_ESCAPES: PgcWriteOptions = EXT.escapes(true);
+const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
+const EXT_AND_ESCAPES: PgcEncodeOptions = EXT.escapes(true);
 
 /// The games of PGC bytes; of those that are refused, `CODE@OFFSET`.
 fn decode(bytes: &[u8]) -> Vec<Result<Game, String>> {
@@ -28,7 +28,7 @@ fn errors(bytes: &[u8]) -> Vec<String> {
     decode(bytes).into_iter().map(|game| game.map_or_else(|error| error, |_| "OK".into())).collect()
 }
 
-fn encode(game: &Game, options: &PgcWriteOptions) -> Vec<u8> {
+fn encode(game: &Game, options: &PgcEncodeOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
     pgc::encode(game, options, &mut bytes).unwrap();
     bytes
@@ -51,7 +51,7 @@ fn game_vectors() {
         let fields: Vec<&str> = row.split('\t').collect();
         let (bytes, text) = (unhex(fields[3]), unescape(fields[4]));
         assert_eq!(bytes.len().to_string(), fields[2], "{}", fields[0]);
-        assert_eq!(encode(&read_game(&text), &PgcWriteOptions::default()), bytes, "{}", fields[0]);
+        assert_eq!(encode(&read_game(&text), &PgcEncodeOptions::default()), bytes, "{}", fields[0]);
         let games = decode(&bytes);
         assert_eq!(games.len(), 1);
         let game = games[0].as_ref().unwrap();
@@ -103,7 +103,7 @@ fn a_move_over_ordinal_255_has_no_record() {
         let text = format!("[FEN \"{}\"]\n\n1. {} *", fields[1], fields[2]);
         let game = read_game(text.as_bytes());
         let mut bytes = Vec::new();
-        let result = pgc::encode(&game, &PgcWriteOptions::default(), &mut bytes);
+        let result = pgc::encode(&game, &PgcEncodeOptions::default(), &mut bytes);
         match fields[4] {
             "OK" => {
                 result.unwrap();
@@ -184,7 +184,7 @@ fn long_games_are_cut_at_the_limits_of_their_counts() {
     ] {
         let mut builder = long_game(plies);
         let game = builder.game().clone();
-        let bytes = encode(&game, &PgcWriteOptions::default());
+        let bytes = encode(&game, &PgcEncodeOptions::default());
         assert_eq!(bytes[0], if general { 5 } else { 1 }, "{plies}");
         assert_eq!(decode(&bytes), [Ok(game)]);
         let mut records = pgc::Records::new(&bytes[..]);
@@ -196,11 +196,11 @@ fn long_games_are_cut_at_the_limits_of_their_counts() {
         }
         assert_eq!(seen, heads, "{plies}");
         builder.add_nag(1).unwrap();
-        assert_eq!(encode(builder.game(), &PgcWriteOptions::default())[0], 5);
+        assert_eq!(encode(builder.game(), &PgcEncodeOptions::default())[0], 5);
     }
     let mut builder = long_game(256);
     builder.add_nag(1).unwrap();
-    let bytes = encode(builder.game(), &PgcWriteOptions::default());
+    let bytes = encode(builder.game(), &PgcEncodeOptions::default());
     assert!(bytes.windows(3).any(|window| window == [4, 0, 1]));
 }
 
@@ -211,14 +211,14 @@ fn comments_are_refused_dropped_or_carried() {
         "{start} 1. e4 $1 {a\u{e9}} {b} (1. d4 {x} d5) (; brace } inside\n1. c4) 1... e5 {end} *";
     let game = read_game(text.as_bytes());
     let mut bytes = Vec::new();
-    let refused = pgc::encode(&game, &PgcWriteOptions::default(), &mut bytes).unwrap_err();
+    let refused = pgc::encode(&game, &PgcEncodeOptions::default(), &mut bytes).unwrap_err();
     assert_eq!((refused.code(), bytes.len()), ("E-PGC-COMMENT", 0));
 
-    let lossy = PgcWriteOptions::new().drop_comments(true);
+    let lossy = PgcEncodeOptions::new().drop_comments(true);
     let losses = pgc::encode(&game, &lossy, &mut bytes).unwrap();
     assert_eq!(losses.comments, 6);
     let bare = read_game(b"1. e4 $1 (1. d4 d5) (1. c4) 1... e5 *");
-    assert_eq!(bytes, encode(&bare, &PgcWriteOptions::default()));
+    assert_eq!(bytes, encode(&bare, &PgcEncodeOptions::default()));
 
     let carried = encode(&game, &EXT);
     assert_eq!(decode(&carried), [Ok(game.clone())]);
@@ -257,8 +257,8 @@ fn parts_of_comments_are_put_together() {
 fn escapes_are_kept_on_request() {
     let text = b"%first\n%pgcx:c:no comment\n1. e4\n%pgcx:x\n e5 *";
     let game = read_game(text);
-    let archived = encode(&game, &PgcWriteOptions::default());
-    assert_eq!(archived, encode(&read_game(b"1. e4 e5 *"), &PgcWriteOptions::default()));
+    let archived = encode(&game, &PgcEncodeOptions::default());
+    assert_eq!(archived, encode(&read_game(b"1. e4 e5 *"), &PgcEncodeOptions::default()));
     let kept = encode(&game, &EXT_AND_ESCAPES);
     assert_eq!(decode(&kept), [Ok(game.clone())]);
     let escapes: Vec<_> =
@@ -272,13 +272,13 @@ fn escapes_are_kept_on_request() {
 /// PGC-21.
 #[test]
 fn strings_that_do_not_fit_are_refused() {
-    let write = |tag: &str, options: &PgcWriteOptions| {
+    let write = |tag: &str, options: &PgcEncodeOptions| {
         let mut builder = GameBuilder::new();
         builder.set_tag("Event", tag).unwrap();
         let mut bytes = Vec::new();
         pgc::encode(builder.game(), options, &mut bytes).map_err(|error| error.code())
     };
-    let plain = PgcWriteOptions::default();
+    let plain = PgcEncodeOptions::default();
     assert!(write(&"\u{e9}".repeat(255), &plain).is_ok());
     assert_eq!(write(&"x".repeat(256), &plain), Err("E-PGC-STRLEN"));
     assert_eq!(write("\u{142}", &plain), Err("E-PGC-CHARSET"));
@@ -304,7 +304,7 @@ fn valid_samples() {
     for case in samples("pgc").valid {
         let game = read_game(case.lines().as_bytes());
         let is_extended = case.bytes().starts_with(b"\n\x0f\0pgcx:k:");
-        let options = if is_extended { EXT_AND_ESCAPES } else { PgcWriteOptions::default() };
+        let options = if is_extended { EXT_AND_ESCAPES } else { PgcEncodeOptions::default() };
         assert_eq!(encode(&game, &options), case.bytes(), "{}", case.name);
         assert_eq!(decode(&case.bytes()), [Ok(game)], "{}", case.name);
     }
@@ -352,7 +352,7 @@ fn text_beyond_latin1_and_long_text_are_carried() {
     assert_eq!(bytes.windows(7).filter(|window| window == b"pgcx:+:").count(), 3);
     // Without it nothing changes: the standard's records, or a refusal.
     let mut plain = Vec::new();
-    let refused = pgc::encode(&game, &PgcWriteOptions::default(), &mut plain).unwrap_err();
+    let refused = pgc::encode(&game, &PgcEncodeOptions::default(), &mut plain).unwrap_err();
     assert_eq!((refused.code(), plain.len()), ("E-PGC-CHARSET", 0));
 }
 
@@ -360,7 +360,7 @@ fn text_beyond_latin1_and_long_text_are_carried() {
 #[test]
 fn checksums_are_written_and_read() {
     let game = read_game(b"1. f3 e5 2. g4 Qh4# 0-1");
-    let plain = encode(&game, &PgcWriteOptions::default());
+    let plain = encode(&game, &PgcEncodeOptions::default());
     let checked = encode(&game, &EXT);
     assert_eq!(checked, [checksum_records(&plain), plain.clone()].concat());
     for (bytes, wanted) in [(&plain, false), (&checked, true)] {

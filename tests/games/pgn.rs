@@ -1,19 +1,19 @@
 //! Games in PGN: read as they are found, written in export format (SPEC sections 9 and 11).
 
 use epdb::text::Profile;
-use epdb::text::pgn::{self, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+use epdb::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::unescape;
 
 /// What the reader makes of a text: for each game its export, or the code and place of its error.
-fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnWriteOptions) -> Vec<String> {
+fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnFormatOptions) -> Vec<String> {
     let mut reader = GameReader::new(text, read.clone());
     let mut games = Vec::new();
     while let Some(read) = reader.next_game().unwrap() {
         games.push(match read.game {
             Ok(game) => {
                 let mut out = Vec::new();
-                pgn::write(game, write, &mut out).unwrap();
+                pgn::format(game, write, &mut out).unwrap();
                 pgn::from_latin1(&out)
             }
             Err(error) => {
@@ -25,7 +25,7 @@ fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnWriteOptions) -> Vec
 }
 
 fn export(text: &[u8]) -> Vec<String> {
-    let latin1 = PgnWriteOptions::new().charset(Charset::Latin1);
+    let latin1 = PgnFormatOptions::new().charset(Charset::Latin1);
     normalise(text, &PgnReadOptions::default(), &latin1)
 }
 
@@ -243,8 +243,8 @@ fn characters_of_both_sets_are_read() {
     assert_eq!((game.tag("White"), game.tag("Black")), (Some("M\u{fc}ller"), Some("\u{141}oz")));
     let written = |charset, translit| {
         let mut out = Vec::new();
-        let options = PgnWriteOptions::new().charset(charset).translit(translit);
-        pgn::write(&game, &options, &mut out).map(|_| out).map_err(|error| error.code())
+        let options = PgnFormatOptions::new().charset(charset).translit(translit);
+        pgn::format(&game, &options, &mut out).map(|_| out).map_err(|error| error.code())
     };
     let utf8 = written(Charset::Utf8, false).unwrap();
     assert!(String::from_utf8(utf8).unwrap().contains("\"M\u{fc}ller\"]\n[Black \"\u{141}oz\""));
@@ -306,10 +306,10 @@ fn a_game_refused_at_its_end_does_not_take_the_next() {
     let next = "1. d4 *";
     let standard = PgnReadOptions::new().profile(Profile::Standard);
     let text = format!("[Result \"1-0\"]\n\n1. e4 0-1\n{next}");
-    let games = normalise(text.as_bytes(), &standard, &PgnWriteOptions::default());
+    let games = normalise(text.as_bytes(), &standard, &PgnFormatOptions::default());
     assert_eq!((games.len(), games[0].as_str()), (2, "E-PGN-RESULT 3:10"));
     let strict = PgnReadOptions::new().profile(Profile::Strict);
-    let games = normalise(b"1.e4 *\n1. d4 *", &strict, &PgnWriteOptions::default());
+    let games = normalise(b"1.e4 *\n1. d4 *", &strict, &PgnFormatOptions::default());
     assert_eq!(games, ["E-PGN-NONCANON 1:1", "E-PGN-NONCANON 2:1"]);
 }
 
@@ -418,13 +418,13 @@ fn comments_with_braces_go_to_the_end_of_lines() {
 fn reduced_export_drops_and_counts() {
     let game =
         super::read_game(b"[ECO \"C20\"]\n{a} 1. e4 $1 {b} (1. d4 {c} (1. c4)) (1. b4) e5 *");
-    let options = PgnWriteOptions::new().reduced(true);
+    let options = PgnFormatOptions::new().reduced(true);
     let mut out = Vec::new();
-    let losses = pgn::write(&game, &options, &mut out).unwrap();
+    let losses = pgn::format(&game, &options, &mut out).unwrap();
     assert!(out.ends_with(b"[Result \"*\"]\n\n1. e4 e5 *\n\n"));
     assert_eq!((losses.tags, losses.comments, losses.nags, losses.variations), (1, 2, 1, 2));
     let set_up = super::read_game(b"[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39\"]\n\n1. e4 *");
-    assert_eq!(pgn::write(&set_up, &options, &mut out).unwrap_err().code(), "E-PGN-SETUP");
+    assert_eq!(pgn::format(&set_up, &options, &mut out).unwrap_err().code(), "E-PGN-SETUP");
 }
 
 /// LNG-01, LNG-03, LNG-04.
@@ -433,9 +433,9 @@ fn games_are_read_and_written_in_other_languages() {
     let german = "German".parse::<pgn::Language>().unwrap();
     let read = PgnReadOptions::new().language(german);
     let text = b"1. e4 e5 2. Sf3 Sc6 3. Lb5 a6 4. Lxc6 dxc6 5. O-O Dd4 *";
-    let english = normalise(text, &read, &PgnWriteOptions::default());
+    let english = normalise(text, &read, &PgnFormatOptions::default());
     assert!(english[0].ends_with("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. O-O Qd4 *\n\n"));
-    let write = PgnWriteOptions::new().language(german);
+    let write = PgnFormatOptions::new().language(german);
     assert!(normalise(text, &read, &write)[0].ends_with("4. Lxc6 dxc6 5. O-O Dd4 *\n\n"));
     assert_eq!(normalise(b"1. Nf3 *", &read, &write), ["E-MOVE-SYNTAX 1:4"]);
 }

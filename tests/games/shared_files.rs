@@ -4,12 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::shared_data::{shared_data, shared_files};
-use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
-use epdb::text::pgn::{self as text, Charset, GameReader, PgnReadOptions, PgnWriteOptions};
+use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 fn export(game: &epdb::model::Game) -> Vec<u8> {
     let mut out = Vec::new();
-    text::write(game, &PgnWriteOptions::default(), &mut out).unwrap();
+    text::format(game, &PgnFormatOptions::default(), &mut out).unwrap();
     out
 }
 
@@ -22,7 +22,7 @@ fn games_go_round() {
     }
     let is_pgn = |file: &PathBuf| file.extension().is_some_and(|suffix| suffix == "pgn");
     let files = shared_files("pgn").into_iter().filter(is_pgn);
-    let options = PgcWriteOptions::EXTENDED;
+    let options = PgcEncodeOptions::EXTENDED;
     let (mut games, mut refused, mut unsaid) = (0, 0, 0);
     let mut codes = std::collections::BTreeMap::new();
     for path in files {

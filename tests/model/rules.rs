@@ -25,7 +25,7 @@ fn assert_agrees(chess: &Chess) {
         .map(|&mv| (our_move(mv), SanPlus::from_move(chess.clone(), mv).to_string()))
         .collect();
     let found: BTreeMap<Move, String> =
-        ours.legal_moves().iter().map(|&mv| (mv, san::write(&ours, mv).to_string())).collect();
+        ours.legal_moves().iter().map(|&mv| (mv, san::format(&ours, mv).to_string())).collect();
     assert_eq!(found, expected);
     assert!(found.keys().all(|&mv| ours.is_legal(mv)));
     assert_eq!(ours.has_move(), !expected.is_empty());

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use epdb::model::rules::Move;
 use epdb::model::{EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square};
-use epdb::text::{Profile, ReadOptions, epd};
+use epdb::text::{ParseOptions, Profile, epd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -47,7 +47,7 @@ fn records_are_their_lines() {
         assert_comes_back(&line.parse::<EpdRecord>().unwrap());
     }
     let odd = b"4k3/8/8/8/8/8/4P3/4K3 w - d6 id \"x\";";
-    let read = epd::read_line(odd, &ReadOptions::new(Profile::Standard), &mut Vec::new());
+    let read = epd::parse_line(odd, &ParseOptions::new(Profile::Standard), &mut Vec::new());
     let epd::Line::Record(record) = read.unwrap() else { panic!("a record") };
     assert_comes_back(&record);
     // Latin-1 is no JSON string, but its bytes are an array.

@@ -15,7 +15,7 @@ use crate::positions::{anything, playouts};
 /// A move operand by ordinal, where there is one.
 pub(crate) fn move_operand(playable: &Playable, nth: u16) -> Option<Operand> {
     let mv = ordinal::move_at(playable, nth.checked_rem(ordinal::count(playable))?)?;
-    Some(Operand::Move { mv, san: san::write(playable, mv) })
+    Some(Operand::Move { mv, san: san::format(playable, mv) })
 }
 
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Role, Square};
 use epdb::text::epd::{self, Line};
 use epdb::text::{
-    CastlingForm, Format, MateTargets, Profile, ReadOptions, ScoreView, WriteOptions, fen, san,
+    CastlingForm, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, fen, san,
 };
 use proptest::prelude::*;
 
@@ -13,16 +13,16 @@ const PROFILES: [Profile; 3] = [Profile::Strict, Profile::Standard, Profile::Len
 
 /// Options that a line is read with, and what the tests must know of them.
 struct Case {
-    options: ReadOptions,
+    options: ParseOptions,
     profile: Profile,
     in_1994: bool,
 }
 
 fn all_options() -> Vec<Case> {
-    let plain = |profile| Case { options: ReadOptions::new(profile), profile, in_1994: false };
+    let plain = |profile| Case { options: ParseOptions::new(profile), profile, in_1994: false };
     let mut all: Vec<Case> = PROFILES.into_iter().map(plain).collect();
     for profile in PROFILES {
-        let options = ReadOptions::new(profile)
+        let options = ParseOptions::new(profile)
             .revision_1994(true)
             .labels(true)
             .score_view(Some(ScoreView::White))
@@ -138,12 +138,12 @@ proptest! {
             0..12,
         ),
     ) {
-        let record = fen::read(b"r3k2r/1P6/8/3pP3/8/8/8/R3K2R w KQkq d6 0 1", Profile::Standard);
+        let record = fen::parse(b"r3k2r/1P6/8/3pP3/8/8/8/R3K2R w KQkq d6 0 1", Profile::Standard);
         let playable = epdb::model::rules::Playable::new(record.unwrap().position()).unwrap();
         for profile in PROFILES {
-            if let Ok(read) = san::read(&playable, &text, profile) {
+            if let Ok(read) = san::parse(&playable, &text, profile) {
                 assert!(playable.is_legal(read.mv));
-                assert_eq!(read.san, san::write(&playable, read.mv));
+                assert_eq!(read.san, san::format(&playable, read.mv));
                 assert!(profile != Profile::Strict || read.san.as_bytes() == text);
             }
         }
@@ -180,9 +180,9 @@ proptest! {
         let position = Position::new(board, turn, castling, target).unwrap();
         let record = EpdRecord::new(position);
         for castling in [CastlingForm::XFen, CastlingForm::Shredder] {
-            let options = WriteOptions::new().castling(castling).format(Format::Fen);
+            let options = FormatOptions::new().castling(castling).format(Format::Fen);
             let text = write_with(&record, &options);
-            let back = fen::read(text.as_bytes(), Profile::Standard).expect(&text);
+            let back = fen::parse(text.as_bytes(), Profile::Standard).expect(&text);
             prop_assert_eq!(back.position(), &position);
         }
         let (strict, _) = read(&epdb::format_epd(&record), Profile::Strict);
@@ -232,9 +232,9 @@ fn hostile_lines_are_read_in_proportional_time() {
     for (index, line) in lines.iter().enumerate() {
         for Case { options, profile, .. } in all_options() {
             let mut warnings = Vec::new();
-            let result = epd::read_line(line.as_bytes(), &options, &mut warnings);
+            let result = epd::parse_line(line.as_bytes(), &options, &mut warnings);
             if let Ok(Line::Record(record)) = &result {
-                epd::write(record, &WriteOptions::default(), &mut Vec::new());
+                epd::format(record, &FormatOptions::default(), &mut Vec::new());
             }
             let refused = index >= POSITIONS || profile != Profile::Lenient;
             assert!(refused || result.is_ok(), "{index}: {result:?}");

@@ -1,9 +1,9 @@
 //! The table of codes: each example has its code, and the page has the table.
 
-use epdb::codec::pgc::{self, PgcReader, PgcWriteOptions};
-use epdb::text::epd::read_line;
+use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb::text::epd::parse_line;
 use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::{Profile, ReadOptions, codes, fen};
+use epdb::text::{ParseOptions, Profile, codes, fen};
 
 use crate::unescape;
 
@@ -12,11 +12,11 @@ const PROFILES: [Profile; 3] = [Profile::Lenient, Profile::Standard, Profile::St
 /// The codes that a line of FEN or EPD has in any profile.
 fn codes_of_line(line: &[u8]) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for options in PROFILES.map(ReadOptions::new) {
+    for options in PROFILES.map(ParseOptions::new) {
         let mut warnings = Vec::new();
         for result in [
-            read_line(line, &options, &mut warnings),
-            fen::read_line(line, &options, &mut warnings),
+            parse_line(line, &options, &mut warnings),
+            fen::parse_line(line, &options, &mut warnings),
         ] {
             found.extend(result.err().map(|error| error.code));
         }
@@ -36,7 +36,7 @@ fn codes_of_game(text: &[u8]) -> Vec<&'static str> {
             match read.game {
                 Err(error) => found.push(error.diagnostic.code),
                 Ok(game) => {
-                    let written = pgc::encode(game, &PgcWriteOptions::default(), &mut Vec::new());
+                    let written = pgc::encode(game, &PgcEncodeOptions::default(), &mut Vec::new());
                     found.extend(written.err().map(|error| error.code()));
                 }
             }

@@ -1,7 +1,7 @@
 //! The samples of `formats/golden/epd_text.json`, in every profile.
 
 use epdb::text::epd::{self, Line};
-use epdb::text::{Diagnostic, Profile, WriteOptions};
+use epdb::text::{Diagnostic, FormatOptions, Profile};
 
 use crate::samples::{Case, samples};
 
@@ -32,7 +32,7 @@ fn normalised(line: &[u8], profile: Profile) -> Result<(Vec<u8>, Vec<String>), D
     let (read, warnings) = crate::read(line, profile);
     let Line::Record(record) = read? else { panic!("a record: {}", line.escape_ascii()) };
     let mut text = Vec::new();
-    epd::write(&record, &WriteOptions::default(), &mut text);
+    epd::format(&record, &FormatOptions::default(), &mut text);
     let spelled = |warning: Diagnostic| format!("{} {}", warning.column, warning.code);
     Ok((text, warnings.into_iter().map(spelled).collect()))
 }

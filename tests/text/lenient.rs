@@ -1,8 +1,9 @@
 //! The lenient profile, row by row of SPEC section 17: what becomes of a line, and what is said.
 
-use epdb::text::epd::{self, Line, read_line};
+use epdb::text::epd::{self, Line, parse_line};
 use epdb::text::{
-    Diagnostic, Format, MateTargets, Profile, ReadOptions, ScoreView, Setting, WriteOptions, codes,
+    Diagnostic, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, Setting,
+    codes,
 };
 
 use crate::{normalise, normalise_with, read, read_with};
@@ -16,11 +17,11 @@ const K: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 /// doubts are left.
 #[track_caller]
 fn check(line: &str, wanted: &str, warnings: &[(&str, usize)]) {
-    check_bytes(line.as_bytes(), wanted, warnings, &ReadOptions::default());
+    check_bytes(line.as_bytes(), wanted, warnings, &ParseOptions::default());
 }
 
 #[track_caller]
-fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &ReadOptions) {
+fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &ParseOptions) {
     let (result, found) = read_with(line, options);
     let Ok(Line::Record(record)) = result else { panic!("{result:?}") };
     assert_eq!(String::from_utf8_lossy(&epdb::format_epd(&record)), wanted);
@@ -207,7 +208,7 @@ fn control_bytes_are_stripped_at_the_end_and_blanks_inside() {
 fn strings_are_utf8_or_read_as_latin_1() {
     let line = |name: &[u8]| [S.as_bytes(), b" c0 \"", name, b"\"; id \"M\xc3\xbcller\";"].concat();
     let wanted = format!("{S} c0 \"Strangmüller\"; id \"Müller\";");
-    let options = ReadOptions::default();
+    let options = ParseOptions::default();
     check_bytes(&line(b"Strangm\xfcller"), &wanted, &[("W-LEN-LATIN1", 58)], &options);
     check_bytes(&line("Strangmüller".as_bytes()), &wanted, &[], &options);
     // Outside strings such bytes make an operation that cannot be kept as it is.
@@ -284,9 +285,9 @@ fn counters_out_of_range_are_salvaged() {
 #[test]
 fn salvaged_counters_are_counted_as_not_written() {
     let losses = |line: &str| {
-        let options = WriteOptions::new().format(Format::Fen);
+        let options = FormatOptions::new().format(Format::Fen);
         let record = epdb::parse_epd(line.as_bytes()).unwrap();
-        epd::write(&record, &options, &mut Vec::new())
+        epd::format(&record, &options, &mut Vec::new())
     };
     let lost = losses(&format!("{K} x 39"));
     assert_eq!((lost.salvaged_counters, lost.operations, lost.counters), (1, 0, 0));
@@ -360,7 +361,7 @@ fn moves_behind_a_position() {
     operations("moves e2e4;", "moves e2e4;", &[]);
     operations("moves", "moves;", &[]);
 
-    let keep = ReadOptions::default().keep_moves(true);
+    let keep = ParseOptions::default().keep_moves(true);
     let kept = |line: &str| normalise_with(line, &keep);
     let (text, warnings) = kept("position startpos moves e2e4 e7e5");
     assert_eq!(text, Ok(format!("{S} fmvn 1; hmvc 0; pv e4 e5;")));
@@ -578,7 +579,7 @@ fn moves_that_do_not_fit_are_kept_as_text() {
 fn mate_distances() {
     operations("bm #5;", "bm #5;", &[]);
     operations("bm #-5;", "bm #-5;", &[]);
-    let mates = |mates| ReadOptions::default().mates(mates);
+    let mates = |mates| ParseOptions::default().mates(mates);
     let target = format!("{S} bm #5; id \"x\";");
     let converted = |line: &str, kind, wanted: &str| {
         let (text, _) = normalise_with(line, &mates(kind));
@@ -632,13 +633,13 @@ fn labels_are_read_when_asked_for() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - - 5 39";
     rejected(&format!("{fen} [0.5]"), "E-EPD-LABEL", 34, "label of a training set");
     rejected(&format!("{fen} | 23 | 1.0"), "E-EPD-LABEL", 34, "label of a training set");
-    let setting = |line: String, options: &ReadOptions| {
+    let setting = |line: String, options: &ParseOptions| {
         read_with(line.as_bytes(), options).0.unwrap_err().setting
     };
-    assert_eq!(setting(format!("{fen} [0.5]"), &ReadOptions::default()), Some(Setting::Labels));
-    let labels = ReadOptions::default().labels(true);
+    assert_eq!(setting(format!("{fen} [0.5]"), &ParseOptions::default()), Some(Setting::Labels));
+    let labels = ParseOptions::default().labels(true);
     let read =
-        |label: &str, options: &ReadOptions| normalise_with(&format!("{fen} {label}"), options);
+        |label: &str, options: &ParseOptions| normalise_with(&format!("{fen} {label}"), options);
     let record =
         |operations: &str| Ok(format!("4k3/8/8/8/8/8/4P3/4K3 b - - {operations} fmvn 39; hmvc 5;"));
     assert_eq!(read("[0.5]", &labels).0, record("c9 \"1/2-1/2\";"));
@@ -661,7 +662,7 @@ fn perft_counts_are_read_when_asked_for() {
     rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");
     rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "perft counts");
     operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
-    let perft = ReadOptions::default().perft(true);
+    let perft = ParseOptions::default().perft(true);
     let read = |tail: &str| normalise_with(&format!("{S}{tail}"), &perft).0;
     let wanted = Ok(format!("{S} D1 20; D2 400;"));
     assert_eq!(read(",20,400"), wanted);
@@ -676,7 +677,7 @@ fn perft_counts_are_read_when_asked_for() {
 /// OP-04, CE-10.
 #[test]
 fn the_revision_of_1994() {
-    let old = ReadOptions::default().revision_1994(true);
+    let old = ParseOptions::default().revision_1994(true);
     let read = |operations: &str| normalise_with(&format!("{S} {operations}"), &old).0;
     let record = |operations: &str| Ok(format!("{S} {operations}"));
     assert_eq!(read("ce -32767;"), record("ce -32768;"));
@@ -746,7 +747,7 @@ fn warnings_of_one_line_are_capped_and_counted() {
     let ids: String = (0..3000).map(|number| format!(" id \"{number}\";")).collect();
     let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - -{ids}");
     let mut warnings = vec![Diagnostic::warning("W-POS-ILLEGAL", 1, "of another line")];
-    read_line(line.as_bytes(), &ReadOptions::default(), &mut warnings).unwrap();
+    parse_line(line.as_bytes(), &ParseOptions::default(), &mut warnings).unwrap();
     assert_eq!(warnings.len(), 1001);
     let more = &warnings[1000];
     assert_eq!(more.code, "W-LEN-MORE");

@@ -17,7 +17,7 @@ mod vectors;
 
 use epdb::model::EpdRecord;
 use epdb::text::epd::{self, Line};
-use epdb::text::{Diagnostic, Profile, ReadOptions, WriteOptions};
+use epdb::text::{Diagnostic, FormatOptions, ParseOptions, Profile};
 
 /// The rows of a vector file without the heading, split at tabs.
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -58,33 +58,33 @@ fn profile(level: &str) -> Profile {
 }
 
 fn read(line: &[u8], profile: Profile) -> (Result<Line, Diagnostic>, Vec<Diagnostic>) {
-    read_with(line, &ReadOptions::new(profile))
+    read_with(line, &ParseOptions::new(profile))
 }
 
-fn read_with(line: &[u8], options: &ReadOptions) -> (Result<Line, Diagnostic>, Vec<Diagnostic>) {
+fn read_with(line: &[u8], options: &ParseOptions) -> (Result<Line, Diagnostic>, Vec<Diagnostic>) {
     let mut warnings = Vec::new();
-    let result = epd::read_line(line, options, &mut warnings);
+    let result = epd::parse_line(line, options, &mut warnings);
     (result, warnings)
 }
 
-fn write_with(record: &EpdRecord, options: &WriteOptions) -> String {
+fn write_with(record: &EpdRecord, options: &FormatOptions) -> String {
     let mut out = Vec::new();
-    epd::write(record, options, &mut out);
+    epd::format(record, options, &mut out);
     String::from_utf8(out).expect("UTF-8 in, UTF-8 out")
 }
 
 /// The canonical text of a line, or the code of its error, and the codes of the warnings.
 fn normalise(line: &str, profile: Profile) -> (Result<String, &'static str>, Vec<&'static str>) {
-    normalise_with(line, &ReadOptions::new(profile))
+    normalise_with(line, &ParseOptions::new(profile))
 }
 
 fn normalise_with(
     line: &str,
-    options: &ReadOptions,
+    options: &ParseOptions,
 ) -> (Result<String, &'static str>, Vec<&'static str>) {
     let (result, warnings) = read_with(line.as_bytes(), options);
     let text = match result {
-        Ok(Line::Record(record)) => Ok(write_with(&record, &WriteOptions::default())),
+        Ok(Line::Record(record)) => Ok(write_with(&record, &FormatOptions::default())),
         Ok(other) => panic!("no record but {other:?}: {line}"),
         Err(error) => Err(error.code),
     };

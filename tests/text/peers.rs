@@ -2,7 +2,7 @@
 
 use epdb::model::rules::{Legality, Playable, en_passant_is_legal, legality};
 use epdb::model::{EpdRecord, Opcode, Operand};
-use epdb::text::{CastlingForm, EnPassantForm, Format, Profile, WriteOptions, fen, san};
+use epdb::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
 
 use crate::{normalise, rows, write_with};
 
@@ -74,14 +74,14 @@ fn check(kind: &str, input: &str, expected: &str) -> bool {
         "shredder_to_xfen" => shown(&record(input), XFEN, KEEP) == expected,
         "fen_error" => {
             // A double blank is a run of blanks (FEN-15); the shifted fields are refused.
-            fen::read(input.as_bytes(), Profile::Standard).is_err()
+            fen::parse(input.as_bytes(), Profile::Standard).is_err()
         }
         "fen_valid(strict6)" => is_valid(input).to_string() == expected,
         "position_status" => status(input, expected),
         "epd_to_fen" => shown(&lenient(input), XFEN, KEEP) == expected,
         "epd_to_epd(ep=spec)" => normalise(input, Profile::Standard).0.as_deref() == Ok(expected),
         "epd_to_epd(ep=legal)" => {
-            let options = WriteOptions::new().en_passant(LEGAL);
+            let options = FormatOptions::new().en_passant(LEGAL);
             write_with(&lenient(input), &options) == expected
         }
         "epd_canonical" => [Profile::Standard, Profile::Lenient]
@@ -108,7 +108,7 @@ fn check(kind: &str, input: &str, expected: &str) -> bool {
             }
             ("fen+san_to_uci", Some((from, text))) => san_to_uci(from, text, expected),
             ("fen+uci_to_san" | "fen+lan_to_san", Some((from, text))) => {
-                let read = san::read(&playable(from), text.as_bytes(), Profile::Lenient);
+                let read = san::parse(&playable(from), text.as_bytes(), Profile::Lenient);
                 read.is_ok_and(|read| read.san.to_string() == expected)
             }
             _ => match kind.strip_prefix("epd_get:") {
@@ -124,11 +124,11 @@ const KEEP: EnPassantForm = EnPassantForm::Keep;
 const LEGAL: EnPassantForm = EnPassantForm::Legal;
 
 fn record(text: &str) -> EpdRecord {
-    fen::read(text.as_bytes(), Profile::Standard).expect(text)
+    fen::parse(text.as_bytes(), Profile::Standard).expect(text)
 }
 
 fn lenient(text: &str) -> EpdRecord {
-    fen::read(text.as_bytes(), Profile::Lenient).expect(text)
+    fen::parse(text.as_bytes(), Profile::Lenient).expect(text)
 }
 
 fn playable(text: &str) -> Playable {
@@ -139,7 +139,7 @@ fn shown(record: &EpdRecord, castling: CastlingForm, en_passant: EnPassantForm) 
     let format = Format::Fen;
     write_with(
         record,
-        &WriteOptions::new().format(format).castling(castling).en_passant(en_passant),
+        &FormatOptions::new().format(format).castling(castling).en_passant(en_passant),
     )
 }
 
@@ -147,7 +147,7 @@ fn play(from: &str, moves: &str, castling: CastlingForm, en_passant: EnPassantFo
     let mut record = record(from);
     for text in moves.split(' ') {
         let playable = Playable::new(record.position()).expect(from);
-        let read = san::read(&playable, text.as_bytes(), Profile::Standard).expect(text);
+        let read = san::parse(&playable, text.as_bytes(), Profile::Standard).expect(text);
         record = record.play(read.mv).expect("legal");
     }
     shown(&record, castling, en_passant)
@@ -155,7 +155,7 @@ fn play(from: &str, moves: &str, castling: CastlingForm, en_passant: EnPassantFo
 
 /// What the peer calls valid: six fields, and a position without a flag that it looks for.
 fn is_valid(text: &str) -> bool {
-    let Ok(record) = fen::read(text.as_bytes(), Profile::Standard) else { return false };
+    let Ok(record) = fen::parse(text.as_bytes(), Profile::Standard) else { return false };
     let flags = legality(record.position());
     let fatal = [
         Legality::NO_WHITE_KING,
@@ -167,7 +167,7 @@ fn is_valid(text: &str) -> bool {
 }
 
 fn status(text: &str, expected: &str) -> bool {
-    let castling = fen::read(text.as_bytes(), Profile::Standard);
+    let castling = fen::parse(text.as_bytes(), Profile::Standard);
     if expected == "bad castling rights" {
         return castling.is_err_and(|error| error.code == "E-FEN-CASTLE");
     }
@@ -198,7 +198,7 @@ fn san_to_uci(from: &str, text: &str, expected: &str) -> bool {
     let text = text.replace("\\n", "\n");
     let wanted = expected.split(" (").next().unwrap();
     let profile = if expected.contains("(lenient)") { Profile::Lenient } else { Profile::Standard };
-    match san::read(&playable(from), text.as_bytes(), profile) {
+    match san::parse(&playable(from), text.as_bytes(), profile) {
         Ok(read) => san::uci(&playable(from), read.mv) == wanted,
         Err(error) => match wanted {
             "error:illegal" | "error:IllegalMoveError" => error.code == "E-MOVE-ILLEGAL",
@@ -211,7 +211,7 @@ fn san_to_uci(from: &str, text: &str, expected: &str) -> bool {
 
 /// The strict reader says SYNTAX to what cannot be canonical anywhere.
 fn san_is_read(text: &str) -> bool {
-    san::read(&playable(START), text.as_bytes(), Profile::Strict)
+    san::parse(&playable(START), text.as_bytes(), Profile::Strict)
         .map_or_else(|error| error.code != "E-MOVE-SYNTAX", |read| read.san.to_string() == text)
 }
 

@@ -4,11 +4,11 @@
 use crate::shared_data::shared_files;
 use epdb::model::{EpdRecord, Opcode};
 use epdb::text::purge::purge;
-use epdb::text::{CounterForm, ReadOptions, WriteOptions, codes, epd};
+use epdb::text::{CounterForm, FormatOptions, ParseOptions, codes, epd};
 
 fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
     let mut warnings = Vec::new();
-    match epd::read_line(line, &ReadOptions::default(), &mut warnings) {
+    match epd::parse_line(line, &ParseOptions::default(), &mut warnings) {
         Ok(epd::Line::Record(record)) => {
             Some((record, warnings.iter().map(|warning| warning.code).collect()))
         }
@@ -18,9 +18,9 @@ fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
 
 /// The record as text that does not depend on the form of its counters.
 fn text(record: &EpdRecord) -> String {
-    let options = WriteOptions::new().counters(CounterForm::Ops);
+    let options = FormatOptions::new().counters(CounterForm::Ops);
     let mut text = Vec::new();
-    epd::write(record, &options, &mut text);
+    epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::shared_data::{shared_data, shared_files};
 use epdb::text::epd::{self, Line};
 use epdb::text::lines::{LineReader, Next, default_limit};
-use epdb::text::{Profile, ReadOptions};
+use epdb::text::{ParseOptions, Profile};
 
 /// The classes that section 17 marks R.
 const REJECTED: [&str; 10] = [
@@ -36,7 +36,7 @@ fn every_line_of_every_file_is_accounted_for() {
         .filter(|file| file.extension().is_none_or(|suffix| suffix != "pgn"))
         .collect();
     assert!(!files.is_empty());
-    let options = ReadOptions::new(Profile::Lenient);
+    let options = ParseOptions::new(Profile::Lenient);
     let mut rejected: BTreeMap<&str, u64> = BTreeMap::new();
     let mut records = 0u64;
     for file in &files {
@@ -47,7 +47,7 @@ fn every_line_of_every_file_is_accounted_for() {
         while let Some(next) = reader.next_line().expect("a readable file") {
             let Next::Line(line) = next else { panic!("a line over the limit") };
             warnings.clear();
-            match epd::read_line(line.text, &options, &mut warnings) {
+            match epd::parse_line(line.text, &options, &mut warnings) {
                 Ok(Line::Record(record)) => {
                     records += 1;
                     let once = epdb::format_epd(&record);

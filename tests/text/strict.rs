@@ -86,12 +86,12 @@ fn strict_fens_are_canonical() {
         "4k3/8/8/8/8/8/4P3/4K3 w - - 5 39",
     ] {
         for profile in [Profile::Strict, Profile::Standard, Profile::Lenient] {
-            let record = fen::read(text.as_bytes(), profile).expect(text);
+            let record = fen::parse(text.as_bytes(), profile).expect(text);
             assert_eq!(epdb::format_epd(&record), text.as_bytes());
         }
     }
     let refused = |text: &str| {
-        let error = fen::read(text.as_bytes(), Profile::Strict).expect_err(text);
+        let error = fen::parse(text.as_bytes(), Profile::Strict).expect_err(text);
         (error.code, error.column)
     };
     assert_eq!(refused("4k3/8/8/8/8/8/4P3/4K3 w - - 05 39"), ("E-FEN-NONCANON", 29));

@@ -7,7 +7,7 @@ use epdb::model::registers::{Register, Registers};
 use epdb::model::rules::{Playable, legality};
 use epdb::model::score::{self, Score};
 use epdb::text::epd::Line;
-use epdb::text::{CastlingForm, EnPassantForm, Format, Profile, WriteOptions, fen, san};
+use epdb::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
 
 use crate::{profile, read, rows, unescape, write_with};
 
@@ -28,7 +28,7 @@ fn epd_normalise() {
         match (expect, result) {
             ("SKIP", Ok(Line::Blank)) => {}
             ("OK", Ok(Line::Record(record))) => {
-                let text = write_with(&record, &WriteOptions::default());
+                let text = write_with(&record, &FormatOptions::default());
                 assert_eq!(text.as_bytes(), unescape(output), "{id} {note}");
             }
             (_, Err(error)) => assert_eq!(expect, format!("ERR:{}", error.code), "{id} {note}"),
@@ -48,7 +48,7 @@ fn normal_form_is_idempotent() {
             let (result, warnings) = read(&text, profile);
             match result {
                 Ok(Line::Record(record)) => {
-                    assert_eq!(write_with(&record, &WriteOptions::default()).as_bytes(), text);
+                    assert_eq!(write_with(&record, &FormatOptions::default()).as_bytes(), text);
                 }
                 // The strict profile refuses records that break the rules between opcodes.
                 Err(error) => {
@@ -62,10 +62,10 @@ fn normal_form_is_idempotent() {
     for row in rows(EPD).filter(|row| row[2] == "OK") {
         let (result, _) = read(&unescape(row[1]), Profile::Lenient);
         let Ok(Line::Record(record)) = result else { panic!("{row:?}") };
-        let once = write_with(&record, &WriteOptions::default());
+        let once = write_with(&record, &FormatOptions::default());
         let (again, _) = read(once.as_bytes(), Profile::Lenient);
         let Ok(Line::Record(again)) = again else { panic!("{row:?}") };
-        assert_eq!(write_with(&again, &WriteOptions::default()), once);
+        assert_eq!(write_with(&again, &FormatOptions::default()), once);
     }
 }
 
@@ -74,7 +74,7 @@ fn normal_form_is_idempotent() {
 fn fen_convert() {
     for row in rows(FEN) {
         let (id, input, expect) = (row[0], unescape(row[1]), row[2]);
-        let record = match fen::read(&input, Profile::Standard) {
+        let record = match fen::parse(&input, Profile::Standard) {
             Ok(record) => record,
             Err(error) => {
                 assert_eq!(expect, format!("ERR:{}", error.code), "{id}");
@@ -83,7 +83,7 @@ fn fen_convert() {
         };
         assert_eq!(expect, "OK", "{id}");
         let as_fen = |castling, en_passant| {
-            let options = WriteOptions::default()
+            let options = FormatOptions::default()
                 .format(Format::Fen)
                 .castling(castling)
                 .en_passant(en_passant);
@@ -95,7 +95,7 @@ fn fen_convert() {
         assert_eq!(row[6] == "1", !record.position().is_chess960(), "{id} orthodox");
         assert_eq!(row[7] == "1", legality(record.position()).is_legal(), "{id} legal");
         for dialect in &row[3..6] {
-            let same = fen::read(dialect.as_bytes(), Profile::Standard).expect("a FEN");
+            let same = fen::parse(dialect.as_bytes(), Profile::Standard).expect("a FEN");
             assert_eq!(same.position().identity(), record.position().identity(), "{id} {dialect}");
         }
     }
@@ -108,9 +108,9 @@ fn san_lenient() {
         let [id, level, _, position, input, expect, text, nags, uci, note] = row[..] else {
             panic!("{row:?}")
         };
-        let record = fen::read(position.as_bytes(), Profile::Standard).expect(id);
+        let record = fen::parse(position.as_bytes(), Profile::Standard).expect(id);
         let playable = Playable::new(record.position()).expect(id);
-        match san::read(&playable, &unescape(input), profile(level)) {
+        match san::parse(&playable, &unescape(input), profile(level)) {
             Ok(read) => {
                 assert_eq!(expect, "OK", "{id} {note}");
                 assert_eq!(read.san.to_string(), text, "{id} {note}");
@@ -129,19 +129,19 @@ fn san_lenient() {
 fn move_lists() {
     for row in rows(include_str!("../vectors/move_lists.tsv")) {
         let [id, _, _, position, count, list] = row[..] else { panic!("{row:?}") };
-        let record = fen::read(position.as_bytes(), Profile::Standard).expect(id);
+        let record = fen::parse(position.as_bytes(), Profile::Standard).expect(id);
         let playable = Playable::new(record.position()).expect(id);
         let moves = playable.legal_moves();
         assert_eq!(moves.len().to_string(), count, "{id}");
         let mut texts: Vec<String> =
-            moves.iter().map(|&mv| san::write(&playable, mv).to_string()).collect();
+            moves.iter().map(|&mv| san::format(&playable, mv).to_string()).collect();
         for (mv, text) in moves.iter().zip(&texts) {
             for profile in [Profile::Strict, Profile::Standard, Profile::Lenient] {
-                let read = san::read(&playable, text.as_bytes(), profile).expect(id);
+                let read = san::parse(&playable, text.as_bytes(), profile).expect(id);
                 assert_eq!((read.mv, read.san.to_string()), (*mv, text.clone()), "{id}");
             }
             let uci = san::uci(&playable, *mv);
-            let read = san::read(&playable, uci.as_bytes(), Profile::Lenient).expect(id);
+            let read = san::parse(&playable, uci.as_bytes(), Profile::Lenient).expect(id);
             assert_eq!(read.mv, *mv, "{id} {uci}");
         }
         texts.sort();

@@ -12,7 +12,7 @@ use crate::archive::operations as coded_operations;
 use crate::archive::row::Row;
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 /// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
@@ -143,7 +143,7 @@ impl Block {
         match self.rows().get(place).filter(|row| !row.has_operations()) {
             Some(row) => row.write_text(out).ok_or_else(|| self.damaged()),
             None => {
-                epd::write(&record()?, &WriteOptions::default(), out);
+                epd::format(&record()?, &FormatOptions::default(), out);
                 Ok(())
             }
         }
@@ -169,7 +169,7 @@ impl Block {
             }
             BlockRecords::Rows { .. } => {
                 for record in &self.records_in(range)? {
-                    epd::write(record, &WriteOptions::default(), out);
+                    epd::format(record, &FormatOptions::default(), out);
                     out.push(b'\n');
                 }
             }

@@ -15,7 +15,7 @@ use crate::archive::{operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
 use crate::model::{EpdRecord, Operation};
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 /// Records that wait to be coded.
 #[derive(Default)]
@@ -272,7 +272,7 @@ impl BlockSegmentBuilder {
         let mut text = Vec::new();
         for record in self.records(first, count)? {
             let start = text.len();
-            epd::write(&record, &WriteOptions::default(), &mut text);
+            epd::format(&record, &FormatOptions::default(), &mut text);
             if text::read_line(&text[start..]).as_ref() != Some(&record)
                 || text.len() > text::MAX_BLOCK
             {

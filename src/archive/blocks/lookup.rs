@@ -269,7 +269,7 @@ impl Wanted {
     fn of<'q>(queries: impl Iterator<Item = (usize, &'q Query)>) -> Wanted {
         let row = |(place, query): (usize, &Query)| {
             // What is no board is not found.
-            let (position, _) = packed::unpack(query.board().as_ref()).ok()?;
+            let (position, _) = packed::decode(query.board().as_ref()).ok()?;
             Some((place, *query.board(), Row::of_position(&position)))
         };
         Wanted(queries.filter_map(row).collect())
@@ -292,5 +292,5 @@ impl Wanted {
 
 /// The packed identity board of a row; `None` when it is none of a position.
 fn identity_board(row: &Row) -> Option<PackedBoard> {
-    Some(packed::pack(&row.position()?.identity()))
+    Some(packed::encode(&row.position()?.identity()))
 }

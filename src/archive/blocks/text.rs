@@ -1,7 +1,7 @@
 //! Blocks of canonical text.
 
 use crate::model::EpdRecord;
-use crate::text::{Profile, ReadOptions, epd};
+use crate::text::{ParseOptions, Profile, epd};
 
 /// The most bytes of text in a block.
 pub(super) const MAX_BLOCK: usize = 4 << 20;
@@ -18,8 +18,8 @@ pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
 
 /// The record of a line without its line feed.
 pub(super) fn read_line(line: &[u8]) -> Option<EpdRecord> {
-    let options = ReadOptions::new(Profile::Lenient);
-    match epd::read_line(line, &options, &mut Vec::new()) {
+    let options = ParseOptions::new(Profile::Lenient);
+    match epd::parse_line(line, &options, &mut Vec::new()) {
         Ok(epd::Line::Record(record)) => Some(record),
         _ => None,
     }

@@ -63,7 +63,7 @@ impl RecordLists {
                 }
                 for (nth, (&mv, number)) in self.moves.iter().zip(&self.numbers).enumerate() {
                     text.extend_from_slice(if nth > 0 { b", " } else { b"" });
-                    text.extend_from_slice(san::write(root, mv).as_bytes());
+                    text.extend_from_slice(san::format(root, mv).as_bytes());
                     text.push(b'=');
                     text.extend_from_slice(number.to_string().as_bytes());
                 }
@@ -80,7 +80,7 @@ fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
         return None;
     }
     let legal: Vec<(Move, crate::model::San)> =
-        ordinal::list(root).into_iter().map(|mv| (mv, san::write(root, mv))).collect();
+        ordinal::list(root).into_iter().map(|mv| (mv, san::format(root, mv))).collect();
     let mut moves: Vec<Move> = Vec::new();
     for word in text.split(|&byte| byte == b' ') {
         let (mv, _) = legal.iter().find(|(_, san)| san.as_bytes() == word)?;
@@ -152,7 +152,7 @@ impl ListModel {
             };
             let mv = rest.remove(place);
             out.extend_from_slice(if nth > 0 { b" " } else { b"" });
-            out.extend_from_slice(san::write(root, mv).as_bytes());
+            out.extend_from_slice(san::format(root, mv).as_bytes());
             moves.push(mv);
         }
         found.moves = moves;

@@ -200,5 +200,5 @@ fn code_move(
     };
     let ordinal = coder.uniform(ordinal.into(), ordinal::count(now).into())?;
     let mv = ordinal::move_at(now, ordinal as u16)?;
-    Some(Operand::Move { mv, san: san::write(now, mv) })
+    Some(Operand::Move { mv, san: san::format(now, mv) })
 }

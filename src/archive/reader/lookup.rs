@@ -9,7 +9,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::rows::{RowMatches, RowRef};
 use crate::codec::query::{Query, Visit};
 use crate::model::EpdRecord;
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 impl Archive {
     /// All records of a position, ascending by number, each found when it is asked for: the first
@@ -159,11 +159,11 @@ impl Match<'_> {
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn write_text(
         &self,
-        options: &WriteOptions,
+        options: &FormatOptions,
         out: &mut Vec<u8>,
     ) -> Result<(), ArchiveError> {
-        if *options != WriteOptions::default() {
-            epd::write(&self.record()?, options, out);
+        if *options != FormatOptions::default() {
+            epd::format(&self.record()?, options, out);
             return Ok(());
         }
         match &self.0 {

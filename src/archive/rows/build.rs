@@ -38,7 +38,7 @@ impl RowSegmentBuilder {
     /// Takes a record; one that no row holds goes to the heap.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let identity = record.position().identity();
-        let board = padded(&packed::pack(&identity));
+        let board = padded(&packed::encode(&identity));
         let row = match (board, inline(record, &identity)) {
             (Some(board), Some(rest)) => FastRow::new(board, rest),
             (board, _) => {

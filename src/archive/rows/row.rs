@@ -143,7 +143,7 @@ impl RowRest {
 
     /// `None` when the board is that of no identity, or when a record has another row.
     pub(super) fn record(&self, row: &FastRow) -> Option<EpdRecord> {
-        let (identity, len) = packed::unpack(&row.board).ok()?;
+        let (identity, len) = packed::decode(&row.board).ok()?;
         let mut position = identity;
         if let Some(file) = self.en_passant {
             let target = Square::at(file, en_passant_rank(position.turn()));

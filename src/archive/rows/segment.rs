@@ -11,7 +11,7 @@ use crate::archive::file::span::Span;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::{identity, record};
 use crate::model::EpdRecord;
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 const ROW: &str = "record";
 
@@ -102,7 +102,7 @@ impl RowRef<'_> {
 
     /// The packed identity board.
     pub(super) fn board(&self) -> Result<PackedBoard, ArchiveError> {
-        Ok(packed::pack(&self.record()?.position().identity()))
+        Ok(packed::encode(&self.record()?.position().identity()))
     }
 
     /// The record.
@@ -112,7 +112,7 @@ impl RowRef<'_> {
             None => RowRest::of(row).and_then(|rest| rest.record(row)),
             Some(place) => self.heap_record(place).and_then(|bytes| {
                 let (record, _) = record::decode(bytes).ok()?;
-                let board = padded(&packed::pack(&record.position().identity()));
+                let board = padded(&packed::encode(&record.position().identity()));
                 (board.unwrap_or_default() == row.board).then_some(record)
             }),
         };
@@ -123,7 +123,7 @@ impl RowRef<'_> {
     pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         let row = self.row()?;
         if row.place().is_some() {
-            epd::write(&self.record()?, &WriteOptions::default(), out);
+            epd::format(&self.record()?, &FormatOptions::default(), out);
             return Ok(());
         }
         if row.rest() >= SHREDDER || row.has_double_step() {

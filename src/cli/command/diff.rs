@@ -16,7 +16,7 @@ use crate::cli::pipe::{Places, each, shown_operation, temporary_directory};
 use crate::library::diff::{Change, ChangedOperation, Diff, Difference, MatchBy};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::source::Output;
-use crate::text::{CastlingForm, EnPassantForm, WriteOptions, epd, fen};
+use crate::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
 
 /// Show what was removed, added and changed from one source to another
 ///
@@ -129,13 +129,13 @@ fn what_changed(change: &Change) -> Vec<String> {
 fn fields(record: &EpdRecord) -> String {
     let mut text = Vec::new();
     let form = (CastlingForm::XFen, EnPassantForm::Keep);
-    fen::write_fields(record.position(), form.0, form.1, &mut text);
+    fen::format_fields(record.position(), form.0, form.1, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
 fn text(record: &EpdRecord) -> String {
     let mut text = Vec::new();
-    epd::write(record, &WriteOptions::default(), &mut text);
+    epd::format(record, &FormatOptions::default(), &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

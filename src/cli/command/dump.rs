@@ -19,7 +19,7 @@ use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
 use crate::model::EpdRecord;
 use crate::source::{Content, FileFormat, Local, Output};
-use crate::text::WriteOptions;
+use crate::text::FormatOptions;
 use crate::text::epd;
 
 /// Explain the bytes of a stream, a store, an archive, games in PGC or a position
@@ -76,9 +76,9 @@ fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
     let identity = position.identity();
     writeln!(out, "position key   {:016x}", key::position_key(&position))?;
     writeln!(out, "polyglot key   {:016x}", key::polyglot_key(&position))?;
-    writeln!(out, "packed board   {}", hex(packed::pack(&identity).as_bytes()))?;
+    writeln!(out, "packed board   {}", hex(packed::encode(&identity).as_bytes()))?;
     if identity != position {
-        writeln!(out, "as given       {}", hex(packed::pack(&position).as_bytes()))?;
+        writeln!(out, "as given       {}", hex(packed::encode(&position).as_bytes()))?;
         writeln!(out, "no en passant capture is legal, so the square is not part of the identity")?;
     }
     Ok(())
@@ -180,7 +180,7 @@ fn games(out: &mut Output, name: &str, input: impl Read, limit: u64) -> anyhow::
 fn explain(out: &mut Output, bytes: &[u8]) -> anyhow::Result<()> {
     let (record, _) = record::decode(bytes)?;
     let mut line = Vec::new();
-    epd::write(&record, &WriteOptions::default(), &mut line);
+    epd::format(&record, &FormatOptions::default(), &mut line);
     line.push(b'\n');
     out.write_all(&line)?;
     let mut parts = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let mut out = open_output(None)?;
     for (place, mv) in ordinal::list(&playable).into_iter().enumerate() {
-        let (san, uci) = (san::write(&playable, mv), san::uci(&playable, mv));
+        let (san, uci) = (san::format(&playable, mv), san::uci(&playable, mv));
         if args.json {
             json::line(
                 &mut out,

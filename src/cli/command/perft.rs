@@ -69,7 +69,7 @@ fn of_position(args: &Args, text: &str) -> anyhow::Result<Outcome> {
     let mut total = 0_u64;
     for (mv, nodes) in divide(&playable, args.depth) {
         total = total.wrapping_add(nodes);
-        let (san, uci) = (san::write(&playable, mv).to_string(), san::uci(&playable, mv));
+        let (san, uci) = (san::format(&playable, mv).to_string(), san::uci(&playable, mv));
         match args.json {
             true => json::line(&mut out, &MoveCount { san, uci, nodes })?,
             false => writeln!(out, "{san}\t{uci}\t{nodes}")?,

@@ -218,7 +218,7 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
     each_unit(args, diagnostics, &mut |unit, _| {
         let number = match unit {
             Unit::Record(record, _) if args.by_position => {
-                let identity = packed::pack(&record.position().identity());
+                let identity = packed::encode(&record.position().identity());
                 random::of_bytes(args.seed, identity.as_bytes())
             }
             _ => random::number(args.seed, count),

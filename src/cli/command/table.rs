@@ -15,7 +15,7 @@ use crate::library::field::Field;
 use crate::library::subject::Subject;
 use crate::library::subject::record_of_game;
 use crate::source::{FileFormat, Output};
-use crate::text::WriteOptions;
+use crate::text::FormatOptions;
 
 /// Write fields of records as a table, one line a record
 ///
@@ -138,7 +138,7 @@ fn parse_template(text: &str) -> Result<Template, String> {
 struct Table<'a> {
     args: &'a Args,
     shape: Shape,
-    forms: WriteOptions,
+    forms: FormatOptions,
     never_met: NeverMet,
     out: Output,
     line: Vec<u8>,

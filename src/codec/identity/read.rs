@@ -1,7 +1,7 @@
 //! From the four fields of a line to its identity.
 
 use crate::codec::key::{NUMBERS, position_key};
-use crate::codec::packed::{BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, pack, unpack};
+use crate::codec::packed::{self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard};
 use crate::model::{Color, Piece, Role, Side, Square};
 use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
 use crate::text::{Diagnostic, Profile, fen};
@@ -27,7 +27,7 @@ pub struct Identity {
 /// use epdb::model::Position;
 /// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 /// let identity = identity::read_fields(line).expect("a usual line");
-/// assert_eq!(identity.board, packed::pack(&Position::START));
+/// assert_eq!(identity.board, packed::encode(&Position::START));
 /// assert_eq!(identity.key, key::position_key(&Position::START));
 /// assert_eq!(identity.len, 52);
 /// ```
@@ -55,9 +55,9 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
     if let Some(identity) = read_fields(line) {
         return Ok((identity.board, identity.key));
     }
-    let record = fen::read(line, Profile::Lenient)?;
+    let record = fen::parse(line, Profile::Lenient)?;
     let identity = record.position().identity();
-    Ok((pack(&identity), position_key(&identity)))
+    Ok((packed::encode(&identity), position_key(&identity)))
 }
 
 /// Puts what the three fields behind the placement say into codes and key.
@@ -87,9 +87,9 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
 /// Asks the rules whether a pawn that stands ready may capture.
 #[cold]
 fn with_en_passant(board: &PackedBoard, target: Square) -> Option<(PackedBoard, u64)> {
-    let (position, _) = unpack(board.as_bytes()).ok()?;
+    let (position, _) = packed::decode(board.as_bytes()).ok()?;
     let identity = position.with_en_passant(Some(target)).ok()?.identity();
-    Some((pack(&identity), position_key(&identity)))
+    Some((packed::encode(&identity), position_key(&identity)))
 }
 
 /// The code of the piece on a square.

@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::codec::error::DecodeError;
-use crate::codec::packed::{BLACK_KING, KING_TO_MOVE, WHITE_KING, unpack};
+use crate::codec::packed::{self, BLACK_KING, KING_TO_MOVE, WHITE_KING};
 use crate::model::{Color, Counters, Square, en_passant_rank};
 use crate::text::fields::{self, CLASSIC, CounterText, Letters, Line, Placement};
 use crate::text::{CastlingForm, EnPassantForm};
@@ -22,7 +22,7 @@ static LETTERS: [Letters; 2] =
 /// ```
 /// use epdb::{codec::{identity, packed}, model::Position};
 /// let mut text = Vec::new();
-/// identity::write_fields(packed::pack(&Position::START).as_bytes(), &mut text)?;
+/// identity::write_fields(packed::encode(&Position::START).as_bytes(), &mut text)?;
 /// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
@@ -63,7 +63,7 @@ fn write_unusual(
     counters: CounterText,
     out: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    let (mut position, _) = unpack(board)?;
+    let (mut position, _) = packed::decode(board)?;
     if let (None, Some(file)) = (position.en_passant(), en_passant) {
         let target = Square::at(file, en_passant_rank(position.turn()));
         position = position.with_en_passant(Some(target)).unwrap_or(position);

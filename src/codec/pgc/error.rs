@@ -122,7 +122,7 @@ const fn build_code(error: &BuildError) -> &'static str {
 /// Why a game cannot be written in PGC.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PgcWriteError {
+pub enum PgcEncodeError {
     /// A comment, and nothing was said about comments.
     #[error("PGC has no comments: drop them (lossy) or let escape records carry them (ext)")]
     Comment,
@@ -145,16 +145,16 @@ pub enum PgcWriteError {
     },
 }
 
-impl PgcWriteError {
+impl PgcEncodeError {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
-            PgcWriteError::Comment => codes::E_PGC_COMMENT,
-            PgcWriteError::StringLength(_) | PgcWriteError::EscapeLength => codes::E_PGC_STRLEN,
-            PgcWriteError::Charset(_) => codes::E_PGC_CHARSET,
-            PgcWriteError::Ordinal255 { .. } => codes::E_PGC_ORDINAL255,
+            PgcEncodeError::Comment => codes::E_PGC_COMMENT,
+            PgcEncodeError::StringLength(_) | PgcEncodeError::EscapeLength => codes::E_PGC_STRLEN,
+            PgcEncodeError::Charset(_) => codes::E_PGC_CHARSET,
+            PgcEncodeError::Ordinal255 { .. } => codes::E_PGC_ORDINAL255,
         }
     }
 }
 
-crate::error::error_from!(PgcError, PgcWriteError);
+crate::error::error_from!(PgcError, PgcEncodeError);

@@ -104,7 +104,7 @@ impl Explainer {
                 Color::Black if place == 0 => write!(text, " {number}...").ok(),
                 Color::Black => None,
             };
-            write!(text, " {}", san::write(&playable, mv)).ok();
+            write!(text, " {}", san::format(&playable, mv)).ok();
             if self.builder.play(mv).is_err() {
                 break;
             }

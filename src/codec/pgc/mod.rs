@@ -9,11 +9,11 @@ mod read;
 mod record;
 mod write;
 
-pub use error::{PgcError, PgcErrorKind, PgcWriteError};
+pub use error::{PgcEncodeError, PgcError, PgcErrorKind};
 pub use explain::Explainer;
 pub use read::{PgcRead, PgcReader};
 pub use record::{Located, Record, RecordError, Records};
-pub use write::{PgcWriteOptions, encode};
+pub use write::{PgcEncodeOptions, encode};
 
 /// The first bytes of every record.
 mod marker {

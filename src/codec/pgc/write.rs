@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::error::PgcWriteError;
+use super::error::PgcEncodeError;
 use super::{extension, marker};
 use crate::codec::item::PutItems;
 use crate::codec::ordinal;
@@ -12,41 +12,41 @@ use crate::text::pgn::{GameLosses, put_latin1};
 /// How games are written. The default is the standard's form, and games that it cannot say are
 /// refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct PgcWriteOptions {
+pub struct PgcEncodeOptions {
     pub(crate) extended: bool,
     pub(crate) drop_comments: bool,
     pub(crate) escapes: bool,
     pub(crate) translit: bool,
 }
 
-impl PgcWriteOptions {
+impl PgcEncodeOptions {
     /// Whatever a game in PGN can say, `%` lines apart, and a checksum of each game.
-    pub const EXTENDED: PgcWriteOptions = PgcWriteOptions::new().extended(true);
+    pub const EXTENDED: PgcEncodeOptions = PgcEncodeOptions::new().extended(true);
 
     /// The default.
-    pub const fn new() -> PgcWriteOptions {
-        PgcWriteOptions { extended: false, drop_comments: false, escapes: false, translit: false }
+    pub const fn new() -> PgcEncodeOptions {
+        PgcEncodeOptions { extended: false, drop_comments: false, escapes: false, translit: false }
     }
 
     /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
     /// tags and escapes, and a checksum of each game. Readers that do not know of this pass them
     /// over, and see `?` for characters beyond Latin-1 and the first 255 characters of a tag.
     #[must_use]
-    pub const fn extended(mut self, extended: bool) -> PgcWriteOptions {
+    pub const fn extended(mut self, extended: bool) -> PgcEncodeOptions {
         self.extended = extended;
         self
     }
 
     /// Leave comments out that nothing carries, instead of refusing the game.
     #[must_use]
-    pub const fn drop_comments(mut self, drop_comments: bool) -> PgcWriteOptions {
+    pub const fn drop_comments(mut self, drop_comments: bool) -> PgcEncodeOptions {
         self.drop_comments = drop_comments;
         self
     }
 
     /// Keep `%` lines, which archives drop.
     #[must_use]
-    pub const fn escapes(mut self, escapes: bool) -> PgcWriteOptions {
+    pub const fn escapes(mut self, escapes: bool) -> PgcEncodeOptions {
         self.escapes = escapes;
         self
     }
@@ -54,7 +54,7 @@ impl PgcWriteOptions {
     /// Write `?` for characters that Latin-1 does not have and nothing carries, instead of refusing
     /// the game.
     #[must_use]
-    pub const fn translit(mut self, translit: bool) -> PgcWriteOptions {
+    pub const fn translit(mut self, translit: bool) -> PgcEncodeOptions {
         self.translit = translit;
         self
     }
@@ -66,15 +66,15 @@ const CHECKSUMS: usize = 2 * (3 + extension::CHECKSUM.len() + 8);
 /// Appends a game in canonical form and tells what was left out of it.
 ///
 /// # Errors
-/// [`PgcWriteError`]; nothing is appended then.
+/// [`PgcEncodeError`]; nothing is appended then.
 ///
 /// ```
-/// use epdb::codec::pgc::{PgcWriteOptions, encode};
+/// use epdb::codec::pgc::{PgcEncodeOptions, encode};
 /// use epdb::text::pgn::{GameReader, PgnReadOptions};
 /// let mut reader = GameReader::new(&b"1. f3 e5 2. g4 Qh4# 0-1"[..], PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let mut bytes = Vec::new();
-/// encode(read.game.expect("a good one"), &PgcWriteOptions::default(), &mut bytes)
+/// encode(read.game.expect("a good one"), &PgcEncodeOptions::default(), &mut bytes)
 ///     .expect("no comments");
 /// assert!(bytes.ends_with(b"\x030-1\x04\x00\x0e\x0c\x10\x0e"));
 /// assert_eq!(bytes.len(), 32);
@@ -82,9 +82,9 @@ const CHECKSUMS: usize = 2 * (3 + extension::CHECKSUM.len() + 8);
 /// ```
 pub fn encode(
     game: &Game,
-    options: &PgcWriteOptions,
+    options: &PgcEncodeOptions,
     out: &mut Vec<u8>,
-) -> Result<GameLosses, PgcWriteError> {
+) -> Result<GameLosses, PgcEncodeError> {
     let start = out.len();
     let mut writer =
         Writer { game, options, out, moves: Vec::new(), losses: GameLosses::default() };
@@ -98,7 +98,7 @@ pub fn encode(
 
 struct Writer<'a> {
     game: &'a Game,
-    options: &'a PgcWriteOptions,
+    options: &'a PgcEncodeOptions,
     out: &'a mut Vec<u8>,
     /// Ordinals that no record has been made of yet.
     moves: Vec<u8>,
@@ -106,7 +106,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self) -> Result<(), PgcWriteError> {
+    fn write(&mut self) -> Result<(), PgcEncodeError> {
         let start = self.out.len();
         if self.options.extended {
             self.write_checksums(0)?;
@@ -128,7 +128,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_checksums(&mut self, checksum: u32) -> Result<(), PgcWriteError> {
+    fn write_checksums(&mut self, checksum: u32) -> Result<(), PgcEncodeError> {
         let text = format!("{checksum:08X}");
         let record = [extension::CHECKSUM, text.as_bytes()].concat();
         self.write_escape_record(&record)?;
@@ -158,7 +158,7 @@ impl Writer<'_> {
 
     /// Escapes before the first move and carried comment stand before the game, so that it may be a
     /// reduced one.
-    fn write_leading_escapes(&mut self) -> Result<(), PgcWriteError> {
+    fn write_leading_escapes(&mut self) -> Result<(), PgcEncodeError> {
         for element in self.game.elements() {
             match element {
                 Element::Escape(text) => self.write_escape(text)?,
@@ -169,17 +169,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_reduced(&mut self) -> Result<(), PgcWriteError> {
+    fn write_reduced(&mut self) -> Result<(), PgcEncodeError> {
         self.out.push(marker::REDUCED_GAME);
         for (name, value) in self.game.tags() {
             self.write_string(name, value)?;
         }
         self.write_elements()?;
         // The number of plies was checked.
-        self.out.put_sized_2(&self.moves).map_err(|_| PgcWriteError::EscapeLength)
+        self.out.put_sized_2(&self.moves).map_err(|_| PgcEncodeError::EscapeLength)
     }
 
-    fn write_general(&mut self) -> Result<(), PgcWriteError> {
+    fn write_general(&mut self) -> Result<(), PgcEncodeError> {
         self.out.push(marker::GAME_BEGIN);
         for (name, value) in self.game.tags() {
             self.out.push(marker::TAG);
@@ -196,7 +196,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_elements(&mut self) -> Result<(), PgcWriteError> {
+    fn write_elements(&mut self) -> Result<(), PgcEncodeError> {
         let mut replay = Replay::new(self.game.start());
         let (mut leading, mut before_move) = (true, true);
         for element in self.game.elements() {
@@ -207,7 +207,7 @@ impl Writer<'_> {
                     let ordinal = ordinal::ordinal(&replay.playable(), mv).unwrap_or(u16::MAX);
                     let ply = replay.ply() + 1;
                     let byte = u8::try_from(ordinal)
-                        .map_err(|_| PgcWriteError::Ordinal255 { ply, ordinal })?;
+                        .map_err(|_| PgcEncodeError::Ordinal255 { ply, ordinal })?;
                     self.moves.push(byte);
                     replay.play(mv);
                     (leading, before_move) = (false, false);
@@ -253,22 +253,22 @@ impl Writer<'_> {
         self.moves.clear();
     }
 
-    fn write_string(&mut self, name: &str, text: &str) -> Result<(), PgcWriteError> {
+    fn write_string(&mut self, name: &str, text: &str) -> Result<(), PgcEncodeError> {
         let bytes = self.latin1(text)?;
-        self.out.put_sized_1(&bytes).map_err(|_| PgcWriteError::StringLength(name.to_owned()))
+        self.out.put_sized_1(&bytes).map_err(|_| PgcEncodeError::StringLength(name.to_owned()))
     }
 
     /// The value of a tag as far as the tag record can say it, and whole behind that.
-    fn write_long_value(&mut self, name: &str, value: &str) -> Result<(), PgcWriteError> {
+    fn write_long_value(&mut self, name: &str, value: &str) -> Result<(), PgcEncodeError> {
         let short = extension::latin1_of(value);
-        self.out.put_sized_1(&short).map_err(|_| PgcWriteError::StringLength(name.to_owned()))?;
+        self.out.put_sized_1(&short).map_err(|_| PgcEncodeError::StringLength(name.to_owned()))?;
         self.write_carried(extension::TAG, value.as_bytes())
     }
 
-    fn write_comment(&mut self, text: &str, before_move: bool) -> Result<(), PgcWriteError> {
+    fn write_comment(&mut self, text: &str, before_move: bool) -> Result<(), PgcEncodeError> {
         if !self.options.extended {
             self.losses.comments += 1;
-            return if self.options.drop_comments { Ok(()) } else { Err(PgcWriteError::Comment) };
+            return if self.options.drop_comments { Ok(()) } else { Err(PgcEncodeError::Comment) };
         }
         self.flush_moves();
         match latin1(text) {
@@ -279,7 +279,7 @@ impl Writer<'_> {
     }
 
     /// Writes text in as many escape records as it needs, all full but the last.
-    fn write_carried(&mut self, prefix: &[u8], text: &[u8]) -> Result<(), PgcWriteError> {
+    fn write_carried(&mut self, prefix: &[u8], text: &[u8]) -> Result<(), PgcEncodeError> {
         let mut prefix = prefix;
         for part in text.chunks(usize::from(u16::MAX) - prefix.len()) {
             self.write_escape_record(&[prefix, part].concat())?;
@@ -288,7 +288,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn write_escape(&mut self, text: &str) -> Result<(), PgcWriteError> {
+    fn write_escape(&mut self, text: &str) -> Result<(), PgcEncodeError> {
         if !self.options.escapes {
             self.losses.escapes += 1;
             return Ok(());
@@ -311,12 +311,12 @@ impl Writer<'_> {
         }
     }
 
-    fn write_escape_record(&mut self, bytes: &[u8]) -> Result<(), PgcWriteError> {
+    fn write_escape_record(&mut self, bytes: &[u8]) -> Result<(), PgcEncodeError> {
         self.out.push(marker::ESCAPE);
-        self.out.put_sized_2(bytes).map_err(|_| PgcWriteError::EscapeLength)
+        self.out.put_sized_2(bytes).map_err(|_| PgcEncodeError::EscapeLength)
     }
 
-    fn latin1(&self, text: &str) -> Result<Vec<u8>, PgcWriteError> {
+    fn latin1(&self, text: &str) -> Result<Vec<u8>, PgcEncodeError> {
         let mut bytes = Vec::with_capacity(text.len());
         put_latin1(text, self.options.translit, &mut bytes)?;
         Ok(bytes)

@@ -13,7 +13,7 @@ use crate::model::{
     CastlingDialect, Counters, EpdRecord, Operand, Operands, Operation, Position, Square,
     StandardOpcode, TypedOperand, en_passant_rank,
 };
-use crate::text::{WriteOptions, epd};
+use crate::text::{FormatOptions, epd};
 
 /// Reads the record at the start of these bytes; with it comes its length. What is behind it is
 /// not looked at. Memory is at most about a hundred times the length of the record.
@@ -68,7 +68,7 @@ pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let marker = marker(&mut cursor)?;
     if marker & OPERATIONS != 0 {
-        epd::write(&decode(bytes)?.0, &WriteOptions::default(), out);
+        epd::format(&decode(bytes)?.0, &FormatOptions::default(), out);
         return Ok(());
     }
     let board = packed_board(&mut cursor)?;
@@ -87,7 +87,7 @@ fn position(cursor: &mut Cursor, marker: u8) -> Result<Position, DecodeError> {
     let start = cursor.clone();
     let board = packed_board(cursor)?;
     let base = start.offset() as u64;
-    let (identity, _) = packed::unpack(board).map_err(|error| error.after(base))?;
+    let (identity, _) = packed::decode(board).map_err(|error| error.after(base))?;
     if identity.en_passant().is_some() && !en_passant_is_legal(&identity) {
         let kind = DecodeErrorKind::NonCanonical("no en passant capture is legal on this board");
         return Err(start.error(kind));

@@ -56,7 +56,7 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
             | flag(record.dialect() == CastlingDialect::Shredder, SHREDDER)
             | flag(!record.operations().is_empty(), OPERATIONS),
     );
-    out.extend_from_slice(packed::pack(&identity).as_bytes());
+    out.extend_from_slice(packed::encode(&identity).as_bytes());
     out.extend(extra_en_passant.map(Square::file));
     if let Some(Counters { halfmove_clock, fullmove_number }) = record.fen_counters() {
         if fullmove_number == 0 {

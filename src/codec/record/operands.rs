@@ -77,7 +77,7 @@ impl Moves {
     pub(super) fn play_text(&mut self, mv: Move, text: &[u8]) -> Option<u16> {
         let Now::Position(now) = &self.now else { return None };
         let ordinal = ordinal::ordinal(now, mv)?;
-        let is_its_text = san::write(now, mv).as_bytes() == text;
+        let is_its_text = san::format(now, mv).as_bytes() == text;
         is_its_text.then(|| {
             self.play(mv);
             ordinal
@@ -87,7 +87,7 @@ impl Moves {
     /// The legal move whose canonical text this is.
     pub(super) fn find(&self, text: &[u8]) -> Option<Move> {
         let Now::Position(now) = &self.now else { return None };
-        let read = san::read(now, text, Profile::Strict).ok()?;
+        let read = san::parse(now, text, Profile::Strict).ok()?;
         (read.san.as_bytes() == text).then_some(read.mv)
     }
 
@@ -107,7 +107,7 @@ impl Moves {
         let Some(mv) = ordinal::move_at(now, ordinal) else {
             return Err(DecodeErrorKind::Ordinal { ordinal, legal: ordinal::count(now) });
         };
-        let operand = Operand::Move { mv, san: san::write(now, mv) };
+        let operand = Operand::Move { mv, san: san::format(now, mv) };
         self.play(mv);
         Ok(operand)
     }

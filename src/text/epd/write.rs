@@ -7,7 +7,7 @@ use crate::model::{CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operat
 use crate::text::fields::en_passant::shown_square;
 use crate::text::fields::{self, CounterText};
 use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::options::{CastlingForm, Compat, CounterForm, Format, WriteOptions};
+use crate::text::options::{CastlingForm, Compat, CounterForm, Format, FormatOptions};
 
 /// How much of records the chosen form could not carry, and lines longer than the specification
 /// lets readers refuse.
@@ -52,16 +52,16 @@ impl AddAssign for Losses {
 /// record without counters says `0 1`.
 ///
 /// ```
-/// use epdb::text::{Format, WriteOptions, epd};
+/// use epdb::text::{Format, FormatOptions, epd};
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - hmvc 5; id \"x\";")?;
 /// let mut out = Vec::new();
-/// let options = WriteOptions::new().format(Format::Fen);
-/// let losses = epd::write(&record, &options, &mut out);
+/// let options = FormatOptions::new().format(Format::Fen);
+/// let losses = epd::format(&record, &options, &mut out);
 /// assert_eq!(out, b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 1");
 /// assert_eq!(losses.operations, 1);
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
-pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> Losses {
+pub fn format(record: &EpdRecord, options: &FormatOptions, out: &mut Vec<u8>) -> Losses {
     if options.compat == Compat::PythonChess {
         return write_for_python_chess(record, options, out);
     }
@@ -95,17 +95,21 @@ pub fn write(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> L
     losses
 }
 
-fn write_for_python_chess(record: &EpdRecord, options: &WriteOptions, out: &mut Vec<u8>) -> Losses {
+fn write_for_python_chess(
+    record: &EpdRecord,
+    options: &FormatOptions,
+    out: &mut Vec<u8>,
+) -> Losses {
     let counters = match options.counters {
         CounterForm::Keep => CounterForm::Ops,
         form => form,
     };
     if options.format == Format::Fen {
-        return write(record, &options.compat(Compat::None), out);
+        return format(record, &options.compat(Compat::None), out);
     }
     let (record, changed_operations) = for_python_chess(record);
     let options = options.compat(Compat::None).counters(counters);
-    Losses { changed_operations, ..write(&record, &options, out) }
+    Losses { changed_operations, ..format(&record, &options, out) }
 }
 
 /// What an operand of noop begins with that keeps counters no rule could read.
@@ -129,7 +133,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(record: &EpdRecord, options: &WriteOptions) -> Layout {
+    fn new(record: &EpdRecord, options: &FormatOptions) -> Layout {
         let (clock, number) = record.counters();
         let number = number.filter(|&number| number > 0);
         let default = Counters::default();

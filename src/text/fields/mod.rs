@@ -64,7 +64,7 @@ fn read_turn(word: Word) -> Result<Color, Diagnostic> {
 /// use epdb::model::Position;
 /// use epdb::text::{CastlingForm, EnPassantForm, fen};
 /// let mut out = Vec::new();
-/// fen::write_fields(&Position::START, CastlingForm::Shredder, EnPassantForm::Keep, &mut out);
+/// fen::format_fields(&Position::START, CastlingForm::Shredder, EnPassantForm::Keep, &mut out);
 /// assert_eq!(out, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha -");
 /// ```
 pub fn write(

@@ -1,6 +1,6 @@
 //! The order of games in archives.
 
-use super::write::{PgnWriteOptions, write};
+use super::write::{PgnFormatOptions, format};
 use crate::model::Game;
 
 /// A key whose byte order is the order of games in archives: by date, event, site, round, White,
@@ -81,7 +81,7 @@ fn put_round(round: &str, key: &mut Vec<u8>) {
 fn put_movetext(game: &Game, key: &mut Vec<u8>) {
     let mut export = Vec::new();
     // UTF-8 can say every game.
-    if write(game, &PgnWriteOptions::default(), &mut export).is_ok() {
+    if format(game, &PgnFormatOptions::default(), &mut export).is_ok() {
         let tags = export.windows(2).position(|pair| pair == b"\n\n").map_or(0, |place| place + 2);
         key.extend_from_slice(&export[tags..]);
     }

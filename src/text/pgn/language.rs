@@ -137,10 +137,10 @@ mod tests {
             let fields: Vec<&str> = row.split('\t').collect();
             let [_, name, position, local, canonical] = fields[..] else { panic!("{row}") };
             let language: Language = name.parse().expect("one of seventeen");
-            let record = fen::read(position.as_bytes(), Profile::Standard).expect("a position");
+            let record = fen::parse(position.as_bytes(), Profile::Standard).expect("a position");
             let playable = crate::model::rules::Playable::new(record.position()).expect("playable");
             let english = language.to_english(local.as_bytes());
-            let read = san::read(&playable, &english, Profile::Standard).expect("a move");
+            let read = san::parse(&playable, &english, Profile::Standard).expect("a move");
             assert_eq!(read.san.to_string(), canonical, "{row}");
             assert_eq!(language.localise(canonical.as_bytes()), local.as_bytes(), "{row}");
             count += 1;

@@ -20,4 +20,4 @@ pub use language::{Language, UnknownLanguage};
 pub use positions::{PositionOptions, Positions, final_position, positions, positions_left_out};
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;
-pub use write::{GameLosses, PgnWriteError, PgnWriteOptions, write};
+pub use write::{GameLosses, PgnFormatError, PgnFormatOptions, format};

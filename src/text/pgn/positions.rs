@@ -293,7 +293,7 @@ fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord 
     let mut record = EpdRecord::new(*playable.position());
     let number =
         |opcode, value: u32| Operation { opcode, operands: vec![Operand::Integer(value.into())] };
-    let played = mv.map(|mv| Operand::Move { mv, san: san::write(&playable, mv) });
+    let played = mv.map(|mv| Operand::Move { mv, san: san::format(&playable, mv) });
     record.set(number(Opcode::FMVN, replay.fullmove_number()));
     record.set(number(Opcode::HMVC, replay.halfmove_clock()));
     if let Some(operand) = played {

@@ -143,11 +143,11 @@ fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
 
 /// Reads a FEN, leniently where it must be.
 fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
-    let error = match fen::read(fen.as_bytes(), Profile::Standard) {
+    let error = match fen::parse(fen.as_bytes(), Profile::Standard) {
         Ok(record) => return Ok((record, None)),
         Err(error) => error,
     };
-    match fen::read(fen.as_bytes(), Profile::Lenient) {
+    match fen::parse(fen.as_bytes(), Profile::Lenient) {
         Ok(record) => Ok((record, Some(TagRepair::LenientFen))),
         Err(_) => Err(TagError::Fen(error)),
     }

@@ -8,7 +8,7 @@ use crate::text::{codes, san};
 /// How games are written. The default is the export format in UTF-8, of which ISO 8859-1, the
 /// character set of the standard, is the choice of those who need it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct PgnWriteOptions {
+pub struct PgnFormatOptions {
     pub(crate) reduced: bool,
     pub(crate) charset: Charset,
     pub(crate) translit: bool,
@@ -16,10 +16,10 @@ pub struct PgnWriteOptions {
     pub(crate) language: Language,
 }
 
-impl PgnWriteOptions {
+impl PgnFormatOptions {
     /// The default.
-    pub const fn new() -> PgnWriteOptions {
-        PgnWriteOptions {
+    pub const fn new() -> PgnFormatOptions {
+        PgnFormatOptions {
             reduced: false,
             charset: Charset::Utf8,
             translit: false,
@@ -30,43 +30,43 @@ impl PgnWriteOptions {
 
     /// The reduced export format: the seven tag roster and the moves.
     #[must_use]
-    pub const fn reduced(mut self, reduced: bool) -> PgnWriteOptions {
+    pub const fn reduced(mut self, reduced: bool) -> PgnFormatOptions {
         self.reduced = reduced;
         self
     }
 
     /// The character set.
     #[must_use]
-    pub const fn charset(mut self, charset: Charset) -> PgnWriteOptions {
+    pub const fn charset(mut self, charset: Charset) -> PgnFormatOptions {
         self.charset = charset;
         self
     }
 
     /// Write `?` for characters that the character set does not have, instead of refusing.
     #[must_use]
-    pub const fn translit(mut self, translit: bool) -> PgnWriteOptions {
+    pub const fn translit(mut self, translit: bool) -> PgnFormatOptions {
         self.translit = translit;
         self
     }
 
     /// Keep `%` lines, which archives drop.
     #[must_use]
-    pub const fn escapes(mut self, escapes: bool) -> PgnWriteOptions {
+    pub const fn escapes(mut self, escapes: bool) -> PgnFormatOptions {
         self.escapes = escapes;
         self
     }
 
     /// Whose letters stand for the pieces; anything but English is for display only.
     #[must_use]
-    pub const fn language(mut self, language: Language) -> PgnWriteOptions {
+    pub const fn language(mut self, language: Language) -> PgnFormatOptions {
         self.language = language;
         self
     }
 }
 
-impl Default for PgnWriteOptions {
-    fn default() -> PgnWriteOptions {
-        PgnWriteOptions::new()
+impl Default for PgnFormatOptions {
+    fn default() -> PgnFormatOptions {
+        PgnFormatOptions::new()
     }
 }
 
@@ -98,7 +98,7 @@ impl std::ops::AddAssign for GameLosses {
 /// Why a game cannot be written in a form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PgnWriteError {
+pub enum PgnFormatError {
     /// A character that the character set does not have.
     #[error(transparent)]
     Charset(#[from] NotLatin1),
@@ -107,12 +107,12 @@ pub enum PgnWriteError {
     SetUp,
 }
 
-impl PgnWriteError {
+impl PgnFormatError {
     /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
-            PgnWriteError::Charset(_) => codes::E_PGC_CHARSET,
-            PgnWriteError::SetUp => codes::E_PGN_SETUP,
+            PgnFormatError::Charset(_) => codes::E_PGC_CHARSET,
+            PgnFormatError::SetUp => codes::E_PGN_SETUP,
         }
     }
 }
@@ -121,25 +121,25 @@ impl PgnWriteError {
 /// it leave out.
 ///
 /// # Errors
-/// [`PgnWriteError`]; nothing is appended then.
+/// [`PgnFormatError`]; nothing is appended then.
 ///
 /// ```
-/// use epdb::text::pgn::{self, PgnReadOptions, PgnWriteOptions};
+/// use epdb::text::pgn::{self, PgnReadOptions, PgnFormatOptions};
 /// let mut reader = pgn::GameReader::new(&b"1.e2e4! {best} c5 *"[..], PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let mut export = Vec::new();
-/// pgn::write(read.game.expect("a good one"), &PgnWriteOptions::default(), &mut export)
+/// pgn::format(read.game.expect("a good one"), &PgnFormatOptions::default(), &mut export)
 ///     .expect("UTF-8 says all");
 /// assert!(export.ends_with(b"[Result \"*\"]\n\n1. e4 $1 {best} 1... c5 *\n\n"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn write(
+pub fn format(
     game: &Game,
-    options: &PgnWriteOptions,
+    options: &PgnFormatOptions,
     out: &mut Vec<u8>,
-) -> Result<GameLosses, PgnWriteError> {
+) -> Result<GameLosses, PgnFormatError> {
     if options.reduced && *game.start() != Start::ARRAY {
-        return Err(PgnWriteError::SetUp);
+        return Err(PgnFormatError::SetUp);
     }
     let start = out.len();
     let mut losses = GameLosses::default();
@@ -189,7 +189,7 @@ pub(super) fn quoted(value: &str) -> Vec<u8> {
 
 fn write_movetext(
     game: &Game,
-    options: &PgnWriteOptions,
+    options: &PgnFormatOptions,
     losses: &mut GameLosses,
     out: &mut Vec<u8>,
 ) {
@@ -238,7 +238,7 @@ fn write_movetext(
                     Color::Black => {}
                 }
                 apart = false;
-                let san = san::write(&playable, mv);
+                let san = san::format(&playable, mv);
                 if options.language == Language::ENGLISH {
                     layout.token(san.as_bytes());
                 } else {

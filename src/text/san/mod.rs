@@ -6,5 +6,5 @@ mod write;
 
 pub(crate) use quick::quick;
 pub(crate) use read::find;
-pub use read::{MoveError, SanRead, read};
-pub use write::{uci, without_marks, write};
+pub use read::{MoveError, SanRead, parse};
+pub use write::{format, uci, without_marks};

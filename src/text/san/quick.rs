@@ -145,7 +145,7 @@ mod tests {
             rows.iter().flat_map(|row| row[5].split(' ')).collect();
         let (mut found, mut legal, mut refused) = (0, 0, 0);
         for row in &rows {
-            let record = fen::read(row[3].as_bytes(), Profile::Lenient).unwrap();
+            let record = fen::parse(row[3].as_bytes(), Profile::Lenient).unwrap();
             let Ok(playable) = Playable::new(record.position()) else { continue };
             for text in &texts {
                 let full = san::find(&playable, text.as_bytes(), Profile::Standard);

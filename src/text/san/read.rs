@@ -64,12 +64,12 @@ const LONGEST: usize = 24;
 /// use epdb::model::{Position, rules::Playable};
 /// use epdb::text::{Profile, san};
 /// let start = Playable::new(&Position::START).expect("playable");
-/// let read = san::read(&start, b"ng1f3!?", Profile::Standard)?;
+/// let read = san::parse(&start, b"ng1f3!?", Profile::Standard)?;
 /// assert_eq!(read.san.as_bytes(), b"Nf3");
 /// assert_eq!(read.nag, Some(5));
 /// # Ok::<(), san::MoveError>(())
 /// ```
-pub fn read(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRead, MoveError> {
+pub fn parse(playable: &Playable, text: &[u8], profile: Profile) -> Result<SanRead, MoveError> {
     if profile == Profile::Strict {
         return read_strict(playable, text);
     }
@@ -108,7 +108,7 @@ fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {
     if !is_canonical_form(text) {
         return Err(SYNTAX);
     }
-    let read = read(playable, text, Profile::Standard)?;
+    let read = parse(playable, text, Profile::Standard)?;
     if read.san.as_bytes() == text { Ok(read) } else { Err(NOT_CANONICAL) }
 }
 

@@ -11,9 +11,9 @@ use crate::model::{Role, San, Side, Square};
 /// use epdb::model::{Position, Square, rules::{Move, Playable}};
 /// let start = Playable::new(&Position::START).expect("playable");
 /// let mv = Move { from: Square::at(6, 0), to: Square::at(5, 2), promotion: None };
-/// assert_eq!(epdb::text::san::write(&start, mv).as_bytes(), b"Nf3");
+/// assert_eq!(epdb::text::san::format(&start, mv).as_bytes(), b"Nf3");
 /// ```
-pub fn write(playable: &Playable, mv: Move) -> San {
+pub fn format(playable: &Playable, mv: Move) -> San {
     play(playable, mv).0
 }
 
@@ -36,7 +36,7 @@ pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
 /// use epdb::model::{Position, rules::Playable};
 /// use epdb::text::{Profile, san};
 /// let start = Playable::new(&Position::START).expect("playable");
-/// let read = san::read(&start, b"Nf3", Profile::Strict)?;
+/// let read = san::parse(&start, b"Nf3", Profile::Strict)?;
 /// assert_eq!(san::uci(&start, read.mv), "g1f3");
 /// # Ok::<(), san::MoveError>(())
 /// ```

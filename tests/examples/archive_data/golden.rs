@@ -6,7 +6,7 @@ use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::model::EpdRecord;
-use epdb::text::{WriteOptions, epd};
+use epdb::text::{FormatOptions, epd};
 
 #[allow(dead_code, reason = "the tests of damage use all of it")]
 #[allow(clippy::unwrap_used, reason = "what it changes was written just before")]
@@ -97,7 +97,7 @@ fn pack(text: &str, options: &PackOptions) -> Result<Vec<u8>> {
     writer.push_aside(b"# lines\r\n")?;
     for record in records(text)? {
         let mut raw = Vec::new();
-        epd::write(&record, &WriteOptions::default(), &mut raw);
+        epd::format(&record, &FormatOptions::default(), &mut raw);
         raw.extend_from_slice(b"\r\n");
         writer.push_line(&record, &raw)?;
     }

@@ -30,7 +30,7 @@ fn line(text: &str) -> Result<Vec<Playable>, Box<dyn Error>> {
     let mut now = Playable::new(&Position::START)?;
     let mut positions = vec![now];
     for word in text.split_whitespace() {
-        let read = san::read(&now, word.as_bytes(), Profile::Strict);
+        let read = san::parse(&now, word.as_bytes(), Profile::Strict);
         now = read.map_err(|error| format!("{text}: {word}: {error}"))?.after;
         positions.push(now);
     }

@@ -6,7 +6,7 @@ use crate::model::score::mates_in;
 use crate::model::{Opcode, Operand, Position, Role};
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
-use crate::text::options::ReadOptions;
+use crate::text::options::ParseOptions;
 
 /// A rule that a record can break.
 struct Rule {
@@ -77,7 +77,7 @@ const RULES: [Rule; 10] = [
 
 /// Reports each rule that the operations of a position break.
 pub(super) fn check(
-    options: &ReadOptions,
+    options: &ParseOptions,
     position: &Position,
     operations: &[Placed],
     warnings: &mut Vec<Diagnostic>,

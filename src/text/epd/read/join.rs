@@ -97,7 +97,7 @@ impl Reader<'_, '_> {
         if count < segment.raws.len() || mate_target(&text.text).is_some() {
             return None;
         }
-        let is_legal = san::read(playable, &text.text, self.options().profile).is_ok()
+        let is_legal = san::parse(playable, &text.text, self.options().profile).is_ok()
             || read_misspelt(playable, &text.text).is_some();
         if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
             return None;

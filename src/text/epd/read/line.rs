@@ -7,9 +7,9 @@ use crate::text::checks::{
     BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
 };
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::epd::write::write;
+use crate::text::epd::write::format;
 use crate::text::lines::{SPEC_LINE_LIMIT, too_long};
-use crate::text::options::{Profile, WriteOptions};
+use crate::text::options::{FormatOptions, Profile};
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, fields};
 
@@ -183,6 +183,6 @@ impl Reader<'_, '_> {
 
 fn refuse_other_than_canonical(record: &EpdRecord, line: &[u8]) -> Result<(), Diagnostic> {
     let mut canonical = Vec::with_capacity(line.len());
-    write(record, &WriteOptions::default(), &mut canonical);
+    format(record, &FormatOptions::default(), &mut canonical);
     refuse_other_than(&canonical, line, codes::E_EPD_NONCANON)
 }

@@ -21,7 +21,7 @@ pub(in crate::text) use uci::is_word_before_position;
 
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
-use crate::text::options::ReadOptions;
+use crate::text::options::ParseOptions;
 use reader::Reader;
 
 /// Reads one line, without its line end.
@@ -34,11 +34,11 @@ use reader::Reader;
 /// Why the profile does not take the line, with the column.
 ///
 /// ```
-/// use epdb::text::{Profile, ReadOptions, epd};
+/// use epdb::text::{Profile, ParseOptions, epd};
 /// let line = b"8/8/8/4k3/8/1K6/8/8 b - - id KK; bm Ke6 Ke4";
 /// let mut warnings = Vec::new();
 /// let epd::Line::Record(record) =
-///     epd::read_line(line, &ReadOptions::new(Profile::Lenient), &mut warnings)?
+///     epd::parse_line(line, &ParseOptions::new(Profile::Lenient), &mut warnings)?
 /// else {
 ///     panic!("a record");
 /// };
@@ -46,9 +46,9 @@ use reader::Reader;
 /// assert_eq!((warnings[0].code, warnings[0].column), ("W-LEN-UNQUOTED", 30));
 /// # Ok::<(), epdb::text::Diagnostic>(())
 /// ```
-pub fn read_line(
+pub fn parse_line(
     line: &[u8],
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
     let before = warnings.len();

@@ -81,7 +81,7 @@ impl Reader<'_, '_> {
             return Ok(Some(Operand::token(target)));
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
-        let error = match san::read(current, &text.text, self.options().profile) {
+        let error = match san::parse(current, &text.text, self.options().profile) {
             Ok(read) => {
                 self.report_marks(text, &read);
                 if in_line {
@@ -268,7 +268,7 @@ pub(in crate::text) fn is_promotion(
 /// Whether `c1` or `c8` is where a pawn can step to, and become a piece.
 pub(super) fn pawn_reaches(playable: &Playable, text: &[u8]) -> bool {
     matches!(text, b"c1" | b"c8")
-        && san::read(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
+        && san::parse(playable, &[text, b"=Q"].concat(), Profile::Standard).is_ok()
 }
 
 /// `M15`, `-M3` as mate targets.
@@ -296,5 +296,5 @@ pub(super) fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::San
         }
         _ => return None,
     };
-    san::read(playable, &spelt, Profile::Lenient).ok().filter(|read| !read.false_capture)
+    san::parse(playable, &spelt, Profile::Lenient).ok().filter(|read| !read.false_capture)
 }

@@ -7,7 +7,7 @@ use super::strings::readable;
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
 use crate::text::diagnostic::{Diagnostic, shown};
-use crate::text::options::{Profile, ReadOptions};
+use crate::text::options::{ParseOptions, Profile};
 use crate::text::scan::Word;
 
 /// An operation of the line and where it stands.
@@ -28,7 +28,7 @@ pub(super) struct Choice {
 
 /// The reading of one line.
 pub(super) struct Reader<'o, 'w> {
-    options: &'o ReadOptions,
+    options: &'o ParseOptions,
     warnings: &'w mut Vec<Diagnostic>,
     operations: Vec<Placed>,
     /// Operations that are kept as operands of `noop`, with their places.
@@ -42,7 +42,7 @@ pub(super) struct Reader<'o, 'w> {
 }
 
 impl<'o, 'w> Reader<'o, 'w> {
-    pub(super) const fn new(options: &'o ReadOptions, warnings: &'w mut Vec<Diagnostic>) -> Self {
+    pub(super) const fn new(options: &'o ParseOptions, warnings: &'w mut Vec<Diagnostic>) -> Self {
         Reader {
             options,
             warnings,
@@ -54,7 +54,7 @@ impl<'o, 'w> Reader<'o, 'w> {
         }
     }
 
-    pub(super) const fn options(&self) -> &'o ReadOptions {
+    pub(super) const fn options(&self) -> &'o ParseOptions {
         self.options
     }
 

@@ -139,7 +139,7 @@ fn play(record: &EpdRecord, word: Word) -> Result<EpdRecord, Diagnostic> {
     };
     let unplayable = || refuse(codes::E_MOVE_ILLEGAL, "no moves can be made in this position");
     let playable = Playable::new(record.position()).map_err(|_| unplayable())?;
-    let read = san::read(&playable, word.text, Profile::Lenient)
+    let read = san::parse(&playable, word.text, Profile::Lenient)
         .map_err(|error| refuse(error.code, error.message))?;
     record.play(read.mv).ok_or_else(unplayable)
 }

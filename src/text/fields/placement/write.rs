@@ -59,7 +59,7 @@ fn pieces_bytewise(
     for rank in occupied.to_be_bytes() {
         let RankText { by_piece, len, .. } = RANKS[usize::from(rank)];
         before -= rank.count_ones() as usize;
-        at = put_rank(&letters[before..before + 8], by_piece, len, at, text);
+        at = put_rank(eight(&letters[before..]), by_piece, len, at, text);
     }
     at - 1
 }
@@ -68,16 +68,25 @@ fn letters_bytewise(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) ->
     let mut at = 0;
     for (letters, rank) in letters.chunks_exact(8).rev().zip(occupied.to_be_bytes()) {
         let RankText { by_file, len, .. } = RANKS[usize::from(rank)];
-        at = put_rank(letters, by_file, len, at, text);
+        at = put_rank(eight(letters), by_file, len, at, text);
     }
     at - 1
 }
 
+/// The first letters of at least eight.
+#[inline]
+fn eight(letters: &[u8]) -> [u8; 8] {
+    let mut first = [0; 8];
+    first.copy_from_slice(&letters[..8]);
+    first
+}
+
 /// Writes a rank and the solidus behind it, and gives the place behind that. Letters and digits
 /// are picked from one array, so that nothing is guessed.
-fn put_rank(letters: &[u8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; ROOM]) -> usize {
+#[inline]
+fn put_rank(letters: [u8; 8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8; ROOM]) -> usize {
     let mut source = *b"........12345678";
-    source[..8].copy_from_slice(letters);
+    source[..8].copy_from_slice(&letters);
     text[at..at + 8].copy_from_slice(&signs.map(|sign| source[usize::from(sign & 15)]));
     let end = at + usize::from(len);
     text[end] = b'/';

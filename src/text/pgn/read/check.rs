@@ -7,7 +7,7 @@ use super::stop::Stop;
 use super::tokens::SPEC_LENGTH;
 use crate::text::diagnostic::shown;
 use crate::text::pgn::charset::Charset;
-use crate::text::pgn::write::{self, PgnWriteOptions};
+use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Profile, codes};
 
 impl<R: Read> GameReader<R> {
@@ -16,9 +16,9 @@ impl<R: Read> GameReader<R> {
         let is_utf8 = std::str::from_utf8(self.source.slice(0..self.source.at)).is_ok();
         let latin1 = self.options.charset == Some(Charset::Latin1) || !is_utf8;
         let charset = if latin1 { Charset::Latin1 } else { Charset::Utf8 };
-        let options = PgnWriteOptions::new().escapes(true).charset(charset);
+        let options = PgnFormatOptions::new().escapes(true).charset(charset);
         let mut export = Vec::new();
-        if let Err(error) = write::write(self.builder.game(), &options, &mut export) {
+        if let Err(error) = write::format(self.builder.game(), &options, &mut export) {
             return Err(self.refused(codes::E_PGN_NONCANON, 0, error.to_string()));
         }
         let raw = self.source.slice(0..self.source.at);
