@@ -101,7 +101,8 @@ fn sizes(samples: &[Sample]) {
         let xz = peer("xz", &["-9e", "-c"]);
         let ppmd = ppmd(&sample.path).map_or(f64::NAN, |len| len as f64 / records);
         let ours = |index, block_records, sorted| {
-            let options = PackOptions { index, block_records, sorted, ..PackOptions::default() };
+            let options =
+                PackOptions::new().index(index).block_records(block_records).sorted(sorted);
             sample.pack(options).len() as f64 / records
         };
         let (number, position) = (ours(false, 64, false), ours(true, 64, false));
@@ -162,7 +163,7 @@ fn speed(samples: &[Sample]) {
             expected.push(b'\n');
         }
         assert!(text == expected, "{}", sample.name);
-        let fast = PackOptions { level: Level::Fast, ..PackOptions::default() };
+        let fast = PackOptions::new().level(Level::Fast);
         let fast = Archive::from_bytes(sample.pack(fast)).expect("an archive");
         let million = |time: Duration| records / time.as_secs_f64() / 1e6;
         let by_number = |archive: &Archive| {

@@ -3,7 +3,7 @@
 //!
 //! # The rooms
 //!
-//! Each imports only those below it, and the feature in parentheses adds it with what it stands on.
+//! Each imports only those below it, store and archive not each other, and the feature in parentheses adds it with what it stands on.
 //! Who writes `default-features = false` has positions, text and codec, and builds neither a database
 //! nor a compressor.
 //!

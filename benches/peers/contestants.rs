@@ -346,7 +346,7 @@ impl Store for FastArchive {
 
     fn load(&self, directory: &Path, records: &[EpdRecord]) {
         let file = fs::File::create(directory.join("epa")).expect("create");
-        let options = PackOptions { level: Level::Fast, ..PackOptions::default() };
+        let options = PackOptions::new().level(Level::Fast);
         let mut writer =
             epdb::archive::ArchiveWriter::new(std::io::BufWriter::new(file), options).expect("begin");
         records.iter().for_each(|record| writer.push(record).expect("push"));

@@ -29,6 +29,7 @@ pub enum Level {
 
 /// How an archive is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PackOptions {
     /// The coding.
     pub level: Level,
@@ -62,6 +63,62 @@ impl Default for PackOptions {
             segment_records: 1 << 20,
             memory: 256 << 20,
         }
+    }
+}
+
+impl PackOptions {
+    /// The default: level default, an index of positions, blocks of 64 records.
+    pub fn new() -> PackOptions {
+        PackOptions::default()
+    }
+
+    /// How records are coded.
+    #[must_use]
+    pub const fn level(mut self, level: Level) -> PackOptions {
+        self.level = level;
+        self
+    }
+
+    /// Whether records can be found by position.
+    #[must_use]
+    pub const fn index(mut self, index: bool) -> PackOptions {
+        self.index = index;
+        self
+    }
+
+    /// Records in a block, from 1 to 65,535.
+    #[must_use]
+    pub const fn block_records(mut self, block_records: u32) -> PackOptions {
+        self.block_records = block_records;
+        self
+    }
+
+    /// Whether the order of the records may be changed.
+    #[must_use]
+    pub const fn sorted(mut self, sorted: bool) -> PackOptions {
+        self.sorted = sorted;
+        self
+    }
+
+    /// Whether the input can be had back byte for byte.
+    #[must_use]
+    pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
+        self.verbatim = verbatim;
+        self
+    }
+
+    /// Records of a segment, at the most.
+    #[must_use]
+    pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
+        self.segment_records = segment_records;
+        self
+    }
+
+    /// Bytes of memory, roughly, that writing may take.
+    #[must_use]
+    pub const fn memory(mut self, memory: usize) -> PackOptions {
+        self.memory = memory;
+        self
     }
 }
 

@@ -188,19 +188,15 @@ fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 
 fn samples() -> Vec<Sample> {
     let default = PackOptions::default();
-    let fast = PackOptions { level: Level::Fast, ..default.clone() };
+    let fast = default.clone().level(Level::Fast);
     let games = || positions(3, Squares::AfterDoubleSteps, true);
     let lines = |times| -> Vec<EpdRecord> {
         std::iter::repeat_n(records(LINES), times).flatten().collect()
     };
     let repeated = include_str!("../../formats/golden/archive/repeated.epd").repeat(3);
-    let segments = |options: &PackOptions| PackOptions {
-        segment_records: 100,
-        block_records: 16,
-        ..options.clone()
-    };
-    let verbatim = PackOptions { verbatim: true, ..default.clone() };
-    let no_index = PackOptions { index: false, ..default.clone() };
+    let segments = |options: &PackOptions| options.clone().segment_records(100).block_records(16);
+    let verbatim = default.clone().verbatim(true);
+    let no_index = default.clone().index(false);
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),

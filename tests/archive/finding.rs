@@ -22,7 +22,7 @@ fn all_records_of_a_position_are_found_in_order() {
     let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 30).flatten().collect();
     for options in both_levels() {
         for index in [true, false] {
-            let options = PackOptions { index, ..options.clone() };
+            let options = options.clone().index(index);
             if options.level == Level::Fast && !index {
                 continue;
             }
@@ -45,7 +45,7 @@ fn all_records_of_a_position_are_found_in_order() {
 #[test]
 fn level_fast_without_an_index_is_searched() {
     let records = records(LINES);
-    let options = PackOptions { level: Level::Fast, index: false, ..PackOptions::default() };
+    let options = PackOptions::new().level(Level::Fast).index(false);
     let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
     assert_eq!(found(&archive, "4k3/8/8/8/8/8/4P3/4K3 w - -"), [5, 6, 7, 12, 13]);
     archive.verify().unwrap();
@@ -120,7 +120,7 @@ fn a_visit_of_many_queries_may_end() {
         records[..14].iter().map(|record| Query::from(record.position())).collect();
     for options in both_levels() {
         for index in [true, false] {
-            let options = PackOptions { index, ..options.clone() };
+            let options = options.clone().index(index);
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             let visits = |answer| {
                 let mut visited = vec![Vec::new(); queries.len()];

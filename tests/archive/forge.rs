@@ -88,7 +88,7 @@ fn a_damaged_part_that_is_not_known_is_not_sound() {
 #[test]
 fn rows_that_say_what_the_table_has_not_are_refused() {
     let lines = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 3 7\n4k3/8/8/8/8/8/4P3/4K3 w - - 3 7";
-    let options = PackOptions { level: Level::Fast, ..PackOptions::default() };
+    let options = PackOptions::new().level(Level::Fast);
     let records = records(lines);
     let file = Forged::new(&pack(&records, &options));
     type Change = fn(&mut [u8]);

@@ -63,7 +63,7 @@ fn positions_of_games_take_little_more_than_their_moves() {
     for squares in [Squares::AfterDoubleSteps, Squares::Legal, Squares::Never] {
         for has_counters in [false, true] {
             let records = positions(60, squares, has_counters);
-            let options = PackOptions { index: false, ..PackOptions::default() };
+            let options = PackOptions::new().index(false);
             let bytes = pack(&records, &options);
             let size = bytes.len() as f64 / records.len() as f64;
             assert!(size < 2.5, "{size} bytes a position, {squares:?}");
@@ -90,7 +90,7 @@ fn what_no_move_leads_to_stands_between_moves() {
         }
     }
     for block_records in [1, 2, 64] {
-        let options = PackOptions { block_records, ..PackOptions::default() };
+        let options = PackOptions::new().block_records(block_records);
         assert_holds(&Archive::from_bytes(pack(&mixed, &options)).unwrap(), &mixed);
     }
 }

@@ -28,7 +28,7 @@ fn each_record_is_read_by_its_number() {
     let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 20).flatten().collect();
     for options in both_levels() {
         for block_records in [1, 7, 64, 1000] {
-            let options = PackOptions { block_records, ..options.clone() };
+            let options = options.clone().block_records(block_records);
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             for (number, record) in (0..).zip(&records) {
                 assert_eq!(archive.record(number).unwrap(), *record);
@@ -45,7 +45,7 @@ fn each_record_is_read_by_its_number() {
 #[test]
 fn sorted_archives_hold_the_same_records() {
     let mut records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 9).flatten().collect();
-    let options = PackOptions { sorted: true, ..PackOptions::default() };
+    let options = PackOptions::new().sorted(true);
     let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
     assert!(archive.is_sorted());
     archive.verify().unwrap();
@@ -68,7 +68,7 @@ fn archives_of_many_segments_hold_all_records() {
     let text: Vec<String> = (0..60).map(line).collect();
     let records = records(&text.join("\n"));
     for level in [Level::Default, Level::Fast] {
-        let options = PackOptions { level, memory: 0, ..PackOptions::default() };
+        let options = PackOptions::new().level(level).memory(0);
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert!(archive.parts().iter().any(|part| part.segment == Some(0)));
         assert_eq!(
@@ -114,7 +114,7 @@ fn records_of_text_blocks_are_found_by_position() {
         .collect();
     let records = records(&lines.join("\n"));
     for block_records in [64, 100, 20_000] {
-        let options = PackOptions { block_records, ..PackOptions::default() };
+        let options = PackOptions::new().block_records(block_records);
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert_holds(&archive, &records);
         for number in (16_300..16_500).chain(19_990..20_010).chain(32_700..33_000) {
@@ -178,7 +178,7 @@ proptest! {
     fn any_records_come_back(records in prop::collection::vec(records::records(), 1..30)) {
         for options in both_levels() {
             for block_records in [3, 64] {
-                let options = PackOptions { block_records, ..options.clone() };
+                let options = options.clone().block_records(block_records);
                 let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
                 let read: Vec<EpdRecord> =
                     archive.iter(0..archive.len()).map(Result::unwrap).collect();

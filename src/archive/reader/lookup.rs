@@ -188,7 +188,7 @@ mod tests {
     /// An archive of level default; each block has six records of the start position. With these
     /// castling letters it is coded by positions.
     fn archive(index: bool) -> Archive {
-        let options = PackOptions { index, block_records: 8, ..PackOptions::default() };
+        let options = PackOptions::new().index(index).block_records(8);
         let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
         for number in 0..BLOCKS * 8 {
             let line = match number % 4 {

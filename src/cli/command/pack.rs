@@ -61,18 +61,17 @@ enum LevelArg {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let options = PackOptions {
-        level: match args.level {
-            LevelArg::Fast => Level::Fast,
-            LevelArg::Default => Level::Default,
-        },
-        index: !args.no_index,
-        block_records: args.block,
-        sorted: args.sorted,
-        verbatim: args.verbatim,
-        memory: args.memory.memory,
-        ..PackOptions::default()
+    let level = match args.level {
+        LevelArg::Fast => Level::Fast,
+        LevelArg::Default => Level::Default,
     };
+    let options = PackOptions::new()
+        .level(level)
+        .index(!args.no_index)
+        .block_records(args.block)
+        .sorted(args.sorted)
+        .verbatim(args.verbatim)
+        .memory(args.memory.memory);
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {

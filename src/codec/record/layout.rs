@@ -23,6 +23,9 @@ pub(super) const GENERAL: u8 = 0x40;
 pub(super) const OTHER: u8 = 0x80;
 /// Behind the last operation.
 pub(super) const NO_MORE_OPERATIONS: u8 = 0xff;
+/// Opcodes with numbers from this one on were without one once: records from before that have them by
+/// name, and are read.
+pub(super) const NAMED_BY_OLDER_WRITERS: u8 = 50;
 /// Standard opcodes may have numbers below this one day.
 pub(super) const NUMBERS: u8 = 64;
 

@@ -6,8 +6,8 @@ use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use super::super::packed;
 use super::layout::{
-    COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NO_MORE_OPERATIONS, NUMBERS, OPERATIONS,
-    OTHER, integer_width, kind,
+    COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NAMED_BY_OLDER_WRITERS, NO_MORE_OPERATIONS,
+    NUMBERS, OPERATIONS, OTHER, integer_width, kind,
 };
 use crate::model::{Opcode, Operands, StandardOpcode};
 
@@ -133,7 +133,7 @@ pub(super) fn next_operation(cursor: &mut Cursor) -> Result<Option<Form>, Decode
             let name = cursor.take(len, "an opcode")?;
             let no_opcode = start.error(DecodeErrorKind::Corrupt("opcode"));
             let opcode = Opcode::new(name).map_err(|_| no_opcode)?;
-            if opcode.standard().is_some() {
+            if opcode.standard().is_some_and(|entry| entry.number() < NAMED_BY_OLDER_WRITERS) {
                 return Err(start.error(DecodeErrorKind::NonCanonical("the opcode is standard")));
             }
             Form::Other(opcode)

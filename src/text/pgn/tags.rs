@@ -1,8 +1,9 @@
 //! The rules for the tags of games, whatever format these come in.
 //!
-//! A new rule goes here. One about the value of a single tag belongs into [`check_value`]; one that
-//! needs other tags, or changes the game, is a function in [`RULES`]; how the result is settled says
-//! [`agreed_result`]; what becomes of tags in records says [`OPCODES`]. What a rule refuses is a
+//! A new rule is a function in [`RULES`], which games of PGN and of PGC both go through. How the
+//! result is settled says [`agreed_result`]; what becomes of tags in records says [`OPCODES`].
+//! [`check_value`] has what is refused in PGC as soon as the tag is met, where PGN can still ask
+//! the movetext. What a rule refuses is a
 //! [`TagError`], which names the code of the diagnostic; what it repairs is a [`TagRepair`].
 //!
 //! What any tag is (which names it may have, how many there may be, the roster) is the matter of the

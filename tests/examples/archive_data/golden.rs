@@ -19,14 +19,14 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(crate) fn make(folder: &Path) -> Result<()> {
     let default = PackOptions::default();
-    let fast = PackOptions { level: Level::Fast, ..default.clone() };
-    let segments = |options: &PackOptions| PackOptions { segment_records: 150, ..options.clone() };
+    let fast = default.clone().level(Level::Fast);
+    let segments = |options: &PackOptions| options.clone().segment_records(150);
     let repeated: Vec<String> = (0..300).map(repeated_line).collect();
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
     let crowded: Vec<String> = (0..200).map(crowded_line).collect();
     fs::write(folder.join("crowded.epd"), crowded.concat())?;
-    let verbatim = PackOptions { verbatim: true, ..default.clone() };
-    let no_index = PackOptions { index: false, ..default.clone() };
+    let verbatim = default.clone().verbatim(true);
+    let no_index = default.clone().index(false);
     let mut valid = Vec::new();
     for (file, text, options, name) in [
         ("default", "lines", &default, "Level default"),
