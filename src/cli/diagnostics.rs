@@ -177,7 +177,7 @@ impl Diagnostics {
 
     /// Completes the files and prints the table of codes.
     pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
-        self.tell_what_is_missing();
+        self.report_what_is_missing();
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if !self.codes.is_empty() && !is_quiet() {
@@ -200,10 +200,10 @@ impl Diagnostics {
 
 impl Diagnostics {
     /// Says what was asked for and never found, and which positions were not looked at.
-    fn tell_what_is_missing(&self) {
+    fn report_what_is_missing(&self) {
         let Tally { records, games, left_out, of_variations, .. } = self.tally;
         if records + games + left_out > 0 {
-            tell_never_met(self.filter.iter().flat_map(Expression::never_met));
+            report_never_met(self.filter.iter().flat_map(Expression::never_met));
         }
         if of_variations > 0 {
             let positions = if of_variations == 1 { "position" } else { "positions" };
@@ -215,7 +215,7 @@ impl Diagnostics {
 }
 
 /// Says which fields no record had.
-pub(crate) fn tell_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
+pub(crate) fn report_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
     for field in fields {
         note!("epdb: no record has `{field}`");
     }

@@ -66,7 +66,7 @@ impl GameOutput {
     /// Completes the output and says what was left out.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.output.finish()?;
-        tell_losses(&self.losses);
+        report_losses(&self.losses);
         Ok(())
     }
 }
@@ -225,7 +225,7 @@ pub(crate) fn each(
 }
 
 /// Says what was left out of games.
-fn tell_losses(losses: &GameLosses) {
+fn report_losses(losses: &GameLosses) {
     let GameLosses { tags, comments, nags, variations, escapes } = *losses;
     for (count, what) in [
         (tags, "tag"),

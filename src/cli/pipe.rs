@@ -11,7 +11,7 @@ use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::Item;
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
-use super::diagnostics::{Diagnostics, tell_never_met};
+use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
 use super::message::note;
 use super::outcome::Outcome;
@@ -126,9 +126,9 @@ impl NeverMet {
     }
 
     /// Says which fields no record had, if there were records.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn report(&self) {
         if self.was_asked {
-            tell_never_met(self.fields.iter());
+            report_never_met(self.fields.iter());
         }
     }
 }
@@ -183,7 +183,7 @@ impl Findings {
         Findings { count: 0, most: if all { u64::MAX } else { 20 } }
     }
 
-    pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
+    pub(crate) fn report(&mut self, text: impl FnOnce() -> String) {
         self.count += 1;
         if self.count <= self.most {
             note!("epdb: {}", text());

@@ -13,21 +13,21 @@ pub(crate) fn install() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     // The handlers are set by the thread that serves them: without it none must be.
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let mut signals = match Signals::new(wanted) {
             Ok(signals) => signals,
-            Err(error) => return tell.send(Err(error)).unwrap_or(()),
+            Err(error) => return sender.send(Err(error)).unwrap_or(()),
         };
-        tell.send(Ok(())).unwrap_or(());
+        sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
             let _held_until_the_end = abandon_all();
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }
     })?;
-    told.recv().unwrap_or(Ok(()))?;
+    receiver.recv().unwrap_or(Ok(()))?;
     ignore_file_size_limit()
 }
 

@@ -186,12 +186,12 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     let count = occupied.count_ones();
     if count > PLAIN_PIECES {
         let limit = PLAIN_PIECES.into();
-        let kind = DecodeErrorKind::LimitExceeded { what: "men", found: count.into(), limit };
+        let kind = DecodeErrorKind::LimitExceeded { what: "pieces", found: count.into(), limit };
         return Err(DecodeError::new(0, kind));
     }
     let nibble = |nth: usize| bytes[OCCUPANCY + nth / 2] >> (nth % 2 * 4) & 15;
     if count % 2 == 1 && nibble(count as usize) != 0 {
-        return Err(non_canonical(bytes.len() - 1, "the nibble behind the last man is 0"));
+        return Err(non_canonical(bytes.len() - 1, "the nibble behind the last piece is 0"));
     }
     let turn = match (0..count as usize).any(|nth| nibble(nth) == KING_TO_MOVE) {
         true => Color::Black,

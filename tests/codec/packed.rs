@@ -26,7 +26,7 @@ fn men_and_bytes() {
         ("8/8/8/8/8/8/8/Kk6 b - -", 9),
         ("4k3/8/8/8/8/8/4P3/4K3 w - -", 10),
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -", 24),
-        // Escape: no men, 33 men, Black to move without a king, no pawn before the square.
+        // Escape: no pieces, 33 pieces, Black to move without a king, no pawn before the square.
         ("8/8/8/8/8/8/8/8 w - -", 41),
         ("rnbqkbnr/pppppppp/8/8/8/P7/PPPPPPPP/RNBQKBNR w KQkq -", 41),
         ("8/8/8/8/8/8/8/K7 b - -", 41),
@@ -103,8 +103,8 @@ proptest! {
     fn positions_of_games_take_the_plain_form(positions in playouts()) {
         for position in positions {
             assert_round_trip(&position);
-            let men = position.board().occupied().count_ones() as usize;
-            assert_eq!(packed::encode(&position).as_bytes().len(), 8 + men.div_ceil(2));
+            let pieces = position.board().occupied().count_ones() as usize;
+            assert_eq!(packed::encode(&position).as_bytes().len(), 8 + pieces.div_ceil(2));
         }
     }
 

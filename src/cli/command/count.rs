@@ -29,11 +29,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut told = 0;
+    let mut stored = 0;
     let mut files = Vec::new();
     for file in source::or_stdin(&args.files) {
-        match told_count(file, args)? {
-            Some(count) => told += count,
+        match stored_count(file, args)? {
+            Some(count) => stored += count,
             None => files.push(file.to_path_buf()),
         }
     }
@@ -42,12 +42,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let mut any_game = |_: &Game, _: &Place| Ok(Visited::Taken);
         source::read_with_games(&files, read, &mut diagnostics, &mut any, &mut any_game)?;
     }
-    print_line(told + diagnostics.tally.records + diagnostics.tally.games)?;
+    print_line(stored + diagnostics.tally.records + diagnostics.tally.games)?;
     diagnostics.finish()
 }
 
 /// How many records a file says that it has, where all of them are counted: nothing is decoded.
-fn told_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
+fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();
     // A pipe must not be opened twice.
     let is_file = file.metadata().is_ok_and(|found| found.is_file());

@@ -159,7 +159,7 @@ fn report_conflicts(args: &Args, mut conflicts: Conflicts, places: &Places) -> a
         file.write_all(b"#first\tsecond\topcode\tfirst value\tsecond value\n")?;
     }
     while let Some(conflict) = conflicts.next_conflict()? {
-        findings.tell(|| shown_conflict(&conflict, places));
+        findings.report(|| shown_conflict(&conflict, places));
         match &mut file {
             Some(file) if args.json => json::line(file, &json::Conflict::new(&conflict, places))?,
             Some(file) => write_rows(file, &conflict, places)?,

@@ -69,8 +69,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         match edit.apply(&record, number) {
             Ok(edited) => output.write(&edited)?,
             Err(reason) => {
-                findings
-                    .tell(|| format!("{}:{}: not changed: {reason}", place.source, place.number()));
+                findings.report(|| {
+                    format!("{}:{}: not changed: {reason}", place.source, place.number())
+                });
                 output.write(&record)?;
             }
         }

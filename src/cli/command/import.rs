@@ -198,7 +198,7 @@ fn import_all(
         let known = recognise(&target.store, file, &mut options)?;
         let name = file.display();
         if let (Recognised::Imported(import), false) = (&known, args.again) {
-            tell(args, file, &ImportReport::default(), Some(&import.source))?;
+            print_report(args, file, &ImportReport::default(), Some(&import.source))?;
             continue;
         }
         match known {
@@ -217,7 +217,7 @@ fn import_all(
         let OpenStore { store, new } = &mut *target;
         let report = import(store, file, &args.read, &options, diagnostics, new)?;
         publish(new)?;
-        tell(args, file, &report, None)?;
+        print_report(args, file, &report, None)?;
     }
     Ok(())
 }
@@ -338,7 +338,7 @@ fn finish(store: &mut Store) -> anyhow::Result<()> {
 }
 
 /// Says what became of a file; `earlier` is the name under which it was imported before.
-fn tell(
+fn print_report(
     args: &Args,
     file: &Path,
     report: &ImportReport,

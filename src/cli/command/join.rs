@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     let mut findings = Findings::new(args.read.form.all_warnings);
     let (records, tally) = join.finish(args.where_missing, &mut |conflict| {
-        findings.tell(|| shown_conflict(conflict, &places));
+        findings.report(|| shown_conflict(conflict, &places));
     })?;
     write_all(records, &mut output)?;
     let written = output.finish()?;

@@ -151,12 +151,12 @@ impl Check<'_> {
                 self.tally.not_playable += 1;
                 continue;
             };
-            counts.iter().try_for_each(|count| self.tell(&place, count))?;
+            counts.iter().try_for_each(|count| self.report(&place, count))?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, place: &Place, count: &Count) -> anyhow::Result<()> {
+    fn report(&mut self, place: &Place, count: &Count) -> anyhow::Result<()> {
         let Count { depth, nodes, expected } = *count;
         let (file, line) = (&place.source, place.number());
         let agrees = expected.is_none_or(|expected| expected == nodes);

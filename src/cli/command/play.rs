@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         for mv in illegal {
             let mv = String::from_utf8_lossy(&mv).into_owned();
-            findings.tell(|| format!("{}:{}: {mv} is no legal move", place.source, place.number()));
+            findings
+                .report(|| format!("{}:{}: {mv} is no legal move", place.source, place.number()));
         }
         Ok(true)
     })?;

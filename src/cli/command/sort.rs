@@ -61,7 +61,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     })?;
     write_all(sorter.finish()?, &mut output)?;
     let written = output.finish()?;
-    never_met.tell();
+    never_met.report();
     Ok(diagnostics.finish()?.and(written))
 }
 
@@ -78,7 +78,7 @@ fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Re
         },
         |sorter| Ok(sorter.finish()?),
     )?;
-    never_met.tell();
+    never_met.report();
     Ok(outcome)
 }
 

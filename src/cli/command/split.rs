@@ -279,7 +279,7 @@ fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow
         sorter.push(&key, &bytes)?;
         Ok(Visited::Taken)
     })?;
-    never_met.tell();
+    never_met.report();
     let mut sorted = sorter.finish()?;
     let mut outcome = Outcome::Done;
     let mut part: Option<(Vec<u8>, Part)> = None;

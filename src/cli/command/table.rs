@@ -187,7 +187,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
     }
     table.out.finish()?;
-    table.never_met.tell();
+    table.never_met.report();
     diagnostics.finish()
 }
 
