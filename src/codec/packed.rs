@@ -171,7 +171,7 @@ const fn truncated(bytes: &[u8]) -> DecodeError {
 /// that its en passant square belongs to an identity board.
 ///
 /// # Errors
-/// [`DecodeError`] for all bytes but those that [`pack`] writes.
+/// [`DecodeError`] for all bytes but those that [`encode`] writes.
 pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
     let len = len_of(bytes)?;
     let occupied = LittleEndian::read_u64(bytes);

@@ -189,6 +189,7 @@ pub const fn en_passant_rank(turn: Color) -> u8 {
 }
 
 /// Whether a colour could have a castling right with the rook on this file.
+#[inline]
 pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) -> bool {
     if rook_file > 7 {
         return false;

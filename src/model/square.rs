@@ -17,6 +17,7 @@ impl Square {
     ///
     /// # Panics
     /// When one of them is more than 7; in a constant the compiler refuses it.
+    #[inline]
     pub const fn at(file: u8, rank: u8) -> Square {
         assert!(file < 8 && rank < 8, "a file and a rank are 0 to 7");
         Square(rank * 8 + file)

@@ -42,6 +42,7 @@ pub(super) mod kind {
 }
 
 /// The marker's bits for counters: 1, 2 or 3 for the shortest of int-1, int-2, int-4.
+#[inline]
 pub(super) fn counter_width(counters: Counters) -> u8 {
     match counters.halfmove_clock.max(counters.fullmove_number) {
         0..=0xff => 1,

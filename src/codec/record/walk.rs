@@ -22,6 +22,7 @@ pub fn board_of(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     packed_board(&mut cursor)
 }
 
+#[inline]
 pub(super) fn marker(cursor: &mut Cursor) -> Result<u8, DecodeError> {
     let error = cursor.error(DecodeErrorKind::Corrupt("marker of a record"));
     match cursor.int_1()? {
@@ -30,6 +31,7 @@ pub(super) fn marker(cursor: &mut Cursor) -> Result<u8, DecodeError> {
     }
 }
 
+#[inline]
 pub(super) fn packed_board<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
     let base = cursor.offset() as u64;
     let len = packed::len_of(cursor.rest()).map_err(|error| error.after(base))?;

@@ -1,6 +1,6 @@
 //! Games in Portable Game Notation.
 //!
-//! [`GameReader`] streams games out of files as they are found, [`write()`] makes the export format
+//! [`GameReader`] streams games out of files as they are found, [`format()`] makes the export format
 //! to the byte. `pgn-reader` does not serve here: it drops what it cannot read (unknown tokens,
 //! NAGs over 255, `;` comments, `%` lines, move numbers), ends a game at a blank line, and does
 //! not say where in the stream it is.

@@ -3,6 +3,7 @@
 use crate::model::{Color, Piece};
 
 /// The number of a piece, 0 to 11: `p P n N b B r R q Q k K`.
+#[inline]
 pub(crate) const fn piece_code(piece: Piece) -> u8 {
     piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
 }
