@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::codec::pgc::PgcEncodeOptions;
@@ -93,14 +92,14 @@ impl ReadArgs {
 pub(crate) struct PositionArgs {
     /// How much is taken: only canonical text, what the standards allow, or positions as they are
     /// found
-    #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
-    profile: ProfileArg,
+    #[arg(long, value_enum, default_value_t = Profile::Lenient, value_name = "PROFILE")]
+    profile: Profile,
 }
 
 impl PositionArgs {
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ParseOptions {
-        ParseOptions::new(self.profile.into())
+        ParseOptions::new(self.profile)
     }
 }
 
@@ -110,8 +109,8 @@ impl PositionArgs {
 pub(crate) struct FormArgs {
     /// How much is taken: only canonical text, what the standards allow, or files as they are
     /// found (each repair a warning)
-    #[arg(long, value_enum, default_value_t = ProfileArg::Lenient, value_name = "PROFILE")]
-    pub(crate) profile: ProfileArg,
+    #[arg(long, value_enum, default_value_t = Profile::Lenient, value_name = "PROFILE")]
+    pub(crate) profile: Profile,
     /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
@@ -120,7 +119,7 @@ pub(crate) struct FormArgs {
     pub(crate) labels: bool,
     /// From whose side the scores of labelled files are seen
     #[arg(long, value_enum, value_name = "SIDE")]
-    pub(crate) score_view: Option<ScoreViewArg>,
+    pub(crate) score_view: Option<ScoreView>,
     /// Take perft counts in any dialect and read them as D1 ... Dn
     #[arg(long)]
     pub(crate) perft: bool,
@@ -128,8 +127,8 @@ pub(crate) struct FormArgs {
     #[arg(long)]
     pub(crate) keep_moves: bool,
     /// What a mate target such as `bm #5` becomes
-    #[arg(long, value_enum, default_value_t = MatesArg::Keep, value_name = "FORM")]
-    pub(crate) mates: MatesArg,
+    #[arg(long, value_enum, default_value_t = MateTargets::Keep, value_name = "FORM")]
+    pub(crate) mates: MateTargets,
     /// The longest line that is read; longer ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
@@ -181,7 +180,7 @@ pub(crate) struct GameReadArgs {
     pub(crate) language: Language,
     /// The character set of games [default: decided text by text]
     #[arg(long, value_enum, value_name = "CHARSET")]
-    pub(crate) charset: Option<CharsetArg>,
+    pub(crate) charset: Option<Charset>,
     /// The largest game that is read; larger ones are rejected whole
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
@@ -225,8 +224,8 @@ pub(crate) struct GameWriteArgs {
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
     /// PGN: the character set
-    #[arg(long, value_enum, default_value_t = CharsetArg::Utf8, value_name = "CHARSET")]
-    to_charset: CharsetArg,
+    #[arg(long, value_enum, default_value_t = Charset::Utf8, value_name = "CHARSET")]
+    to_charset: Charset,
     /// PGN: whose piece letters; anything but english is for display only
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
@@ -242,7 +241,7 @@ impl GameTextArgs {
     pub(crate) fn pgn(&self, reduced: bool) -> PgnFormatOptions {
         PgnFormatOptions::new()
             .reduced(reduced)
-            .charset(self.to_charset.into())
+            .charset(self.to_charset)
             .translit(self.translit)
             .escapes(self.escapes)
             .language(self.to_language)
@@ -263,64 +262,25 @@ impl GameWriteArgs {
     }
 }
 
-impl ValueEnum for FileFormat {
-    fn value_variants<'a>() -> &'a [FileFormat] {
-        &FileFormat::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self {
-            FileFormat::Fen => "FEN text, one position a line",
-            FileFormat::Epdb => "a position store",
-            format => format.description(),
-        };
-        Some(PossibleValue::new(self.suffix()).help(help))
-    }
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-pub(crate) enum CharsetArg {
-    #[value(name = "utf-8", alias = "utf8")]
-    Utf8,
-    #[value(name = "latin-1", alias = "latin1")]
-    Latin1,
-}
-
-impl From<CharsetArg> for Charset {
-    fn from(charset: CharsetArg) -> Charset {
-        match charset {
-            CharsetArg::Utf8 => Charset::Utf8,
-            CharsetArg::Latin1 => Charset::Latin1,
-        }
-    }
-}
-
 impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
         PgnReadOptions::new()
             .profile(self.options().profile)
             .language(self.games.language)
-            .charset(self.games.charset.map(Charset::from))
+            .charset(self.games.charset)
             .limit(self.games.max_game)
             .truncate(self.games.truncate_games)
     }
 
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ParseOptions {
-        ParseOptions::new(self.profile.into())
+        ParseOptions::new(self.profile)
             .revision_1994(self.revision == Revision::R1994)
             .labels(self.labels)
-            .score_view(self.score_view.map(|view| match view {
-                ScoreViewArg::White => ScoreView::White,
-                ScoreViewArg::Mover => ScoreView::Mover,
-            }))
+            .score_view(self.score_view)
             .perft(self.perft)
-            .mates(match self.mates {
-                MatesArg::Keep => MateTargets::Keep,
-                MatesArg::Dm => MateTargets::Dm,
-                MatesArg::Ce => MateTargets::Ce,
-            })
+            .mates(self.mates)
             .keep_moves(self.keep_moves)
     }
 }
@@ -331,26 +291,20 @@ impl FormArgs {
 pub(crate) struct WriteArgs {
     /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<FormatArg>,
+    pub(crate) format: Option<Format>,
     /// Counters as they were, as hmvc and fmvn, as FEN fields, or not at all
-    #[arg(long, value_enum, default_value_t = CountersArg::Keep, value_name = "FORM")]
-    pub(crate) counters: CountersArg,
+    #[arg(long, value_enum, default_value_t = CounterForm::Keep, value_name = "FORM")]
+    pub(crate) counters: CounterForm,
     /// Castling letters: KQkq with file letters for inner rooks only, the rooks' files, or as given
-    #[arg(long, value_enum, default_value_t = CastlingArg::Xfen, value_name = "FORM")]
-    pub(crate) castling: CastlingArg,
+    #[arg(long, value_enum, default_value_t = CastlingForm::XFen, value_name = "FORM")]
+    pub(crate) castling: CastlingForm,
     /// En passant squares as given, only where a capture is legal, or where a pawn stands ready
-    #[arg(long, value_enum, default_value_t = EpArg::Keep, value_name = "FORM")]
-    pub(crate) ep: EpArg,
+    #[arg(long, value_enum, default_value_t = EnPassantForm::Keep, value_name = "FORM")]
+    pub(crate) ep: EnPassantForm,
     /// Write text that a program reads which takes less than the standard allows; `epdb help
     /// compat` tells what becomes of what
     #[arg(long, value_enum, value_name = "PROGRAM")]
-    pub(crate) compat: Option<CompatArg>,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-pub(crate) enum CompatArg {
-    /// The library of that name for Python
-    PythonChess,
+    pub(crate) compat: Option<Compat>,
 }
 
 impl WriteArgs {
@@ -358,7 +312,7 @@ impl WriteArgs {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.compat.is_none()
-                || self.counters != CountersArg::Fen && self.format != Some(FormatArg::FenOps),
+                || self.counters != CounterForm::Fen && self.format != Some(Format::FenOps),
             "python-chess takes counters only as hmvc and fmvn: --compat python-chess does not go \
              with --counters fen or --format fen+ops"
         );
@@ -367,39 +321,13 @@ impl WriteArgs {
 
     /// The options of the text writer for an output of this format.
     pub(crate) fn options(&self, output: FileFormat) -> FormatOptions {
-        let format = match self.format {
-            Some(FormatArg::Epd) => Format::Epd,
-            Some(FormatArg::Fen) => Format::Fen,
-            Some(FormatArg::FenOps) => Format::FenOps,
-            None if output == FileFormat::Fen => Format::Fen,
-            None => Format::Epd,
-        };
-        let counters = match self.counters {
-            CountersArg::Keep => CounterForm::Keep,
-            CountersArg::Ops => CounterForm::Ops,
-            CountersArg::Fen => CounterForm::Fen,
-            CountersArg::Drop => CounterForm::Drop,
-        };
-        let castling = match self.castling {
-            CastlingArg::Xfen => CastlingForm::XFen,
-            CastlingArg::Shredder => CastlingForm::Shredder,
-            CastlingArg::Keep => CastlingForm::Keep,
-        };
-        let en_passant = match self.ep {
-            EpArg::Keep => EnPassantForm::Keep,
-            EpArg::Legal => EnPassantForm::Legal,
-            EpArg::Pseudo => EnPassantForm::Pseudo,
-        };
-        let compat = match self.compat {
-            Some(CompatArg::PythonChess) => Compat::PythonChess,
-            None => Compat::None,
-        };
+        let usual = if output == FileFormat::Fen { Format::Fen } else { Format::Epd };
         FormatOptions::new()
-            .format(format)
-            .counters(counters)
-            .castling(castling)
-            .en_passant(en_passant)
-            .compat(compat)
+            .format(self.format.unwrap_or(usual))
+            .counters(self.counters)
+            .castling(self.castling)
+            .en_passant(self.ep)
+            .compat(self.compat.unwrap_or_default())
     }
 }
 
@@ -420,11 +348,11 @@ pub(crate) struct OutputArgs {
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
     /// Whose analysis (acd acn acs ce dm pm pv) a merged record has
-    #[arg(long, value_enum, default_value_t = PreferArg::Later, value_name = "WHOSE")]
-    prefer: PreferArg,
+    #[arg(long, value_enum, default_value_t = Prefer::Later, value_name = "WHOSE")]
+    prefer: Prefer,
     /// What merging makes of best moves that differ
-    #[arg(long, value_enum, default_value_t = BestMovesArg::Conflict, value_name = "WHAT")]
-    bm: BestMovesArg,
+    #[arg(long, value_enum, default_value_t = BestMoves::Conflict, value_name = "WHAT")]
+    bm: BestMoves,
     /// Opcodes whose numbers are added up when records merge
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     add: Vec<Opcode>,
@@ -433,40 +361,8 @@ pub(crate) struct MergeArgs {
 impl MergeArgs {
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
-        MergeRules::new()
-            .prefer(match self.prefer {
-                PreferArg::Later => Prefer::Later,
-                PreferArg::First => Prefer::First,
-                PreferArg::Deepest => Prefer::Deepest,
-                PreferArg::Nodes => Prefer::Nodes,
-            })
-            .best_moves(match self.bm {
-                BestMovesArg::Conflict => BestMoves::Conflict,
-                BestMovesArg::Union => BestMoves::Union,
-                BestMovesArg::First => BestMoves::First,
-                BestMovesArg::Last => BestMoves::Last,
-            })
-            .counts(self.add.clone())
+        MergeRules::new().prefer(self.prefer).best_moves(self.bm).counts(self.add.clone())
     }
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum PreferArg {
-    Later,
-    First,
-    /// The larger acd
-    Deepest,
-    /// The larger acn
-    Nodes,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum BestMovesArg {
-    /// Both records stay and are reported
-    Conflict,
-    Union,
-    First,
-    Last,
 }
 
 /// How much memory a command may use.
@@ -478,72 +374,12 @@ pub(crate) struct MemoryArgs {
     pub(crate) memory: usize,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-pub(crate) enum ProfileArg {
-    Strict,
-    Standard,
-    Lenient,
-}
-
-impl From<ProfileArg> for Profile {
-    fn from(profile: ProfileArg) -> Profile {
-        match profile {
-            ProfileArg::Strict => Profile::Strict,
-            ProfileArg::Standard => Profile::Standard,
-            ProfileArg::Lenient => Profile::Lenient,
-        }
-    }
-}
-
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Revision {
     #[value(name = "1994")]
     R1994,
     #[value(name = "1995")]
     R1995,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-pub(crate) enum ScoreViewArg {
-    White,
-    Mover,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-pub(crate) enum MatesArg {
-    Keep,
-    Dm,
-    Ce,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-pub(crate) enum FormatArg {
-    Epd,
-    Fen,
-    #[value(name = "fen+ops")]
-    FenOps,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-pub(crate) enum CountersArg {
-    Keep,
-    Ops,
-    Fen,
-    Drop,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-pub(crate) enum CastlingArg {
-    Xfen,
-    Shredder,
-    Keep,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-pub(crate) enum EpArg {
-    Keep,
-    Legal,
-    Pseudo,
 }
 
 /// Less is no memory to work in.

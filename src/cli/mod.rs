@@ -20,6 +20,7 @@ mod record_output;
 mod signals;
 mod source;
 mod threads;
+mod values;
 
 use std::io::Write;
 use std::path::PathBuf;

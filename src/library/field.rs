@@ -81,7 +81,7 @@ pub enum Named {
     EloAverage,
     /// The moves of the game's main line.
     Plies,
-    /// The six fields of FEN; `0 1` stands for counters that are missing (FEN-17).
+    /// The six fields of FEN; `0 1` stands for counters that are missing.
     Fen,
     /// The four fields of EPD.
     Epd,

@@ -1,4 +1,4 @@
-//! Dropping operations from a line of text without touching the rest of it (VERB-pfop).
+//! Dropping operations from a line of text without touching the rest of it.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -370,7 +370,6 @@ fn wrong_usage_is_told_on_stderr_with_status_2() {
 #[test]
 fn get_answers_each_line_of_a_pipe_at_once() {
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
 
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40\n7k/8/8/8/8/8/8/K7 w - - id \"x\";\n";
     let scratch = Scratch::with("suite.epd", lines);
@@ -378,13 +377,7 @@ fn get_answers_each_line_of_a_pipe_at_once() {
     scratch.run(&["pack", "suite.epd", "--level", "fast", "-o", "fast.epa"]);
     scratch.run(&["pack", "suite.epd", "-o", "default.epa"]);
     for source in ["s.epdb", "fast.epa", "default.epa"] {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin("epdb"))
-            .args(["get", "--tag"])
-            .arg(scratch.path(source))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = scratch.spawn(&["get", "--tag", source]);
         let mut asking = child.stdin.take().unwrap();
         let mut answers = BufReader::new(child.stdout.take().unwrap());
         let mut answer = || {

@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tempfile::TempDir;
 
+use crate::targets::pawns;
+
 /// A command, what is there before, and what it makes.
 struct Scenario {
     args: &'static [&'static str],
@@ -113,15 +115,9 @@ fn number_of(variable: &str, default: usize) -> usize {
 }
 
 fn book() -> String {
-    let rank = |number: usize| match number % 8 {
-        0 => "P7".to_string(),
-        7 => "7P".to_string(),
-        file => format!("{file}P{}", 7 - file),
-    };
     let line = |number: usize| {
-        let (a, b, c) = (rank(number), rank(number / 8), rank(number / 64));
         let id = number.wrapping_mul(2_654_435_761) % 100_003;
-        format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - - id \"a text with the number {id}\";\n")
+        format!("{} id \"a text with the number {id}\";\n", pawns(number))
     };
     (0..number_of("EPDB_FAULT_LINES", LINES)).map(line).collect()
 }

@@ -217,6 +217,14 @@ fn python_chess_gets_what_it_reads() {
         "{}",
         done.err
     );
+    scratch.run(&["pack", "a.epd", "-o", "a.epa"]);
+    scratch.run(&["import", "a.epdb", "a.epd"]);
+    for stored in [["unpack", "a.epa"], ["export", "a.epdb"]] {
+        let args = [&stored[..], &["--compat", "python-chess", "--counters", "ops"]].concat();
+        assert_eq!(out(&scratch, &args), done.out, "{stored:?}");
+        let args = [&stored[..], &["--compat", "python-chess"]].concat();
+        assert!(out(&scratch, &args).contains("noop \"'a' 'b'\";"), "{stored:?}");
+    }
     for refused in [["--counters", "fen"], ["--format", "fen+ops"]] {
         let args = [&["normalize", "a.epd", "--compat", "python-chess"], &refused[..]].concat();
         let done = scratch.run(&args);

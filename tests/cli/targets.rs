@@ -11,17 +11,20 @@ use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
-/// Lines of different positions.
-fn book(lines: usize) -> String {
+/// Kings, and a pawn on each of three ranks: another position for each number below 512.
+pub(crate) fn pawns(number: usize) -> String {
     let rank = |number: usize| match number % 8 {
         0 => "P7".to_string(),
         7 => "7P".to_string(),
         file => format!("{file}P{}", 7 - file),
     };
-    let line = |number: usize| {
-        let (a, b, c) = (rank(number), rank(number / 8), rank(number / 64));
-        format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - - id \"{number}\";\n")
-    };
+    let (a, b, c) = (rank(number), rank(number / 8), rank(number / 64));
+    format!("4k3/8/{a}/{b}/{c}/8/8/4K3 w - -")
+}
+
+/// Lines of different positions.
+fn book(lines: usize) -> String {
+    let line = |number| format!("{} id \"{number}\";\n", pawns(number));
     (0..lines).map(line).collect()
 }
 

@@ -277,15 +277,10 @@ fn get_takes_its_questions_from_files() {
 #[test]
 fn what_comes_through_a_slow_pipe_is_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
 
+    let scratch = Scratch::new();
     for call in [&["normalize"][..], &["filter", "--where", "has(bm)"], &["play", "--op", "bm"]] {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin("epdb"))
-            .args(call)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = scratch.spawn(call);
         let mut asking = child.stdin.take().unwrap();
         let mut answers = BufReader::new(child.stdout.take().unwrap());
         for _ in 0..3 {

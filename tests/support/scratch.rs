@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin;
 use tempfile::TempDir;
 
 /// A folder of its own, with files written by name, and epdb called in it.
@@ -62,6 +64,17 @@ impl Scratch {
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// Starts epdb here with pipes on both sides.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        std::process::Command::new(cargo_bin("epdb"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     /// The names of all files, without hidden ones left behind by mistake.

@@ -11,6 +11,7 @@ use super::segment::BlockSegment;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::sections::Section;
+use crate::archive::file::span::place_of;
 use crate::archive::row::{COLUMNS, NAMES, Row};
 use crate::model::EpdRecord;
 
@@ -72,11 +73,7 @@ impl BlockReader {
 
     /// The place of the segment that has a record.
     fn segment_of(&self, number: u64) -> Result<usize, ArchiveError> {
-        let records = self.segments.last().map_or(0, |segment| segment.span.end());
-        if number >= records {
-            return Err(ArchiveError::NoRecord { number, records });
-        }
-        Ok(self.segments.partition_point(|segment| segment.span.first <= number) - 1)
+        place_of(&self.segments, |segment| &segment.span, number)
     }
 
     fn coder(&self, place: usize) -> Result<SharedCoder, ArchiveError> {

@@ -1,6 +1,7 @@
 //! Which records of a file a segment has.
 
 use super::layout::SegmentEntry;
+use crate::archive::error::ArchiveError;
 
 /// The records of a segment.
 #[derive(Copy, Clone, Debug)]
@@ -26,4 +27,20 @@ impl Span {
     pub(in crate::archive) fn end(&self) -> u64 {
         self.first + u64::from(self.records)
     }
+}
+
+/// The place of the segment that has a record, among segments in their order.
+///
+/// # Errors
+/// There are not so many records.
+pub(in crate::archive) fn place_of<S>(
+    segments: &[S],
+    span: impl Fn(&S) -> &Span,
+    number: u64,
+) -> Result<usize, ArchiveError> {
+    let records = segments.last().map_or(0, |segment| span(segment).end());
+    if number >= records {
+        return Err(ArchiveError::NoRecord { number, records });
+    }
+    Ok(segments.partition_point(|segment| span(segment).first <= number) - 1)
 }

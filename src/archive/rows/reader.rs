@@ -8,6 +8,7 @@ use super::segment::{RowRef, RowSegment, SegmentRows};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::sections::Section;
+use crate::archive::file::span::place_of;
 use crate::archive::scan::BoardMap;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, Visit};
@@ -59,11 +60,7 @@ impl RowReader {
 
     /// The rows of the segment that has a record, and the number behind its last one.
     fn segment(&self, number: u64) -> Result<(SegmentRows<'_>, u64), ArchiveError> {
-        let records = self.len();
-        if number >= records {
-            return Err(ArchiveError::NoRecord { number, records });
-        }
-        let place = self.segments.partition_point(|segment| segment.span.first <= number) - 1;
+        let place = place_of(&self.segments, |segment| &segment.span, number)?;
         let segment = &self.segments[place];
         Ok((segment.open(&self.bytes, place)?, segment.span.end()))
     }

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     by: Option<SameArg>,
     /// What becomes of records of one position that contradict each other: all stay and are
     /// reported, or one of them stays
-    #[arg(long, value_enum, default_value_t = OnConflictArg::Report, value_name = "WHAT")]
-    on_conflict: OnConflictArg,
+    #[arg(long, value_enum, default_value_t = OnConflict::Report, value_name = "WHAT")]
+    on_conflict: OnConflict,
     /// Write the conflicts to this file: both places, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
@@ -66,13 +66,6 @@ enum SameArg {
     Moves,
     Players,
     Exact,
-}
-
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-enum OnConflictArg {
-    Report,
-    First,
-    Last,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -118,13 +111,8 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
              the output the suffix .pgn or .pgc"
         ),
     };
-    let on_conflict = match args.on_conflict {
-        OnConflictArg::Report => OnConflict::Report,
-        OnConflictArg::First => OnConflict::First,
-        OnConflictArg::Last => OnConflict::Last,
-    };
     let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let union = Union::new(by, args.merge.rules(), on_conflict, directory, memory);
+    let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory);
     let mut has_conflicts = false;
     let outcome = args.pipe.collect(
         union,

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -35,8 +34,8 @@ pub(crate) struct Args {
     new: PathBuf,
     /// What makes two records versions of one: their id (without one, their position), their
     /// position, or that they are equal
-    #[arg(long, value_enum, default_value_t = MatchArg::Id, value_name = "WHAT")]
-    by: MatchArg,
+    #[arg(long, value_enum, default_value_t = MatchBy::Id, value_name = "WHAT")]
+    by: MatchBy,
     /// Print one JSON object a difference
     #[arg(long)]
     json: bool,
@@ -49,22 +48,10 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum MatchArg {
-    Id,
-    Position,
-    Record,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let by = match args.by {
-        MatchArg::Id => MatchBy::Id,
-        MatchArg::Position => MatchBy::Position,
-        MatchArg::Record => MatchBy::Record,
-    };
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut out = open_other_output(args.output.as_deref(), "a list of differences")?;
-    let mut diff = Diff::new(by, temporary_directory(), args.memory.memory);
+    let mut diff = Diff::new(args.by, temporary_directory(), args.memory.memory);
     let mut places = Places::default();
     each(std::slice::from_ref(&args.old), &args.read, &mut diagnostics, |record, place| {
         diff.add_old(&record, places.number(place))?;

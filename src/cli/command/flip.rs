@@ -1,7 +1,5 @@
 //! `epdb flip`: mirror images.
 
-use clap::ValueEnum;
-
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
@@ -17,31 +15,16 @@ use crate::library::flip::{Mirror, flip};
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct Args {
     /// What changes places
-    #[arg(long, value_enum, default_value_t = MirrorArg::Colors, value_name = "WHAT")]
-    mirror: MirrorArg,
+    #[arg(long, value_enum, default_value_t = Mirror::Colors, value_name = "WHAT")]
+    mirror: Mirror,
     #[command(flatten)]
     pipe: Pipe,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum MirrorArg {
-    /// White and Black
-    #[value(alias = "colours")]
-    Colors,
-    /// The a-file and the h-file
-    Files,
-    Both,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mirror = match args.mirror {
-        MirrorArg::Colors => Mirror::Colors,
-        MirrorArg::Files => Mirror::Files,
-        MirrorArg::Both => Mirror::Both,
-    };
     let (mut lost_rights, mut lost_moves, mut kept_typed) = (0, 0, 0);
     let outcome = args.pipe.run(|record, _, output| {
-        let flipped = flip(&record, mirror);
+        let flipped = flip(&record, args.mirror);
         lost_rights += flipped.lost_rights;
         lost_moves += flipped.lost_moves;
         kept_typed += flipped.kept_typed;

@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
     /// Which records are duplicates: those of one position, or only equal ones
-    #[arg(long, value_enum, default_value_t = SameArg::Position, value_name = "WHAT")]
-    same: SameArg,
+    #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
+    same: Same,
     /// Give up what is left of an interrupted import and import its file from the start
     #[arg(long)]
     restart: bool,
@@ -70,12 +70,6 @@ enum OnDuplicateArg {
     Merge,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum SameArg {
-    Position,
-    Record,
-}
-
 impl Args {
     fn options(&self) -> ImportOptions {
         ImportOptions {
@@ -85,10 +79,7 @@ impl Args {
                 OnDuplicateArg::Replace => OnDuplicate::Replace,
                 OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
             },
-            same: match self.same {
-                SameArg::Position => Same::Position,
-                SameArg::Record => Same::Record,
-            },
+            same: self.same,
             restart: self.restart,
             settings: settings(&self.read),
             ..ImportOptions::default()

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
@@ -32,8 +30,8 @@ pub(crate) struct Args {
     #[arg(value_name = "OTHER")]
     other: PathBuf,
     /// What makes records meet
-    #[arg(long, value_enum, default_value_t = MeetArg::Position, value_name = "WHAT")]
-    by: MeetArg,
+    #[arg(long, value_enum, default_value_t = Meet::Position, value_name = "WHAT")]
+    by: Meet,
     /// The operations to take over
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]", required_unless_present = "where_missing")]
     take: Vec<Opcode>,
@@ -52,21 +50,11 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum MeetArg {
-    Position,
-    Id,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let meet = match args.by {
-        MeetArg::Position => Meet::Position,
-        MeetArg::Id => Meet::Id,
-    };
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let mut join = Join::new(meet, args.take.clone(), args.merge.rules(), directory, memory);
+    let mut join = Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory);
     let mut places = Places::default();
     each(std::slice::from_ref(&args.file), &args.read, &mut diagnostics, |record, place| {
         join.add(&record, places.number(place))?;

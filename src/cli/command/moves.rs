@@ -1,4 +1,4 @@
-//! `epdb moves`: the legal moves of a position in ordinal order (PGC-05).
+//! `epdb moves`: the legal moves of a position in ordinal order.
 
 use std::io::Write;
 

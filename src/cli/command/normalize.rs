@@ -1,13 +1,14 @@
-//! `epdb normalize`: text in, canonical text out (VERB-pfdn).
+//! `epdb normalize`: text in, canonical text out.
 
 use std::path::PathBuf;
 
-use crate::cli::args::{CountersArg, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source;
 use crate::source::Item;
+use crate::text::CounterForm;
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///
@@ -34,8 +35,8 @@ impl Args {
     /// The arguments of `pfdn`, the verb of the specification, whose normal form has counters as
     /// operations.
     pub(crate) fn with_counters_as_operations(mut self) -> Args {
-        if self.write.counters == CountersArg::Keep {
-            self.write.counters = CountersArg::Ops;
+        if self.write.counters == CounterForm::Keep {
+            self.write.counters = CounterForm::Ops;
         }
         self
     }

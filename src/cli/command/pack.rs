@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-
 use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -29,8 +27,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
     /// Small, or found fastest
-    #[arg(long, value_enum, default_value_t = LevelArg::Default, value_name = "LEVEL")]
-    level: LevelArg,
+    #[arg(long, value_enum, default_value_t = Level::Default, value_name = "LEVEL")]
+    level: Level,
     /// Records in a block: more make the archive smaller and access slower
     #[arg(long, default_value_t = 64, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
@@ -51,22 +49,10 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum LevelArg {
-    /// Rows of fixed size and an index of every record
-    Fast,
-    /// Blocks under a model of the positions
-    Default,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let level = match args.level {
-        LevelArg::Fast => Level::Fast,
-        LevelArg::Default => Level::Default,
-    };
     let options = PackOptions::new()
-        .level(level)
+        .level(args.level)
         .index(!args.no_index)
         .block_records(args.block)
         .sorted(args.sorted)

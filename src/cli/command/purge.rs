@@ -1,4 +1,4 @@
-//! `epdb purge`: operations taken out, the rest byte for byte (VERB-pfop).
+//! `epdb purge`: operations taken out, the rest byte for byte.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
@@ -26,8 +24,8 @@ pub(crate) struct Args {
     others: Vec<PathBuf>,
     /// Which records count as the same: those of one position, with the same pieces on the same
     /// squares, or equal in everything
-    #[arg(long, value_enum, default_value_t = ByArg::Position, value_name = "WHAT")]
-    by: ByArg,
+    #[arg(long, value_enum, default_value_t = By::Position, value_name = "WHAT")]
+    by: By,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -38,28 +36,11 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum ByArg {
-    Position,
-    Board,
-    Record,
-}
-
-impl From<ByArg> for By {
-    fn from(by: ByArg) -> By {
-        match by {
-            ByArg::Position => By::Position,
-            ByArg::Board => By::Board,
-            ByArg::Record => By::Record,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let mut selection = Selection::new(keep, args.by.into(), directory, memory);
+    let mut selection = Selection::new(keep, args.by, directory, memory);
     let own = std::slice::from_ref(&args.file);
     each(own, &args.read, &mut diagnostics, |record, _| {
         selection.add(&record)?;

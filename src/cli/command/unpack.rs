@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::archive::{Archive, ArchiveError, Restored};
-use crate::cli::args::{CastlingArg, CountersArg, EpArg, MemoryArgs, OutputArgs, WriteArgs};
+use crate::cli::args::{MemoryArgs, OutputArgs, WriteArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, open_output_of};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::threads;
 use crate::new_file::{NewFile, sync_files};
 use crate::source::{FileFormat, Local, Output};
+use crate::text::FormatOptions;
 
 /// Write the records of an archive, or the files it was packed from
 ///
@@ -115,12 +116,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// Whether the output is what the archive writes without making records.
 fn is_canonical_text(args: &Args) -> bool {
     let named = args.output.output.as_deref().and_then(FileFormat::of_name);
-    let write = &args.write;
     args.output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd
-        && write.format.is_none()
-        && write.counters == CountersArg::Keep
-        && write.castling == CastlingArg::Xfen
-        && write.ep == EpArg::Keep
+        && args.write.options(FileFormat::Epd) == FormatOptions::default()
 }
 
 /// Writes the files of a verbatim archive: into the folder at `place` if there are several.

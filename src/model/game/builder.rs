@@ -298,12 +298,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Element, Square};
-
-    fn mv(text: &[u8; 4]) -> Move {
-        let square = |name| Square::from_ascii(name).unwrap();
-        Move { from: square(&text[..2]), to: square(&text[2..]), promotion: None }
-    }
+    use crate::model::Element;
 
     fn spell(game: &Game) -> String {
         let mut words = Vec::new();
@@ -325,15 +320,15 @@ mod tests {
     fn annotations_are_put_in_order() {
         let mut builder = GameBuilder::new();
         builder.add_comment(" before\n\tall\0 ").unwrap();
-        builder.play(mv(b"e2e4")).unwrap();
+        builder.play("e2e4".parse().unwrap()).unwrap();
         builder.add_comment("a").unwrap();
         builder.begin_variation().unwrap();
         builder.add_comment("first").unwrap();
-        builder.play(mv(b"d2d4")).unwrap();
+        builder.play("d2d4".parse().unwrap()).unwrap();
         builder.begin_variation().unwrap();
-        builder.play(mv(b"c2c4")).unwrap();
+        builder.play("c2c4".parse().unwrap()).unwrap();
         builder.end_variation().unwrap();
-        builder.play(mv(b"d7d5")).unwrap();
+        builder.play("d7d5".parse().unwrap()).unwrap();
         builder.end_variation().unwrap();
         for nag in [9, 3, 200, 9, 0] {
             builder.add_nag(nag).unwrap();
@@ -341,18 +336,21 @@ mod tests {
         builder.add_comment("").unwrap();
         builder.add_escape(" x").unwrap();
         builder.begin_variation().unwrap();
-        builder.play(mv(b"b2b3")).unwrap();
+        builder.play("b2b3".parse().unwrap()).unwrap();
         builder.end_variation().unwrap();
         builder.add_comment("b").unwrap();
         builder.add_nag(5).unwrap();
-        builder.play(mv(b"e7e5")).unwrap();
+        builder.play("e7e5".parse().unwrap()).unwrap();
         let game = builder.finish().unwrap();
         assert_eq!(
             spell(&game),
             "{before all} e2e4 $0 $3 $5 $9 $200 {a} % x {b} ( {first} d2d4 ( c2c4 ) d7d5 ) \
              ( b2b3 ) e7e5"
         );
-        assert_eq!(game.main_line().collect::<Vec<_>>(), [mv(b"e2e4"), mv(b"e7e5")]);
+        assert_eq!(
+            game.main_line().collect::<Vec<_>>(),
+            ["e2e4".parse().unwrap(), "e7e5".parse().unwrap()]
+        );
     }
 
     #[test]
@@ -361,8 +359,8 @@ mod tests {
         assert_eq!(builder.add_nag(1), Err(BuildError::NagPlace));
         assert_eq!(builder.begin_variation(), Err(BuildError::VariationPlace));
         assert_eq!(builder.end_variation(), Err(BuildError::VariationEnd));
-        assert_eq!(builder.play(mv(b"e2e5")), Err(BuildError::Illegal));
-        builder.play(mv(b"e2e4")).unwrap();
+        assert_eq!(builder.play("e2e5".parse().unwrap()), Err(BuildError::Illegal));
+        builder.play("e2e4".parse().unwrap()).unwrap();
         builder.begin_variation().unwrap();
         assert_eq!(builder.begin_variation(), Err(BuildError::VariationPlace));
         assert_eq!(builder.end_variation(), Err(BuildError::VariationEmpty));
@@ -389,10 +387,10 @@ mod tests {
     #[test]
     fn deep_variations_are_walked_compared_and_dropped() {
         let mut builder = GameBuilder::new();
-        builder.play(mv(b"e2e4")).unwrap();
+        builder.play("e2e4".parse().unwrap()).unwrap();
         for _ in 0..MAX_VARIATION_DEPTH {
             builder.begin_variation().unwrap();
-            builder.play(mv(b"d2d4")).unwrap();
+            builder.play("d2d4".parse().unwrap()).unwrap();
         }
         assert_eq!(builder.begin_variation(), Err(BuildError::TooDeep));
         while builder.depth() > 0 {

@@ -112,22 +112,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Counters, Square};
-
-    fn mv(text: &[u8; 4]) -> Move {
-        let square = |name| Square::from_ascii(name).unwrap();
-        Move { from: square(&text[..2]), to: square(&text[2..]), promotion: None }
-    }
+    use crate::model::Counters;
 
     #[test]
     fn counters_follow_the_moves() {
         let counters = Counters { halfmove_clock: 5, fullmove_number: 39 };
-        let black = Playable::new(&Position::START).unwrap().after(mv(b"e2e4"));
+        let black = Playable::new(&Position::START).unwrap().after("e2e4".parse().unwrap());
         let start = Start { position: *black.position(), counters };
         let mut replay = Replay::new(&start).unwrap();
         let mut seen = Vec::new();
-        for text in [b"g8f6", b"g1f3", b"e7e5", b"f3e5"] {
-            replay.play(mv(text));
+        for text in ["g8f6", "g1f3", "e7e5", "f3e5"] {
+            replay.play(text.parse().unwrap());
             seen.push((replay.ply(), replay.fullmove_number(), replay.halfmove_clock()));
         }
         assert_eq!(seen, [(1, 40, 6), (2, 40, 7), (3, 41, 0), (4, 41, 0)]);
