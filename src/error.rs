@@ -161,13 +161,9 @@ impl StdError for Error {
 }
 
 impl fmt::Debug for Error {
+    /// The text: it is what a `main` that returns the error prints.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { what, place, cause } = &*self.0;
-        f.debug_struct("Error")
-            .field("what", what)
-            .field("place", place)
-            .field("cause", cause)
-            .finish()
+        fmt::Display::fmt(self, f)
     }
 }
 

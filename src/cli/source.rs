@@ -18,7 +18,7 @@ use super::query;
 
 /// Takes the items of sources in order; false ends the reading. Diagnostics and games are not
 /// among them.
-pub(crate) type Visit<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<bool> + 'v;
+pub(crate) type VisitItem<'v> = dyn FnMut(Item<'_>) -> anyhow::Result<bool> + 'v;
 
 /// Takes games in order.
 pub(crate) type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
@@ -42,7 +42,7 @@ pub(crate) fn read(
     paths: &[PathBuf],
     args: &ReadArgs,
     diagnostics: &mut Diagnostics,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitItem<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     Reading { diagnostics, progress: &mut progress, visit, visit_game: None }.read_all(paths, args)
@@ -56,7 +56,7 @@ pub(crate) fn read_with_games(
     paths: &[PathBuf],
     args: &ReadArgs,
     diagnostics: &mut Diagnostics,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitItem<'_>,
     visit_game: &mut VisitGame<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
@@ -71,7 +71,7 @@ pub(crate) fn read_with_games(
 pub(crate) fn read_open(
     source: Source,
     diagnostics: &mut Diagnostics,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitItem<'_>,
     visit_game: &mut VisitGame<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(None);
@@ -175,7 +175,7 @@ pub(crate) fn holds(line: &[u8], place: &Place, args: &ReadArgs) -> bool {
 struct Reading<'r, 'd, 'v, 'g> {
     diagnostics: &'d mut Diagnostics,
     progress: &'r mut Progress,
-    visit: &'r mut Visit<'v>,
+    visit: &'r mut VisitItem<'v>,
     visit_game: Option<&'r mut VisitGame<'g>>,
 }
 

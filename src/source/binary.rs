@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
-use super::item::{Item, Summary, Visit};
+use super::item::{Item, Summary, VisitItem};
 use super::local::Local;
 use super::options::SourceOptions;
 use crate::codec::{record, stream};
@@ -31,7 +31,7 @@ impl<'o> Records<'o> {
     fn hand_on_encoded<E: From<Error>>(
         &mut self,
         raw: &[u8],
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         self.count();
         let (record, _) =
@@ -43,7 +43,7 @@ impl<'o> Records<'o> {
         &self,
         record: EpdRecord,
         raw: &[u8],
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let place = &self.place;
         if !self.options.takes(&record, None, place) {
@@ -58,7 +58,7 @@ pub(super) fn read_stream<E: From<Error>>(
     input: Box<dyn Read + Send>,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut stream = stream::Reader::new(BufReader::new(input));
     let mut records = Records::new(Arc::clone(&name), options);
@@ -76,7 +76,7 @@ pub(super) fn read_store<E: From<Error>>(
     local: &Local,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let store = local.store(options.memory)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
@@ -96,7 +96,7 @@ pub(super) fn read_archive<E: From<Error>>(
     local: &Local,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let archive = local.archive()?;
     let mut records = Records::new(name, options);

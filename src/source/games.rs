@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use super::item::{Item, Summary, Visit};
+use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
 use crate::error::{At, Error, Place, Result};
@@ -23,7 +23,7 @@ pub(super) fn read_pgn<E: From<Error>>(
     input: Box<dyn Read + Send>,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut reader = GameReader::new(input, options.games.clone());
     let mut games = Games::new(name, options);
@@ -61,7 +61,7 @@ pub(super) fn read_pgc<E: From<Error>>(
     input: Box<dyn Read + Send>,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut reader = PgcReader::new(input, options.games.limit);
     let mut games = Games::new(name, options);
@@ -120,7 +120,11 @@ impl<'o> Games<'o> {
     }
 
     /// Hands on a finding with the ply where there is one.
-    fn report_finding<E>(&mut self, finding: &Finding, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    fn report_finding<E>(
+        &mut self,
+        finding: &Finding,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<(), E> {
         self.place.at = At::Line(finding.line);
         let mut diagnostic = finding.diagnostic.clone();
         if let Some(ply) = finding.ply {
@@ -138,7 +142,7 @@ impl<'o> Games<'o> {
     fn reject_long_game<R: Read, E: From<Error>>(
         &self,
         reader: &mut GameReader<R>,
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<(), E> {
         let mut pieces = Pieces::new(&self.place, self.takes_games(), visit);
         let copied = reader.copy_long_game(&mut pieces);
@@ -150,7 +154,7 @@ impl<'o> Games<'o> {
         &mut self,
         game: Option<&Game>,
         raw: &[u8],
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let (place, is_game) = (&self.place, self.takes_games());
         let Some(game) = game else {
@@ -170,7 +174,7 @@ impl<'o> Games<'o> {
         game: &Game,
         raw: &[u8],
         options: &PositionOptions,
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         self.summary.variation_positions += pgn::positions_left_out(game, options);
         let place = &self.place;
@@ -200,12 +204,12 @@ pub(super) struct Pieces<'p, 'v, E> {
     place: &'p Place,
     is_game: bool,
     is_more: bool,
-    visit: &'p mut Visit<'v, E>,
+    visit: &'p mut VisitItem<'v, E>,
     failure: Option<E>,
 }
 
 impl<'p, 'v, E: From<Error>> Pieces<'p, 'v, E> {
-    pub(super) fn new(place: &'p Place, is_game: bool, visit: &'p mut Visit<'v, E>) -> Self {
+    pub(super) fn new(place: &'p Place, is_game: bool, visit: &'p mut VisitItem<'v, E>) -> Self {
         Pieces { place, is_game, is_more: false, visit, failure: None }
     }
 

@@ -84,7 +84,7 @@ impl Item<'_> {
 }
 
 /// Takes the items of a source in order; false ends the reading.
-pub type Visit<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
+pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<bool, E> + 'v;
 
 /// What reading a source found beside its items.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]

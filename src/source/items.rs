@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{thread, vec};
 
-use super::item::{Item, OwnedItem, Summary, Visit};
+use super::item::{Item, OwnedItem, Summary, VisitItem};
 use super::open::Source;
 use super::options::SourceOptions;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ impl Sources {
     ///
     /// # Errors
     /// As [`Source::open`] and [`Source::read`].
-    pub fn read<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Summary, E> {
+    pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         let mut all = Summary::default();
         for path in self.paths {
             let read = Source::open(path, &self.options)?.read(visit)?;
@@ -85,7 +85,7 @@ pub struct Items {
 
 impl Items {
     fn start(
-        read: impl FnOnce(&mut Visit<'_, Error>) -> Result<Summary> + Send + 'static,
+        read: impl FnOnce(&mut VisitItem<'_, Error>) -> Result<Summary> + Send + 'static,
     ) -> Items {
         let (sender, batches) = sync_channel(BATCHES);
         thread::spawn(move || {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::games::Pieces;
 use super::input::Input;
-use super::item::{Item, Summary, Visit};
+use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use super::perft_blocks::{Block, BlockLine};
 use super::read_ahead::Ready;
@@ -105,7 +105,7 @@ pub(super) fn read<E: From<Error>>(
     lines: Lines,
     name: Arc<str>,
     options: &SourceOptions,
-    visit: &mut Visit<'_, E>,
+    visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let place = Place::new(name, At::Line(0));
     let is_whole = Reading { lines, options, place, block: None, id: None }.read(visit)?;
@@ -114,7 +114,7 @@ pub(super) fn read<E: From<Error>>(
 
 impl Reading<'_> {
     /// Reads to the end; false when no more is wanted.
-    fn read<E: From<Error>>(&mut self, visit: &mut Visit<'_, E>) -> Result<bool, E> {
+    fn read<E: From<Error>>(&mut self, visit: &mut VisitItem<'_, E>) -> Result<bool, E> {
         let (mut bytes, mut batch) = (Vec::new(), Vec::new());
         loop {
             let stop = self.fill(&mut bytes, &mut batch);
@@ -197,7 +197,7 @@ impl Reading<'_> {
         !self.options.deny_warnings || line.warnings.is_empty()
     }
 
-    fn report<E>(&self, found: &[Diagnostic], visit: &mut Visit<'_, E>) -> Result<(), E> {
+    fn report<E>(&self, found: &[Diagnostic], visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         for diagnostic in found {
             visit(Item::Diagnostic { diagnostic, place: &self.place })?;
         }
@@ -205,7 +205,12 @@ impl Reading<'_> {
     }
 
     /// Hands on what a line became.
-    fn hand_on<E>(&self, line: ReadLine, raw: &[u8], visit: &mut Visit<'_, E>) -> Result<bool, E> {
+    fn hand_on<E>(
+        &self,
+        line: ReadLine,
+        raw: &[u8],
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<bool, E> {
         let may_stand = self.may_stand(&line);
         self.report(&line.warnings, visit)?;
         match line.result {
@@ -228,7 +233,7 @@ impl Reading<'_> {
         record: EpdRecord,
         is_taken: bool,
         raw: &[u8],
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         match is_taken {
             true => visit(Item::Record { record, place: &self.place, raw, game: None }),
@@ -242,7 +247,7 @@ impl Reading<'_> {
         &mut self,
         line: ReadLine,
         raw: &[u8],
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let kind = BlockLine::of(raw);
         if let (Some(BlockLine::Count(opcode, nodes)), Some(block)) = (&kind, &mut self.block)
@@ -269,7 +274,11 @@ impl Reading<'_> {
     }
 
     /// Hands on what is left of a block; of one that has no position yet only if none comes.
-    fn end_block<E>(&mut self, position_comes: bool, visit: &mut Visit<'_, E>) -> Result<bool, E> {
+    fn end_block<E>(
+        &mut self,
+        position_comes: bool,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<bool, E> {
         let at = self.place.at;
         let mut goes_on = true;
         if let Some(Block { record, line, raw }) = self.block.take() {
@@ -292,7 +301,7 @@ impl Reading<'_> {
     fn reject_long_line<E: From<Error>>(
         &mut self,
         number: u64,
-        visit: &mut Visit<'_, E>,
+        visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         self.place.at = At::Line(number);
         self.report(&[lines::too_long(self.options.line_limit())], visit)?;

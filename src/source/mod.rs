@@ -37,7 +37,7 @@ use std::io::Read;
 use std::path::Path;
 
 pub use format::{Compression, FileFormat};
-pub use item::{Item, OwnedItem, Summary, Visit};
+pub use item::{Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::Local;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
-use super::item::{Item, Summary, Visit};
+use super::item::{Item, Summary, VisitItem};
 use super::lines::{self, Lines};
 use super::local::Local;
 use super::options::SourceOptions;
@@ -168,7 +168,7 @@ impl Source {
     ///
     /// # Errors
     /// It is no text, or in an encoding that the profile does not take.
-    pub fn into_lines<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Lines, E> {
+    pub fn into_lines<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Lines, E> {
         self.report_encoding(visit)?;
         let name = self.name;
         match self.content {
@@ -198,7 +198,7 @@ impl Source {
     /// assert_eq!((records, skipped), (1, 1));
     /// # Ok::<(), epdb::Error>(())
     /// ```
-    pub fn read<E: From<Error>>(self, visit: &mut Visit<'_, E>) -> Result<Summary, E> {
+    pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;
         let Source { name, content, options, .. } = self;
         match content {
@@ -212,7 +212,7 @@ impl Source {
     }
 
     /// Warns of a text that is in UTF-16; only the lenient profile takes it.
-    fn report_encoding<E: From<Error>>(&self, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    fn report_encoding<E: From<Error>>(&self, visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         let Some(encoding) = self.encoding else { return Ok(()) };
         let is_lenient = self.options.text.profile == Profile::Lenient;
         if is_lenient {

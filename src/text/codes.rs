@@ -694,7 +694,7 @@ codes! {
         "a comment, which PGC has no record for",
         REFUSED,
         "1. e4 {good} *",
-        "leave comments out or let escape records carry them (PgcEncodeOptions::comments)";
+        "leave comments out (--lossy) or let escape records carry them (--ext)";
     E_PGC_SIZE "E-PGC-SIZE"
         "the game is larger than the limit",
         REFUSED,

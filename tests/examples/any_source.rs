@@ -4,15 +4,17 @@
 
 use std::path::PathBuf;
 
+use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Result;
 use epdb::model::{Opcode, Operand, Operation, Position};
-use epdb::source::{Lookup, OpenLookup, OwnedItem, SourceOptions, Sources, Target};
+use epdb::source::{Lookup, OpenLookup, OwnedItem, SourceOptions, Sources, Target, TargetOptions};
 use epdb::text::pgn::{PositionOptions, positions};
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| ".".to_string()));
-    let create = |name: &&str| Target::create(folder.join(name));
+    let options = TargetOptions::new().pgc(PgcEncodeOptions::new().extended(true));
+    let create = |name: &&str| Target::create_with(folder.join(name), &options);
     let names = ["all.epd", "all.fen.zst", "all.epb", "all.epdb", "all.epa"];
     let mut targets = names.iter().map(create).collect::<Result<Vec<Target>>>()?;
     let mut games = ["all.pgn", "all.pgc"].iter().map(create).collect::<Result<Vec<Target>>>()?;
@@ -21,7 +23,11 @@ fn main() -> Result<()> {
         let (records, place) = match item? {
             OwnedItem::Record { record, place } => (vec![record], place),
             OwnedItem::Game { game, place } => {
-                games.iter_mut().try_for_each(|target| target.write_game(&game))?;
+                let mut write = |target: &mut Target| target.write_game(&game);
+                games
+                    .iter_mut()
+                    .try_for_each(&mut write)
+                    .map_err(|error| error.at(place.clone()))?;
                 (positions(&game, &PositionOptions::default()).collect(), place)
             }
             other => {
