@@ -9,6 +9,7 @@ use super::spelling::Counts;
 use crate::archive::row::{COLUMNS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -50,24 +51,33 @@ fn modes(rows: &[Row], block: usize) -> Vec<u8> {
     rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
 }
 
-/// The numbers of some rows, evenly spread in runs.
-fn sample(rows: &[Row]) -> Vec<u32> {
+/// The numbers of some of so many rows, evenly spread in runs.
+fn sample(rows: usize) -> Vec<u32> {
     const RUN: usize = 64;
-    let step = rows.len().div_ceil(SAMPLE).max(1);
-    (0..rows.len())
-        .filter(|place| (place / RUN).is_multiple_of(step))
-        .map(|place| place as u32)
-        .collect()
+    let step = rows.div_ceil(SAMPLE).max(1);
+    (0..rows).filter(|place| (place / RUN).is_multiple_of(step)).map(|place| place as u32).collect()
 }
 
-/// Rows as symbols of dictionaries: what models are built from.
+/// What models of the rows of a segment are built from.
 pub(in crate::archive) struct TrainingSet<'a> {
-    rows: &'a [Row],
+    /// Each row by itself.
+    alone: CodedRows<'a>,
+    /// What is left of the rows when they are predicted from those before, where that may be worth
+    /// it.
+    predicted: Option<CodedRows<'a>>,
+    /// How many rows there are, and how many are predicted in each mode.
+    rows: usize,
+    modes: [u32; MODES],
+}
+
+/// Rows, as far as they are coded by their columns, as symbols of dictionaries.
+struct CodedRows<'a> {
+    rows: Cow<'a, [Row]>,
+    /// The first column of each row that is coded.
+    first: Vec<u8>,
     columns: Vec<ColumnSymbols>,
     /// The last rank, coded by its difference to the first.
     mirrored: ColumnSymbols,
-    /// The mode of each row. Up to the number of columns this is also the first that is coded.
-    modes: Vec<u8>,
 }
 
 /// A column of all rows.
@@ -77,19 +87,20 @@ struct ColumnSymbols {
 }
 
 impl ColumnSymbols {
-    fn of(rows: &[Row], column: usize, mirrors: bool) -> ColumnSymbols {
+    /// Only what is coded counts for the dictionary.
+    fn of(rows: &[Row], first: &[u8], column: usize, mirrors: bool) -> ColumnSymbols {
         let mut numbers: HashMap<u32, u32> = HashMap::default();
         let mut counts: Vec<(u32, u32)> = Vec::new();
-        let mut number = |row| {
+        let mut number = |(row, &first): (_, &u8)| {
             let value = coded_value(mirrors, row, column);
             let number = *numbers.entry(value).or_insert(counts.len() as u32);
             if number as usize == counts.len() {
                 counts.push((value, 0));
             }
-            counts[number as usize].1 += 1;
+            counts[number as usize].1 += u32::from(usize::from(first) <= column);
             number
         };
-        let values: Vec<u32> = rows.iter().map(&mut number).collect();
+        let values: Vec<u32> = rows.iter().zip(first).map(&mut number).collect();
         let dictionary = Dictionary::of(column, &counts);
         let mut symbols = vec![ESCAPE; counts.len()];
         for (symbol, value) in (0..).zip(&dictionary.values) {
@@ -100,45 +111,70 @@ impl ColumnSymbols {
     }
 }
 
-impl<'a> TrainingSet<'a> {
-    /// Rows that will be coded in blocks of so many.
-    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> TrainingSet<'a> {
+impl<'a> CodedRows<'a> {
+    fn new(rows: Cow<'a, [Row]>, first: Vec<u8>) -> CodedRows<'a> {
         let mut columns: Vec<ColumnSymbols> = (0..=COLUMNS)
             .into_par_iter()
             .map(|column| match column {
-                COLUMNS => ColumnSymbols::of(rows, LAST_RANK, true),
-                _ => ColumnSymbols::of(rows, column, false),
+                COLUMNS => ColumnSymbols::of(&rows, &first, LAST_RANK, true),
+                _ => ColumnSymbols::of(&rows, &first, column, false),
             })
             .collect();
         let mirrored = columns.split_off(COLUMNS).remove(0);
-        TrainingSet { rows, columns, mirrored, modes: modes(rows, block) }
+        CodedRows { rows, first, columns, mirrored }
+    }
+
+    /// Those rows that no move leads to.
+    fn predicted(rows: &[Row], modes: &[u8]) -> CodedRows<'a> {
+        let coded = rows.iter().zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
+        let (rows, first): (Vec<Row>, Vec<u8>) = coded.unzip();
+        CodedRows::new(Cow::Owned(rows), first)
+    }
+}
+
+impl<'a> TrainingSet<'a> {
+    /// Rows that will be coded in blocks of so many.
+    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> TrainingSet<'a> {
+        let of_rows = modes(rows, block);
+        let mut modes = [0; MODES];
+        of_rows.iter().for_each(|&mode| modes[usize::from(mode)] += 1);
+        let alike: u64 = of_rows.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
+        let is_alike = alike as f32 > ALIKE * rows.len() as f32;
+        TrainingSet {
+            alone: CodedRows::new(Cow::Borrowed(rows), vec![0; rows.len()]),
+            predicted: is_alike.then(|| CodedRows::predicted(rows, &of_rows)),
+            rows: rows.len(),
+            modes,
+        }
     }
 
     /// The better plan of a model.
     pub(in crate::archive) fn best_plan(&self) -> ModelPlan {
-        let plain = self.plan(false);
-        let alike: u64 = self.modes.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
-        if alike as f32 <= ALIKE * self.rows.len() as f32 {
-            return plain;
-        }
-        let by_others = self.plan(true);
-        if by_others.bits < plain.bits { by_others } else { plain }
+        let alone = self.plan(false);
+        let predicted = self.predicted.is_some().then(|| self.plan(true));
+        predicted.filter(|predicted| predicted.bits < alone.bits).unwrap_or(alone)
+    }
+
+    /// The rows as they are coded with modes, or without.
+    fn coded(&self, has_modes: bool) -> &CodedRows<'a> {
+        self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }
 
     /// Plans a model; with modes, rows are predicted from those before.
     pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
-        let sampled = sample(self.rows);
+        let rows = self.coded(has_modes);
+        let sampled = sample(rows.rows.len());
         let best = |mirrors, columns: Range<usize>| -> Vec<(&'static [Context], f32)> {
-            let view = TrainingView { training: self, mirrors, has_modes };
+            let view = TrainingView { rows, mirrors };
             columns.into_par_iter().map(|column| view.best_contexts(&sampled, column)).collect()
         };
         let bits = |columns: &[(_, f32)]| columns.iter().map(|&(_, bits)| bits).sum::<f32>();
         let of_back_ranks = |mirrors| bits(&best(mirrors, LAST_RANK..LAST_RANK + 2));
         let mirrors = of_back_ranks(true) < of_back_ranks(false);
         let columns = best(mirrors, 0..COLUMNS);
-        let moves = sampled.iter().filter(|&&row| usize::from(self.modes[row as usize]) > COLUMNS);
-        let of_moves = if has_modes { MOVE_BITS * moves.count() as f32 } else { 0.0 };
-        let bits = bits(&columns) + of_moves;
+        let of_all = rows.rows.len() as f32 / sampled.len().max(1) as f32;
+        let moves = (self.rows - rows.rows.len()) as f32;
+        let bits = bits(&columns) * of_all + MOVE_BITS * moves;
         let contexts = columns.into_iter().map(|(contexts, _)| contexts).collect();
         ModelPlan { mirrors, has_modes, contexts, bits }
     }
@@ -147,8 +183,9 @@ impl<'a> TrainingSet<'a> {
     /// these can be coded too.
     pub(in crate::archive) fn build(&self, plan: &ModelPlan, open: bool) -> ModelSpec {
         let ModelPlan { mirrors, has_modes, ref contexts, .. } = *plan;
-        let view = TrainingView { training: self, mirrors, has_modes };
-        let all: Vec<u32> = (0..self.rows.len() as u32).collect();
+        let rows = self.coded(has_modes);
+        let view = TrainingView { rows, mirrors };
+        let all: Vec<u32> = (0..rows.rows.len() as u32).collect();
         let columns = (0..COLUMNS)
             .into_par_iter()
             .map(|column| {
@@ -158,20 +195,15 @@ impl<'a> TrainingSet<'a> {
                 TreeSpec { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
             })
             .collect();
-        let modes = has_modes.then(|| {
-            let mut counts = [0; MODES];
-            self.modes.iter().for_each(|&mode| counts[usize::from(mode)] += 1);
-            counts
-        });
+        let modes = has_modes.then_some(self.modes);
         ModelSpec { mirrors, columns, spelled: view.spelled(open), modes }
     }
 }
 
 /// Rows as a plan has them.
 struct TrainingView<'a> {
-    training: &'a TrainingSet<'a>,
+    rows: &'a CodedRows<'a>,
     mirrors: bool,
-    has_modes: bool,
 }
 
 impl TrainingView<'_> {
@@ -189,21 +221,21 @@ impl TrainingView<'_> {
 
     fn symbols(&self, column: usize) -> &ColumnSymbols {
         match column {
-            LAST_RANK if self.mirrors => &self.training.mirrored,
-            _ => &self.training.columns[column],
+            LAST_RANK if self.mirrors => &self.rows.mirrored,
+            _ => &self.rows.columns[column],
         }
     }
 
     /// Whether a column of a row is coded, and not known from the rows before.
     fn is_coded(&self, row: u32, column: usize) -> bool {
-        !self.has_modes || usize::from(self.training.modes[row as usize]) <= column
+        usize::from(self.rows.first[row as usize]) <= column
     }
 
     fn spelled(&self, open: bool) -> Counts {
         let mut counts = Counts::default();
         for column in 0..COLUMNS {
             let symbols = &self.symbols(column).symbols;
-            for ((number, row), &symbol) in (0..).zip(self.training.rows).zip(symbols) {
+            for ((number, row), &symbol) in (0..).zip(&*self.rows.rows).zip(symbols) {
                 if symbol == ESCAPE && self.is_coded(number, column) {
                     counts.add(column, coded_value(self.mirrors, row, column));
                 }
@@ -220,7 +252,7 @@ impl TrainingView<'_> {
         let row = row as usize;
         let mut state = ContextState::default();
         for place in 0..column {
-            state.update(place, self.symbols(place).symbols[row], self.training.rows[row].0[place]);
+            state.update(place, self.symbols(place).symbols[row], self.rows.rows[row].0[place]);
         }
         let path = contexts
             .iter()
