@@ -346,11 +346,7 @@ impl<W: Write> ArchiveWriter<W> {
             return Ok(());
         }
         for (block, keys) in (self.blocks..).zip(keys.chunks(self.options.block_records as usize)) {
-            let block = u32::try_from(block).map_err(|_| ArchiveError::LimitExceeded {
-                what: "blocks",
-                found: block,
-                limit: u32::MAX.into(),
-            })?;
+            let block = index_block(block)?;
             keys.iter().try_for_each(|&key| self.keys.push((key, block)))?;
         }
         Ok(())
@@ -381,7 +377,7 @@ impl<W: Write> ArchiveWriter<W> {
             }
             Level::Default => {
                 self.out.begin();
-                blocks::write_index(self.keys, self.blocks, identity, &mut self.out)?;
+                blocks::write_index(self.keys, index_block(self.blocks)?, identity, &mut self.out)?;
                 list(SectionKind::BlockIndex, self.out.end());
             }
         }
@@ -402,4 +398,14 @@ impl<W: Write> ArchiveWriter<W> {
         self.out.put(footer.as_bytes())?;
         Ok(self.out.finish()?)
     }
+}
+
+/// The number of a block as the position index has it.
+fn index_block(number: u64) -> Result<u32, ArchiveError> {
+    let limit = u32::MAX.into();
+    u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {
+        what: "blocks",
+        found: number,
+        limit,
+    })
 }

@@ -1,24 +1,22 @@
-//! From position keys to the blocks that may hold the position, in about 18 bits a record.
+//! From position keys to the blocks that may hold the position.
 //!
-//! Keys are cut to a few more bits than it takes to number the entries. The highest of them
-//! choose a bucket; in a bucket the others ascend and are coded by their differences, each with
-//! the number of its block. What is found is where to look, not what is there.
+//! Keys are cut to as many bits as it takes to number the entries. The highest of them choose a
+//! bucket; in a bucket the others ascend and are coded by their differences, each with the numbers
+//! of its blocks, which ascend as well. What is found is where to look, not what is there.
 
 use std::io::{self, Write};
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::bits::{BitReader, BitWriter};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
 
 /// Entries in a bucket, about.
-const BUCKET: u64 = 256;
-/// Bits of a key beyond those that number the entries: of this many powers of two one lookup
-/// looks into a block in vain.
-const SPARE_BITS: u32 = 2;
+const BUCKET: u64 = 1024;
 
 const PART: &str = "position index";
 
@@ -32,60 +30,56 @@ struct Tail {
     rest_bits: u8,
     /// Bits of a difference that are written plainly.
     plain_bits: u8,
-    block_bits: u8,
     /// Bytes of a bucket's end in the directory: four, or eight where that does not suffice.
     end_bytes: u8,
+    /// Blocks are numbered below this.
+    blocks: U32,
     check: U32,
 }
 
 impl Tail {
     /// The CRC32C of the place behind the last bucket and of what stands before the check.
     fn check(&self, identity: u32) -> u32 {
-        let Tail { bucket_bits, rest_bits, plain_bits, block_bits, end_bytes, .. } = *self;
-        let buckets = 1u64.checked_shl(bucket_bits.into()).unwrap_or(0);
-        check::placed(
-            identity,
-            buckets,
-            &[bucket_bits, rest_bits, plain_bits, block_bits, end_bytes],
-        )
+        let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
+        let bytes = self.as_bytes();
+        check::placed(identity, buckets, &bytes[..bytes.len() - size_of::<U32>()])
     }
 }
 
 /// Writes the index of sorted keys and blocks numbered below `blocks`.
 pub(in crate::archive) fn write_index<W: Write>(
     sorter: IndexEntries,
-    blocks: u64,
+    blocks: u32,
     identity: u32,
     out: &mut Sink<W>,
 ) -> Result<(), ArchiveError> {
     let entries = sorter.len().max(1);
     let bucket_bits = (entries / BUCKET).max(1).ilog2();
-    let key_bits = bits_of(entries) + SPARE_BITS;
+    let key_bits = entries.ilog2() + 1;
     let mut tail = Tail {
         bucket_bits: bucket_bits as u8,
         rest_bits: (key_bits - bucket_bits) as u8,
-        plain_bits: SPARE_BITS as u8,
-        block_bits: bits_of(blocks.max(1) - 1) as u8,
+        plain_bits: 0,
         end_bytes: 4,
+        blocks: blocks.into(),
         check: 0.into(),
     };
     let start = out.offset();
     let mut ends: Vec<u64> = Vec::new();
     let mut bucket = Bucket::default();
     let mut close = |bucket: &mut Bucket, out: &mut Sink<W>| -> io::Result<()> {
-        out.put(&bucket.take(identity, ends.len() as u64))?;
+        out.put(&std::mem::take(bucket).finish(&tail, identity, ends.len() as u64))?;
         ends.push(out.offset() - start);
         Ok(())
     };
     let mut number = 0;
     sorter.finish::<ArchiveError>(|(key, block)| {
         let cut = key >> (64 - key_bits);
-        let (of, rest) = (cut >> tail.rest_bits, cut & mask(tail.rest_bits.into()));
-        while number < of {
+        while number < cut >> tail.rest_bits {
             close(&mut bucket, out)?;
             number += 1;
         }
-        bucket.push(rest, block, &tail);
+        bucket.push(cut & mask(tail.rest_bits.into()), block, &tail);
         Ok(())
     })?;
     while number < 1 << bucket_bits {
@@ -103,59 +97,73 @@ pub(in crate::archive) fn write_index<W: Write>(
     Ok(())
 }
 
-/// How many bits the largest number takes.
-const fn bits_of(largest: u64) -> u32 {
-    64 - largest.leading_zeros()
-}
-
 const fn mask(bits: u32) -> u64 {
     if bits < 64 { (1 << bits) - 1 } else { u64::MAX }
 }
 
+/// A bucket that is written.
 #[derive(Default)]
 struct Bucket {
-    entries: u32,
-    before: u64,
-    bytes: Vec<u8>,
-    /// Bits that do not make up a byte yet, the first lowest.
-    bits: u64,
-    len: u32,
+    keys: u32,
+    /// The least that the next key can be.
+    next: u64,
+    bits: BitWriter,
+    /// The key whose blocks come, and those.
+    open: u64,
+    blocks: Vec<u32>,
 }
 
 impl Bucket {
     fn push(&mut self, rest: u64, block: u32, tail: &Tail) {
-        let difference = rest - self.before;
-        for _ in 0..difference >> tail.plain_bits {
-            self.put(1, 1);
+        if rest != self.open {
+            self.close_key(tail);
         }
-        self.put(0, 1);
-        self.put(difference & mask(tail.plain_bits.into()), tail.plain_bits.into());
-        self.put(block.into(), tail.block_bits.into());
-        self.before = rest;
-        self.entries += 1;
+        self.open = rest;
+        self.blocks.push(block);
     }
 
-    fn put(&mut self, value: u64, bits: u32) {
-        self.bits |= value << self.len;
-        self.len += bits;
-        while self.len >= 8 {
-            self.bytes.push(self.bits as u8);
-            self.bits >>= 8;
-            self.len -= 8;
+    /// Writes the key whose blocks are complete.
+    fn close_key(&mut self, tail: &Tail) {
+        if self.blocks.is_empty() {
+            return;
         }
+        self.bits.put_rice(self.open - self.next, tail.plain_bits.into());
+        self.next = self.open + 1;
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+        put_blocks(&self.blocks, tail.blocks.get(), &mut self.bits);
+        self.blocks.clear();
+        self.keys += 1;
     }
 
-    /// The bytes of the bucket with this number; the next one is begun.
-    fn take(&mut self, identity: u32, number: u64) -> Vec<u8> {
-        if self.len > 0 {
-            self.bytes.push(self.bits as u8);
-        }
-        let mut out = self.entries.to_le_bytes().to_vec();
-        out.append(&mut self.bytes);
+    /// The bytes of the bucket with this number.
+    fn finish(mut self, tail: &Tail, identity: u32, number: u64) -> Vec<u8> {
+        self.close_key(tail);
+        let mut out = self.keys.to_le_bytes().to_vec();
+        out.extend(self.bits.finish());
         let check = check::placed(identity, number, &out);
         out.extend_from_slice(&check.to_le_bytes());
-        *self = Bucket::default();
         out
+    }
+}
+
+/// Bits of the difference of two blocks that are written plainly, where a key has so many.
+fn plain_bits(count: u32, blocks: u32) -> u32 {
+    (blocks / count).checked_ilog2().unwrap_or(0)
+}
+
+/// Writes ascending blocks: how many, then the one, or the differences.
+fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
+    let count = list.len() as u32;
+    bits.put_gamma(count);
+    if let [block] = list {
+        return bits.put_below(*block, blocks);
+    }
+    let plain = plain_bits(count, blocks);
+    let mut next = 0;
+    for &block in list {
+        bits.put_rice((block - next).into(), plain);
+        next = block + 1;
     }
 }
 
@@ -177,10 +185,7 @@ impl<'a> BlockIndex<'a> {
             return Err(ArchiveError::corrupt(PART));
         }
         let key_bits = u32::from(tail.bucket_bits) + u32::from(tail.rest_bits);
-        let whole = key_bits <= 64
-            && tail.plain_bits <= 32
-            && tail.block_bits <= 32
-            && [4, 8].contains(&tail.end_bytes);
+        let whole = key_bits <= 64 && tail.plain_bits <= 32 && [4, 8].contains(&tail.end_bytes);
         let buckets = 1usize.checked_shl(tail.bucket_bits.into()).filter(|_| whole);
         let split = buckets
             .and_then(|buckets| buckets.checked_mul(tail.end_bytes.into()))
@@ -195,7 +200,9 @@ impl<'a> BlockIndex<'a> {
         1 << self.tail.bucket_bits
     }
 
-    fn bucket(&self, number: u64) -> Result<&'a [u8], ArchiveError> {
+    /// The keys of a bucket, its check verified.
+    fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt_at(PART, number);
         let width = usize::from(self.tail.end_bytes);
         let end = |number: usize| {
             let bytes = self.ends.get(number * width..(number + 1) * width)?;
@@ -205,48 +212,38 @@ impl<'a> BlockIndex<'a> {
         let start = number.checked_sub(1).map_or(Some(0), |before| end(before as usize));
         let range = start.zip(end(number as usize)).map(|(start, end)| start..end);
         let bucket = range.and_then(|range| self.buckets.get(range));
-        let (body, check) = bucket
-            .and_then(|bucket| bucket.split_last_chunk())
-            .ok_or(ArchiveError::corrupt_at(PART, number))?;
+        let (body, check) =
+            bucket.and_then(|bucket| bucket.split_last_chunk()).ok_or_else(corrupt)?;
         if !check::holds(check::placed(self.identity, number, body), u32::from_le_bytes(*check)) {
-            return Err(ArchiveError::corrupt_at(PART, number));
+            return Err(corrupt());
         }
-        Ok(body)
+        let (keys, bits) = body.split_first_chunk().ok_or_else(corrupt)?;
+        let (bits, keys) = (BitReader::new(bits), u32::from_le_bytes(*keys));
+        Ok(BucketReader {
+            number,
+            tail: self.tail,
+            keys,
+            next: 0,
+            blocks: Blocks { number, bits, ..Blocks::default() },
+        })
     }
 
-    /// Calls `visit` with the cut key and the block of each entry of a bucket, until it returns
-    /// false.
+    /// Calls `visit` with the cut key and the block of each entry of a bucket.
     pub(super) fn each(
         &self,
         number: u64,
-        mut visit: impl FnMut(u64, u32) -> bool,
+        mut visit: impl FnMut(u64, u32) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let corrupt = ArchiveError::corrupt_at(PART, number);
-        let bucket = self.bucket(number)?;
-        let Some((entries, bits)) = bucket.split_first_chunk() else { return Err(corrupt) };
-        let mut bits = Bits { bytes: bits, at: 0 };
-        let mut rest: u64 = 0;
-        for _ in 0..u32::from_le_bytes(*entries) {
-            let Some((difference, block)) = self.entry(&mut bits) else { return Err(corrupt) };
-            rest = match rest.checked_add(difference) {
-                Some(rest) if rest <= mask(self.tail.rest_bits.into()) => rest,
-                _ => return Err(corrupt),
-            };
-            if !visit(number.checked_shl(self.tail.rest_bits.into()).unwrap_or(0) | rest, block) {
-                return Ok(());
+        let mut bucket = self.bucket(number)?;
+        while let Some(cut) = bucket.next_key()? {
+            while let Some(block) = bucket.blocks.next() {
+                visit(cut, block?)?;
             }
         }
-        if bits.is_at_end() { Ok(()) } else { Err(corrupt) }
-    }
-
-    fn entry(&self, bits: &mut Bits) -> Option<(u64, u32)> {
-        let mut high = 0u64;
-        while bits.take(1)? == 1 {
-            high += 1;
+        match bucket.blocks.bits.is_at_end() {
+            true => Ok(()),
+            false => Err(ArchiveError::corrupt_at(PART, number)),
         }
-        let low = bits.take(self.tail.plain_bits.into())?;
-        let block = bits.take(self.tail.block_bits.into())?;
-        Some((high.checked_mul(1 << self.tail.plain_bits)? | low, block as u32))
     }
 
     /// What is left of a key in this index, in its place, with zeros behind it.
@@ -256,53 +253,200 @@ impl<'a> BlockIndex<'a> {
 
     /// A cut key as [`BlockIndex::high_bits`] has it.
     pub(super) fn aligned(&self, cut: u64) -> u64 {
-        let key_bits = u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits);
-        cut.checked_shl(64 - key_bits).unwrap_or(0)
+        cut.checked_shl(64 - self.key_bits()).unwrap_or(0)
+    }
+
+    fn key_bits(&self) -> u32 {
+        u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits)
     }
 
     /// What is left of a key in this index.
-    pub(super) fn cut(&self, key: u64) -> u64 {
-        let key_bits = u32::from(self.tail.bucket_bits) + u32::from(self.tail.rest_bits);
-        key.checked_shr(64 - key_bits).unwrap_or(0)
+    fn cut(&self, key: u64) -> u64 {
+        key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
     /// The blocks that may hold the position with this key, ascending.
-    pub(super) fn find(&self, key: u64) -> Result<Vec<u32>, ArchiveError> {
+    pub(super) fn find(&self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
         let wanted = self.cut(key);
-        let mut blocks = Vec::new();
-        self.each(wanted.checked_shr(self.tail.rest_bits.into()).unwrap_or(0), |cut, block| {
-            if cut == wanted {
-                blocks.push(block);
+        let mut bucket =
+            self.bucket(wanted.checked_shr(self.tail.rest_bits.into()).unwrap_or(0))?;
+        while let Some(cut) = bucket.next_key()? {
+            if cut >= wanted {
+                return Ok(if cut == wanted { bucket.blocks } else { Blocks::default() });
             }
-            cut <= wanted
-        })?;
-        blocks.sort_unstable();
-        blocks.dedup();
-        Ok(blocks)
-    }
-}
-
-struct Bits<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Bits<'_> {
-    fn take(&mut self, count: u32) -> Option<u64> {
-        let mut value = 0;
-        let mut got = 0;
-        while got < count {
-            let byte = *self.bytes.get(self.at / 8)?;
-            let skip = (self.at % 8) as u32;
-            let step = (8 - skip).min(count - got);
-            value |= (u64::from(byte >> skip) & mask(step)) << got;
-            got += step;
-            self.at += step as usize;
+            bucket.blocks.skip_all()?;
         }
-        Some(value)
+        Ok(Blocks::default())
+    }
+}
+
+/// A bucket that is read, key by key.
+struct BucketReader<'a> {
+    number: u64,
+    tail: Tail,
+    /// Keys that were not read yet.
+    keys: u32,
+    /// The least that the next key can be.
+    next: u64,
+    /// Those of the last key; their bits are followed by the next key.
+    blocks: Blocks<'a>,
+}
+
+impl BucketReader<'_> {
+    /// Goes on to the next key, when the blocks of the one before were taken, and returns it.
+    fn next_key(&mut self) -> Result<Option<u64>, ArchiveError> {
+        let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
+        self.keys = keys;
+        let rest_bits = self.tail.rest_bits.into();
+        let rest = self.blocks.bits.take_rice(self.tail.plain_bits.into());
+        let rest = rest.and_then(|difference| self.next.checked_add(difference));
+        let rest = rest.filter(|&rest| rest <= mask(rest_bits));
+        let begun = rest.zip(self.blocks.begin(self.tail.blocks.get()));
+        let (rest, ()) = begun.ok_or(ArchiveError::corrupt_at(PART, self.number))?;
+        self.next = rest.saturating_add(1);
+        Ok(Some(self.number.checked_shl(rest_bits).unwrap_or(0) | rest))
+    }
+}
+
+/// The blocks of a key, read one after the other.
+#[derive(Clone, Default)]
+pub(super) struct Blocks<'a> {
+    /// The bucket.
+    number: u64,
+    bits: BitReader<'a>,
+    /// How many there are in the index, how many come, and how many bits of a difference are plain;
+    /// `None` for a single block.
+    all: u32,
+    left: u32,
+    plain_bits: Option<u32>,
+    /// The least that the next can be.
+    next: u64,
+}
+
+impl Blocks<'_> {
+    /// Reads how many there are.
+    fn begin(&mut self, all: u32) -> Option<()> {
+        let left = self.bits.take_gamma().filter(|&count| count <= all)?;
+        let plain_bits = (left > 1).then(|| plain_bits(left, all));
+        (self.all, self.left, self.plain_bits, self.next) = (all, left, plain_bits, 0);
+        Some(())
     }
 
-    fn is_at_end(&self) -> bool {
-        self.at.div_ceil(8) == self.bytes.len()
+    fn take(&mut self) -> Option<u32> {
+        let block = match self.plain_bits {
+            None => self.bits.take_below(self.all)?.into(),
+            Some(bits) => self.next.checked_add(self.bits.take_rice(bits)?)?,
+        };
+        self.next = block.checked_add(1).filter(|&next| next <= self.all.into())?;
+        Some(block as u32)
+    }
+
+    fn skip_all(&mut self) -> Result<(), ArchiveError> {
+        self.try_for_each(|block| block.map(drop))
+    }
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = Result<u32, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let block = self.take().ok_or(ArchiveError::corrupt_at(PART, self.number));
+        if block.is_err() {
+            self.left = 0;
+        }
+        Some(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const BLOCKS: u32 = 700;
+
+    /// Keys of one block, of some, and one of nearly all; some are equal when they are cut.
+    fn entries() -> Vec<(u64, u32)> {
+        let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let single = (0..1500).map(|number| (key(number), (number * 7) as u32 % BLOCKS));
+        let some = (0..500).map(|number| (key(number / 5), (number * 11) as u32 % BLOCKS));
+        let all = (0..BLOCKS).filter(|block| block % 7 != 3).map(|block| (u64::MAX, block));
+        single.chain(some).chain(all).chain([(0, 0), (0, BLOCKS - 1)]).collect()
+    }
+
+    fn written(entries: &[(u64, u32)]) -> Vec<u8> {
+        let mut sorter = IndexEntries::new(1 << 20);
+        entries.iter().for_each(|&entry| sorter.push(entry).unwrap());
+        let mut out = Sink::new(Vec::new());
+        write_index(sorter, BLOCKS, 7, &mut out).unwrap();
+        out.finish().unwrap()
+    }
+
+    fn found(index: &BlockIndex, key: u64) -> Result<Vec<u32>, ArchiveError> {
+        index.find(key)?.collect()
+    }
+
+    #[test]
+    fn the_blocks_of_a_key_are_found_in_order() {
+        let entries = entries();
+        let bytes = written(&entries);
+        let index = BlockIndex::new(&bytes, 7).unwrap();
+        let mut expected: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        entries
+            .iter()
+            .for_each(|&(key, block)| expected.entry(index.cut(key)).or_default().push(block));
+        let mut listed: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for bucket in 0..index.buckets() {
+            index
+                .each(bucket, |cut, block| Ok(listed.entry(cut).or_default().push(block)))
+                .unwrap();
+        }
+        for blocks in expected.values_mut() {
+            blocks.sort_unstable();
+            blocks.dedup();
+        }
+        assert_eq!(listed, expected);
+        for &(key, _) in &entries {
+            assert_eq!(found(&index, key).unwrap(), expected[&index.cut(key)]);
+        }
+        let absent = (0..1 << 12)
+            .map(|high| high << 52 | 1)
+            .filter(|&key| !expected.contains_key(&index.cut(key)));
+        assert!(
+            absent.inspect(|&key| assert_eq!(found(&index, key).unwrap(), [0; 0])).count() > 100
+        );
+    }
+
+    /// A damaged index is an error and never a position that is not there.
+    #[test]
+    fn each_changed_byte_is_seen_by_whoever_reads_it() {
+        let entries = entries();
+        let bytes = written(&entries);
+        let expected: Vec<Vec<u32>> = {
+            let index = BlockIndex::new(&bytes, 7).unwrap();
+            entries.iter().step_by(253).map(|&(key, _)| found(&index, key).unwrap()).collect()
+        };
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 0x10;
+            let Ok(index) = BlockIndex::new(&changed, 7) else { continue };
+            for (&(key, _), expected) in entries.iter().step_by(253).zip(&expected) {
+                assert!(found(&index, key).map_or(true, |found| found == *expected), "{place}");
+            }
+        }
+        for len in (0..bytes.len()).step_by(7) {
+            assert!(BlockIndex::new(&bytes[..len], 7).is_err(), "{len}");
+        }
+        assert!(BlockIndex::new(&bytes, 8).is_err());
+    }
+
+    #[test]
+    fn a_key_of_most_blocks_takes_two_bits_each() {
+        let entries: Vec<(u64, u32)> = (0..BLOCKS).map(|block| (u64::MAX, block)).collect();
+        assert!(written(&entries).len() < BLOCKS as usize / 4 + 100);
     }
 }

@@ -1,11 +1,13 @@
 //! Looking positions up in an archive of level default.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
 use super::block::Block;
-use super::index::BlockIndex;
+use super::index::{BlockIndex, Blocks};
 use super::reader::BlockReader;
 use crate::archive::error::ArchiveError;
 use crate::archive::row::Row;
@@ -14,6 +16,9 @@ use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::{Query, Visit};
 use crate::model::EpdRecord;
 
+/// The most blocks that are decoded before it is known that they are wanted.
+const AHEAD: usize = 256;
+
 impl BlockReader {
     /// The records of a position, one after the other.
     pub(in crate::archive) fn matches(
@@ -21,12 +26,12 @@ impl BlockReader {
         query: &Query,
     ) -> Result<BlockMatches<'_>, ArchiveError> {
         let index_blocks = match self.index()? {
-            Some(index) => IndexBlocks::Candidates(index.find(query.key())?.into_iter()),
+            Some(index) => IndexBlocks::Candidates(index.find(query.key())?),
             None => IndexBlocks::All(0..self.index_blocks()),
         };
         let wanted = Wanted::of([(0, query)].into_iter());
-        let held = HeldBlock::of(self);
-        Ok(BlockMatches { held, wanted, index_blocks, found: Vec::new().into_iter() })
+        let decoded = DecodedBlocks::of(self);
+        Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
     /// Calls `visit` with the place of a query and each record of it, block by block, so that each
@@ -38,18 +43,18 @@ impl BlockReader {
     ) -> Result<(), E> {
         let Some(index) = self.index()? else { return self.scan(queries, visit) };
         let queries: Vec<Query> = queries.collect();
-        let mut is_done = vec![false; queries.len()];
-        let mut held = HeldBlock::of(self);
-        for group in candidates(&index, &queries)?.chunk_by(|a, b| a.0 == b.0) {
-            let places = group.iter().map(|&(_, place)| place).filter(|&place| !is_done[place]);
-            let wanted = Wanted::of(places.map(|place| (place, &queries[place])));
-            for (place, found) in held.find(group[0].0.into(), &wanted)? {
-                if is_done[place] {
+        let mut candidates = Candidates::of(&index, &queries)?;
+        let mut decoded = DecodedBlocks::of(self);
+        while let Some((block, places)) = candidates.next(decoded.ahead)? {
+            let wanted = Wanted::of(places.iter().map(|&place| (place, &queries[place])));
+            let found = decoded.find(block, candidates.upcoming(), &wanted)?;
+            for (place, found) in found {
+                if candidates.is_done[place] {
                     continue;
                 }
                 match visit(place, found)? {
                     Visit::Continue => {}
-                    Visit::SkipQuery => is_done[place] = true,
+                    Visit::SkipQuery => candidates.is_done[place] = true,
                     Visit::Stop => return Ok(()),
                 }
             }
@@ -64,12 +69,13 @@ impl BlockReader {
         visit: &mut impl FnMut(usize, BlockMatch) -> Result<Visit, E>,
     ) -> Result<(), E> {
         let mut wanted = BoardMap::of(queries);
-        let mut held = HeldBlock::of(self);
-        for number in 0..self.index_blocks() {
+        let mut decoded = DecodedBlocks::of(self);
+        let blocks = self.index_blocks();
+        for number in 0..blocks {
             if wanted.is_empty() {
                 break;
             }
-            let (block, range) = held.open(number)?;
+            let (block, range) = decoded.open(number, number + 1..blocks)?;
             let rows = block.rows_in(range.clone())?;
             let matched = Rc::new(Matched::new(Rc::clone(&block), range.clone()));
             for (place, row) in range.zip(rows.iter()) {
@@ -109,50 +115,150 @@ impl BlockReader {
 }
 
 /// The blocks that may hold some of the positions, ascending, as the index counts them, each with
-/// the place of the query.
-fn candidates(index: &BlockIndex, queries: &[Query]) -> Result<Vec<(u32, usize)>, ArchiveError> {
-    let mut candidates = Vec::new();
-    for (place, query) in queries.iter().enumerate() {
-        candidates.extend(index.find(query.key())?.into_iter().map(|block| (block, place)));
+/// the places of the queries.
+struct Candidates<'a> {
+    /// The next block of each query.
+    heap: BinaryHeap<Reverse<(u32, usize)>>,
+    /// The blocks that come after those.
+    lists: Vec<Blocks<'a>>,
+    /// Blocks that were taken out of the heap.
+    taken: VecDeque<(u64, Vec<usize>)>,
+    /// Which queries ask for nothing more.
+    is_done: Vec<bool>,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(index: &BlockIndex<'a>, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
+        let lists = queries.iter().map(|query| index.find(query.key()));
+        let mut candidates = Candidates {
+            heap: BinaryHeap::with_capacity(queries.len()),
+            lists: lists.collect::<Result<_, _>>()?,
+            taken: VecDeque::new(),
+            is_done: vec![false; queries.len()],
+        };
+        for place in 0..queries.len() {
+            candidates.push(place)?;
+        }
+        Ok(candidates)
     }
-    candidates.sort_unstable();
-    Ok(candidates)
+
+    /// Takes the next block of a query into the heap.
+    fn push(&mut self, place: usize) -> Result<(), ArchiveError> {
+        if let Some(block) = self.lists[place].next() {
+            self.heap.push(Reverse((block?, place)));
+        }
+        Ok(())
+    }
+
+    /// The next block with the queries that ask for more; `ahead` blocks are known by then.
+    fn next(&mut self, ahead: usize) -> Result<Option<(u64, Vec<usize>)>, ArchiveError> {
+        loop {
+            while self.taken.len() < ahead && self.take()? {}
+            let Some((block, mut places)) = self.taken.pop_front() else { return Ok(None) };
+            places.retain(|&place| !self.is_done[place]);
+            if !places.is_empty() {
+                return Ok(Some((block, places)));
+            }
+        }
+    }
+
+    /// Takes a block out of the heap; false when there is none.
+    fn take(&mut self) -> Result<bool, ArchiveError> {
+        let Some(&Reverse((block, _))) = self.heap.peek() else { return Ok(false) };
+        let mut places = Vec::new();
+        while self.heap.peek().is_some_and(|Reverse((of, _))| *of == block) {
+            let Some(Reverse((_, place))) = self.heap.pop() else { break };
+            if !self.is_done[place] {
+                places.push(place);
+                self.push(place)?;
+            }
+        }
+        self.taken.push_back((block.into(), places));
+        Ok(true)
+    }
+
+    /// The blocks that are known to come next.
+    fn upcoming(&self) -> impl Iterator<Item = u64> {
+        let is_wanted = |places: &[usize]| places.iter().any(|&place| !self.is_done[place]);
+        let wanted = self.taken.iter().filter(move |(_, places)| is_wanted(places));
+        wanted.map(|&(block, _)| block)
+    }
 }
 
-/// The block that was decoded last.
-struct HeldBlock<'a> {
+/// Blocks that were decoded, in order. The more were asked for the more are decoded at once.
+struct DecodedBlocks<'a> {
     reader: &'a BlockReader,
-    /// With the place of its segment and its number there.
-    last: Option<((usize, u32), Rc<Block>)>,
+    /// With the place of its segment and its number there; the first is the one that was asked for
+    /// last.
+    blocks: VecDeque<((usize, u32), Rc<Block>)>,
+    /// How many are decoded next.
+    ahead: usize,
 }
 
-impl<'a> HeldBlock<'a> {
-    fn of(reader: &'a BlockReader) -> HeldBlock<'a> {
-        HeldBlock { reader, last: None }
+impl<'a> DecodedBlocks<'a> {
+    fn of(reader: &'a BlockReader) -> DecodedBlocks<'a> {
+        DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1 }
     }
 
     /// A block of the position index: the decoded block, and the places of its records in that.
-    fn open(&mut self, index_block: u64) -> Result<(Rc<Block>, Range<usize>), ArchiveError> {
+    /// `upcoming` are those that are asked for next.
+    fn open(
+        &mut self,
+        index_block: u64,
+        upcoming: impl Iterator<Item = u64>,
+    ) -> Result<(Rc<Block>, Range<usize>), ArchiveError> {
         let (segment, number, range) = self.reader.locate(index_block)?;
-        let block = match self.last.take() {
-            Some((place, block)) if place == (segment, number) => block,
-            _ => Rc::new(self.reader.block(segment, number)?),
-        };
-        self.last = Some(((segment, number), Rc::clone(&block)));
-        Ok((block, range))
+        while self.blocks.front().is_some_and(|(place, _)| *place != (segment, number)) {
+            self.blocks.pop_front();
+        }
+        if self.blocks.is_empty() {
+            self.decode(segment, number, upcoming)?;
+        }
+        let (_, block) = self.blocks.front().ok_or(ArchiveError::corrupt("block directory"))?;
+        Ok((Rc::clone(block), range))
+    }
+
+    /// Decodes a block, and some of those that come next in its segment.
+    fn decode(
+        &mut self,
+        segment: usize,
+        number: u32,
+        upcoming: impl Iterator<Item = u64>,
+    ) -> Result<(), ArchiveError> {
+        let mut numbers = vec![number];
+        for index_block in upcoming {
+            let next = self.reader.locate(index_block)?;
+            if numbers.len() == self.ahead || next.0 != segment {
+                break;
+            }
+            if numbers.last() != Some(&next.1) {
+                numbers.push(next.1);
+            }
+        }
+        let mut blocks = self.reader.scattered_blocks(segment, &numbers);
+        if blocks.is_err() && numbers.len() > 1 {
+            // What comes before a damaged block is found.
+            numbers.truncate(1);
+            blocks = self.reader.scattered_blocks(segment, &numbers);
+        }
+        let places = numbers.into_iter().map(|number| (segment, number));
+        self.blocks = places.zip(blocks?.into_iter().map(Rc::new)).collect();
+        self.ahead = (2 * self.ahead).min(self.reader.blocks_in_memory(segment)).clamp(1, AHEAD);
+        Ok(())
     }
 
     /// The records of a block of the position index that are wanted, each with the place of its
-    /// query.
+    /// query. `upcoming` are the blocks that are asked for next.
     fn find(
         &mut self,
         index_block: u64,
+        upcoming: impl Iterator<Item = u64>,
         wanted: &Wanted,
     ) -> Result<Vec<(usize, BlockMatch)>, ArchiveError> {
         if wanted.0.is_empty() {
             return Ok(Vec::new());
         }
-        let (block, range) = self.open(index_block)?;
+        let (block, range) = self.open(index_block, upcoming)?;
         let start = range.start;
         let rows = block.rows_in(range)?;
         let found = wanted.among(&rows).ok_or_else(|| block.damaged())?;
@@ -166,30 +272,31 @@ impl<'a> HeldBlock<'a> {
 }
 
 /// Where the records of a position are looked for.
-enum IndexBlocks {
+#[derive(Clone)]
+enum IndexBlocks<'a> {
     /// In blocks that may have some.
-    Candidates(std::vec::IntoIter<u32>),
+    Candidates(Blocks<'a>),
     /// In all.
     All(Range<u64>),
 }
 
-impl Iterator for IndexBlocks {
-    type Item = u64;
+impl Iterator for IndexBlocks<'_> {
+    type Item = Result<u64, ArchiveError>;
 
-    fn next(&mut self) -> Option<u64> {
+    fn next(&mut self) -> Option<Self::Item> {
         match self {
-            IndexBlocks::Candidates(blocks) => blocks.next().map(u64::from),
-            IndexBlocks::All(blocks) => blocks.next(),
+            IndexBlocks::Candidates(blocks) => Some(blocks.next()?.map(u64::from)),
+            IndexBlocks::All(blocks) => blocks.next().map(Ok),
         }
     }
 }
 
-/// The records of a position, found one after the other: a block is decoded when those of the one
+/// The records of a position, found one after the other: blocks are decoded when those of the ones
 /// before were taken.
 pub(in crate::archive) struct BlockMatches<'a> {
-    held: HeldBlock<'a>,
+    decoded: DecodedBlocks<'a>,
     wanted: Wanted,
-    index_blocks: IndexBlocks,
+    index_blocks: IndexBlocks<'a>,
     /// Those of the last block.
     found: std::vec::IntoIter<(usize, BlockMatch)>,
 }
@@ -203,7 +310,9 @@ impl Iterator for BlockMatches<'_> {
                 return Some(Ok(found));
             }
             let block = self.index_blocks.next()?;
-            match self.held.find(block, &self.wanted) {
+            let upcoming = self.index_blocks.clone().map_while(Result::ok);
+            let found = block.and_then(|block| self.decoded.find(block, upcoming, &self.wanted));
+            match found {
                 Ok(found) => self.found = found.into_iter(),
                 Err(error) => return Some(Err(error)),
             }

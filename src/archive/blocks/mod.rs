@@ -1,6 +1,7 @@
 //! Level default: blocks of records under a model of their positions, and the index that leads from
 //! position keys to blocks.
 
+mod bits;
 mod block;
 mod build;
 mod coder;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::block::Block;
 use super::coder::SegmentCoder;
 use super::coder_cache::{CoderCache, SharedCoder};
@@ -82,7 +84,11 @@ impl BlockReader {
     }
 
     /// Some of the blocks of a segment.
-    fn blocks(&self, place: usize, blocks: Range<u32>) -> Result<Vec<Block>, ArchiveError> {
+    fn blocks(
+        &self,
+        place: usize,
+        blocks: impl Iterator<Item = u32>,
+    ) -> Result<Vec<Block>, ArchiveError> {
         let segment = &self.segments[place];
         let coder = self.coder(place)?;
         let encoded = segment.encoded(&self.bytes, blocks)?;
@@ -94,6 +100,26 @@ impl BlockReader {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
         };
         blocks.map(or_error).collect()
+    }
+
+    /// Some of the blocks of a segment, many of them on all threads.
+    pub(super) fn scattered_blocks(
+        &self,
+        place: usize,
+        blocks: &[u32],
+    ) -> Result<Vec<Block>, ArchiveError> {
+        if blocks.len() <= SIDE_BY_SIDE {
+            return self.blocks(place, blocks.iter().copied());
+        }
+        let parts = blocks.par_chunks(SIDE_BY_SIDE);
+        let parts = parts.map(|part| self.blocks(place, part.iter().copied()));
+        Ok(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// How many decoded blocks of a segment memory holds, at least one.
+    pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
+        let records = self.segments[place].block_records as usize;
+        (self.memory / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
     }
 
     /// A block of a segment.
@@ -133,8 +159,7 @@ impl BlockReader {
         while next < range.end {
             let place = self.segment_of(next)?;
             let segment = &self.segments[place];
-            let rows = (segment.block_records as usize).saturating_mul(2 * size_of::<Row>());
-            let together = (self.memory / 4 / rows.max(1)).clamp(1, SIDE_BY_SIDE) as u32;
+            let together = self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32;
             let number = segment.block_of(next);
             let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
             for block in self.blocks(place, number..(last + 1).min(number + together))? {

@@ -1,7 +1,5 @@
 //! A segment of level default, as its entry and its sections say.
 
-use std::ops::Range;
-
 use super::directory;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::sections::Section;
@@ -72,7 +70,7 @@ impl BlockSegment {
     pub(super) fn encoded<'a>(
         &self,
         file: &'a [u8],
-        blocks: Range<u32>,
+        blocks: impl Iterator<Item = u32>,
     ) -> Result<Vec<EncodedBlock<'a>>, ArchiveError> {
         let directory = self.directory.of(file, "block directory")?;
         let all = self.blocks.of(file, "blocks")?;

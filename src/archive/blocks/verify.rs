@@ -56,17 +56,8 @@ impl BlockReader {
     /// All entries of the index.
     fn entries(&self, index: &BlockIndex) -> Result<IndexEntries, ArchiveError> {
         let mut entries = IndexEntries::new(self.memory() / 8);
-        let mut last = None;
         for bucket in 0..index.buckets() {
-            let mut pushed = Ok(());
-            index.each(bucket, |cut, block| {
-                let entry = (index.aligned(cut), block);
-                if last.replace(entry) != Some(entry) {
-                    pushed = entries.push(entry);
-                }
-                pushed.is_ok()
-            })?;
-            pushed?;
+            index.each(bucket, |cut, block| Ok(entries.push((index.aligned(cut), block))?))?;
         }
         Ok(entries)
     }

@@ -5,23 +5,27 @@ use zerocopy::little_endian::U64;
 
 /// Whether the check of some bytes is the one that stands beside them. Fuzzing goes on in any
 /// case, to reach what lies behind.
+#[inline]
 pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
 
 /// Where something belongs: its number, in what has this identity. Right bytes in another place, or
 /// from another archive, do not pass a check that begins with it.
+#[inline]
 pub(in crate::archive) fn place(identity: u32, number: u64) -> U64 {
     number.wrapping_add(u64::from(identity) << 32).into()
 }
 
 /// The CRC32C of a place and the bytes that belong there.
+#[inline]
 pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
 /// The same for bytes of a fixed size: `WORDS` are those of place and bytes together. They are so
 /// aligned that the CRC32C takes few steps.
+#[inline]
 pub(in crate::archive) fn placed_words<const WORDS: usize>(
     identity: u32,
     number: u64,

@@ -134,6 +134,7 @@ enum LevelMatch<'a> {
 
 impl Match<'_> {
     /// The number of the record, counted from 0 in the order of the archive.
+    #[inline]
     pub fn number(&self) -> u64 {
         match &self.0 {
             LevelMatch::Row(row) => row.number(),
@@ -157,6 +158,7 @@ impl Match<'_> {
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
+    #[inline]
     pub fn write_text(
         &self,
         options: &FormatOptions,

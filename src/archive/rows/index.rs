@@ -46,6 +46,7 @@ impl IndexLine {
     const EMPTY: IndexLine =
         IndexLine { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
 
+    #[inline]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let line = IndexLine { tail: (self.tail.get() & COUNT_MASK).into(), ..*self };
         check::placed_words::<9>(identity, number, line.as_bytes()) & !COUNT_MASK
@@ -53,6 +54,7 @@ impl IndexLine {
 
     /// The number of entries, and whether the next line belongs to this one; `None` when the line
     /// is damaged.
+    #[inline]
     fn count(&self, identity: u32, number: u64) -> Option<(usize, bool)> {
         let tail = self.tail.get();
         let count = tail & COUNT_MASK;
@@ -64,6 +66,7 @@ impl IndexLine {
 
     /// The entries with this mark, a bit for each as [`equal_bytes`] gives it, and whether the next
     /// line belongs to this one; `None` when the line is damaged.
+    #[inline]
     fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u128, bool)> {
         let (count, more) = self.count(identity, number)?;
         Some((equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
@@ -71,6 +74,7 @@ impl IndexLine {
 }
 
 /// A 1 as the highest bit of each byte that is this one: no jump that has to be guessed.
+#[inline]
 fn equal_bytes(bytes: &[u8; ENTRIES], byte: u8) -> u128 {
     const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
     let mut all = [0; 16];
@@ -80,6 +84,7 @@ fn equal_bytes(bytes: &[u8; ENTRIES], byte: u8) -> u128 {
 }
 
 /// Which of so many lines a key belongs to.
+#[inline]
 fn home(key: u64, lines: u64) -> u64 {
     ((u128::from(key) * u128::from(lines)) >> 64) as u64
 }
@@ -167,6 +172,7 @@ impl<W: Write> IndexWriter<'_, W> {
         Ok(())
     }
 
+    #[inline]
     fn next(&mut self, more: bool) -> Result<(), ArchiveError> {
         let count = if more { FULL_AND_MORE } else { self.count as u32 };
         self.line.tail = count.into();
@@ -220,15 +226,18 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The line of a key.
+    #[inline]
     fn home(&self, key: u64) -> u64 {
         home(key, self.homes)
     }
 
+    #[inline]
     fn line(&self, number: u64) -> Option<&'a IndexLine> {
         self.lines.get(usize::try_from(number).ok()?)
     }
 
     /// Brings the line of a key near.
+    #[inline]
     pub(super) fn prefetch(&self, key: u64) {
         if let Some(line) = self.line(self.home(key)) {
             prefetch(line);
@@ -236,6 +245,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The records whose key may be this one, ascending within a key.
+    #[inline]
     pub(super) fn candidates(&self, key: u64) -> Candidates<'a> {
         let next_line = Some(self.home(key));
         let mark = key as u8;
@@ -257,6 +267,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// How many entries there are; all lines and lists are read.
+    #[inline]
     pub(super) fn count(&self) -> Result<u64, ArchiveError> {
         let mut entries = 0;
         for (number, line) in (0..).zip(self.lines) {
@@ -291,6 +302,7 @@ pub(super) struct Candidates<'a> {
 
 impl Candidates<'_> {
     /// The next place with the mark in the line that is being read.
+    #[inline]
     fn next_place(&mut self) -> Option<u32> {
         let (line, marked) = self.line.as_mut()?;
         let place = line.places.get(marked.trailing_zeros() as usize / 8)?;
@@ -299,6 +311,7 @@ impl Candidates<'_> {
     }
 
     /// Goes on to a line.
+    #[inline]
     fn read_line(&mut self, number: u64) -> Result<(), ArchiveError> {
         let line = self.index.line(number);
         let marked = line.and_then(|line| {
@@ -317,6 +330,7 @@ impl Candidates<'_> {
 impl Iterator for Candidates<'_> {
     type Item = Result<u32, ArchiveError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(record) = self.list.next() {

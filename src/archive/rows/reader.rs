@@ -59,12 +59,14 @@ impl RowReader {
     }
 
     /// The rows of the segment that has a record, and the number behind its last one.
+    #[inline]
     fn segment(&self, number: u64) -> Result<(SegmentRows<'_>, u64), ArchiveError> {
         let place = place_of(&self.segments, |segment| &segment.span, number)?;
         let segment = &self.segments[place];
         Ok((segment.open(&self.bytes, place)?, segment.span.end()))
     }
 
+    #[inline]
     fn row(&self, number: u64) -> Result<RowRef<'_>, ArchiveError> {
         Ok(self.segment(number)?.0.at(number))
     }
@@ -202,6 +204,7 @@ pub(in crate::archive) struct RowMatches<'a> {
 
 impl<'a> RowMatches<'a> {
     /// The next row that may be of the position, brought near.
+    #[inline]
     fn next_candidate(&mut self) -> Option<Result<RowRef<'a>, ArchiveError>> {
         let number = match &mut self.rows {
             Rows::Candidates(candidates) => candidates.next()?.map(u64::from),
@@ -215,6 +218,7 @@ impl<'a> RowMatches<'a> {
     }
 
     /// Calls `visit` with each record from a candidate on; the next one is brought near meanwhile.
+    #[inline]
     fn each_from<E: From<ArchiveError>>(
         mut self,
         first: RowRef<'a>,

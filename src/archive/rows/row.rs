@@ -52,27 +52,32 @@ impl FastRow {
 
     /// 24 bits of the CRC32C of the row's place and the row with zeros for the check itself. No
     /// change of a single byte passes it, and no row in the place of one near, as a test shows.
+    #[inline]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let unchecked = FastRow { board: self.board, rest: self.rest().into() };
         check::placed_words::<5>(identity, number, unchecked.as_bytes()) >> 8
     }
 
     /// The rest without the check.
+    #[inline]
     pub(super) fn rest(&self) -> u64 {
         self.rest.get() & ((1 << REST_BITS) - 1)
     }
 
     /// The place in the heap of a record that is there.
+    #[inline]
     pub(super) fn place(&self) -> Option<u64> {
         let rest = self.rest();
         (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
     }
 
+    #[inline]
     pub(super) fn is_whole(&self, identity: u32, number: u64) -> bool {
         check::holds((self.rest.get() >> REST_BITS) as u32, self.check(identity, number))
     }
 
     /// Whether a pawn of the board made a double step.
+    #[inline]
     pub(super) fn has_double_step(&self) -> bool {
         const LOW_BITS: u128 = u128::MAX / 15;
         let codes = self.board.last_chunk().map_or(0, |codes| u128::from_le_bytes(*codes));
@@ -84,6 +89,7 @@ impl FastRow {
 }
 
 /// The board of a row, zeros behind it; `None` for the escape form.
+#[inline]
 pub(super) fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
     let bytes = board.as_bytes();
     let mut padded = [0; BOARD];
@@ -123,6 +129,7 @@ pub(super) struct RowRest {
 
 impl RowRest {
     /// `None` for bits that no writer sets.
+    #[inline]
     pub(super) fn of(row: &FastRow) -> Option<RowRest> {
         let rest = row.rest();
         let en_passant = match rest >> EN_PASSANT_SHIFT {

@@ -30,6 +30,7 @@ impl RowSegment {
     }
 
     /// The rows and the heap in the bytes of the file; `place` is that of the segment.
+    #[inline]
     pub(super) fn open<'a>(
         &self,
         file: &'a [u8],
@@ -55,6 +56,7 @@ pub(super) struct SegmentRows<'a> {
 
 impl<'a> SegmentRows<'a> {
     /// The record with a number, which the segment has.
+    #[inline]
     pub(super) fn at(self, number: u64) -> RowRef<'a> {
         RowRef { segment: self, nth: (number - self.first) as u32 }
     }
@@ -69,11 +71,13 @@ pub(in crate::archive) struct RowRef<'a> {
 
 impl RowRef<'_> {
     /// The number of the record.
+    #[inline]
     pub(in crate::archive) fn number(&self) -> u64 {
         self.segment.first + u64::from(self.nth)
     }
 
     /// Brings the row near.
+    #[inline]
     pub(super) fn prefetch(&self) {
         if let Some(row) = self.segment.rows.get(self.nth as usize) {
             prefetch(row);
@@ -81,6 +85,7 @@ impl RowRef<'_> {
     }
 
     /// The row, its check verified.
+    #[inline]
     fn row(&self) -> Result<&FastRow, ArchiveError> {
         let row = self.segment.rows.get(self.nth as usize);
         let row = row.filter(|row| row.is_whole(self.segment.identity, self.number()));
@@ -92,6 +97,7 @@ impl RowRef<'_> {
     }
 
     /// Whether the record is of the position with this packed identity board.
+    #[inline]
     pub(super) fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
         let row = self.row()?;
         if let Some(board) = padded(board) {
@@ -120,6 +126,7 @@ impl RowRef<'_> {
     }
 
     /// Appends the canonical text of the record, without line end.
+    #[inline]
     pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         let row = self.row()?;
         if row.place().is_some() {

@@ -1,0 +1,198 @@
+//! Numbers in bits, the lowest first.
+
+/// Writes bits.
+#[derive(Default)]
+pub(super) struct BitWriter {
+    bytes: Vec<u8>,
+    /// Bits that do not make up a byte yet, and how many.
+    bits: u64,
+    len: u32,
+}
+
+impl BitWriter {
+    /// The lowest bits of a value, at most 56.
+    pub(super) fn put(&mut self, value: u64, bits: u32) {
+        self.bits |= value << self.len;
+        self.len += bits;
+        while self.len >= 8 {
+            self.bytes.push(self.bits as u8);
+            self.bits >>= 8;
+            self.len -= 8;
+        }
+    }
+
+    /// A number of any size: the lowest `plain` bits stand behind the others as so many ones and a
+    /// zero.
+    pub(super) fn put_rice(&mut self, value: u64, plain: u32) {
+        for _ in 0..value >> plain {
+            self.put(1, 1);
+        }
+        self.put(0, 1);
+        self.put(value & ((1 << plain) - 1), plain);
+    }
+
+    /// A number from 1 on: how many bits follow its highest, as so many ones and a zero, then these.
+    pub(super) fn put_gamma(&mut self, value: u32) {
+        let bits = value.ilog2();
+        self.put((1 << bits) - 1, bits + 1);
+        self.put(u64::from(value) - (1 << bits), bits);
+    }
+
+    /// A number below another: the lowest ones take a bit less.
+    pub(super) fn put_below(&mut self, value: u32, end: u32) {
+        let bits = end.ilog2();
+        let short = (2u64 << bits) - u64::from(end);
+        let value = u64::from(value);
+        if value < short {
+            self.put(value, bits);
+        } else {
+            self.put((value + short) >> 1, bits);
+            self.put((value + short) & 1, 1);
+        }
+    }
+
+    /// All bytes; the last one is filled with zeros.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.len > 0 {
+            self.bytes.push(self.bits as u8);
+        }
+        self.bytes
+    }
+}
+
+/// Reads what [`BitWriter`] writes; `None` where the bits end.
+#[derive(Clone, Default)]
+pub(super) struct BitReader<'a> {
+    bytes: &'a [u8],
+    /// The number of the next bit.
+    at: usize,
+}
+
+impl<'a> BitReader<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> BitReader<'a> {
+        BitReader { bytes, at: 0 }
+    }
+
+    /// At least 56 bits from the next one on, zeros behind the last.
+    #[inline]
+    fn window(&self) -> u64 {
+        let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
+        let word = match rest.first_chunk() {
+            Some(word) => *word,
+            None => {
+                let mut word = [0; 8];
+                word[..rest.len()].copy_from_slice(rest);
+                word
+            }
+        };
+        u64::from_le_bytes(word) >> (self.at % 8)
+    }
+
+    #[inline]
+    fn advance(&mut self, bits: u32) -> Option<()> {
+        self.at += bits as usize;
+        (self.at <= 8 * self.bytes.len()).then_some(())
+    }
+
+    /// So many bits, at most 56.
+    #[inline]
+    pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
+        let value = self.window() & ((1 << bits) - 1);
+        self.advance(bits)?;
+        Some(value)
+    }
+
+    /// How many ones stand before the next zero.
+    #[inline]
+    fn take_ones(&mut self) -> Option<u64> {
+        let mut all = 0;
+        loop {
+            let ones = self.window().trailing_ones().min(56);
+            all += u64::from(ones);
+            if ones < 56 {
+                self.advance(ones + 1)?;
+                return Some(all);
+            }
+            self.advance(ones)?;
+        }
+    }
+
+    #[inline]
+    pub(super) fn take_rice(&mut self, plain: u32) -> Option<u64> {
+        let high = self.take_ones()?;
+        let low = self.take(plain)?;
+        Some(high.checked_mul(1 << plain)? | low)
+    }
+
+    #[inline]
+    pub(super) fn take_gamma(&mut self) -> Option<u32> {
+        let bits = self.take_ones().filter(|&bits| bits < 32)? as u32;
+        Some(1 << bits | self.take(bits)? as u32)
+    }
+
+    /// A number below `end`, which is not 0.
+    #[inline]
+    pub(super) fn take_below(&mut self, end: u32) -> Option<u32> {
+        let bits = end.checked_ilog2()?;
+        let short = (2u64 << bits) - u64::from(end);
+        let value = self.take(bits)?;
+        let value = if value < short { value } else { (value << 1 | self.take(1)?) - short };
+        Some(value as u32)
+    }
+
+    /// Whether only the zeros that fill the last byte are left.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at.div_ceil(8) == self.bytes.len() && self.window() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(numbers in prop::collection::vec((any::<u32>(), 0u32..32), 0..200)) {
+            let mut writer = BitWriter::default();
+            for &(number, shift) in &numbers {
+                let number = number >> shift;
+                writer.put_rice(number.into(), 32u32.saturating_sub(shift + 4));
+                writer.put_gamma(number.max(1));
+                writer.put_below(number, number.saturating_add(shift + 1));
+                writer.put(number.into(), 32);
+            }
+            let bytes = writer.finish();
+            let mut reader = BitReader::new(&bytes);
+            for &(number, shift) in &numbers {
+                let number = number >> shift;
+                prop_assert_eq!(reader.take_rice(32u32.saturating_sub(shift + 4)), Some(number.into()));
+                prop_assert_eq!(reader.take_gamma(), Some(number.max(1)));
+                let end = number.saturating_add(shift + 1);
+                prop_assert_eq!(reader.take_below(end), (number < end).then_some(number));
+                prop_assert_eq!(reader.take(32), Some(number.into()));
+            }
+            prop_assert!(reader.is_at_end());
+        }
+    }
+
+    #[test]
+    fn a_number_below_another_takes_no_more_bits_than_it_needs() {
+        for end in 1..70 {
+            for number in 0..end {
+                let mut writer = BitWriter::default();
+                writer.put_below(number, end);
+                writer.put(1, 1);
+                let mut reader = BitReader::new(&writer.bytes);
+                let bytes = writer.bits.to_le_bytes();
+                if writer.bytes.is_empty() {
+                    reader = BitReader::new(&bytes);
+                }
+                assert_eq!(reader.take_below(end), Some(number), "{number} of {end}");
+            }
+        }
+    }
+}
