@@ -279,7 +279,15 @@ fn what_comes_through_a_slow_pipe_is_answered_at_once() {
     use std::io::{BufRead, BufReader, Write};
 
     let scratch = Scratch::new();
-    for call in [&["normalize"][..], &["filter", "--where", "has(bm)"], &["play", "--op", "bm"]] {
+    let calls = [
+        &["normalize"][..],
+        &["filter", "--where", "has(bm)"],
+        &["play", "--op", "bm"],
+        &["purge", "id"],
+        &["table", "--template", "{fen}"],
+        &["head"],
+    ];
+    for call in calls {
         let mut child = scratch.spawn(call);
         let mut asking = child.stdin.take().unwrap();
         let mut answers = BufReader::new(child.stdout.take().unwrap());

@@ -44,8 +44,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     for path in source::or_stdin(&args.files) {
         let mut place = Place::new(path.to_string_lossy(), At::Line(0));
         let mut text = source::open_lines(path, limit, &args.read, &mut diagnostics)?;
-        let lines = text.reader();
-        while let Some(next) = lines.next_line()? {
+        loop {
+            if !text.has_line()? {
+                output.hand_on()?;
+            }
+            let lines = text.reader();
+            let Some(next) = lines.next_line()? else { break };
             match next {
                 Next::Line(line) => {
                     place.at = At::Line(line.number);

@@ -9,12 +9,11 @@ use crate::cli::games;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::pipe::{NeverMet, each_with_game};
-use crate::cli::source::Visited;
+use crate::cli::pipe::NeverMet;
+use crate::cli::source::{self, Visited};
 use crate::library::field::Field;
-use crate::library::subject::Subject;
-use crate::library::subject::record_of_game;
-use crate::source::{FileFormat, Output};
+use crate::library::subject::{Subject, record_of_game};
+use crate::source::{FileFormat, Item, Output};
 use crate::text::FormatOptions;
 
 /// Write fields of records as a table, one line a record
@@ -181,8 +180,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(Visited::Taken)
         })?;
     } else {
-        each_with_game(&args.files, &args.read, &mut diagnostics, |record, place, game| {
-            table.write(&Subject::new(&record, game, place))?;
+        source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+            match item {
+                Item::Record { record, place, game, .. } => {
+                    table.write(&Subject::new(&record, game, place))?;
+                }
+                Item::Waiting => table.out.hand_on()?,
+                _ => {}
+            }
             Ok(true)
         })?;
     }
