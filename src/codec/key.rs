@@ -2,20 +2,16 @@
 //!
 //! Two positions may share a key. Equal keys never mean equal positions: compare packed boards.
 
-use std::sync::LazyLock;
-
 use byteorder::{ByteOrder, LittleEndian};
-use shakmaty::zobrist::{Zobrist64, ZobristValue};
 
 use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{PieceNumbers, piece_code};
+use crate::text::fields::{PieceNumbers, piece_code, place};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
-    /// By code of the piece, 0 to 11, and square; a last row of zeros for what is no piece.
     pub(crate) pieces: PieceNumbers,
     /// By colour and side.
     pub(crate) castling: [[u64; 2]; 2],
@@ -25,36 +21,53 @@ pub(crate) struct Numbers {
     pub(crate) white_to_move: u64,
 }
 
-pub(crate) static NUMBERS: LazyLock<Numbers> = LazyLock::new(Numbers::collect);
+pub(crate) static NUMBERS: Numbers = Numbers::read(PUBLISHED);
+
+/// One number a line, of sixteen hexadecimal digits: pieces by code and square, castling rights,
+/// files, the side to move.
+const PUBLISHED: &[u8] = include_bytes!("../../formats/data/polyglot_random64.txt");
 
 impl Numbers {
-    fn collect() -> Numbers {
+    const fn read(table: &[u8]) -> Numbers {
         let mut numbers = Numbers {
-            pieces: [[0; 64]; 13],
+            pieces: [0; 1024],
             castling: [[0; 2]; 2],
             en_passant: [0; 8],
-            white_to_move: Zobrist64::zobrist_for_white_turn().0,
+            white_to_move: number(table, 780),
         };
-        for color in Color::ALL {
-            let their_color: shakmaty::Color = color.into();
-            for role in Role::ALL {
-                let row = &mut numbers.pieces[usize::from(piece_code(Piece { color, role }))];
-                let their_role: shakmaty::Role = role.into();
-                for (place, number) in (0..).zip(row) {
-                    let square = shakmaty::Square::new(place);
-                    *number = Zobrist64::zobrist_for_piece(square, their_role.of(their_color)).0;
-                }
-            }
-            for side in Side::ALL {
-                numbers.castling[color as usize][side as usize] =
-                    Zobrist64::zobrist_for_castling_right(their_color, side.into()).0;
-            }
+        let mut nth = 0;
+        while nth < 12 * 64 {
+            numbers.pieces[place(nth % 64, (nth / 64) as u8)] = number(table, nth);
+            nth += 1;
         }
-        for (file, number) in shakmaty::File::ALL.into_iter().zip(&mut numbers.en_passant) {
-            *number = Zobrist64::zobrist_for_en_passant_file(file).0;
+        nth = 0;
+        while nth < 4 {
+            numbers.castling[nth / 2][nth % 2] = number(table, 12 * 64 + nth);
+            nth += 1;
+        }
+        nth = 0;
+        while nth < 8 {
+            numbers.en_passant[nth] = number(table, 12 * 64 + 4 + nth);
+            nth += 1;
         }
         numbers
     }
+}
+
+/// The number in a line of the table, counted from 0.
+const fn number(table: &[u8], line: usize) -> u64 {
+    let mut number = 0;
+    let mut at = 0;
+    while at < 16 {
+        let digit = match table[line * 17 + at] {
+            digit @ b'0'..=b'9' => digit - b'0',
+            digit @ b'a'..=b'f' => digit - b'a' + 10,
+            _ => panic!("a hexadecimal digit"),
+        };
+        number = number << 4 | digit as u64;
+        at += 1;
+    }
+    number
 }
 
 /// The position key: the Polyglot hash of the identity of a position, so that two records of one
@@ -93,8 +106,8 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
 
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
-    let numbers = &*NUMBERS;
-    let plain = |color, role| usize::from(piece_code(Piece { color, role }));
+    let numbers = &NUMBERS;
+    let plain = |color, role| piece_code(Piece { color, role });
     let (mut key, mut turn) = (0, Color::White);
     let mut kings = [0; 2];
     let mut castling_rooks = 0;
@@ -114,15 +127,15 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
             packed::BLACK_KING | packed::WHITE_KING => {
                 let color = if code == packed::WHITE_KING { Color::White } else { Color::Black };
                 kings[color as usize] = square.index();
-                usize::from(code)
+                code
             }
             packed::CASTLING_ROOK..packed::KING_TO_MOVE => {
                 castling_rooks |= square.bit();
                 plain(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
             }
-            code => usize::from(code),
+            code => code,
         };
-        key ^= numbers.pieces[piece][square.index()];
+        key ^= numbers.pieces[place(square.index(), piece)];
     }
     for rook in Square::each(castling_rooks) {
         let color = if rook.rank() < 4 { Color::White } else { Color::Black };
@@ -145,13 +158,13 @@ pub fn polyglot_key(position: &Position) -> u64 {
 }
 
 fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
-    let numbers = &*NUMBERS;
+    let numbers = &NUMBERS;
     let mut key = 0;
     for color in Color::ALL {
         for role in Role::ALL {
-            let row = &numbers.pieces[usize::from(piece_code(Piece { color, role }))];
+            let code = piece_code(Piece { color, role });
             for square in Square::each(position.board().pieces(color, role)) {
-                key ^= row[square.index()];
+                key ^= numbers.pieces[place(square.index(), code)];
             }
         }
     }
@@ -169,16 +182,34 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::zobrist::{Zobrist64, ZobristValue};
+
     use super::*;
 
-    /// The table beside the format page is the one that keys are made of.
+    /// The table beside the format page is Polyglot's.
     #[test]
-    fn the_published_table_is_the_one_in_use() {
-        let numbers = &*NUMBERS;
-        let pieces = numbers.pieces.iter().take(12).flatten();
-        let castling = numbers.castling.iter().flatten();
-        let all = pieces.chain(castling).chain(&numbers.en_passant).chain([&numbers.white_to_move]);
-        let table: String = all.map(|number| format!("{number:016x}\n")).collect();
-        assert_eq!(table, include_str!("../../formats/data/polyglot_random64.txt"));
+    fn the_published_table_is_polyglots() {
+        for color in Color::ALL {
+            let their_color: shakmaty::Color = color.into();
+            for role in Role::ALL {
+                let code = piece_code(Piece { color, role });
+                let their_role: shakmaty::Role = role.into();
+                let piece = their_role.of(their_color);
+                for square in shakmaty::Square::ALL {
+                    let number = NUMBERS.pieces[place(square.into(), code)];
+                    assert_eq!(number, Zobrist64::zobrist_for_piece(square, piece).0);
+                }
+            }
+            for side in Side::ALL {
+                let theirs = Zobrist64::zobrist_for_castling_right(their_color, side.into()).0;
+                assert_eq!(NUMBERS.castling[color as usize][side as usize], theirs);
+            }
+        }
+        for (file, number) in shakmaty::File::ALL.into_iter().zip(NUMBERS.en_passant) {
+            assert_eq!(number, Zobrist64::zobrist_for_en_passant_file(file).0);
+        }
+        assert_eq!(NUMBERS.white_to_move, Zobrist64::zobrist_for_white_turn().0);
+        let no_pieces = (0..64).flat_map(|square| (12..16).map(move |code| place(square, code)));
+        assert!(no_pieces.into_iter().all(|place| NUMBERS.pieces[place] == 0));
     }
 }

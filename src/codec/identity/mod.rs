@@ -11,3 +11,5 @@ mod write;
 pub use read::{Identity, of_line, read_fields};
 pub use write::write_fields;
 pub(crate) use write::write_line;
+#[doc(hidden)]
+pub use {crate::text::fields::InstructionSet, read::read_fields_with, write::write_fields_with};

@@ -3,7 +3,9 @@
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard};
 use crate::model::{Color, Piece, Role, Side, Square};
-use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
+use crate::text::fields::{
+    InstructionSet, Pieces, UsualFields, piece_code, read_pieces, read_usual,
+};
 use crate::text::{Diagnostic, Profile, fen};
 
 /// The identity of the position at the start of a line.
@@ -32,7 +34,18 @@ pub struct Identity {
 /// assert_eq!(identity.len, 52);
 /// ```
 pub fn read_fields(line: &[u8]) -> Option<Identity> {
-    let mut pieces = read_pieces(line, &NUMBERS.pieces)?;
+    read(InstructionSet::fastest(), line)
+}
+
+/// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+#[doc(hidden)]
+pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    read(instructions, line)
+}
+
+#[inline(always)]
+fn read(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    let mut pieces = read_pieces(line, &NUMBERS.pieces, instructions)?;
     let fields = read_usual(line, pieces.len)?;
     identify(&mut pieces, &fields)
 }

@@ -5,7 +5,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use crate::codec::error::DecodeError;
 use crate::codec::packed::{self, BLACK_KING, KING_TO_MOVE, WHITE_KING};
 use crate::model::{Color, Counters, Square, en_passant_rank};
-use crate::text::fields::{self, CLASSIC, CounterText, Letters, Line, Placement};
+use crate::text::fields::{self, CLASSIC, CounterText, InstructionSet, Letters, Line, Placement};
 use crate::text::{CastlingForm, EnPassantForm};
 
 /// The letters of the codes of a packed board, by the side to move: the pawn of a double step is
@@ -30,9 +30,33 @@ pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> 
     write_line(board, None, None, out)
 }
 
+/// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+///
+/// # Errors
+/// As [`write_fields`].
+#[doc(hidden)]
+pub fn write_fields_with(
+    instructions: InstructionSet,
+    board: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    write_line_with(instructions, board, None, None, out)
+}
+
 /// Appends the canonical line of a record without operations: its packed identity board, the file,
 /// 0 to 7, of an en passant square that is not part of the identity, the counters.
 pub(crate) fn write_line(
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: Option<Counters>,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    write_line_with(InstructionSet::fastest(), board, en_passant, counters, out)
+}
+
+#[inline]
+fn write_line_with(
+    instructions: InstructionSet,
     board: &[u8],
     en_passant: Option<u8>,
     counters: Option<Counters>,
@@ -51,7 +75,7 @@ pub(crate) fn write_line(
         en_passant: file.map(|file| Square::at(file, en_passant_rank(turn))),
         counters,
     };
-    line.write(out);
+    line.write_with(instructions, out);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The one writer of a line's fields.
 
 use super::castling::CastlingText;
-use super::placement::{Letters, ROOM, letters_of, write_letters, write_pieces};
+use super::placement::{InstructionSet, Letters, ROOM, letters_of, write_letters, write_pieces};
 use crate::model::{Board, Color, Counters, Square};
 
 /// A line up to its operations.
@@ -37,22 +37,32 @@ impl Line<'_> {
     /// Appends the text.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.write_with(InstructionSet::fastest(), out);
+    }
+
+    /// As [`Line::write`], with these instructions.
+    #[inline]
+    pub(crate) fn write_with(&self, instructions: InstructionSet, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + ROOM, 0);
         let room = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut);
-        let len = room.map_or(0, |room| self.write_to(room));
+        let len = room.map_or(0, |room| self.write_to(instructions, room));
         out.truncate(start + len);
     }
 
     /// Writes the text to the start of the room and gives its length.
     #[inline]
-    fn write_to(&self, room: &mut [u8; ROOM]) -> usize {
+    fn write_to(&self, instructions: InstructionSet, room: &mut [u8; ROOM]) -> usize {
         let len = match self.placement {
-            Placement::Board(board) => write_letters(board.occupied(), &letters_of(board), room),
-            Placement::Pieces { occupied, codes, letters } => {
-                write_pieces(occupied, codes, letters, room)
+            Placement::Board(board) => {
+                write_letters(board.occupied(), &letters_of(board), instructions, room)
             }
-            Placement::Squares { occupied, letters } => write_letters(occupied, letters, room),
+            Placement::Pieces { occupied, codes, letters } => {
+                write_pieces(occupied, codes, letters, instructions, room)
+            }
+            Placement::Squares { occupied, letters } => {
+                write_letters(occupied, letters, instructions, room)
+            }
         };
         let mut text = Text { room, len };
         text.push(if self.turn == Color::White { b" w " } else { b" b " });

@@ -12,7 +12,8 @@ mod usual;
 
 pub(crate) use castling::{CLASSIC, CastlingText, side_letter};
 pub(crate) use line::{CounterText, Line, Placement};
-pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code, read_pieces};
+pub use placement::InstructionSet;
+pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code, place, read_pieces};
 pub(crate) use usual::{UsualFields, read_usual};
 
 use super::codes;

@@ -12,36 +12,10 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
-use std::sync::LazyLock;
 
-use super::tables::{DIGIT, FIRST_RUN, Letters, PieceNumbers, Pieces, ROOM, ranks, signs};
-
-static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512vbmi")
-        && is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
-});
-
-/// Reads up to the first blank. `None` when the machine has no such vectors, when the blank is not
-/// among the first 64 bytes, or when the field is not a usual one.
-pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
-    if !*IS_SUPPORTED {
-        return None;
-    }
-    // SAFETY: the machine has every feature that `read_vectors` is compiled for.
-    unsafe { read_vectors(line, numbers) }
-}
-
-/// Whether [`read`] reads anything on this machine.
-#[cfg(test)]
-pub(super) fn is_supported() -> bool {
-    *IS_SUPPORTED
-}
+use super::tables::{
+    DIGIT, FIRST_RUN, Letters, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks, signs,
+};
 
 const PIECE: u8 = 0x40;
 const RUN: u8 = 0x10;
@@ -90,9 +64,11 @@ static RANKS_AS_READ: [u8; 64] = {
     bytes
 };
 
+/// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, or when the
+/// field is not a usual one.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn read_vectors(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+pub(super) fn read<const GATHERS: bool>(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let text = load_at_most_64(line);
     let blanks = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b' ' as i8));
     let len = blanks.trailing_zeros();
@@ -157,38 +133,9 @@ fn read_vectors(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     Some(Pieces {
         occupied,
         codes: u128::from(halves[1]) << 64 | u128::from(halves[0]),
-        hash: hash(numbers, codes, squares, count),
+        hash: hash::<GATHERS>(numbers, codes, squares, count),
         len: len as usize,
     })
-}
-
-/// Writes the placement of at most 32 pieces to the start of the text and gives its length. `None`
-/// when the machine has no such vectors.
-pub(super) fn write_pieces(
-    occupied: u64,
-    codes: &[u8; 16],
-    letters: &Letters,
-    text: &mut [u8; ROOM],
-) -> Option<usize> {
-    if !*IS_SUPPORTED {
-        return None;
-    }
-    // SAFETY: the machine has every feature that `pieces_in_vectors` is compiled for.
-    unsafe { pieces_in_vectors(occupied, codes, &letters.codes, text) }
-}
-
-/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
-/// gives its length. `None` when the machine has no such vectors.
-pub(super) fn write_letters(
-    occupied: u64,
-    letters: &[u8; 64],
-    text: &mut [u8; ROOM],
-) -> Option<usize> {
-    if !*IS_SUPPORTED {
-        return None;
-    }
-    // SAFETY: the machine has every feature that `letters_in_vectors` is compiled for.
-    unsafe { letters_in_vectors(occupied, letters, text) }
 }
 
 /// For each set of occupied files the digits of the runs, each at the first file of its run.
@@ -230,25 +177,32 @@ static FOUR_RANKS: [u8; 64] = {
 };
 const FOUR_RANKS_LEN: usize = 36;
 
+/// Writes the placement of at most 32 pieces to the start of the text and gives its length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn pieces_in_vectors(
+pub(super) fn write_pieces(
     occupied: u64,
     codes: &[u8; 16],
-    letters: &[u8; 16],
+    letters: &Letters,
     text: &mut [u8; ROOM],
 ) -> Option<usize> {
     let pairs = _mm256_cvtepu8_epi16(load_16(codes));
     let codes = _mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs));
     let codes = _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8));
-    let pieces = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(letters)), codes);
+    let pieces = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(&letters.codes)), codes);
     let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces));
     write_board(board, occupied, text)
 }
 
+/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
+/// gives its length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn letters_in_vectors(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> Option<usize> {
+pub(super) fn write_letters(
+    occupied: u64,
+    letters: &[u8; 64],
+    text: &mut [u8; ROOM],
+) -> Option<usize> {
     write_board(load(letters), occupied, text)
 }
 
@@ -279,11 +233,21 @@ fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<u
 
 /// The numbers of the first `count` pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn hash(numbers: &PieceNumbers, codes: __m256i, squares: __m256i, count: u32) -> u64 {
-    let codes = _mm512_slli_epi16::<6>(_mm512_cvtepu8_epi16(codes));
-    let places = _mm512_or_si512(codes, _mm512_cvtepu8_epi16(squares));
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn hash<const GATHERS: bool>(
+    numbers: &PieceNumbers,
+    codes: __m256i,
+    squares: __m256i,
+    count: u32,
+) -> u64 {
+    let squares = _mm512_slli_epi16::<4>(_mm512_cvtepu8_epi16(squares));
+    let places = _mm512_or_si512(squares, _mm512_cvtepu8_epi16(codes));
+    if !GATHERS {
+        let mut stored = [0; PLACES];
+        store_places(&mut stored, places);
+        return hash_of_places(numbers, &stored, count);
+    }
     let there = u32::MAX >> (32 - count.clamp(1, 32));
-    let numbers = numbers.as_flattened();
     let eight = |places: __m128i, there: u32| gather(numbers, places, there as u8);
     let keys = _mm512_xor_si512(
         _mm512_xor_si512(
@@ -298,6 +262,12 @@ fn hash(numbers: &PieceNumbers, codes: __m256i, squares: __m256i, count: u32) ->
     let keys = _mm256_xor_si256(_mm512_castsi512_si256(keys), _mm512_extracti64x4_epi64::<1>(keys));
     let keys = _mm_xor_si128(_mm256_castsi256_si128(keys), _mm256_extracti128_si256::<1>(keys));
     (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
+}
+
+#[target_feature(enable = "avx512f")]
+fn store_places(room: &mut [u16; PLACES], places: __m512i) {
+    // SAFETY: the array has room for the 64 bytes that are written; they need not be aligned.
+    unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), places) }
 }
 
 /// The numbers at those of eight places whose bit is set, zero at the others.

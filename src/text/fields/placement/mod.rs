@@ -1,17 +1,25 @@
 //! Field 1, the placement.
 //!
 //! One table says what a byte of the field means and one how a rank is written ([`tables`]). Each
-//! way has a safe loop over bytes and, on machines that have them, a twin in vectors
-//! ([`avx512`]); tests hold each pair against each other.
+//! way has a safe loop over bytes and, on machines that have them, twins in vectors ([`avx512`],
+//! [`lanes`]), which are chosen at run time ([`instructions`]); tests hold all of them against each
+//! other.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod instructions;
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+mod lanes;
 mod read;
 mod tables;
 mod write;
 
+pub use instructions::InstructionSet;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;
-pub(crate) use tables::{Letters, PieceNumbers, Pieces, piece_code};
+pub(crate) use tables::{Letters, PieceNumbers, Pieces, piece_code, place};
 pub(crate) use write::{letters_of, write_letters, write_pieces};

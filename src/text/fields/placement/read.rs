@@ -1,80 +1,165 @@
 //! Placements read.
 
-use super::tables::{BAD, LONGEST, PieceNumbers, Pieces, SIGNS};
+use super::instructions::{InstructionSet, Set};
+use super::tables::{
+    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, place, signs,
+};
 use crate::model::Board;
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
-/// The most pieces of [`Pieces`].
-const MOST_PIECES: usize = 32;
-
 /// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
 /// when the field is in another form, and when there are no pieces or more than 32.
 ///
-/// The hash is made here because the codes and squares of all pieces are at hand, in registers.
+/// The hash is made here because the codes and squares of all pieces are at hand.
 #[inline(always)]
-pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(pieces) = super::avx512::read(line, numbers) {
+pub(crate) fn read_pieces(
+    line: &[u8],
+    numbers: &PieceNumbers,
+    instructions: InstructionSet,
+) -> Option<Pieces> {
+    if let Some(pieces) = read_in_vectors(line, numbers, instructions) {
         return Some(pieces);
     }
     read_bytewise(line, numbers)
 }
 
-/// The way that every machine can go.
+/// `None` also where the vectors are too short for a field, or the line too short for them.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn read_in_vectors(
+    line: &[u8],
+    numbers: &PieceNumbers,
+    InstructionSet(set): InstructionSet,
+) -> Option<Pieces> {
+    match set {
+        // SAFETY: there is no value of this set but on machines that have what it is called after.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512Gathers => unsafe { super::avx512::read::<true>(line, numbers) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512 => unsafe { super::avx512::read::<false>(line, numbers) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => unsafe { super::lanes::read(line, numbers) },
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Set::Neon => super::lanes::read(line, numbers),
+        Set::Portable => None,
+    }
+}
+
+/// What a byte does to the board of [`read_bytewise`].
+#[derive(Copy, Clone)]
+struct Step {
+    /// What stands on the square then.
+    mark: u8,
+    /// How many squares it is to the next.
+    width: u8,
+}
+
+/// The mark of a piece, beside its code.
+const PIECE: u8 = 0x10;
+/// The mark of a solidus.
+const SOLIDUS: u8 = 0x40;
+/// The mark of a byte that no placement has.
+const NO_SIGN: u8 = 0x80;
+
+static STEPS: [Step; 256] = {
+    let signs = signs();
+    let mut steps = [Step { mark: NO_SIGN, width: 1 }; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let sign = signs[byte];
+        if sign.code != NO_PIECE {
+            steps[byte] = Step { mark: PIECE | sign.code, width: 1 };
+        } else if sign.solidus != 0 {
+            steps[byte] = Step { mark: SOLIDUS, width: BESIDE };
+        } else if sign.doubt != BAD {
+            steps[byte] = Step { mark: 0, width: sign.squares };
+        }
+        byte += 1;
+    }
+    steps
+};
+
+/// Squares beside each rank; the solidus stands on the first of them.
+const BESIDE: u8 = 8;
+/// A rank and what is beside it.
+const RANK: usize = 8 + BESIDE as usize;
+
+/// The way that every machine can go: the characters are put on a board, and what is wrong is seen
+/// there. Which characters follow each other cannot be foreseen, so nothing is asked of them one by
+/// one.
 #[inline(never)]
 fn read_bytewise(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
-    let mut codes = [0; LONGEST + 9];
-    let mut ends = [0; 8];
-    let (mut pieces, mut rank, mut place) = (0, 0usize, 0);
-    let mut occupied = 0u64;
-    let mut hash = 0;
-    let (mut doubt, mut doubt_before) = (0, 0);
-    let mut len = 0;
-    for &byte in line.iter().take(LONGEST + 1) {
+    let mut board = [0; 8 * RANK];
+    let (mut at, mut len) = (0, 0);
+    let field = line.get(..=LONGEST).unwrap_or(line);
+    loop {
+        let byte = *field.get(len)?;
         if byte == b' ' {
             break;
         }
-        let sign = SIGNS[usize::from(byte)];
-        codes[pieces] = sign.code;
-        pieces += usize::from(sign.is_piece);
-        occupied |= u64::from(sign.is_piece) << (place & 63);
-        hash ^= numbers[usize::from(sign.code)][(place ^ 56) & 63];
-        place += usize::from(sign.squares);
-        ends[rank & 7] = pieces;
-        rank = rank.wrapping_add_signed(-isize::from(sign.solidus));
-        doubt |= sign.doubt & (doubt_before | BAD);
-        doubt |= u8::from(place != rank * 8) & sign.solidus as u8;
-        doubt_before = sign.doubt;
+        let Step { mark, width } = STEPS[usize::from(byte)];
+        board[at % board.len()] = mark;
+        at += usize::from(width);
         len += 1;
     }
-    let ends_here = line.get(len) == Some(&b' ');
-    let count_fits = (1..=MOST_PIECES).contains(&pieces);
-    if doubt != 0 || !ends_here || place != 64 || rank != 7 || !count_fits {
+    if at != 7 * RANK + 8 {
         return None;
     }
-    ends[7] = pieces;
-    let codes = in_square_order(&codes, &ends);
-    Some(Pieces { occupied: occupied.swap_bytes(), codes, hash, len })
+
+    let (mut occupied, mut marks, mut solidi) = (0, 0, SOLIDUS);
+    let mut canonical_len = 7;
+    for (nth, rank) in board.chunks_exact(RANK).enumerate() {
+        let squares = rank.first_chunk().map_or(0, |squares| u64::from_le_bytes(*squares));
+        marks |= squares;
+        solidi &= if nth < 7 { rank[8] } else { SOLIDUS };
+        let files = files_of(squares);
+        canonical_len += usize::from(RANKS[usize::from(files)].len);
+        occupied = occupied << 8 | u64::from(files);
+    }
+    let strange = marks & (u64::MAX / 255 * u64::from(SOLIDUS | NO_SIGN));
+    // Digits that stand side by side make a field longer than it need be.
+    if strange != 0 || solidi != SOLIDUS || len != canonical_len {
+        return None;
+    }
+    let count = occupied.count_ones();
+    if count == 0 || count > MOST_PIECES {
+        return None;
+    }
+    let (codes, hash) = gather(occupied, &board, numbers);
+    Some(Pieces { occupied, codes, hash, len })
 }
 
-/// Turns codes from reading order, the eighth rank first, to the order of squares, and packs them.
-fn in_square_order(read: &[u8; LONGEST + 9], ends: &[usize; 8]) -> u128 {
-    let mut ordered = [0u8; MOST_PIECES + 8];
-    let mut at = 0;
-    for rank in (0..8).rev() {
-        let start = if rank == 0 { 0 } else { ends[rank - 1] };
-        // Eight codes are copied whatever the rank has; the next rank overwrites the rest.
-        ordered[at..at + 8].copy_from_slice(&read[start..start + 8]);
-        at += ends[rank] - start;
+/// The set of the files that have a piece, of eight marks.
+const fn files_of(marks: u64) -> u8 {
+    let pieces = marks >> PIECE.trailing_zeros() & u64::MAX / 255;
+    // Each piece is brought to the highest byte, at the place of its file.
+    (pieces.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
+/// The codes in the order of squares and the hash, of a board with the eighth rank first.
+#[inline]
+fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
+    let mut codes = [0; MOST_PIECES as usize];
+    let (mut rest, mut hash) = (occupied, 0);
+    for code in &mut codes {
+        if rest == 0 {
+            break;
+        }
+        let square = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let from_eighth = square ^ 56;
+        *code = board[(from_eighth + (from_eighth & 56)) % board.len()] & 15;
+        hash ^= numbers[place(square, *code)];
     }
-    ordered[at..].fill(0);
     let mut packed = [0; 16];
-    for (pair, byte) in ordered.chunks_exact(2).zip(&mut packed) {
+    for (pair, byte) in codes.chunks_exact(2).zip(&mut packed) {
         *byte = pair[0] | pair[1] << 4;
     }
-    u128::from_le_bytes(packed)
+    (u128::from_le_bytes(packed), hash)
 }
 
 /// Reads a placement of any number of pieces; digits may stand side by side. `None` when anything
@@ -141,37 +226,56 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
 }
 
 #[cfg(test)]
-#[cfg(target_arch = "x86_64")]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::avx512;
+    use super::super::tables::piece_code;
     use super::*;
+    use crate::model::Square;
 
     /// Numbers that differ by piece and square.
     static NUMBERS: PieceNumbers = {
-        let mut numbers = [[0; 64]; 13];
+        let mut numbers = [0; 1024];
         let mut at = 0;
         while at < 12 * 64 {
-            numbers[at / 64][at % 64] = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            numbers[place(at % 64, (at / 64) as u8)] =
+                (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             at += 1;
         }
         numbers
     };
 
-    /// Both ways say the same, but for fields that are too long for one vector.
-    fn assert_twins(line: &[u8]) {
-        let vectors = avx512::read(line, &NUMBERS);
-        if vectors.is_some() {
-            assert_eq!(vectors, read_bytewise(line, &NUMBERS), "{}", line.escape_ascii());
+    /// The field read by the reader that makes the diagnostics, and taken apart square by square.
+    fn plainly(line: &[u8]) -> Option<Pieces> {
+        let len = line.iter().position(|&byte| byte == b' ')?;
+        let field = &line[..len];
+        let board = read_board(field)?;
+        let is_digit = |byte: &u8| byte.is_ascii_digit();
+        let count = board.occupied().count_ones();
+        if field.windows(2).any(|two| two.iter().all(is_digit)) || !(1..=32).contains(&count) {
+            return None;
         }
+        let mut pieces = Pieces { occupied: board.occupied(), codes: 0, hash: 0, len };
+        for (nth, square) in Square::each(board.occupied()).enumerate() {
+            let code = piece_code(board.piece_at(square)?);
+            pieces.codes |= u128::from(code) << (nth * 4);
+            pieces.hash ^= NUMBERS[place(square.index(), code)];
+        }
+        Some(pieces)
     }
 
-    fn assert_both_read(line: &[u8]) {
-        assert_twins(line);
-        let bytewise = read_bytewise(line, &NUMBERS);
-        if avx512::is_supported() && bytewise.is_some_and(|pieces| pieces.len < 64) {
-            assert!(avx512::read(line, &NUMBERS).is_some(), "{}", line.escape_ascii());
+    /// All ways say the same; vectors leave fields to bytes only where they are too short.
+    fn assert_same(line: &[u8]) {
+        let pieces = plainly(line);
+        assert_eq!(read_bytewise(line, &NUMBERS), pieces, "{}", line.escape_ascii());
+        for &set in InstructionSet::supported() {
+            let shown = || format!("{}: {}", set.name(), line.escape_ascii());
+            assert_eq!(read_pieces(line, &NUMBERS, set), pieces, "{}", shown());
+            let vectors = read_in_vectors(line, &NUMBERS, set);
+            let is_usual = |pieces: &Pieces| pieces.len < 64 && line.len() >= pieces.len + 7;
+            let may_leave =
+                set == InstructionSet::PORTABLE || !pieces.is_some_and(|pieces| is_usual(&pieces));
+            assert!(vectors == pieces || vectors.is_none() && may_leave, "{}", shown());
         }
     }
 
@@ -196,7 +300,7 @@ mod tests {
 
         #[test]
         fn boards(field in ranks(), tail in "( .*)?") {
-            assert_both_read(format!("{field}{tail}").as_bytes());
+            assert_same(format!("{field}{tail}").as_bytes());
         }
 
         #[test]
@@ -213,17 +317,17 @@ mod tests {
             } else {
                 line[place] = byte;
             }
-            assert_both_read(&line);
+            assert_same(&line);
         }
 
         #[test]
         fn characters_of_the_field(line in "[pPnNkK1-8/]{0,70} ?") {
-            assert_both_read(line.as_bytes());
+            assert_same(line.as_bytes());
         }
 
         #[test]
         fn any_bytes(line in prop::collection::vec(any::<u8>(), 0..100)) {
-            assert_both_read(&line);
+            assert_same(&line);
         }
     }
 
@@ -235,22 +339,22 @@ mod tests {
         let books = std::fs::read_dir(std::path::Path::new(&data).join("books"));
         for book in books.into_iter().flatten().flatten() {
             let text = std::fs::read(book.path()).unwrap_or_default();
-            text.split(|&byte| byte == b'\n').for_each(assert_both_read);
+            text.split(|&byte| byte == b'\n').for_each(assert_same);
         }
     }
 
     #[test]
     fn lines_of_any_length() {
         let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1; and much behind it";
-        (0..line.len()).for_each(|len| assert_both_read(&line[..len]));
+        (0..line.len()).for_each(|len| assert_same(&line[..len]));
         // 63 and 64 bytes: at the end of the vector and beyond it.
         for field in [
             "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/8",
             "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/7K",
             "p1p1p1p1/1p1p1p1p/p1p1p1p1/1p1p1p1p/P1P1P1P1/1P1P1P1P/P1P1P1P1/K6K",
         ] {
-            assert_both_read(format!("{field} w - -").as_bytes());
-            assert!(read_pieces(format!("{field} w - -").as_bytes(), &NUMBERS).is_some());
+            assert_same(format!("{field} w - -").as_bytes());
+            assert!(plainly(format!("{field} w - -").as_bytes()).is_some());
         }
     }
 }

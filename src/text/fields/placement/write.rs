@@ -1,31 +1,52 @@
 //! Placements written.
 
+use super::instructions::{InstructionSet, Set};
 use super::tables::{Letters, RANKS, ROOM, RankText};
 use crate::model::{Board, Color, Piece, Role, Square};
 
 /// Writes the placement of at most 32 pieces to the start of the text and gives its length. Codes
 /// stand in the order of squares, two a byte, and are 0 behind the last piece.
+#[inline]
+#[allow(unsafe_code)]
 pub(crate) fn write_pieces(
     occupied: u64,
     codes: &[u8; 16],
     letters: &Letters,
+    InstructionSet(set): InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(len) = super::avx512::write_pieces(occupied, codes, letters, text) {
-        return len;
-    }
-    pieces_bytewise(occupied, codes, letters, text)
+    let len = match set {
+        // SAFETY: there is no value of these sets but on machines that have what they are called
+        // after.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512Gathers | Set::Avx512 => unsafe {
+            super::avx512::write_pieces(occupied, codes, letters, text)
+        },
+        _ => None,
+    };
+    len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
 }
 
 /// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
 /// gives its length.
-pub(crate) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(len) = super::avx512::write_letters(occupied, letters, text) {
-        return len;
-    }
-    letters_bytewise(occupied, letters, text)
+#[inline]
+#[allow(unsafe_code)]
+pub(crate) fn write_letters(
+    occupied: u64,
+    letters: &[u8; 64],
+    InstructionSet(set): InstructionSet,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let len = match set {
+        // SAFETY: there is no value of these sets but on machines that have what they are called
+        // after.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512Gathers | Set::Avx512 => unsafe {
+            super::avx512::write_letters(occupied, letters, text)
+        },
+        _ => None,
+    };
+    len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }
 
 /// The letters of a board by square.
@@ -94,24 +115,31 @@ fn put_rank(letters: [u8; 8], signs: [u8; 8], len: u8, at: usize, text: &mut [u8
 }
 
 #[cfg(test)]
-#[cfg(target_arch = "x86_64")]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::avx512;
     use super::*;
 
     static LETTERS: Letters = Letters::new(*b"pPnNbBrRqQkKpRrk");
 
-    fn shown(text: &[u8; ROOM], len: usize) -> String {
-        text[..len].escape_ascii().to_string()
+    type Write<'a> = &'a dyn Fn(InstructionSet, &mut [u8; ROOM]) -> usize;
+
+    fn assert_same(write: Write) {
+        let written = |set| {
+            let mut text = [0; ROOM];
+            let len = write(set, &mut text);
+            text[..len].escape_ascii().to_string()
+        };
+        for &set in InstructionSet::supported() {
+            assert_eq!(written(set), written(InstructionSet::PORTABLE), "{}", set.name());
+        }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn both_ways_write_the_same_pieces(
+        fn all_ways_write_the_same_pieces(
             (a, b, few) in any::<(u64, u64, bool)>(),
             codes in any::<[u8; 16]>(),
         ) {
@@ -122,16 +150,11 @@ mod tests {
             let count = occupied.count_ones();
             let there = u128::MAX.checked_shr(128 - count * 4).unwrap_or(0);
             let codes = (u128::from_le_bytes(codes) & there).to_le_bytes();
-            let (mut bytewise, mut vectors) = ([0; ROOM], [0; ROOM]);
-            let len = pieces_bytewise(occupied, &codes, &LETTERS, &mut bytewise);
-            match avx512::write_pieces(occupied, &codes, &LETTERS, &mut vectors) {
-                Some(found) => prop_assert_eq!(shown(&vectors, found), shown(&bytewise, len)),
-                None => prop_assert!(!avx512::is_supported()),
-            }
+            assert_same(&|set, text| write_pieces(occupied, &codes, &LETTERS, set, text));
         }
 
         #[test]
-        fn both_ways_write_the_same_letters(
+        fn all_ways_write_the_same_letters(
             (a, b, few) in any::<(u64, u64, bool)>(),
             letters in prop::collection::vec(prop::sample::select(b"pPnNbBrRqQkK".to_vec()), 64),
         ) {
@@ -140,12 +163,7 @@ mod tests {
             for square in Square::each(occupied) {
                 board[square.index()] = letters[square.index()];
             }
-            let (mut bytewise, mut vectors) = ([0; ROOM], [0; ROOM]);
-            let len = letters_bytewise(occupied, &board, &mut bytewise);
-            match avx512::write_letters(occupied, &board, &mut vectors) {
-                Some(found) => prop_assert_eq!(shown(&vectors, found), shown(&bytewise, len)),
-                None => prop_assert!(!avx512::is_supported()),
-            }
+            assert_same(&|set, text| write_letters(occupied, &board, set, text));
         }
     }
 }

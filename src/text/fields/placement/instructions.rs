@@ -1,0 +1,116 @@
+//! Which instructions placements are read and written with.
+
+use std::sync::LazyLock;
+
+/// Instructions of the processor that placements and keys are made with. All of them say the same
+/// of every input; they differ in speed.
+///
+/// A value of this type is only made where the machine has the instructions: it is the proof that
+/// code compiled for them may run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct InstructionSet(pub(super) Set);
+
+/// The sets; which there are depends on the architecture that the crate is compiled for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Set {
+    /// Vectors of 64 bytes, tables looked up by gathers.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Gathers,
+    /// Vectors of 64 bytes, tables looked up by loads.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// Vectors of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Vectors of 16 bytes, in pairs.
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    Neon,
+    /// What every machine has.
+    Portable,
+}
+
+static SUPPORTED: LazyLock<Vec<InstructionSet>> = LazyLock::new(|| {
+    let mut sets = supported_vectors();
+    sets.push(Set::Portable);
+    sets.into_iter().map(InstructionSet).collect()
+});
+
+static FASTEST: LazyLock<InstructionSet> =
+    LazyLock::new(|| SUPPORTED.first().copied().unwrap_or(InstructionSet::PORTABLE));
+
+impl InstructionSet {
+    /// What every machine has.
+    pub const PORTABLE: InstructionSet = InstructionSet(Set::Portable);
+
+    /// The fastest set of this machine, which is found once and then taken everywhere.
+    #[inline]
+    pub fn fastest() -> InstructionSet {
+        *FASTEST
+    }
+
+    /// The sets of this machine, the fastest first.
+    pub fn supported() -> &'static [InstructionSet] {
+        &SUPPORTED
+    }
+
+    /// What the set is called.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Gathers => "AVX-512, gathers",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            Set::Neon => "NEON",
+            Set::Portable => "portable",
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn supported_vectors() -> Vec<Set> {
+    let has_avx2 = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt");
+    let has_avx512 = has_avx2
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2");
+    let mut sets = Vec::new();
+    if has_avx512 {
+        sets.extend([Set::Avx512, Set::Avx512Gathers]);
+        if gathers_are_fast() {
+            sets.reverse();
+        }
+    }
+    if has_avx2 {
+        sets.push(Set::Avx2);
+    }
+    sets
+}
+
+/// Whether a gather takes less time than the loads it stands for: on Intel's processors with
+/// AVX-512 it does, on AMD's it is taken apart into many small steps.
+#[cfg(target_arch = "x86_64")]
+fn gathers_are_fast() -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+}
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+fn supported_vectors() -> Vec<Set> {
+    vec![Set::Neon]
+}
+
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+)))]
+fn supported_vectors() -> Vec<Set> {
+    Vec::new()
+}

@@ -1,0 +1,184 @@
+//! The placement field read in vectors of 32 bytes, four ranks of eight bytes each.
+//!
+//! What is written here is the same for all processors; [`avx2`] and [`neon`] have the single
+//! operations. As in [`avx512`](super::avx512), the first rank is the lowest lane and the widths of
+//! the characters are summed up in each lane, which gives the file of each piece. There is no
+//! instruction that would compress a vector, so the pieces of each rank are moved together by a
+//! table of shuffles. No vector is handed to a function of the standard library, as those are not
+//! compiled for it. The safe twin is `read_bytewise` in `read`; `cargo bench --bench codec` shows
+//! what this gains.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+#[cfg(target_arch = "x86_64")]
+use avx2 as vector;
+#[cfg(target_arch = "aarch64")]
+use neon as vector;
+
+use self::vector::{
+    Vector, above, add, add_2, add_4, and, at_most, below_lowest, case_bit, codes_of, equal,
+    from_words, high_nibbles, load, load_half, lookup, lookup_half, mask, or, splat, store_places,
+    sub, sums_of_lanes, times_16, with_high_bytes, xor,
+};
+use super::tables::{MOST_PIECES, PLACES, PieceNumbers, Pieces, hash_of_places, signs};
+
+/// The letters in lower case by a slot that tells the six apart: the low nibble with the high nibble
+/// flipped in. Elsewhere 0, which is nothing in lower case.
+static LETTERS: [u8; 16] = {
+    let mut slots = [0; 16];
+    let mut role = 0;
+    while role < ROLES.len() {
+        assert!(slots[slot(ROLES[role])] == 0, "two letters in one slot");
+        slots[slot(ROLES[role])] = ROLES[role];
+        role += 1;
+    }
+    slots
+};
+
+/// The codes of Black's pieces by the slots of their letters.
+static CODES: [u8; 16] = {
+    let mut slots = [0; 16];
+    let mut role = 0;
+    while role < ROLES.len() {
+        slots[slot(ROLES[role])] = signs()[ROLES[role] as usize].code;
+        role += 1;
+    }
+    slots
+};
+
+const ROLES: &[u8; 6] = b"pnbrqk";
+
+const fn slot(letter: u8) -> usize {
+    (letter ^ letter >> 4) as usize & 15
+}
+
+/// The bit of each file.
+static BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// For each set of characters of a rank the shuffle that moves their places, of two bytes each,
+/// together. Zeros come in behind.
+static MOVED_TOGETHER: [[u8; 16]; 256] = {
+    let mut shuffles = [[0x80; 16]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut from, mut to) = (0, 0);
+        while from < 8 {
+            if set >> from & 1 == 1 {
+                shuffles[set][to] = from * 2;
+                shuffles[set][to + 1] = from * 2 + 1;
+                to += 2;
+            }
+            from += 1;
+        }
+        set += 1;
+    }
+    shuffles
+};
+
+/// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, when the
+/// line is shorter than 32, or when the field is not a usual one.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+    let (len, words) = split(line)?;
+    let [a, b, c, d, e, f, g, h] = words;
+    let texts = [from_words([a, b, c, d]), from_words([e, f, g, h])];
+
+    let (mut pieces, mut bits, mut places) = ([splat(0); 2], [splat(0); 2], [splat(0); 2]);
+    let mut bad = splat(0);
+    let mut signs = 0;
+    let one = splat(1);
+    for (half, text) in texts.into_iter().enumerate() {
+        // Solidus and blank are the least characters; what is behind the first does not count.
+        let there = below_lowest(at_most(text, splat(b'/')));
+        let lower = or(text, splat(0x20));
+        let slot = and(xor(lower, high_nibbles(lower)), splat(15));
+        pieces[half] = and(equal(lookup(&LETTERS, slot), lower), there);
+        let code = or(lookup(&CODES, slot), xor(case_bit(text), one));
+        let run = sub(text, splat(b'1'));
+        let runs = and(at_most(run, splat(7)), there);
+
+        // Sums of the widths: behind the last character of each rank there must be eight.
+        let widths = or(and(runs, add(run, one)), and(pieces[half], one));
+        let sums = add_4(add_2(add(widths, above(widths))));
+        let off = and(xor(sums, splat(8)), from_words([0xff << 56; 4]));
+        bad = or(bad, or(off, and(runs, above(runs))));
+        signs += mask(or(runs, pieces[half])).count_ones();
+
+        let files = sub(sums, one);
+        bits[half] = and(lookup(&BITS, files), pieces[half]);
+        places[half] = or(times_16(files), and(code, splat(15)));
+    }
+
+    let pieces = u64::from(mask(pieces[0])) | u64::from(mask(pieces[1])) << 32;
+    let count = pieces.count_ones();
+    let is_bad = mask(equal(bad, splat(0))) != u32::MAX || signs + 7 != len;
+    if is_bad || count == 0 || count > MOST_PIECES {
+        return None;
+    }
+    let places = together(pieces, places)?;
+    Some(Pieces {
+        occupied: sums_of_lanes(bits[0], bits[1]),
+        codes: codes_of(&places),
+        hash: hash_of_places(numbers, &places, count),
+        len: len as usize,
+    })
+}
+
+/// The length of the field and the first eight bytes of each of its eight ranks, the first rank
+/// first. Behind the end of the line there are zeros.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[inline]
+fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
+    // Two vectors that overlap when the line is shorter than both.
+    let second = line.len().checked_sub(32)?.min(32);
+    let (low, high) = (load(line.first_chunk()?), load(line.get(second..)?.first_chunk()?));
+    let all = |byte: u8| {
+        let [low, high] = [mask(equal(low, splat(byte))), mask(equal(high, splat(byte)))];
+        u64::from(low) | u64::from(high) << second
+    };
+    let len = all(b' ').trailing_zeros();
+    let mut solidi = all(b'/') & 1u64.checked_shl(len)?.wrapping_sub(1);
+    if solidi.count_ones() != 7 {
+        return None;
+    }
+    let last_word = line.len() - 8;
+    let word = |at: usize| Some(u64::from_le_bytes(*line.get(at..)?.first_chunk()?));
+    let mut words = [0; 8];
+    let mut start = 0;
+    for rank in (1..8).rev() {
+        if start > last_word {
+            return None;
+        }
+        words[rank] = word(start)?;
+        start = solidi.trailing_zeros() as usize + 1;
+        solidi &= solidi.wrapping_sub(1);
+    }
+    let at = start.min(last_word);
+    words[0] = word(at)? >> ((start - at) * 8 & 63);
+    Some((len, words))
+}
+
+/// The places of the pieces, at most 32, in the order of squares. A place is given in two parts:
+/// that in its rank, one byte for each character, and the rank by its lane.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[inline]
+fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
+    let odd_ranks = from_words([0, u64::MAX / 255 * 128, 0, u64::MAX / 255 * 128]);
+    let [low, high] = places;
+    let [a, b, c, d] = with_high_bytes(or(low, odd_ranks), [0, 1]);
+    let [e, f, g, h] = with_high_bytes(or(high, odd_ranks), [2, 3]);
+    let mut together = [0; PLACES];
+    let (mut rest, mut at) = (pieces, 0);
+    for rank in [a, b, c, d, e, f, g, h] {
+        let set = usize::from(rest as u8);
+        let shuffle = load_half(&MOVED_TOGETHER[set]);
+        let room = together.get_mut(at..)?.first_chunk_mut()?;
+        store_places(room, lookup_half(rank, shuffle));
+        at += set.count_ones() as usize;
+        rest >>= 8;
+    }
+    Some(together)
+}

@@ -1,0 +1,211 @@
+//! The operations of [`lanes`](super) in AVX2.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::super::tables::PLACES;
+
+pub(super) type Vector = __m256i;
+pub(super) type Half = __m128i;
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn from_words([a, b, c, d]: [u64; 4]) -> Vector {
+    _mm256_set_epi64x(d as i64, c as i64, b as i64, a as i64)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn load(bytes: &[u8; 32]) -> Vector {
+    // SAFETY: the array has the 32 bytes that are read; they need not be aligned.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn load_half(bytes: &[u8; 16]) -> Half {
+    // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn store_places(room: &mut [u16; 8], places: Half) {
+    // SAFETY: the array has room for the 16 bytes that are written; they need not be aligned.
+    unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), places) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn splat(byte: u8) -> Vector {
+    _mm256_set1_epi8(byte as i8)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn and(a: Vector, b: Vector) -> Vector {
+    _mm256_and_si256(a, b)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn or(a: Vector, b: Vector) -> Vector {
+    _mm256_or_si256(a, b)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn xor(a: Vector, b: Vector) -> Vector {
+    _mm256_xor_si256(a, b)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn add(a: Vector, b: Vector) -> Vector {
+    _mm256_add_epi8(a, b)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn sub(a: Vector, b: Vector) -> Vector {
+    _mm256_sub_epi8(a, b)
+}
+
+/// All bits of the bytes that are equal.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn equal(a: Vector, b: Vector) -> Vector {
+    _mm256_cmpeq_epi8(a, b)
+}
+
+/// All bits of the bytes of `a` that are not above those of `b`.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
+    _mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a)
+}
+
+/// All bits below the lowest one that is set, in each lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn below_lowest(a: Vector) -> Vector {
+    _mm256_andnot_si256(a, _mm256_add_epi64(a, _mm256_set1_epi64x(-1)))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn high_nibbles(a: Vector) -> Vector {
+    _mm256_and_si256(_mm256_srli_epi16::<4>(a), _mm256_set1_epi8(15))
+}
+
+/// Each byte, 15 at most, times 16.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn times_16(a: Vector) -> Vector {
+    _mm256_slli_epi16::<4>(a)
+}
+
+/// 1 for the bytes that have the bit of lower-case letters.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn case_bit(a: Vector) -> Vector {
+    _mm256_srli_epi16::<5>(_mm256_and_si256(a, _mm256_set1_epi8(0x20)))
+}
+
+/// The bytes of a table at places of 15 at most.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
+    _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_half(table)), places)
+}
+
+/// As [`lookup`]; zero where the place is `0x80`.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn lookup_half(table: Half, places: Half) -> Half {
+    _mm_shuffle_epi8(table, places)
+}
+
+/// What stands one byte lower in the lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn above(a: Vector) -> Vector {
+    _mm256_slli_epi64::<8>(a)
+}
+
+/// The sum of each byte and the one two bytes lower in its lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn add_2(a: Vector) -> Vector {
+    _mm256_add_epi8(a, _mm256_slli_epi64::<16>(a))
+}
+
+/// The sum of each byte and the one four bytes lower in its lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn add_4(a: Vector) -> Vector {
+    _mm256_add_epi8(a, _mm256_slli_epi64::<32>(a))
+}
+
+/// The highest bit of each byte, the first byte's lowest.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn mask(a: Vector) -> u32 {
+    _mm256_movemask_epi8(a) as u32
+}
+
+/// The sums of the bytes of all eight lanes, which are 255 at most, the first lane's lowest.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
+    let zero = _mm256_setzero_si256();
+    let (low, high) = (_mm256_sad_epu8(low, zero), _mm256_sad_epu8(high, zero));
+    let pairs = _mm256_or_si256(low, _mm256_slli_epi64::<32>(high));
+    let in_place = _mm256_sllv_epi64(pairs, _mm256_set_epi64x(24, 16, 8, 0));
+    let [low, high] = [_mm256_castsi256_si128(in_place), _mm256_extracti128_si256::<1>(in_place)];
+    let two = _mm_or_si128(low, high);
+    (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u64
+}
+
+/// The bytes of each lane widened, with a high byte for each pair of lanes.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
+    let high = _mm256_set_m128i(_mm_set1_epi8(second as i8), _mm_set1_epi8(first as i8));
+    let even = _mm256_unpacklo_epi8(low, high);
+    let odd = _mm256_unpackhi_epi8(low, high);
+    [
+        _mm256_castsi256_si128(even),
+        _mm256_castsi256_si128(odd),
+        _mm256_extracti128_si256::<1>(even),
+        _mm256_extracti128_si256::<1>(odd),
+    ]
+}
+
+/// The codes of the first 32 places, the first at the bottom.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
+    // SAFETY: the array has the 64 bytes that are read, 32 from each start; they need not be
+    // aligned.
+    let (low, high) = unsafe {
+        let start = places.as_ptr().cast::<__m256i>();
+        (_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1)))
+    };
+    let words = _mm256_packus_epi32(pairs_of_codes(low), pairs_of_codes(high));
+    let bytes = _mm256_packus_epi16(words, words);
+    // Each half of the vector has four bytes of the first sixteen places, then four of the others.
+    let in_order = _mm256_setr_epi32(0, 4, 1, 5, 0, 0, 0, 0);
+    let codes = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, in_order));
+    let [low, high] = [_mm_cvtsi128_si64(codes), _mm_extract_epi64::<1>(codes)];
+    u128::from(high as u64) << 64 | u128::from(low as u64)
+}
+
+/// The codes of each two places, in one byte of four.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn pairs_of_codes(places: Vector) -> Vector {
+    let codes = _mm256_and_si256(places, _mm256_set1_epi16(15));
+    _mm256_madd_epi16(codes, _mm256_set1_epi32(0x0010_0001))
+}

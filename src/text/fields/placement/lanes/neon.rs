@@ -1,0 +1,198 @@
+//! The operations of [`lanes`](super) in NEON, which every 64-bit ARM processor has: each in two
+//! halves.
+
+#![allow(unsafe_code)]
+
+use std::arch::aarch64::*;
+
+use super::super::tables::PLACES;
+
+#[derive(Copy, Clone)]
+pub(super) struct Vector(Half, Half);
+pub(super) type Half = uint8x16_t;
+
+impl Vector {
+    #[inline]
+    fn map(self, f: impl Fn(Half) -> Half) -> Vector {
+        Vector(f(self.0), f(self.1))
+    }
+
+    #[inline]
+    fn with(self, other: Vector, f: impl Fn(Half, Half) -> Half) -> Vector {
+        Vector(f(self.0, other.0), f(self.1, other.1))
+    }
+}
+
+#[inline]
+pub(super) fn from_words([a, b, c, d]: [u64; 4]) -> Vector {
+    let half = |low, high| vcombine_u8(vcreate_u8(low), vcreate_u8(high));
+    Vector(half(a, b), half(c, d))
+}
+
+#[inline]
+pub(super) fn load(bytes: &[u8; 32]) -> Vector {
+    // SAFETY: the array has the 32 bytes that are read, 16 from each start; they need not be
+    // aligned.
+    unsafe { Vector(vld1q_u8(bytes.as_ptr()), vld1q_u8(bytes.as_ptr().add(16))) }
+}
+
+#[inline]
+pub(super) fn load_half(bytes: &[u8; 16]) -> Half {
+    // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+#[inline]
+pub(super) fn store_places(room: &mut [u16; 8], places: Half) {
+    // SAFETY: the array has room for the 16 bytes that are written.
+    unsafe { vst1q_u16(room.as_mut_ptr(), vreinterpretq_u16_u8(places)) }
+}
+
+#[inline]
+pub(super) fn splat(byte: u8) -> Vector {
+    Vector(vdupq_n_u8(byte), vdupq_n_u8(byte))
+}
+
+#[inline]
+pub(super) fn and(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vandq_u8(a, b))
+}
+
+#[inline]
+pub(super) fn or(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vorrq_u8(a, b))
+}
+
+#[inline]
+pub(super) fn xor(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| veorq_u8(a, b))
+}
+
+#[inline]
+pub(super) fn add(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vaddq_u8(a, b))
+}
+
+#[inline]
+pub(super) fn sub(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vsubq_u8(a, b))
+}
+
+/// All bits of the bytes that are equal.
+#[inline]
+pub(super) fn equal(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vceqq_u8(a, b))
+}
+
+/// All bits of the bytes of `a` that are not above those of `b`.
+#[inline]
+pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
+    a.with(b, |a, b| vcleq_u8(a, b))
+}
+
+/// All bits below the lowest one that is set, in each lane.
+#[inline]
+pub(super) fn below_lowest(a: Vector) -> Vector {
+    a.map(|a| {
+        let one_less = vsubq_u64(vreinterpretq_u64_u8(a), vdupq_n_u64(1));
+        vbicq_u8(vreinterpretq_u8_u64(one_less), a)
+    })
+}
+
+#[inline]
+pub(super) fn high_nibbles(a: Vector) -> Vector {
+    a.map(|a| vshrq_n_u8::<4>(a))
+}
+
+/// Each byte, 15 at most, times 16.
+#[inline]
+pub(super) fn times_16(a: Vector) -> Vector {
+    a.map(|a| vshlq_n_u8::<4>(a))
+}
+
+/// 1 for the bytes that have the bit of lower-case letters.
+#[inline]
+pub(super) fn case_bit(a: Vector) -> Vector {
+    a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
+}
+
+/// The bytes of a table at places of 15 at most.
+#[inline]
+pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
+    let table = load_half(table);
+    places.map(|places| vqtbl1q_u8(table, places))
+}
+
+/// As [`lookup`]; zero where the place is `0x80`.
+#[inline]
+pub(super) fn lookup_half(table: Half, places: Half) -> Half {
+    vqtbl1q_u8(table, places)
+}
+
+/// What stands one byte lower in the lane.
+#[inline]
+pub(super) fn above(a: Vector) -> Vector {
+    a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<8>(vreinterpretq_u64_u8(a))))
+}
+
+/// The sum of each byte and the one two bytes lower in its lane.
+#[inline]
+pub(super) fn add_2(a: Vector) -> Vector {
+    let lower = a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<16>(vreinterpretq_u64_u8(a))));
+    add(a, lower)
+}
+
+/// The sum of each byte and the one four bytes lower in its lane.
+#[inline]
+pub(super) fn add_4(a: Vector) -> Vector {
+    let lower = a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<32>(vreinterpretq_u64_u8(a))));
+    add(a, lower)
+}
+
+/// The highest bit of each byte, the first byte's lowest. All bits of a byte must be the same.
+#[inline]
+pub(super) fn mask(a: Vector) -> u32 {
+    let bits = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
+    let eights = vpaddq_u8(vandq_u8(a.0, bits), vandq_u8(a.1, bits));
+    let fours = vpaddq_u8(eights, eights);
+    let sums = vpaddq_u8(fours, fours);
+    vgetq_lane_u32::<0>(vreinterpretq_u32_u8(sums))
+}
+
+/// The sums of the bytes of all eight lanes, which are 255 at most, the first lane's lowest.
+#[inline]
+pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
+    let quarters = vpaddq_u8(vpaddq_u8(low.0, low.1), vpaddq_u8(high.0, high.1));
+    let sums = vpaddq_u8(quarters, quarters);
+    vgetq_lane_u64::<0>(vreinterpretq_u64_u8(sums))
+}
+
+/// The bytes of each lane widened, with a high byte for each pair of lanes.
+#[inline]
+pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
+    let (first, second) = (vdupq_n_u8(first), vdupq_n_u8(second));
+    [
+        vzip1q_u8(low.0, first),
+        vzip2q_u8(low.0, first),
+        vzip1q_u8(low.1, second),
+        vzip2q_u8(low.1, second),
+    ]
+}
+
+/// The codes of the first 32 places, the first at the bottom.
+#[inline]
+pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
+    // SAFETY: the array has the 64 bytes that are read, 16 from each start.
+    let eights = unsafe {
+        let at = |at| vreinterpretq_u8_u16(vld1q_u16(places.as_ptr().add(at)));
+        [at(0), at(8), at(16), at(24)]
+    };
+    let bytes = |low, high| vandq_u8(vuzp1q_u8(low, high), vdupq_n_u8(15));
+    let pairs = |codes| {
+        let pairs = vreinterpretq_u16_u8(codes);
+        vmovn_u16(vorrq_u16(pairs, vshrq_n_u16::<4>(pairs)))
+    };
+    let [low, high] = [bytes(eights[0], eights[1]), bytes(eights[2], eights[3])].map(pairs);
+    let [low, high] = [low, high].map(|half| vget_lane_u64::<0>(vreinterpret_u64_u8(half)));
+    u128::from(high) << 64 | u128::from(low)
+}
