@@ -230,11 +230,10 @@ impl<R: Read> PgcReader<R> {
         loop {
             let end = self.records.offset();
             let Some(Located { offset: at, record, bytes }) = self.records.next_record()? else {
-                return if self.is_open || self.is_announced {
-                    Err(refused(end, PgcErrorKind::NoEnd))
-                } else {
-                    Ok(false)
-                };
+                if self.is_open || self.is_announced {
+                    return Err(refused(end, PgcErrorKind::NoEnd));
+                }
+                return game.end_carried().map(|()| false).map_err(|kind| refused(end, kind));
             };
             let fail = |kind| refused(at, kind);
             if record == Record::Noop {
