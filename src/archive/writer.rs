@@ -5,7 +5,7 @@ use std::io::Write;
 
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, BlockSegmentBuilder};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder};
 use super::error::ArchiveError;
 use super::file::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::file::sections::{Section, SectionEntry, SectionKind};
@@ -33,7 +33,7 @@ pub enum Level {
 pub struct PackOptions {
     /// The coding.
     pub level: Level,
-    /// Whether records can be found by position. Without it about two bytes a record are saved,
+    /// Whether records can be found by position. Without it one to two bytes a record are saved,
     /// and looking for a position reads the whole archive.
     pub index: bool,
     /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535.
@@ -125,6 +125,8 @@ impl PackOptions {
 /// Bytes of memory that coding takes for each byte that waits for it.
 const CODING_FACTOR: usize = 8;
 const MIN_MEMORY: usize = 32 << 20;
+/// The most segments whose rows are sorted: a lookup looks into each of them.
+const MAX_SORTED: usize = 64;
 
 /// Writes an archive from front to back: it needs no seeking.
 ///
@@ -148,6 +150,8 @@ pub struct ArchiveWriter<W> {
     keys: IndexEntries,
     records: u64,
     blocks: u64,
+    /// How many segments have separators.
+    sorted_segments: usize,
     side: Option<SideWriter>,
     line: Vec<u8>,
 }
@@ -183,6 +187,7 @@ impl<W: Write> ArchiveWriter<W> {
             keys: IndexEntries::new(memory / 4),
             records: 0,
             blocks: 0,
+            sorted_segments: 0,
             side: options.verbatim.then(SideWriter::new),
             line: Vec::new(),
         })
@@ -308,11 +313,16 @@ impl<W: Write> ArchiveWriter<W> {
     fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
         let next = BlockSegmentBuilder::from(self.records);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
-        if self.options.sorted {
-            waiting.sort()?;
-        }
-        self.push_blocks(waiting.keys())?;
-        let coded = waiting.code(self.options.block_records)?;
+        let block_records = self.options.block_records;
+        let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;
+        let (coded, arrangement) = if self.options.sorted {
+            waiting.sort(Arrangement::Renumbered);
+            (waiting.code(block_records)?, Arrangement::Renumbered)
+        } else if may_sort {
+            waiting.code_for_lookup(block_records)?
+        } else {
+            (waiting.code(block_records)?, Arrangement::Given)
+        };
         segment.block_records = coded.block_records.into();
         segment.identity = waiting.identity().into();
         (segment.coder, segment.flags) = (coded.coder, coded.flags);
@@ -323,6 +333,15 @@ impl<W: Write> ArchiveWriter<W> {
         self.out.begin();
         coded.blocks.iter().try_for_each(|block| self.out.put(block))?;
         self.end_section(SectionKind::Blocks);
+        if arrangement == Arrangement::Sorted {
+            self.put_section(SectionKind::Order, &waiting.order_section())?;
+        }
+        if arrangement != Arrangement::Given && may_sort {
+            self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
+            self.sorted_segments += 1;
+        } else {
+            self.push_blocks(waiting.keys())?;
+        }
         self.blocks += u64::from(segment.records.get().div_ceil(self.options.block_records));
         Ok(())
     }
@@ -375,6 +394,8 @@ impl<W: Write> ArchiveWriter<W> {
                     list(SectionKind::Lists, lists);
                 }
             }
+            Level::Default
+                if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
             Level::Default => {
                 self.out.begin();
                 blocks::write_index(self.keys, index_block(self.blocks)?, identity, &mut self.out)?;

@@ -207,6 +207,7 @@ fn samples() -> Vec<Sample> {
         Sample::new("segments", games(), &segments(&default)),
         Sample::new("fast segments", lines(20), &segments(&fast)),
         Sample::new("no index", games(), &no_index),
+        Sample::new("sorted", records(KINGS), &default),
     ]
 }
 
@@ -371,6 +372,8 @@ fn damage_names_the_part() {
         "rows",
         "heap",
         "lists of equal keys",
+        "order of records",
+        "separators",
     ] {
         assert!(seen.contains(name), "{name}");
     }

@@ -208,3 +208,55 @@ fn every_position_of_a_larger_archive_is_found() {
         }
     }
 }
+
+/// Records that are found without an index, since their rows are sorted: they keep their numbers,
+/// and those of one position come in the order of these.
+#[test]
+fn sorted_rows_are_found_by_position_and_number() {
+    let once = records(KINGS);
+    let mut records = once.clone();
+    records.extend(once.iter().rev().step_by(9).cloned());
+    (0..100).for_each(|nth| records.insert(5 * nth, once[7].clone()));
+    for (sorted, has_order) in [(false, true), (true, false)] {
+        let options = PackOptions::new().sorted(sorted);
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        let has = |name| archive.parts().iter().any(|part| part.name == name);
+        assert_eq!((has("order of records"), has("separators")), (has_order, true));
+        assert!(archive.has_index() && !has("position index"));
+        archive.verify().unwrap();
+        let records: Vec<EpdRecord> =
+            archive.iter(0..archive.len()).collect::<Result<_, _>>().unwrap();
+        assert_holds(&archive, &records);
+        for wanted in once.iter().step_by(7) {
+            let expected: Vec<(u64, EpdRecord)> = (0..)
+                .zip(records.iter().cloned())
+                .filter(|(_, record)| record.position() == wanted.position())
+                .collect();
+            assert!(!expected.is_empty());
+            assert_eq!(matches(&archive, wanted.position()).unwrap(), expected);
+        }
+        assert!(found(&archive, "8/8/8/4k3/8/1K6/8/8 b - -").is_empty());
+        assert!(found(&archive, "k7/8/8/8/8/8/8/K7 w - -").is_empty());
+    }
+    let archive = Archive::from_bytes(pack(&records, &PackOptions::new())).unwrap();
+    assert_holds(&archive, &records);
+}
+
+/// Segments of both kinds stand in one archive.
+#[test]
+fn sorted_segments_stand_beside_others() {
+    let mut records = records(KINGS);
+    let games = games::positions(3, games::Squares::AfterDoubleSteps, true);
+    records.extend(games.iter().cycle().take(480).cloned());
+    records.extend(super::records(KINGS));
+    let options = PackOptions::new().segment_records(480);
+    let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+    let count = |name| archive.parts().iter().filter(|part| part.name == name).count();
+    assert_eq!((count("separators"), count("position index")), (2, 1));
+    assert_holds(&archive, &records);
+    archive.verify().unwrap();
+    for (number, record) in (0..).zip(&records).step_by(13) {
+        let found = matches(&archive, record.position()).unwrap();
+        assert!(found.contains(&(number, record.clone())), "{number}");
+    }
+}

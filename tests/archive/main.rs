@@ -28,6 +28,9 @@ use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{FormatOptions, ParseOptions, epd};
 
+/// Lines whose rows are sorted when they are packed.
+const KINGS: &str = include_str!("../../formats/golden/archive/kings.epd");
+
 /// Lines with everything: counters in all forms, both dialects, en passant squares that count and
 /// that do not, illegal boards, lists that follow from others, texts, unknown opcodes.
 const LINES: &str = r#"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -

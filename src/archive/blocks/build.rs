@@ -18,7 +18,7 @@ use crate::model::{EpdRecord, Operation};
 use crate::text::{FormatOptions, epd};
 
 /// Records that wait to be coded.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in crate::archive) struct BlockSegmentBuilder {
     /// The number of the first of them.
     first: u64,
@@ -28,6 +28,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     ends: Vec<(u32, usize)>,
     /// The position keys.
     keys: Vec<u64>,
+    /// The numbers that the records came by, counted from 0, where they were put into another order.
+    order: Vec<u32>,
 }
 
 /// A segment, coded.
@@ -41,7 +43,7 @@ pub(in crate::archive) struct CodedSegment {
 }
 
 impl CodedSegment {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Vec::len).sum();
         self.model.len() + self.directory.len() + blocks
     }
@@ -66,7 +68,19 @@ impl BlockSegmentBuilder {
             .rows
             .iter()
             .fold(0, |check, row| crc32c::crc32c_append(check, row.0.map(U32::from).as_bytes()));
-        crc32c::crc32c_append(rows, &self.encoded)
+        let records = crc32c::crc32c_append(rows, &self.encoded);
+        self.order
+            .iter()
+            .fold(records, |check, number| crc32c::crc32c_append(check, &number.to_le_bytes()))
+    }
+
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The numbers that the records came by, where they were put into another order.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
     }
 
     /// Takes a record.
@@ -115,11 +129,8 @@ impl BlockSegmentBuilder {
         Ok(records)
     }
 
-    /// Puts the records into the order of their columns, in which most of them begin like the one
-    /// before.
-    pub(in crate::archive) fn sort(&mut self) -> Result<(), ArchiveError> {
-        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
-        order.sort_by_key(|&place| self.rows[place as usize].0);
+    /// Puts the records into another order, which is kept where that is asked for.
+    pub(super) fn rearrange(&mut self, order: Vec<u32>, is_kept: bool) {
         let mut ends = vec![None; self.rows.len()];
         let mut start = 0;
         for &(owner, end) in &self.ends {
@@ -127,7 +138,7 @@ impl BlockSegmentBuilder {
             start = end;
         }
         let mut sorted = BlockSegmentBuilder::from(self.first);
-        for place in order {
+        for &place in &order {
             let place = place as usize;
             if let Some(range) = ends[place].clone() {
                 sorted.encoded.extend_from_slice(&self.encoded[range]);
@@ -136,8 +147,8 @@ impl BlockSegmentBuilder {
             sorted.rows.push(self.rows[place]);
             sorted.keys.push(self.keys[place]);
         }
+        sorted.order = if is_kept { order } else { Vec::new() };
         *self = sorted;
-        Ok(())
     }
 
     /// Codes all records, in whichever way is shortest.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::block::Block;
 use super::index::{BlockIndex, Blocks};
 use super::reader::BlockReader;
+use super::separators::board_key;
 use crate::archive::error::ArchiveError;
 use crate::archive::row::Row;
 use crate::archive::scan::BoardMap;
@@ -25,11 +26,14 @@ impl BlockReader {
         &self,
         query: &Query,
     ) -> Result<BlockMatches<'_>, ArchiveError> {
-        let index_blocks = match self.index()? {
-            Some(index) => IndexBlocks::Candidates(index.find(query.key())?),
-            None => IndexBlocks::All(0..self.index_blocks()),
-        };
         let wanted = Wanted::of([(0, query)].into_iter());
+        let index_blocks = match (self.has_index(), wanted.0.first()) {
+            (true, Some((.., row))) => {
+                QueryBlocks::of(self, self.index()?.as_ref(), query.key(), row)?
+            }
+            (true, None) => QueryBlocks::default(),
+            (false, _) => QueryBlocks::all(self),
+        };
         let decoded = DecodedBlocks::of(self);
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
@@ -41,9 +45,11 @@ impl BlockReader {
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, BlockMatch) -> Result<Visit, E>,
     ) -> Result<(), E> {
-        let Some(index) = self.index()? else { return self.scan(queries, visit) };
+        if !self.has_index() {
+            return self.scan(queries, visit);
+        }
         let queries: Vec<Query> = queries.collect();
-        let mut candidates = Candidates::of(&index, &queries)?;
+        let mut candidates = Candidates::of(self, &queries)?;
         let mut decoded = DecodedBlocks::of(self);
         while let Some((block, places)) = candidates.next(decoded.ahead)? {
             let wanted = Wanted::of(places.iter().map(|&place| (place, &queries[place])));
@@ -75,18 +81,30 @@ impl BlockReader {
             if wanted.is_empty() {
                 break;
             }
-            let (block, range) = decoded.open(number, number + 1..blocks)?;
+            let OpenBlock { segment, block, range } = decoded.open(number, number + 1..blocks)?;
             let rows = block.rows_in(range.clone())?;
             let matched = Rc::new(Matched::new(Rc::clone(&block), range.clone()));
-            for (place, row) in range.zip(rows.iter()) {
+            let numbers = self.numbers_in(segment, &block, range.clone())?;
+            for ((place, number), row) in range.zip(numbers).zip(rows.iter()) {
                 let board = identity_board(row).ok_or_else(|| block.damaged())?;
-                let found = || BlockMatch { matched: Rc::clone(&matched), place };
+                let found = || BlockMatch { matched: Rc::clone(&matched), place, number };
                 if !wanted.visit(&board, |query| visit(query, found()))? {
                     return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// The numbers of some records of a block.
+    fn numbers_in(
+        &self,
+        segment: usize,
+        block: &Block,
+        places: Range<usize>,
+    ) -> Result<Vec<u64>, ArchiveError> {
+        let places = block.first() + places.start as u64..block.first() + places.end as u64;
+        self.numbers(&self.segments()[segment], places)
     }
 
     /// How many blocks the position index counts.
@@ -118,9 +136,9 @@ impl BlockReader {
 /// the places of the queries.
 struct Candidates<'a> {
     /// The next block of each query.
-    heap: BinaryHeap<Reverse<(u32, usize)>>,
+    heap: BinaryHeap<Reverse<(u64, usize)>>,
     /// The blocks that come after those.
-    lists: Vec<Blocks<'a>>,
+    lists: Vec<QueryBlocks<'a>>,
     /// Blocks that were taken out of the heap.
     taken: VecDeque<(u64, Vec<usize>)>,
     /// Which queries ask for nothing more.
@@ -128,8 +146,12 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(index: &BlockIndex<'a>, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
-        let lists = queries.iter().map(|query| index.find(query.key()));
+    fn of(reader: &'a BlockReader, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
+        let index = reader.index()?;
+        let lists = queries.iter().map(|query| match row_of(query) {
+            Some(row) => QueryBlocks::of(reader, index.as_ref(), query.key(), &row),
+            None => Ok(QueryBlocks::default()),
+        });
         let mut candidates = Candidates {
             heap: BinaryHeap::with_capacity(queries.len()),
             lists: lists.collect::<Result<_, _>>()?,
@@ -173,7 +195,7 @@ impl<'a> Candidates<'a> {
                 self.push(place)?;
             }
         }
-        self.taken.push_back((block.into(), places));
+        self.taken.push_back((block, places));
         Ok(true)
     }
 
@@ -183,6 +205,14 @@ impl<'a> Candidates<'a> {
         let wanted = self.taken.iter().filter(move |(_, places)| is_wanted(places));
         wanted.map(|&(block, _)| block)
     }
+}
+
+/// A block of the position index: the decoded block, with the place of its segment, and the places of
+/// its records in that.
+struct OpenBlock {
+    segment: usize,
+    block: Rc<Block>,
+    range: Range<usize>,
 }
 
 /// Blocks that were decoded, in order. The more were asked for the more are decoded at once.
@@ -200,13 +230,12 @@ impl<'a> DecodedBlocks<'a> {
         DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1 }
     }
 
-    /// A block of the position index: the decoded block, and the places of its records in that.
-    /// `upcoming` are those that are asked for next.
+    /// A block of the position index. `upcoming` are those that are asked for next.
     fn open(
         &mut self,
         index_block: u64,
         upcoming: impl Iterator<Item = u64>,
-    ) -> Result<(Rc<Block>, Range<usize>), ArchiveError> {
+    ) -> Result<OpenBlock, ArchiveError> {
         let (segment, number, range) = self.reader.locate(index_block)?;
         while self.blocks.front().is_some_and(|(place, _)| *place != (segment, number)) {
             self.blocks.pop_front();
@@ -215,7 +244,7 @@ impl<'a> DecodedBlocks<'a> {
             self.decode(segment, number, upcoming)?;
         }
         let (_, block) = self.blocks.front().ok_or(ArchiveError::corrupt("block directory"))?;
-        Ok((Rc::clone(block), range))
+        Ok(OpenBlock { segment, block: Rc::clone(block), range })
     }
 
     /// Decodes a block, and some of those that come next in its segment.
@@ -258,35 +287,80 @@ impl<'a> DecodedBlocks<'a> {
         if wanted.0.is_empty() {
             return Ok(Vec::new());
         }
-        let (block, range) = self.open(index_block, upcoming)?;
+        let OpenBlock { segment, block, range } = self.open(index_block, upcoming)?;
         let start = range.start;
         let rows = block.rows_in(range)?;
         let found = wanted.among(&rows).ok_or_else(|| block.damaged())?;
         drop(rows);
         let Some((last, _)) = found.last() else { return Ok(Vec::new()) };
-        let matched = Rc::new(Matched::new(block, start + found[0].0..start + last + 1));
-        let of =
-            |(nth, query)| (query, BlockMatch { matched: Rc::clone(&matched), place: start + nth });
+        let (first, range) = (found[0].0, start + found[0].0..start + last + 1);
+        let numbers = self.reader.numbers_in(segment, &block, range.clone())?;
+        let matched = Rc::new(Matched::new(block, range));
+        let of = |(nth, query)| {
+            let (place, number) = (start + nth, numbers[nth - first]);
+            (query, BlockMatch { matched: Rc::clone(&matched), place, number })
+        };
         Ok(found.into_iter().map(of).collect())
     }
 }
 
-/// Where the records of a position are looked for.
-#[derive(Clone)]
-enum IndexBlocks<'a> {
-    /// In blocks that may have some.
-    Candidates(Blocks<'a>),
-    /// In all.
-    All(Range<u64>),
+/// The blocks in which a position is looked for, ascending, as the index counts them.
+#[derive(Clone, Default)]
+struct QueryBlocks<'a> {
+    /// Those of segments whose rows are sorted, or all.
+    ranges: VecDeque<Range<u64>>,
+    /// The next one of the index, and the others.
+    listed: Option<u64>,
+    blocks: Blocks<'a>,
 }
 
-impl Iterator for IndexBlocks<'_> {
+impl<'a> QueryBlocks<'a> {
+    /// Those that may have the position with a key and a row.
+    fn of(
+        reader: &BlockReader,
+        index: Option<&BlockIndex<'a>>,
+        key: u64,
+        row: &Row,
+    ) -> Result<QueryBlocks<'a>, ArchiveError> {
+        let board = board_key(row);
+        let mut found = QueryBlocks::default();
+        for segment in reader.segments().iter().filter(|segment| segment.is_sorted()) {
+            let blocks = segment.separators(reader.bytes())?.find(&board)?;
+            let first = segment.first_index_block;
+            found.ranges.push_back(first + blocks.start..first + blocks.end);
+        }
+        if let Some(index) = index {
+            found.blocks = index.find(key)?;
+            found.read_listed()?;
+        }
+        Ok(found)
+    }
+
+    fn all(reader: &BlockReader) -> QueryBlocks<'a> {
+        QueryBlocks { ranges: VecDeque::from([0..reader.index_blocks()]), ..QueryBlocks::default() }
+    }
+
+    fn read_listed(&mut self) -> Result<(), ArchiveError> {
+        self.listed = self.blocks.next().transpose()?.map(u64::from);
+        Ok(())
+    }
+}
+
+impl Iterator for QueryBlocks<'_> {
     type Item = Result<u64, ArchiveError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            IndexBlocks::Candidates(blocks) => Some(blocks.next()?.map(u64::from)),
-            IndexBlocks::All(blocks) => blocks.next().map(Ok),
+        while self.ranges.front().is_some_and(Range::is_empty) {
+            self.ranges.pop_front();
+        }
+        match (self.ranges.front_mut(), self.listed) {
+            (Some(range), listed) if listed.is_none_or(|listed| range.start < listed) => {
+                range.next().map(Ok)
+            }
+            (_, listed) => {
+                let listed = listed?;
+                Some(self.read_listed().map(|()| listed))
+            }
         }
     }
 }
@@ -296,7 +370,7 @@ impl Iterator for IndexBlocks<'_> {
 pub(in crate::archive) struct BlockMatches<'a> {
     decoded: DecodedBlocks<'a>,
     wanted: Wanted,
-    index_blocks: IndexBlocks<'a>,
+    index_blocks: QueryBlocks<'a>,
     /// Those of the last block.
     found: std::vec::IntoIter<(usize, BlockMatch)>,
 }
@@ -325,6 +399,7 @@ pub(in crate::archive) struct BlockMatch {
     matched: Rc<Matched>,
     /// Its place in the block.
     place: usize,
+    number: u64,
 }
 
 /// A decoded block with records that were found.
@@ -344,8 +419,8 @@ impl Matched {
 
 impl BlockMatch {
     /// The number of the record.
-    pub(in crate::archive) fn number(&self) -> u64 {
-        self.matched.block.first() + self.place as u64
+    pub(in crate::archive) const fn number(&self) -> u64 {
+        self.number
     }
 
     /// The record.
@@ -376,11 +451,7 @@ struct Wanted(Vec<(usize, PackedBoard, Row)>);
 
 impl Wanted {
     fn of<'q>(queries: impl Iterator<Item = (usize, &'q Query)>) -> Wanted {
-        let row = |(place, query): (usize, &Query)| {
-            // What is no board is not found.
-            let (position, _) = packed::decode(query.board().as_ref()).ok()?;
-            Some((place, *query.board(), Row::of_position(&position)))
-        };
+        let row = |(place, query): (usize, &Query)| Some((place, *query.board(), row_of(query)?));
         Wanted(queries.filter_map(row).collect())
     }
 
@@ -397,6 +468,12 @@ impl Wanted {
         }
         Some(found)
     }
+}
+
+/// A row with the pieces of a query; what is no board is not found.
+fn row_of(query: &Query) -> Option<Row> {
+    let (position, _) = packed::decode(query.board().as_ref()).ok()?;
+    Some(Row::of_position(&position))
 }
 
 /// The packed identity board of a row; `None` when it is none of a position.

@@ -7,9 +7,11 @@ use rayon::prelude::*;
 
 use super::block::Block;
 use super::coder::SegmentCoder;
-use super::coder_cache::{CoderCache, SharedCoder};
 use super::index::BlockIndex;
+use super::order::Places;
 use super::segment::BlockSegment;
+use super::segment_cache::{SegmentCache, Shared};
+use super::window::LastWindow;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::sections::Section;
@@ -27,7 +29,10 @@ pub(in crate::archive) struct BlockReader {
     index: Option<Section>,
     /// What the checks of the index begin with.
     identity: u32,
-    coders: CoderCache,
+    coders: SegmentCache<SegmentCoder>,
+    /// Of segments whose rows are sorted.
+    places: SegmentCache<Places>,
+    last_window: LastWindow,
     /// What reading may take, about, in bytes.
     memory: usize,
     /// How many blocks were decoded.
@@ -48,7 +53,9 @@ impl BlockReader {
             segments,
             index,
             identity,
-            coders: CoderCache::new(memory / 4),
+            coders: coder_cache(memory),
+            places: places_cache(memory),
+            last_window: LastWindow::default(),
             memory,
             #[cfg(test)]
             decoded: std::sync::atomic::AtomicUsize::new(0),
@@ -57,11 +64,23 @@ impl BlockReader {
 
     /// The same in other memory.
     pub(in crate::archive) fn with_memory(self, memory: usize) -> BlockReader {
-        BlockReader { coders: CoderCache::new(memory / 4), memory, ..self }
+        BlockReader { coders: coder_cache(memory), places: places_cache(memory), memory, ..self }
     }
 
     pub(in crate::archive) fn has_index(&self) -> bool {
-        self.index.is_some()
+        self.index.is_some() || self.segments.iter().all(BlockSegment::is_sorted)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) const fn places(&self) -> &SegmentCache<Places> {
+        &self.places
+    }
+
+    pub(super) const fn last_window(&self) -> &LastWindow {
+        &self.last_window
     }
 
     pub(super) fn segments(&self) -> &[BlockSegment] {
@@ -78,7 +97,7 @@ impl BlockReader {
         place_of(&self.segments, |segment| &segment.span, number)
     }
 
-    fn coder(&self, place: usize) -> Result<SharedCoder, ArchiveError> {
+    fn coder(&self, place: usize) -> Result<Shared<SegmentCoder>, ArchiveError> {
         let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory / 2);
         self.coders.get(place, read)
     }
@@ -130,10 +149,11 @@ impl BlockReader {
 
     /// The block that has a record, and the record's place in it.
     fn block_with(&self, number: u64) -> Result<(Block, usize), ArchiveError> {
-        let place = self.segment_of(number)?;
-        let block = self.block(place, self.segments[place].block_of(number))?;
-        let place = (number - block.first()) as usize;
-        Ok((block, place))
+        let segment = self.segment_of(number)?;
+        let place = self.place_of(segment, number)?;
+        let block = self.block(segment, self.segments[segment].block_of(place))?;
+        let nth = (place - block.first()) as usize;
+        Ok((block, nth))
     }
 
     pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
@@ -141,9 +161,23 @@ impl BlockReader {
         block.record(place)
     }
 
-    /// The records from a number on, at least one, that are decoded together.
-    pub(in crate::archive) fn records(&self, from: u64) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let (block, place) = self.block_with(from)?;
+    /// Appends the canonical text of a record, without line end.
+    pub(super) fn write_text(&self, number: u64, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        let (block, place) = self.block_with(number)?;
+        block.write_record(place, || block.record(place), out)
+    }
+
+    /// The first records of a range, at least one, that are decoded together. There may be some from
+    /// behind its end.
+    pub(in crate::archive) fn records(
+        &self,
+        range: Range<u64>,
+    ) -> Result<Vec<EpdRecord>, ArchiveError> {
+        let segment = self.segment_of(range.start)?;
+        if self.segments[segment].is_ordered() {
+            return self.ordered_records(segment, range);
+        }
+        let (block, place) = self.block_with(range.start)?;
         let records = block.records_from(place)?;
         if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
     }
@@ -159,6 +193,11 @@ impl BlockReader {
         while next < range.end {
             let place = self.segment_of(next)?;
             let segment = &self.segments[place];
+            if segment.is_ordered() {
+                next = self.write_ordered_text(place, next..range.end, out)?;
+                visit(out)?;
+                continue;
+            }
             let together = self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32;
             let number = segment.block_of(next);
             let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
@@ -209,4 +248,12 @@ impl BlockReader {
     pub(in crate::archive) fn verify_directories(&self) -> Result<(), ArchiveError> {
         self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))
     }
+}
+
+fn coder_cache(memory: usize) -> SegmentCache<SegmentCoder> {
+    SegmentCache::new("model", SegmentCoder::cost, memory / 4)
+}
+
+fn places_cache(memory: usize) -> SegmentCache<Places> {
+    SegmentCache::new("order of records", Places::cost, memory / 4)
 }

@@ -1,6 +1,7 @@
 //! A segment of level default, as its entry and its sections say.
 
-use super::directory;
+use super::separators::Separators;
+use super::{directory, order};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::sections::Section;
 use crate::archive::file::span::Span;
@@ -23,6 +24,10 @@ pub(in crate::archive) struct BlockSegment {
     pub(in crate::archive) model: Section,
     pub(in crate::archive) directory: Section,
     pub(in crate::archive) blocks: Section,
+    /// The numbers of the records by their places; empty where they are the same.
+    pub(in crate::archive) order: Section,
+    /// Empty where rows are not sorted.
+    pub(in crate::archive) separators: Section,
 }
 
 /// A block as it lies in the file.
@@ -39,6 +44,23 @@ impl BlockSegment {
     pub(in crate::archive) fn fits(&self) -> bool {
         directory::fits(self.directory.len, self.blocks())
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
+            && (!self.is_ordered() || self.order.len == order::len(self.span.records))
+    }
+
+    /// Whether the records stand in another order than that of their numbers.
+    pub(super) const fn is_ordered(&self) -> bool {
+        self.order.len > 0
+    }
+
+    /// Whether positions are found by separators, and not by the index.
+    pub(super) const fn is_sorted(&self) -> bool {
+        self.separators.len > 0
+    }
+
+    /// The separators.
+    pub(super) fn separators<'a>(&self, file: &'a [u8]) -> Result<Separators<'a>, ArchiveError> {
+        let bytes = self.separators.of(file, "separators")?;
+        Ok(Separators::new(bytes, self.index_blocks(), self.span.identity))
     }
 
     /// How many blocks there are.

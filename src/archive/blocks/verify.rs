@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::index::BlockIndex;
 use super::reader::BlockReader;
+use super::segment::BlockSegment;
+use super::separators::{BoardKey, board_key};
 use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::IndexEntries;
 use crate::codec::key::position_key;
@@ -11,11 +13,15 @@ use crate::codec::key::position_key;
 impl BlockReader {
     /// Reads all records. Where there is an index it has an entry for each of them and no more.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
+        self.verify_sorted()?;
         let Some(index) = self.index()? else { return self.each_key(|_, _| Ok(())) };
         let mut expected = IndexEntries::new(self.memory() / 8);
         // Of the index block that is being read, the keys: each is expected once.
         let (mut current, mut keys) = (0, BTreeSet::new());
         self.each_key(|block, key| {
+            if self.is_separated(block) {
+                return Ok(());
+            }
             if block != current {
                 (current, keys) = (block, BTreeSet::new());
             }
@@ -48,6 +54,54 @@ impl BlockReader {
                     )?;
                     number += 1;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a block of the index is one of a segment that has separators instead.
+    fn is_separated(&self, block: u64) -> bool {
+        let after = self.segments().partition_point(|segment| segment.first_index_block <= block);
+        after.checked_sub(1).is_some_and(|place| self.segments()[place].is_sorted())
+    }
+
+    /// Checks that records are where separators and orders say.
+    fn verify_sorted(&self) -> Result<(), ArchiveError> {
+        for (place, segment) in self.segments().iter().enumerate() {
+            if segment.is_sorted() {
+                self.verify_separators(place, segment)?;
+            }
+            if segment.is_ordered() {
+                self.place_of(place, segment.span.first)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the rows of a segment ascend, those of equal boards by their numbers, and that each
+    /// separator is between the blocks that it separates.
+    fn verify_separators(&self, place: usize, segment: &BlockSegment) -> Result<(), ArchiveError> {
+        let corrupt = || ArchiveError::corrupt_at("separators", place as u64);
+        let separators = segment.separators(self.bytes())?.all()?;
+        let mut separators = separators.into_iter();
+        let mut last = (BoardKey::default(), 0);
+        let mut nth = 0;
+        for block in 0..segment.blocks() {
+            let block = self.block(place, block)?;
+            let len = segment.block_len(block.first());
+            let numbers = self.numbers(segment, block.first()..block.first() + len)?;
+            for (row, number) in block.rows_in(0..len as usize)?.iter().zip(numbers) {
+                let next = (board_key(row), number);
+                if nth % segment.index_records == 0 {
+                    let separator = separators.next().ok_or_else(corrupt)?;
+                    if separator < last.0 || separator > next.0 {
+                        return Err(corrupt());
+                    }
+                }
+                if nth > 0 && next <= last {
+                    return Err(corrupt());
+                }
+                (last, nth) = (next, nth + 1);
             }
         }
         Ok(())

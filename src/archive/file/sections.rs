@@ -25,10 +25,12 @@ pub(in crate::archive) enum SectionKind {
     Lists = 9,
     FileNames = 10,
     SideData = 11,
+    Order = 12,
+    Separators = 13,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 11] = [
+    const ALL: [SectionKind; 13] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -40,6 +42,8 @@ impl SectionKind {
         SectionKind::Lists,
         SectionKind::FileNames,
         SectionKind::SideData,
+        SectionKind::Order,
+        SectionKind::Separators,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -59,6 +63,8 @@ impl SectionKind {
             SectionKind::Lists => "lists of equal keys",
             SectionKind::FileNames => "file names",
             SectionKind::SideData => "side data",
+            SectionKind::Order => "order of records",
+            SectionKind::Separators => "separators",
         }
     }
 
@@ -71,6 +77,8 @@ impl SectionKind {
                 | SectionKind::Blocks
                 | SectionKind::Rows
                 | SectionKind::Heap
+                | SectionKind::Order
+                | SectionKind::Separators
         )
     }
 
@@ -83,6 +91,7 @@ impl SectionKind {
                 | SectionKind::Lists
                 | SectionKind::FileNames
                 | SectionKind::SideData
+                | SectionKind::Separators
         )
     }
 }

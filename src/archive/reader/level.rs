@@ -52,7 +52,7 @@ impl LevelReader {
     pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
-            LevelReader::Blocks(blocks) => blocks.records(range.start),
+            LevelReader::Blocks(blocks) => blocks.records(range),
         }
     }
 

@@ -94,3 +94,39 @@ impl Iterator for ArchiveRecords<'_> {
         self.read.next().map(Ok)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::archive::{ArchiveWriter, PackOptions};
+
+    const KINGS: &str = include_str!("../../../formats/golden/archive/kings.epd");
+
+    /// Whatever memory there is: rows are put into their order so many at a time as it holds.
+    #[test]
+    fn sorted_rows_come_in_the_order_of_their_numbers() {
+        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
+        for line in KINGS.lines() {
+            writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+        }
+        let bytes = writer.finish().unwrap();
+        for memory in [1 << 20, 80_000] {
+            let archive = Archive::from_bytes(bytes.clone()).unwrap();
+            assert!(archive.parts().iter().any(|part| part.name == "order of records"));
+            let archive = Archive { level: archive.level.with_memory(memory), ..archive };
+            let mut text = Vec::new();
+            archive.write_text(0..archive.len(), &mut text).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), KINGS);
+            let (mut some, lines) = (Vec::new(), KINGS.lines().collect::<Vec<_>>());
+            archive.write_text(77..80, &mut some).unwrap();
+            assert_eq!(some, (lines[77..80].join("\n") + "\n").into_bytes());
+            for (record, line) in archive.iter(100..480).zip(&lines[100..]) {
+                assert_eq!(crate::format_epd(&record.unwrap()), line.as_bytes());
+            }
+            let last = archive.record(479).unwrap();
+            assert_eq!(crate::format_epd(&last), lines[479].as_bytes());
+        }
+    }
+}

@@ -102,6 +102,8 @@ struct SegmentSections {
     model: Section,
     directory: Section,
     blocks: Section,
+    order: Section,
+    separators: Section,
 }
 
 /// Gives each entry its sections.
@@ -129,6 +131,8 @@ impl SegmentSections {
             (SectionKind::Model, CODER_TREE) => &mut self.model,
             (SectionKind::BlockDirectory, 1..) => &mut self.directory,
             (SectionKind::Blocks, 1..) => &mut self.blocks,
+            (SectionKind::Order, 1..) => &mut self.order,
+            (SectionKind::Separators, 1..) => &mut self.separators,
             _ => return false,
         };
         *place = section;
@@ -150,6 +154,8 @@ impl SegmentSections {
             model: self.model,
             directory: self.directory,
             blocks: self.blocks,
+            order: self.order,
+            separators: self.separators,
         }
     }
 }

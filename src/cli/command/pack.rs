@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 64, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: u32,
-    /// Leave the position index out: about two bytes a record less, but finding a position then
+    /// Leave the position index out: one to two bytes a record less, but finding a position then
     /// reads the whole archive
     #[arg(long)]
     no_index: bool,

@@ -25,6 +25,8 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
     let crowded: Vec<String> = (0..200).map(crowded_line).collect();
     fs::write(folder.join("crowded.epd"), crowded.concat())?;
+    let kings: Vec<String> = (0..KINGS).map(kings_line).collect();
+    fs::write(folder.join("kings.epd"), kings.concat())?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
     let mut valid = Vec::new();
@@ -47,6 +49,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("fast_segments", "games", &segments(&fast), "Several segments at level fast"),
         ("no_index", "lines", &no_index, "Level default without a position index"),
         ("repeated", "repeated", &default, "Text under zstd"),
+        ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
     ] {
         let bytes = pack(&fs::read_to_string(folder.join(format!("{text}.epd")))?, options)?;
@@ -76,6 +79,24 @@ fn repeated_line(number: u32) -> String {
          c0 \"one thing said again and again, word for word: {again}\"; c1 \"record {}\";\n",
         number % 10
     )
+}
+
+const KINGS: u32 = 480;
+
+/// Lines in no order that helps: a king on all squares of four ranks, a pawn on all of fifteen.
+fn kings_line(number: u32) -> String {
+    let mixed = number * 271 % KINGS;
+    let on_rank = |file: u32, piece| match file {
+        0 => format!("{piece}7"),
+        7 => format!("7{piece}"),
+        file => format!("{file}{piece}{}", 7 - file),
+    };
+    let (king, pawn) = (mixed % 32, mixed / 32);
+    let mut ranks = ["8", "8", "8", "8", "8", "8", "8", "8"].map(str::to_string);
+    ranks[0] = "7k".into();
+    ranks[2 + pawn as usize / 8] = on_rank(pawn % 8, 'p');
+    ranks[4 + king as usize / 8] = on_rank(king % 8, 'K');
+    format!("{} w - - 0 {}\n", ranks.join("/"), number % 3 + 1)
 }
 
 /// Lines of one position.

@@ -1,0 +1,259 @@
+//! Where the blocks of a segment whose rows are sorted begin: for each block as the position index
+//! counts them a board between the last of the block before and its first.
+
+use std::ops::Range;
+
+use super::bits::{BitReader, BitWriter};
+use crate::archive::error::ArchiveError;
+use crate::archive::file::check;
+use crate::archive::row::{EN_PASSANT, Row, STATE};
+
+/// Columns by which rows are sorted.
+const KEY_COLUMNS: usize = EN_PASSANT - STATE;
+/// What rows are sorted by: side to move, castling rights and pieces.
+pub(super) type BoardKey = [u32; KEY_COLUMNS];
+
+/// Separators of a group.
+const GROUP: usize = 64;
+/// Bytes of a group's end.
+const END: usize = 4;
+const PART: &str = "separators";
+
+/// What a row is sorted by.
+pub(super) fn board_key(row: &Row) -> BoardKey {
+    let mut key = BoardKey::default();
+    key.copy_from_slice(&row.0[STATE..EN_PASSANT]);
+    key
+}
+
+/// A separator: the first columns of a board, zeros for the others, and in the last of them for the
+/// lowest bytes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Separator {
+    columns: usize,
+    key: BoardKey,
+}
+
+impl Separator {
+    /// The shortest that is not below the board before and not above the first one of a block.
+    fn between(before: &BoardKey, first: &BoardKey) -> Separator {
+        let common = before.iter().zip(first).take_while(|(a, b)| a == b).count();
+        let mut key = *first;
+        let Some(&least) = before.get(common) else {
+            return Separator { columns: KEY_COLUMNS, key };
+        };
+        key[common + 1..].fill(0);
+        let masks = [0xff00_0000, 0xffff_0000, 0xffff_ff00, u32::MAX];
+        let shortened =
+            masks.map(|mask| key[common] & mask).into_iter().find(|&value| value > least);
+        key[common] = shortened.unwrap_or(key[common]);
+        Separator { columns: common + 1, key }
+    }
+
+    /// How many columns are those of another.
+    fn shared(&self, other: &Separator) -> usize {
+        let pairs = self.key[..self.columns].iter().zip(&other.key);
+        pairs.take_while(|(a, b)| a == b).count()
+    }
+
+    fn put(&self, shared: usize, bits: &mut BitWriter) {
+        bits.put(shared as u64, 4);
+        bits.put((self.columns - shared) as u64, 4);
+        let Some((&last, whole)) = self.key[shared..self.columns].split_last() else { return };
+        whole.iter().for_each(|&value| bits.put(value.into(), 32));
+        let bytes = (4 - last.trailing_zeros() / 8).max(1);
+        bits.put(u64::from(bytes) - 1, 2);
+        bits.put(u64::from(last) >> (32 - 8 * bytes), 8 * bytes);
+    }
+
+    /// Takes the one behind `before`.
+    fn take(before: &BoardKey, bits: &mut BitReader) -> Option<BoardKey> {
+        let shared = bits.take(4)? as usize;
+        let end = shared + bits.take(4)? as usize;
+        let mut key = *before;
+        let rest = key.get_mut(shared..)?;
+        rest.fill(0);
+        let Some((last, whole)) = rest.get_mut(..end - shared)?.split_last_mut() else {
+            return Some(key);
+        };
+        for value in whole {
+            *value = bits.take(32)? as u32;
+        }
+        let bytes = bits.take(2)? as u32 + 1;
+        *last = (bits.take(8 * bytes)? << (32 - 8 * bytes)) as u32;
+        Some(key)
+    }
+}
+
+/// The bytes of the separators of blocks: of each the first board and the last.
+pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity: u32) -> Vec<u8> {
+    let mut separators = Vec::new();
+    let mut before = BoardKey::default();
+    for (first, last) in blocks {
+        separators.push(Separator::between(&before, &first));
+        before = last;
+    }
+    let (mut out, mut ends) = (Vec::new(), Vec::new());
+    for (number, group) in (0..).zip(separators.chunks(GROUP)) {
+        let mut bits = BitWriter::default();
+        let mut before: Option<&Separator> = None;
+        for separator in group {
+            separator.put(before.map_or(0, |before| separator.shared(before)), &mut bits);
+            before = Some(separator);
+        }
+        let bytes = bits.finish();
+        out.extend_from_slice(&bytes);
+        out.extend_from_slice(&check::placed(identity, number, &bytes).to_le_bytes());
+        ends.extend_from_slice(&(out.len() as u32).to_le_bytes());
+    }
+    out.append(&mut ends);
+    out
+}
+
+/// The separators of a segment, read.
+pub(super) struct Separators<'a> {
+    bytes: &'a [u8],
+    blocks: u64,
+    identity: u32,
+}
+
+impl<'a> Separators<'a> {
+    /// Takes the bytes of those of so many blocks, at least one.
+    pub(super) const fn new(bytes: &'a [u8], blocks: u64, identity: u32) -> Separators<'a> {
+        Separators { bytes, blocks, identity }
+    }
+
+    const fn groups(&self) -> u64 {
+        self.blocks.div_ceil(GROUP as u64)
+    }
+
+    /// The separators of all blocks.
+    pub(super) fn all(&self) -> Result<Vec<BoardKey>, ArchiveError> {
+        let groups = (0..self.groups()).map(|number| self.group(number));
+        Ok(groups.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// The separators of a group, its check verified.
+    fn group(&self, number: u64) -> Result<Vec<BoardKey>, ArchiveError> {
+        let keys = self.open_group(number).and_then(|mut bits| {
+            let len = (self.blocks - number * GROUP as u64).min(GROUP as u64);
+            let mut last = BoardKey::default();
+            let take = |_| {
+                last = Separator::take(&last, &mut bits)?;
+                Some(last)
+            };
+            let keys = (0..len).map(take).collect::<Option<Vec<_>>>()?;
+            bits.is_at_end().then_some(keys)
+        });
+        keys.ok_or(ArchiveError::corrupt_at(PART, number))
+    }
+
+    /// The first separator of a group, the check of the group verified.
+    fn first_of_group(&self, number: u64) -> Result<BoardKey, ArchiveError> {
+        let first = self
+            .open_group(number)
+            .and_then(|mut bits| Separator::take(&BoardKey::default(), &mut bits));
+        first.ok_or(ArchiveError::corrupt_at(PART, number))
+    }
+
+    fn open_group(&self, number: u64) -> Option<BitReader<'a>> {
+        let ends = self.bytes.len().checked_sub((self.groups() as usize).checked_mul(END)?)?;
+        let (groups, ends) = self.bytes.split_at(ends);
+        let end = |number: u64| {
+            let end = ends.get(number as usize * END..)?.first_chunk()?;
+            Some(u32::from_le_bytes(*end) as usize)
+        };
+        let start = number.checked_sub(1).map_or(Some(0), end)?;
+        let (bytes, check) = groups.get(start..end(number)?)?.split_last_chunk()?;
+        let holds =
+            check::holds(check::placed(self.identity, number, bytes), u32::from_le_bytes(*check));
+        holds.then(|| BitReader::new(bytes))
+    }
+
+    /// The blocks that may hold a board.
+    pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
+        let start = self.count(|separator| separator < key)?;
+        Ok(start.saturating_sub(1)..self.count(|separator| separator <= key)?)
+    }
+
+    /// How many separators, the first ones, are so.
+    fn count(&self, is_so: impl Fn(&BoardKey) -> bool) -> Result<u64, ArchiveError> {
+        let mut groups = 0..self.groups();
+        while !groups.is_empty() {
+            let middle = groups.start + (groups.end - groups.start) / 2;
+            match is_so(&self.first_of_group(middle)?) {
+                true => groups.start = middle + 1,
+                false => groups.end = middle,
+            }
+        }
+        let Some(group) = groups.start.checked_sub(1) else { return Ok(0) };
+        let found = self.group(group)?.partition_point(is_so);
+        Ok(group * GROUP as u64 + found as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Boards in order, some of them in many blocks.
+    fn boards() -> Vec<BoardKey> {
+        let mut boards: Vec<BoardKey> = (0..3000u32)
+            .map(|number| {
+                let mut key = BoardKey::default();
+                let mixed = number.wrapping_mul(0x9e37_79b9);
+                key[usize::from(number % 5 == 0)] = mixed >> 28;
+                key[3] = mixed & 0x00f0_0fff;
+                key[8] = if number % 3 == 0 { number } else { 0 };
+                key
+            })
+            .chain([[7; KEY_COLUMNS]; 40])
+            .chain([[0; KEY_COLUMNS]; 9])
+            .collect();
+        boards.sort_unstable();
+        boards
+    }
+
+    fn written(boards: &[BoardKey], block: usize) -> Vec<u8> {
+        write(boards.chunks(block).map(|block| (block[0], block[block.len() - 1])), 7)
+    }
+
+    #[test]
+    fn blocks_with_a_board_are_found() {
+        let boards = boards();
+        for block in [1, 3, 8, 4000] {
+            let bytes = written(&boards, block);
+            let blocks = boards.len().div_ceil(block) as u64;
+            let separators = Separators::new(&bytes, blocks, 7);
+            for (place, board) in boards.iter().enumerate() {
+                let found = separators.find(board).unwrap();
+                assert!(found.contains(&((place / block) as u64)), "{place} in {block}: {found:?}");
+                let first = boards.partition_point(|other| other < board) / block;
+                let last = (boards.partition_point(|other| other <= board) - 1) / block;
+                assert!(found.end - found.start <= (last - first) as u64 + 2);
+            }
+            let absent = separators.find(&[u32::MAX; KEY_COLUMNS]).unwrap();
+            assert_eq!(absent, blocks - 1..blocks);
+        }
+    }
+
+    #[test]
+    fn each_changed_byte_is_seen_by_whoever_reads_it() {
+        let boards = boards();
+        let bytes = written(&boards, 3);
+        let blocks = boards.len().div_ceil(3) as u64;
+        let find = |bytes: &[u8], board| Separators::new(bytes, blocks, 7).find(board);
+        for place in (0..bytes.len()).step_by(3) {
+            let mut changed = bytes.clone();
+            changed[place] ^= 0x10;
+            for board in boards.iter().step_by(611) {
+                let (found, expected) = (find(&changed, board), find(&bytes, board).unwrap());
+                assert!(found.map_or(true, |found| found == expected), "{place}");
+            }
+            assert!(find(&bytes[..place], &boards[0]).is_err());
+        }
+        assert!(Separators::new(&bytes, blocks, 8).find(&boards[0]).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! Putting the records of a segment into the order of their boards: they take fewer bytes then, and
+//! are found without an index; what the order was is kept beside them.
+
+use rayon::prelude::*;
+
+use super::build::{BlockSegmentBuilder, CodedSegment};
+use super::separators::board_key;
+use super::{order, separators};
+use crate::archive::error::ArchiveError;
+use crate::archive::row::{EN_PASSANT, RANKS, Row, STATE};
+
+/// With more records than this it is not tried which order takes fewer bytes.
+const TRIED: usize = 1 << 17;
+/// Of this many pairs of records one may be joined by a move: otherwise the order is that of games,
+/// which says much about the records.
+const JOINED: usize = 8;
+
+/// How the records of a segment are arranged.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::archive) enum Arrangement {
+    /// In their order.
+    Given,
+    /// Sorted, and their order is kept.
+    Sorted,
+    /// Sorted, and numbered anew.
+    Renumbered,
+}
+
+impl BlockSegmentBuilder {
+    /// Codes the records for lookups by position in whichever arrangement is shorter, the index
+    /// reckoned in; their order is kept.
+    pub(in crate::archive) fn code_for_lookup(
+        &mut self,
+        block_records: u32,
+    ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
+        if self.rows().iter().any(Row::has_operations) || is_of_games(self.rows()) {
+            return Ok((self.code(block_records)?, Arrangement::Given));
+        }
+        if self.rows().len() > TRIED {
+            self.sort(Arrangement::Sorted);
+            return Ok((self.code(block_records)?, Arrangement::Sorted));
+        }
+        let given = self.code(block_records)?;
+        let mut sorted = self.clone();
+        sorted.sort(Arrangement::Sorted);
+        let coded = sorted.code(block_records)?;
+        let blocks = self.rows().len().div_ceil(block_records as usize);
+        let index = self.rows().len() * (blocks.ilog2() as usize + 4) / 8;
+        let order = sorted.order_section().len();
+        let separators = sorted.separators_section(block_records).len();
+        if coded.len() + order + separators < given.len() + index {
+            *self = sorted;
+            return Ok((coded, Arrangement::Sorted));
+        }
+        Ok((given, Arrangement::Given))
+    }
+
+    /// Puts the records into the order of their boards: as they came where these are equal, or, when
+    /// they are numbered anew, in that of their other columns.
+    pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
+        let rows = self.rows();
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        order.par_sort_unstable_by(|&a, &b| {
+            let (row, other) = (&rows[a as usize], &rows[b as usize]);
+            let by_board = board_key(row).cmp(&board_key(other));
+            let by_rest = || match arrangement {
+                Arrangement::Renumbered => row.0.cmp(&other.0),
+                _ => std::cmp::Ordering::Equal,
+            };
+            by_board.then_with(by_rest).then(a.cmp(&b))
+        });
+        self.rearrange(order, arrangement == Arrangement::Sorted);
+    }
+
+    /// The bytes of the order in which the records came.
+    pub(in crate::archive) fn order_section(&self) -> Vec<u8> {
+        order::write(self.order(), self.identity())
+    }
+
+    /// The bytes of the separators of sorted records.
+    pub(in crate::archive) fn separators_section(&self, records: u32) -> Vec<u8> {
+        let blocks = self.rows().chunks(records as usize);
+        let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
+        separators::write(ends, self.identity())
+    }
+}
+
+/// Whether many of the rows look like the next of a game.
+fn is_of_games(rows: &[Row]) -> bool {
+    let is_joined = |pair: &[Row]| {
+        let [row, next] = [&pair[0].0, &pair[1].0];
+        let changed = (RANKS..EN_PASSANT).filter(|&column| row[column] != next[column]).count();
+        (row[STATE] ^ next[STATE]) & 1 == 1 && (1..=2).contains(&changed)
+    };
+    rows.windows(2).filter(|pair| is_joined(pair)).count() * JOINED > rows.len()
+}
