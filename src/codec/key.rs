@@ -13,8 +13,8 @@ use crate::text::fields::{PieceNumbers, piece_code, place};
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
     pub(crate) pieces: PieceNumbers,
-    /// By colour and side.
-    pub(crate) castling: [[u64; 2]; 2],
+    /// By the set of rights: `K`, `Q`, `k`, `q` from bit 0 on.
+    pub(crate) castling: [u64; 16],
     /// By file.
     pub(crate) en_passant: [u64; 8],
     /// When White is to move.
@@ -31,7 +31,7 @@ impl Numbers {
     const fn read(table: &[u8]) -> Numbers {
         let mut numbers = Numbers {
             pieces: [0; 1024],
-            castling: [[0; 2]; 2],
+            castling: [0; 16],
             en_passant: [0; 8],
             white_to_move: number(table, 780),
         };
@@ -41,8 +41,10 @@ impl Numbers {
             nth += 1;
         }
         nth = 0;
-        while nth < 4 {
-            numbers.castling[nth / 2][nth % 2] = number(table, 12 * 64 + nth);
+        while nth < 16 * 4 {
+            if nth / 4 >> (nth % 4) & 1 == 1 {
+                numbers.castling[nth / 4] ^= number(table, 12 * 64 + nth % 4);
+            }
             nth += 1;
         }
         nth = 0;
@@ -51,6 +53,11 @@ impl Numbers {
             nth += 1;
         }
         numbers
+    }
+
+    /// The number of one right.
+    fn of_right(&self, color: Color, side: Side) -> u64 {
+        self.castling[1 << (color as usize * 2 + side as usize)]
     }
 }
 
@@ -140,7 +147,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
     for rook in Square::each(castling_rooks) {
         let color = if rook.rank() < 4 { Color::White } else { Color::Black };
         let side = if rook.index() > kings[color as usize] { Side::King } else { Side::Queen };
-        key ^= numbers.castling[color as usize][side as usize];
+        key ^= numbers.of_right(color, side);
     }
     if turn == Color::White { key ^ numbers.white_to_move } else { key }
 }
@@ -169,7 +176,7 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
         }
     }
     for (color, side, _) in position.castling().iter() {
-        key ^= numbers.castling[color as usize][side as usize];
+        key ^= numbers.of_right(color, side);
     }
     if let Some(target) = en_passant {
         key ^= numbers.en_passant[usize::from(target.file())];
@@ -202,13 +209,18 @@ mod tests {
             }
             for side in Side::ALL {
                 let theirs = Zobrist64::zobrist_for_castling_right(their_color, side.into()).0;
-                assert_eq!(NUMBERS.castling[color as usize][side as usize], theirs);
+                assert_eq!(NUMBERS.of_right(color, side), theirs);
             }
         }
         for (file, number) in shakmaty::File::ALL.into_iter().zip(NUMBERS.en_passant) {
             assert_eq!(number, Zobrist64::zobrist_for_en_passant_file(file).0);
         }
         assert_eq!(NUMBERS.white_to_move, Zobrist64::zobrist_for_white_turn().0);
+        for (set, number) in NUMBERS.castling.into_iter().enumerate() {
+            let rights = (0..4).filter(|right| set >> right & 1 == 1);
+            let one_by_one = rights.map(|right| NUMBERS.castling[1 << right]);
+            assert_eq!(number, one_by_one.fold(0, |all, number| all ^ number));
+        }
         let no_pieces = (0..64).flat_map(|square| (12..16).map(move |code| place(square, code)));
         assert!(no_pieces.into_iter().all(|place| NUMBERS.pieces[place] == 0));
     }

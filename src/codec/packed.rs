@@ -55,12 +55,17 @@ impl PackedBoard {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// The plain form; `codes` are the nibbles, zero behind the last piece.
-    pub(crate) fn plain(occupied: u64, codes: [u8; PLAIN_PIECES as usize / 2]) -> PackedBoard {
+    /// The plain form of this many pieces; `codes` are the nibbles, zero behind the last piece.
+    #[inline]
+    pub(crate) fn plain(
+        occupied: u64,
+        count: u32,
+        codes: [u8; PLAIN_PIECES as usize / 2],
+    ) -> PackedBoard {
         let mut bytes = [0; MAX_LEN];
         LittleEndian::write_u64(&mut bytes, occupied);
         bytes[OCCUPANCY..OCCUPANCY + codes.len()].copy_from_slice(&codes);
-        PackedBoard { bytes, len: plain_len(occupied) as u8 }
+        PackedBoard { bytes, len: plain_len(count) as u8 }
     }
 }
 
@@ -109,7 +114,7 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
     for (nth, square) in Square::each(occupied).enumerate() {
         nibbles[nth / 2] |= codes[square.index()] << (nth % 2 * 4);
     }
-    Some(PackedBoard::plain(occupied, nibbles))
+    Some(PackedBoard::plain(occupied, occupied.count_ones(), nibbles))
 }
 
 fn pack_escape(position: &Position) -> PackedBoard {
@@ -153,13 +158,13 @@ pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     let occupied = bytes.get(..OCCUPANCY).map(LittleEndian::read_u64).ok_or(truncated(bytes))?;
     let len = match occupied {
         0 => MAX_LEN,
-        _ => plain_len(occupied),
+        _ => plain_len(occupied.count_ones()),
     };
     if bytes.len() < len { Err(truncated(bytes)) } else { Ok(len) }
 }
 
-const fn plain_len(occupied: u64) -> usize {
-    OCCUPANCY + (occupied.count_ones() as usize).div_ceil(2)
+const fn plain_len(count: u32) -> usize {
+    OCCUPANCY + (count as usize).div_ceil(2)
 }
 
 const fn truncated(bytes: &[u8]) -> DecodeError {

@@ -1,8 +1,10 @@
 //! From the four fields of a line to its identity.
 
 use crate::codec::key::{NUMBERS, position_key};
-use crate::codec::packed::{self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard};
-use crate::model::{Color, Piece, Role, Side, Square};
+use crate::codec::packed::{
+    self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING,
+};
+use crate::model::{Color, Piece, Role, Square};
 use crate::text::fields::{
     InstructionSet, Pieces, UsualFields, piece_code, read_pieces, read_usual,
 };
@@ -74,26 +76,130 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 }
 
 /// Puts what the three fields behind the placement say into codes and key.
-#[inline]
+///
+/// Nothing is asked that a processor would have to guess: sides to move and rights follow each
+/// other in no order.
+#[inline(always)]
 fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
     let UsualFields { turn, castling, en_passant, end: len } = *fields;
-    give_rights(pieces, Color::White, castling & 3)?;
-    give_rights(pieces, Color::Black, castling >> 2)?;
-    pieces.hash ^= [NUMBERS.white_to_move, 0][turn as usize];
-    if turn == Color::Black {
-        let kings = each_equal(pieces, BLACK_KING);
-        pieces.codes |= kings * u128::from(BLACK_KING ^ KING_TO_MOVE);
-        if kings == 0 {
-            return None;
-        }
+    let kings = Kings::find(pieces.codes);
+    let [first, last] = [castling & 3, castling >> 2];
+    let (to_e, to_h) = shifts(pieces.occupied);
+    let home = Home::new(first, to_e, to_h);
+    let (to_e, to_h) = shifts(pieces.occupied >> 56);
+    let away = Home::new(last, to_e, to_h);
+    // Where the last rank's codes begin: in front of those up to h, and of the one on h.
+    let on_h = (pieces.occupied >> 63) as u32 * 4;
+    let base = (pieces.count * 4 - to_h - on_h).min(124);
+
+    let differs = home.differs(pieces.codes as u32, WHITE_KING, WHITE_ROOK)
+        | away.differs((pieces.codes >> base) as u32, BLACK_KING, BLACK_ROOK);
+    let is_empty = HOMES[usize::from(castling & 15)] & !pieces.occupied != 0;
+    let has_rival = (first != 0) & several(kings.white) | (last != 0) & several(kings.black);
+    let black_moves = turn == Color::Black;
+    let no_king = black_moves & (kings.black == [0; 2]);
+    if differs | is_empty | has_rival | no_king {
+        return None;
     }
-    let board = PackedBoard::plain(pieces.occupied, pieces.codes.to_le_bytes());
+    let to_move = u64::from(black_moves).wrapping_neg();
+    let [low, high] = kings.black;
+    let mark = |kings: u64| (kings & to_move) * u64::from(BLACK_KING ^ KING_TO_MOVE);
+    pieces.codes ^= u128::from(mark(high)) << 64 | u128::from(mark(low));
+    pieces.codes ^= u128::from(home.rooks * u32::from(WHITE_ROOK ^ CASTLING_ROOK));
+    pieces.codes ^= u128::from(away.rooks * u32::from(BLACK_ROOK ^ (CASTLING_ROOK + 1))) << base;
+    pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
+    pieces.hash ^= NUMBERS.white_to_move & !to_move;
+
+    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes.to_le_bytes());
     match en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
         None => Some(Identity { board, key: pieces.hash, len }),
         Some(target) => {
             let (board, key) = with_en_passant(&board, target)?;
             Some(Identity { board, key, len })
         }
+    }
+}
+
+const WHITE_ROOK: u8 = piece_code(Piece { color: Color::White, role: Role::Rook });
+const BLACK_ROOK: u8 = piece_code(Piece { color: Color::Black, role: Role::Rook });
+
+/// A 1 at the bottom of the code of each king, sixteen codes a word.
+struct Kings {
+    white: [u64; 2],
+    black: [u64; 2],
+}
+
+impl Kings {
+    /// The codes must be of pieces alone: of those, kings have the highest bit and the second.
+    #[inline(always)]
+    fn find(codes: u128) -> Kings {
+        const ONES: u64 = u64::MAX / 15;
+        let [low, high] = [codes as u64, (codes >> 64) as u64];
+        let kings = |codes: u64| codes >> 3 & codes >> 1 & ONES;
+        Kings {
+            white: [kings(low) & low, kings(high) & high],
+            black: [kings(low) & !low, kings(high) & !high],
+        }
+    }
+}
+
+#[inline(always)]
+fn several([low, high]: [u64; 2]) -> bool {
+    low & low.wrapping_sub(1) | high & high.wrapping_sub(1) != 0 || low != 0 && high != 0
+}
+
+/// Where kings and rooks of rights stand, by the set of rights.
+static HOMES: [u64; 16] = {
+    let mut homes = [0; 16];
+    let mut castling = 0;
+    while castling < 16 {
+        let ranks = [[0, 0x90, 0x11, 0x91][castling & 3], [0, 0x90, 0x11, 0x91][castling >> 2]];
+        homes[castling] = ranks[0] | ranks[1] << 56;
+        castling += 1;
+    }
+    homes
+};
+
+/// How far the codes of the pieces on e and h are from that of the first of their rank, in bits.
+/// The rank is the lowest of these squares.
+#[inline(always)]
+fn shifts(squares: u64) -> (u32, u32) {
+    static SHIFTS: [[u8; 2]; 256] = {
+        let mut shifts = [[0; 2]; 256];
+        let mut files = 0u32;
+        while files < 256 {
+            let [before_e, before_h] = [(files & 0x0f).count_ones(), (files & 0x7f).count_ones()];
+            shifts[files as usize] = [before_e as u8 * 4, before_h as u8 * 4];
+            files += 1;
+        }
+        shifts
+    };
+    let [to_e, to_h] = SHIFTS[usize::from(squares as u8)];
+    (to_e.into(), to_h.into())
+}
+
+/// The codes that rights ask for on a back rank.
+struct Home {
+    /// A 1 at the bottom of the code of the king.
+    king: u32,
+    /// A 1 at the bottom of the codes of the rooks.
+    rooks: u32,
+}
+
+impl Home {
+    /// Rights: bit 0 with the rook on h, bit 1 with the one on a.
+    #[inline(always)]
+    fn new(rights: u8, to_e: u32, to_h: u32) -> Home {
+        let king = u32::from(rights != 0) << (to_e & 31);
+        let rooks = u32::from(rights & 1) << (to_h & 31) | u32::from(rights >> 1);
+        Home { king, rooks }
+    }
+
+    /// Whether other codes stand where king and rooks should, if anything stands there.
+    #[inline(always)]
+    fn differs(&self, codes: u32, king: u8, rook: u8) -> bool {
+        let expected = self.king * u32::from(king) | self.rooks * u32::from(rook);
+        (codes ^ expected) & (self.king | self.rooks) * 15 != 0
     }
 }
 
@@ -114,49 +220,6 @@ fn code_at(pieces: &Pieces, square: Square) -> Option<u8> {
 /// How far the code of a piece on a square is from the bottom, in bits.
 fn shift_of(pieces: &Pieces, square: Square) -> u32 {
     (pieces.occupied & (square.bit() - 1)).count_ones() * 4
-}
-
-/// A 1 at the bottom of each nibble that is this code, which must not be 0.
-fn each_equal(pieces: &Pieces, code: u8) -> u128 {
-    const ONES: u128 = u128::MAX / 15;
-    let differ = pieces.codes ^ (ONES * u128::from(code));
-    let differ = differ | differ >> 2;
-    !(differ | differ >> 1) & ONES
-}
-
-/// Rights of the one king on e: bit 0 with the rook on h, bit 1 with the rook on a. `None`
-/// when king and rook are not there.
-///
-/// Inlined, so that the pieces stay in registers: copied from where they were just written in
-/// halves, they would be waited for.
-#[inline(always)]
-fn give_rights(pieces: &mut Pieces, color: Color, rights: u8) -> Option<()> {
-    if rights == 0 {
-        return Some(());
-    }
-    let rook_code = piece_code(Piece { color, role: Role::Rook });
-    let king_code = piece_code(Piece { color, role: Role::King });
-    let first = Square::at(0, color.back_rank());
-    // The pieces of the back rank are eight nibbles at most.
-    let base = shift_of(pieces, first).min(124);
-    let back_rank = (pieces.codes >> base) as u32;
-    let files = (pieces.occupied >> first.index()) as u8;
-    let stands = |file: u8, code: u8| {
-        let shift = (files & ((1 << file) - 1)).count_ones() * 4;
-        (files >> file & 1 == 1 && (back_rank >> shift) as u8 & 15 == code).then_some(shift)
-    };
-    stands(4, king_code)?;
-    if each_equal(pieces, king_code).count_ones() != 1 {
-        return None;
-    }
-    for (bit, side, file) in [(1, Side::King, 7), (2, Side::Queen, 0)] {
-        if rights & bit != 0 {
-            let marked = u128::from(rook_code ^ (CASTLING_ROOK + color as u8));
-            pieces.codes ^= marked << (base + stands(file, rook_code)?);
-            pieces.hash ^= NUMBERS.castling[color as usize][side as usize];
-        }
-    }
-    Some(())
 }
 
 /// Whether a pawn of the side to move stands where it could capture on the target.

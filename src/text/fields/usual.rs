@@ -17,50 +17,40 @@ pub(crate) struct UsualFields {
 /// all lines have them: rights `KQkq`, one blank between fields. `None` for anything else.
 #[inline]
 pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
-    let tail = Tail::new(line, placement)?;
-    let turn = match tail.byte(1) {
-        b'w' => Color::White,
-        b'b' => Color::Black,
-        _ => return None,
-    };
-    let castling = (tail.0 >> 24) as u64;
+    let tail = word_at(line, placement)?;
+    let black_moves = tail >> 8 & 0xff == u64::from(b'b');
+    let castling = tail >> 24;
     let blank = first_blank(castling);
-    if blank > 32 || tail.byte(0) != b' ' || tail.byte(2) != b' ' {
+    let is_usual = (black_moves | (tail >> 8 & 0xff == u64::from(b'w')))
+        & (tail & 0x00ff_00ff == 0x0020_0020)
+        & (blank <= 32);
+    if !is_usual {
         return None;
     }
+    let turn = if black_moves { Color::Black } else { Color::White };
     let castling = classic_set((castling & ((1 << blank) - 1)) as u32)?;
 
-    let at = 4 + blank / 8;
-    let (en_passant, len) = match tail.byte(at) {
-        b'-' => (None, at + 1),
-        file @ b'a'..=b'h' if tail.byte(at + 1) == b'1' + en_passant_rank(turn) => {
-            (Some(Square::at(file - b'a', en_passant_rank(turn))), at + 2)
+    let at = placement + 4 + blank as usize / 8;
+    // The square and the blank behind it.
+    let [file, second, third, ..] = word_at(line, at)?.to_le_bytes();
+    let (en_passant, end, behind) = match file {
+        b'-' => (None, at + 1, second),
+        b'a'..=b'h' if second == b'1' + en_passant_rank(turn) => {
+            (Some(Square::at(file - b'a', en_passant_rank(turn))), at + 2, third)
         }
         _ => return None,
     };
-    let end = placement + len as usize;
-    let ends = tail.byte(len) == b' ' || line.len() == end;
+    let ends = behind == b' ' || line.len() == end;
     ends.then_some(UsualFields { turn, castling, en_passant, end })
 }
 
-/// What stands behind the placement, at most sixteen bytes of it: the three fields with their
-/// blanks are eleven. Behind the end of the line there are zeros.
-struct Tail(u128);
-
-impl Tail {
-    fn new(line: &[u8], at: usize) -> Option<Tail> {
-        let rest = line.get(at..)?;
-        let tail = match rest.first_chunk() {
-            Some(bytes) => u128::from_le_bytes(*bytes),
-            // A placement with a piece in it has at least sixteen bytes itself.
-            None => u128::from_le_bytes(*line.last_chunk()?) >> (8 * (16 - rest.len())),
-        };
-        Some(Tail(tail))
-    }
-
-    fn byte(&self, at: u32) -> u8 {
-        (self.0 >> (at * 8)) as u8
-    }
+/// The eight bytes from a place on, with zeros behind the end of the line.
+#[inline]
+fn word_at(line: &[u8], at: usize) -> Option<u64> {
+    // A line with a placement and the four blanks has more than eight bytes.
+    let from = at.min(line.len().checked_sub(8)?);
+    let word = u64::from_le_bytes(*line.get(from..)?.first_chunk()?);
+    word.checked_shr((at - from) as u32 * 8)
 }
 
 /// The bits before the first blank in eight bytes, 64 when there is none.

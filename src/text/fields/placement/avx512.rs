@@ -132,6 +132,7 @@ pub(super) fn read<const GATHERS: bool>(line: &[u8], numbers: &PieceNumbers) -> 
         [_mm_cvtsi128_si64(packed), _mm_extract_epi64::<1>(packed)].map(|half| half as u64);
     Some(Pieces {
         occupied,
+        count,
         codes: u128::from(halves[1]) << 64 | u128::from(halves[0]),
         hash: hash::<GATHERS>(numbers, codes, squares, count),
         len: len as usize,

@@ -81,6 +81,7 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
 /// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, when the
 /// line is shorter than 32, or when the field is not a usual one.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let (len, words) = split(line)?;
     let [a, b, c, d, e, f, g, h] = words;
@@ -120,6 +121,7 @@ pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     }
     let places = together(pieces, places)?;
     Some(Pieces {
+        count,
         occupied: sums_of_lanes(bits[0], bits[1]),
         codes: codes_of(&places),
         hash: hash_of_places(numbers, &places, count),
@@ -130,6 +132,7 @@ pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
 /// The length of the field and the first eight bytes of each of its eight ranks, the first rank
 /// first. Behind the end of the line there are zeros.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
 fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
     // Two vectors that overlap when the line is shorter than both.
@@ -164,6 +167,7 @@ fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
 /// The places of the pieces, at most 32, in the order of squares. A place is given in two parts:
 /// that in its rank, one byte for each character, and the rank by its lane.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
 fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
     let odd_ranks = from_words([0, u64::MAX / 255 * 128, 0, u64::MAX / 255 * 128]);

@@ -48,6 +48,8 @@ pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16; PLACES], cou
 pub(crate) struct Pieces {
     /// The occupied squares.
     pub(crate) occupied: u64,
+    /// How many they are.
+    pub(crate) count: u32,
     /// A code of four bits for each piece in the order of squares, the first at the bottom.
     pub(crate) codes: u128,
     /// The numbers of all pieces, combined by exclusive or.

@@ -23,12 +23,14 @@ impl Vector {
     }
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn from_words([a, b, c, d]: [u64; 4]) -> Vector {
     let half = |low, high| vcombine_u8(vcreate_u8(low), vcreate_u8(high));
     Vector(half(a, b), half(c, d))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn load(bytes: &[u8; 32]) -> Vector {
     // SAFETY: the array has the 32 bytes that are read, 16 from each start; they need not be
@@ -36,61 +38,72 @@ pub(super) fn load(bytes: &[u8; 32]) -> Vector {
     unsafe { Vector(vld1q_u8(bytes.as_ptr()), vld1q_u8(bytes.as_ptr().add(16))) }
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn load_half(bytes: &[u8; 16]) -> Half {
     // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn store_places(room: &mut [u16; 8], places: Half) {
     // SAFETY: the array has room for the 16 bytes that are written.
     unsafe { vst1q_u16(room.as_mut_ptr(), vreinterpretq_u16_u8(places)) }
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn splat(byte: u8) -> Vector {
     Vector(vdupq_n_u8(byte), vdupq_n_u8(byte))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn and(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vandq_u8(a, b))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn or(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vorrq_u8(a, b))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn xor(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| veorq_u8(a, b))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn add(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vaddq_u8(a, b))
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn sub(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vsubq_u8(a, b))
 }
 
 /// All bits of the bytes that are equal.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn equal(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vceqq_u8(a, b))
 }
 
 /// All bits of the bytes of `a` that are not above those of `b`.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn at_most(a: Vector, b: Vector) -> Vector {
     a.with(b, |a, b| vcleq_u8(a, b))
 }
 
 /// All bits below the lowest one that is set, in each lane.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn below_lowest(a: Vector) -> Vector {
     a.map(|a| {
@@ -99,24 +112,28 @@ pub(super) fn below_lowest(a: Vector) -> Vector {
     })
 }
 
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn high_nibbles(a: Vector) -> Vector {
     a.map(|a| vshrq_n_u8::<4>(a))
 }
 
 /// Each byte, 15 at most, times 16.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn times_16(a: Vector) -> Vector {
     a.map(|a| vshlq_n_u8::<4>(a))
 }
 
 /// 1 for the bytes that have the bit of lower-case letters.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn case_bit(a: Vector) -> Vector {
     a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
 }
 
 /// The bytes of a table at places of 15 at most.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
     let table = load_half(table);
@@ -124,18 +141,21 @@ pub(super) fn lookup(table: &[u8; 16], places: Vector) -> Vector {
 }
 
 /// As [`lookup`]; zero where the place is `0x80`.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn lookup_half(table: Half, places: Half) -> Half {
     vqtbl1q_u8(table, places)
 }
 
 /// What stands one byte lower in the lane.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn above(a: Vector) -> Vector {
     a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<8>(vreinterpretq_u64_u8(a))))
 }
 
 /// The sum of each byte and the one two bytes lower in its lane.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn add_2(a: Vector) -> Vector {
     let lower = a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<16>(vreinterpretq_u64_u8(a))));
@@ -143,6 +163,7 @@ pub(super) fn add_2(a: Vector) -> Vector {
 }
 
 /// The sum of each byte and the one four bytes lower in its lane.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn add_4(a: Vector) -> Vector {
     let lower = a.map(|a| vreinterpretq_u8_u64(vshlq_n_u64::<32>(vreinterpretq_u64_u8(a))));
@@ -150,6 +171,7 @@ pub(super) fn add_4(a: Vector) -> Vector {
 }
 
 /// The highest bit of each byte, the first byte's lowest. All bits of a byte must be the same.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn mask(a: Vector) -> u32 {
     let bits = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
@@ -160,6 +182,7 @@ pub(super) fn mask(a: Vector) -> u32 {
 }
 
 /// The sums of the bytes of all eight lanes, which are 255 at most, the first lane's lowest.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
     let quarters = vpaddq_u8(vpaddq_u8(low.0, low.1), vpaddq_u8(high.0, high.1));
@@ -168,6 +191,7 @@ pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
 }
 
 /// The bytes of each lane widened, with a high byte for each pair of lanes.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
     let (first, second) = (vdupq_n_u8(first), vdupq_n_u8(second));
@@ -180,6 +204,7 @@ pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4
 }
 
 /// The codes of the first 32 places, the first at the bottom.
+#[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
     // SAFETY: the array has the 64 bytes that are read, 16 from each start.
