@@ -7,7 +7,7 @@
 //!
 //! - `reader` and `writer`: the whole file, whatever its level; `side`, what verbatim archives keep;
 //! - `rows`: level fast, rows of fixed size; `blocks`: level default, blocks under a model;
-//! - `tree`: the model of positions; `operations`: the model of operations; `row`: a record's position as
+//! - `tree`: the model of positions; `mixing`: that of level max; `operations`: the model of operations; `row`: a record's position as
 //!   the columns that are coded;
 //! - `rans` and `adaptive`: the two entropy coders;
 //! - `file`: headers, sections, checks and the bytes of a file.
@@ -17,6 +17,7 @@ mod blocks;
 mod error;
 mod file;
 mod index_entries;
+mod mixing;
 mod operations;
 mod rans;
 mod reader;

@@ -7,7 +7,9 @@ use zerocopy::IntoBytes;
 
 use super::blocks::{self, Arrangement, BlockSegmentBuilder};
 use super::error::ArchiveError;
-use super::file::layout::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::file::layout::{
+    CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry,
+};
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
 use super::index_entries::IndexEntries;
@@ -25,6 +27,9 @@ pub enum Level {
     /// Small: blocks under a model of the positions.
     #[default]
     Default,
+    /// Smaller, and packed and read at a tenth of the speed: blocks under a model that weighs all that
+    /// is known of a position. Never larger than level default.
+    Max,
 }
 
 /// How an archive is written.
@@ -222,7 +227,7 @@ impl<W: Write> ArchiveWriter<W> {
                     self.keys.push((position_key(record.position()), self.records as u32))?;
                 }
             }
-            Level::Default => self.blocks_waiting.push(record)?,
+            Level::Default | Level::Max => self.blocks_waiting.push(record)?,
         }
         self.records += 1;
         let memory = self.options.memory / 2;
@@ -230,7 +235,7 @@ impl<W: Write> ArchiveWriter<W> {
             == u64::from(self.options.segment_records)
             || match self.options.level {
                 Level::Fast => self.rows_waiting.memory() > memory.min(64 << 20),
-                Level::Default => {
+                Level::Default | Level::Max => {
                     self.blocks_waiting.is_full()
                         || self.blocks_waiting.memory() * CODING_FACTOR > memory
                 }
@@ -292,7 +297,7 @@ impl<W: Write> ArchiveWriter<W> {
         };
         match self.options.level {
             Level::Fast => self.put_rows(&mut segment)?,
-            Level::Default => self.put_blocks(&mut segment)?,
+            Level::Default | Level::Max => self.put_blocks(&mut segment)?,
         }
         self.segments.push(segment);
         Ok(())
@@ -314,19 +319,20 @@ impl<W: Write> ArchiveWriter<W> {
         let next = BlockSegmentBuilder::from(self.records);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
         let block_records = self.options.block_records;
+        let may_mix = self.options.level == Level::Max;
         let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;
         let (coded, arrangement) = if self.options.sorted {
             waiting.sort(Arrangement::Renumbered);
-            (waiting.code(block_records)?, Arrangement::Renumbered)
+            (waiting.code(block_records, may_mix)?, Arrangement::Renumbered)
         } else if may_sort {
-            waiting.code_for_lookup(block_records)?
+            waiting.code_for_lookup(block_records, may_mix)?
         } else {
-            (waiting.code(block_records)?, Arrangement::Given)
+            (waiting.code(block_records, may_mix)?, Arrangement::Given)
         };
         segment.block_records = coded.block_records.into();
         segment.identity = waiting.identity().into();
         (segment.coder, segment.flags) = (coded.coder, coded.flags);
-        if coded.coder == CODER_TREE {
+        if [CODER_TREE, CODER_MIXING].contains(&coded.coder) {
             self.put_section(SectionKind::Model, &coded.model)?;
         }
         self.put_section(SectionKind::BlockDirectory, &coded.directory)?;
@@ -394,9 +400,9 @@ impl<W: Write> ArchiveWriter<W> {
                     list(SectionKind::Lists, lists);
                 }
             }
-            Level::Default
+            Level::Default | Level::Max
                 if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
-            Level::Default => {
+            Level::Default | Level::Max => {
                 self.out.begin();
                 blocks::write_index(self.keys, index_block(self.blocks)?, identity, &mut self.out)?;
                 list(SectionKind::BlockIndex, self.out.end());
@@ -410,7 +416,7 @@ impl<W: Write> ArchiveWriter<W> {
             side.finish(identity, &mut self.out)?;
             list(SectionKind::SideData, self.out.end());
         }
-        let is_sorted = self.options.sorted && self.options.level == Level::Default;
+        let is_sorted = self.options.sorted && self.options.level != Level::Fast;
         let flags = if is_sorted { SORTED } else { 0 };
         let table = sections.as_bytes();
         self.out.put(table)?;

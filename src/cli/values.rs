@@ -71,6 +71,7 @@ words! {
     Level {
         Fast = "fast": "Rows of fixed size and an index of every record",
         Default = "default": "Blocks under a model of the positions",
+        Max = "max": "Blocks under a larger model: a tenth smaller, several times slower",
     }
 }
 

@@ -197,6 +197,8 @@ fn samples() -> Vec<Sample> {
     let segments = |options: &PackOptions| options.clone().segment_records(100).block_records(16);
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
+    let scattered = records(include_str!("../../formats/golden/archive/scattered.epd"));
+    let max = default.clone().level(Level::Max);
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
@@ -208,6 +210,7 @@ fn samples() -> Vec<Sample> {
         Sample::new("fast segments", lines(20), &segments(&fast)),
         Sample::new("no index", games(), &no_index),
         Sample::new("sorted", records(KINGS), &default),
+        Sample::new("max", scattered, &max),
     ]
 }
 

@@ -4,13 +4,17 @@ use rayon::prelude::*;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
+use super::encoder::BlockEncoder;
 use super::{block, directory, text};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
-use crate::archive::file::layout::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS};
+use crate::archive::file::layout::{
+    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS,
+};
 use crate::archive::file::sized::put_sized;
+use crate::archive::mixing::MixingModel;
 use crate::archive::row::{Row, operations};
-use crate::archive::tree::{self, PositionModel, RowEncoder, TrainingSet};
+use crate::archive::tree::{self, TrainingSet};
 use crate::archive::{operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
@@ -151,23 +155,30 @@ impl BlockSegmentBuilder {
         *self = sorted;
     }
 
-    /// Codes all records, in whichever way is shortest.
+    /// Codes all records, in whichever way is shortest; by a mixing model only where `may_mix`.
     pub(in crate::archive) fn code(
         &self,
         block_records: u32,
+        may_mix: bool,
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let training = TrainingSet::of(&self.rows, per_block);
         let plan = training.best_plan();
         let (bytes, model) = training.build(&plan, false).write();
-        let mut best = self.code_positions(Some(&bytes), &model, block_records)?;
+        let encoder = BlockEncoder::Tree(model.encoder());
+        let mut best = self.code_positions(CODER_TREE, bytes, &encoder, block_records)?;
         let mut consider = |other: CodedSegment| {
             if other.len() < best.len() {
                 best = other;
             }
         };
         if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
-            consider(self.code_positions(None, shipped, block_records)?);
+            let encoder = BlockEncoder::Tree(shipped.encoder());
+            consider(self.code_positions(CODER_SHIPPED, Vec::new(), &encoder, block_records)?);
+        }
+        if may_mix && let Some(model) = MixingModel::of(&self.rows) {
+            let encoder = BlockEncoder::Mixing(model.encoder());
+            consider(self.code_positions(CODER_MIXING, model.write(), &encoder, block_records)?);
         }
         let limit = best.len();
         match self.code_text(limit, per_block)? {
@@ -176,25 +187,25 @@ impl BlockSegmentBuilder {
         }
     }
 
-    /// Codes by a model; by that of epdb when there are no bytes of it.
+    /// Codes by a model with these bytes in the segment.
     fn code_positions(
         &self,
-        model_bytes: Option<&[u8]>,
-        model: &PositionModel,
+        coder: u8,
+        model: Vec<u8>,
+        encoder: &BlockEncoder,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let encoder = model.encoder();
         let identity = self.identity();
         let per_block = block_records as usize;
         let blocks: Vec<Vec<u8>> = (0..self.rows.len().div_ceil(per_block))
             .into_par_iter()
-            .map(|block| self.code_block(&encoder, identity, block * per_block, per_block))
+            .map(|block| self.code_block(encoder, identity, block * per_block, per_block))
             .collect::<Result<_, _>>()?;
         Ok(CodedSegment {
-            coder: if model_bytes.is_some() { CODER_TREE } else { CODER_SHIPPED },
+            coder,
             flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
             block_records,
-            model: model_bytes.unwrap_or_default().to_vec(),
+            model,
             directory: directory::write(&lens(&blocks)?),
             blocks,
         })
@@ -202,7 +213,7 @@ impl BlockSegmentBuilder {
 
     fn code_block(
         &self,
-        encoder: &RowEncoder,
+        encoder: &BlockEncoder,
         identity: u32,
         first: usize,
         count: usize,

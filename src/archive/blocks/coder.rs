@@ -1,13 +1,16 @@
 //! What it takes to decode the blocks of a segment.
 
 use super::block::{self, Block, BlockRecords};
+use super::encoder::BlockEncoder;
 use super::segment::{BlockSegment, EncodedBlock};
 use super::text;
 use crate::archive::error::Refusal;
 use crate::archive::file::check;
-use crate::archive::file::layout::{CODER_SHIPPED, CODER_TREE};
+use crate::archive::file::layout::{CODER_MIXING, CODER_SHIPPED, CODER_TREE};
 use crate::archive::file::sized::take_sized;
-use crate::archive::rans;
+use crate::archive::mixing::MixingModel;
+use crate::archive::rans::RansDecoder;
+use crate::archive::row::Row;
 use crate::archive::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
@@ -16,6 +19,8 @@ pub(super) enum SegmentCoder {
     Tree(Box<PositionModel>),
     /// By the position model that comes with epdb.
     Shipped(&'static PositionModel),
+    /// By the mixing model of the segment.
+    Mixing(Box<MixingModel>),
     /// By zstd.
     Text,
 }
@@ -28,20 +33,39 @@ impl SegmentCoder {
         memory: usize,
     ) -> Result<SegmentCoder, Refusal> {
         Ok(match segment.coder {
-            CODER_TREE => {
-                let bytes = segment.model.checked(file, "model").map_err(|_| Refusal::Damaged)?;
-                SegmentCoder::Tree(Box::new(PositionModel::read(bytes, memory)?))
-            }
+            CODER_TREE => SegmentCoder::Tree(Box::new(PositionModel::read(
+                model_bytes(segment, file)?,
+                memory,
+            )?)),
+            CODER_MIXING => SegmentCoder::Mixing(Box::new(MixingModel::read(
+                model_bytes(segment, file)?,
+                memory,
+            )?)),
             CODER_SHIPPED => SegmentCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
             _ => SegmentCoder::Text,
         })
     }
 
-    /// The position model, where there is one.
-    pub(super) fn model(&self) -> Option<&PositionModel> {
+    /// What would code rows as they are coded; `None` for text.
+    pub(super) fn encoder(&self) -> Option<BlockEncoder<'_>> {
         match self {
-            SegmentCoder::Tree(model) => Some(model),
-            SegmentCoder::Shipped(model) => Some(model),
+            SegmentCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
+            SegmentCoder::Shipped(model) => Some(BlockEncoder::Tree(model.encoder())),
+            SegmentCoder::Mixing(model) => Some(BlockEncoder::Mixing(model.encoder())),
+            SegmentCoder::Text => None,
+        }
+    }
+
+    /// Reads the rows of blocks, each of so many rows, none of more than the one before it; `None`
+    /// for text.
+    fn decode_rows<'a>(
+        &self,
+        blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
+    ) -> Option<Vec<(RansDecoder<'a>, Vec<Row>)>> {
+        match self {
+            SegmentCoder::Tree(model) => Some(model.decode(blocks)),
+            SegmentCoder::Shipped(model) => Some(model.decode(blocks)),
+            SegmentCoder::Mixing(model) => Some(model.decode(blocks)),
             SegmentCoder::Text => None,
         }
     }
@@ -50,6 +74,7 @@ impl SegmentCoder {
     pub(super) fn cost(&self) -> usize {
         match self {
             SegmentCoder::Tree(model) => model.cost(),
+            SegmentCoder::Mixing(model) => model.cost(),
             SegmentCoder::Shipped(_) | SegmentCoder::Text => 0,
         }
     }
@@ -63,9 +88,6 @@ impl SegmentCoder {
         memory: usize,
     ) -> Vec<Option<Block>> {
         let identity = segment.span.identity;
-        let Some(model) = self.model() else {
-            return blocks.iter().map(|block| decode_text(identity, block)).collect();
-        };
         let (mut coded, mut tails) = (Vec::new(), Vec::new());
         for block in blocks {
             let mut tail = block.bytes;
@@ -73,10 +95,13 @@ impl SegmentCoder {
                 false => std::mem::take(&mut tail),
                 true => take_sized(&mut tail).unwrap_or_default(),
             };
-            coded.push((rans::RansDecoder::new(rows), block.records as usize));
+            coded.push((RansDecoder::new(rows), block.records as usize));
             tails.push(tail.to_vec());
         }
-        let parts = model.decode(coded.into_iter()).into_iter().zip(tails).zip(blocks);
+        let Some(decoded) = self.decode_rows(coded.into_iter()) else {
+            return blocks.iter().map(|block| decode_text(identity, block)).collect();
+        };
+        let parts = decoded.into_iter().zip(tails).zip(blocks);
         parts
             .map(|(((decoder, rows), operations), &EncodedBlock { first, .. })| {
                 let place = check::place(identity, first);
@@ -86,6 +111,11 @@ impl SegmentCoder {
             })
             .collect()
     }
+}
+
+/// The bytes of the model of a segment.
+fn model_bytes<'a>(segment: &BlockSegment, file: &'a [u8]) -> Result<&'a [u8], Refusal> {
+    segment.model.checked(file, "model").map_err(|_| Refusal::Damaged)
 }
 
 fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {

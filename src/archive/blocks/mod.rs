@@ -6,6 +6,7 @@ mod block;
 mod build;
 mod coder;
 mod directory;
+mod encoder;
 mod index;
 mod lookup;
 mod order;

@@ -14,6 +14,7 @@ use super::segment_cache::{SegmentCache, Shared};
 use super::window::LastWindow;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
+use crate::archive::file::layout::CODER_MIXING;
 use crate::archive::file::sections::Section;
 use crate::archive::file::span::place_of;
 use crate::archive::row::{COLUMNS, NAMES, Row};
@@ -81,6 +82,11 @@ impl BlockReader {
 
     pub(super) const fn last_window(&self) -> &LastWindow {
         &self.last_window
+    }
+
+    /// Whether a segment is coded by a mixing model.
+    pub(in crate::archive) fn has_mixing(&self) -> bool {
+        self.segments.iter().any(|segment| segment.coder == CODER_MIXING)
     }
 
     pub(super) fn segments(&self) -> &[BlockSegment] {
@@ -228,9 +234,8 @@ impl BlockReader {
         let mut any = false;
         for (place, segment) in self.segments.iter().enumerate() {
             let coder = self.coder(place)?;
-            let Some(model) = coder.get()?.model() else { continue };
+            let Some(encoder) = coder.get()?.encoder() else { continue };
             any = true;
-            let encoder = model.encoder();
             for number in 0..segment.blocks() {
                 let block = self.block(place, number)?;
                 encoder.add_bits(block.rows(), &mut bits);

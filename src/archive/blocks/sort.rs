@@ -32,18 +32,19 @@ impl BlockSegmentBuilder {
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,
+        may_mix: bool,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if self.rows().iter().any(Row::has_operations) || is_of_games(self.rows()) {
-            return Ok((self.code(block_records)?, Arrangement::Given));
+            return Ok((self.code(block_records, may_mix)?, Arrangement::Given));
         }
         if self.rows().len() > TRIED {
             self.sort(Arrangement::Sorted);
-            return Ok((self.code(block_records)?, Arrangement::Sorted));
+            return Ok((self.code(block_records, may_mix)?, Arrangement::Sorted));
         }
-        let given = self.code(block_records)?;
+        let given = self.code(block_records, may_mix)?;
         let mut sorted = self.clone();
         sorted.sort(Arrangement::Sorted);
-        let coded = sorted.code(block_records)?;
+        let coded = sorted.code(block_records, may_mix)?;
         let blocks = self.rows().len().div_ceil(block_records as usize);
         let index = self.rows().len() * (blocks.ilog2() as usize + 4) / 8;
         let order = sorted.order_section().len();

@@ -97,6 +97,9 @@ pub(in crate::archive) const CODER_SHIPPED: u8 = 2;
 /// Segment coder: canonical text under zstd.
 pub(in crate::archive) const CODER_TEXT: u8 = 3;
 
+/// Segment coder: the mixing model of the segment.
+pub(in crate::archive) const CODER_MIXING: u8 = 4;
+
 /// Segment flag: blocks have operations behind their positions.
 pub(in crate::archive) const HAS_OPERATIONS: u8 = 1;
 

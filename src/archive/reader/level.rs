@@ -13,14 +13,15 @@ use crate::model::EpdRecord;
 pub(super) enum LevelReader {
     /// Level fast.
     Rows(RowReader),
-    /// Level default.
+    /// Level default, level max.
     Blocks(BlockReader),
 }
 
 impl LevelReader {
-    pub(super) const fn level(&self) -> Level {
+    pub(super) fn level(&self) -> Level {
         match self {
             LevelReader::Rows(_) => Level::Fast,
+            LevelReader::Blocks(blocks) if blocks.has_mixing() => Level::Max,
             LevelReader::Blocks(_) => Level::Default,
         }
     }

@@ -6,7 +6,7 @@ use zerocopy::FromBytes;
 use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::layout::{
-    CODER_ROWS, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
+    CODER_MIXING, CODER_ROWS, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
 };
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::span::Span;
@@ -70,7 +70,7 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
             let flags = (entry.flags & !HAS_OPERATIONS).into();
             return Err(ArchiveError::UnknownFlags { part: TABLE, flags });
         }
-        if entry.coder > CODER_TEXT {
+        if entry.coder > CODER_MIXING {
             return Err(ArchiveError::UnknownCoder { coder: entry.coder });
         }
         let is_fast = entry.coder == CODER_ROWS;
@@ -83,7 +83,7 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
             && (1..=MAX_BLOCK_RECORDS).contains(&block_records)
             && index_records > 0
             && (is_fast || block_records.is_multiple_of(index_records))
-            && (!has_operations || (1..CODER_TEXT).contains(&entry.coder))
+            && (!has_operations || ![CODER_ROWS, CODER_TEXT].contains(&entry.coder))
             && (entries[0].coder == CODER_ROWS) == is_fast;
         if !is_whole {
             return Err(ArchiveError::corrupt_at("segment", number));
@@ -128,7 +128,7 @@ impl SegmentSections {
         let place = match (kind, coder) {
             (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
             (SectionKind::Heap, CODER_ROWS) => &mut self.heap,
-            (SectionKind::Model, CODER_TREE) => &mut self.model,
+            (SectionKind::Model, CODER_TREE | CODER_MIXING) => &mut self.model,
             (SectionKind::BlockDirectory, 1..) => &mut self.directory,
             (SectionKind::Blocks, 1..) => &mut self.blocks,
             (SectionKind::Order, 1..) => &mut self.order,

@@ -19,14 +19,15 @@ use crate::source::{FileFormat, Item};
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
   epdb pack suites/*.epd -o suites.epa --verbatim
-  epdb pack book.epd -o book.epa --level fast")]
+  epdb pack book.epd -o book.epa --level fast
+  epdb pack book.epd -o book.epa --level max --block 4096")]
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// The archive; it appears only when it is complete
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
-    /// Small, or found fastest
+    /// Found fastest, small, or smallest
     #[arg(long, value_enum, default_value_t = Level::Default, value_name = "LEVEL")]
     level: Level,
     /// Records in a block: more make the archive smaller and access slower

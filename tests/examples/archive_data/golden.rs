@@ -20,6 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 pub(crate) fn make(folder: &Path) -> Result<()> {
     let default = PackOptions::default();
     let fast = default.clone().level(Level::Fast);
+    let max = default.clone().level(Level::Max);
     let segments = |options: &PackOptions| options.clone().segment_records(150);
     let repeated: Vec<String> = (0..300).map(repeated_line).collect();
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
@@ -27,6 +28,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("crowded.epd"), crowded.concat())?;
     let kings: Vec<String> = (0..KINGS).map(kings_line).collect();
     fs::write(folder.join("kings.epd"), kings.concat())?;
+    fs::write(folder.join("scattered.epd"), scattered_lines(600))?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
     let mut valid = Vec::new();
@@ -50,6 +52,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("no_index", "lines", &no_index, "Level default without a position index"),
         ("repeated", "repeated", &default, "Text under zstd"),
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
+        ("max", "scattered", &max, "Level max"),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
     ] {
         let bytes = pack(&fs::read_to_string(folder.join(format!("{text}.epd")))?, options)?;
@@ -97,6 +100,50 @@ fn kings_line(number: u32) -> String {
     ranks[2 + pawn as usize / 8] = on_rank(pawn % 8, 'p');
     ranks[4 + king as usize / 8] = on_rank(king % 8, 'K');
     format!("{} w - - 0 {}\n", ranks.join("/"), number % 3 + 1)
+}
+
+/// Lines of positions whose squares say little of each other: with counters or without, of both kinds
+/// of castling letters, with operations, and one with two kings.
+fn scattered_lines(count: usize) -> String {
+    let mut state = 1u64;
+    let mut below = |end: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    let mut text = String::new();
+    for number in 0..count {
+        let mut board = [[b'.'; 8]; 8];
+        (board[0], board[7]) = (*b"r..qk..r", *b"R..QK..R");
+        for file in 0..8 {
+            let steps = [below(3) as usize, below(3) as usize];
+            (board[1 + steps[0]][file], board[6 - steps[1]][file]) = (b'p', b'P');
+        }
+        for piece in *b"nnbbNNBB" {
+            let (rank, file) = (below(8) as usize, below(8) as usize);
+            if board[rank][file] == b'.' {
+                board[rank][file] = piece;
+            }
+        }
+        if number == 77 {
+            board[2][2] = b'K';
+        }
+        let ranks = board.map(|rank| String::from_utf8_lossy(&rank).into_owned());
+        let mut placement = ranks.join("/");
+        (1..=8)
+            .rev()
+            .for_each(|run| placement = placement.replace(&".".repeat(run), &run.to_string()));
+        let turn = ["w", "b"][below(2) as usize];
+        let rights = ["KQkq", "KQkq", "Kq", "-", "HAha"][below(5) as usize];
+        let rest = match number % 97 {
+            0..50 => format!(" {} {}", below(3), below(9) + 20),
+            50 => format!(" hmvc 1; id \"scattered {number}\";"),
+            51 => " 4294967295 4294967295".to_string(),
+            _ => String::new(),
+        };
+        text.push_str(&format!("{placement} {turn} {rights} -{rest}\n"));
+    }
+    text
 }
 
 /// Lines of one position.
@@ -158,7 +205,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "segment_coder",
             "A coder that there is not",
-            default.with(default.segments().start + 28, |_| 4),
+            default.with(default.segments().start + 28, |_| 9),
         ),
         (
             "segment_records",

@@ -1,0 +1,296 @@
+//! Models as bytes.
+
+use super::field::{FIELDS, LAST_PIECE, SQUARES};
+use super::layout::{BIAS, FieldValues, Layout, MAX_UNITS, MAX_VALUES};
+use super::model::{MAX_HIDDEN, MixingModel, Weights};
+use crate::archive::adaptive::{
+    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
+};
+use crate::archive::error::Refusal;
+
+/// The byte of a weight that is 0.
+const ZERO: i16 = 128;
+/// Hidden units come in vectors of this.
+const HIDDEN_STEP: usize = 8;
+
+impl MixingModel {
+    /// The bytes of the model.
+    pub(in crate::archive) fn write(&self) -> Vec<u8> {
+        let mut encoder = BitEncoder::new();
+        let mut codec = ModelCodec::default();
+        let fields = codec.fields(&mut encoder, &self.layout.fields);
+        debug_assert!(fields.is_some());
+        encoder.raw(self.layout.has_single_kings.into(), 1);
+        codec.hidden(&mut encoder, self.hidden);
+        let mut weights = self.weights.clone();
+        let written = codec.weights(&mut encoder, &self.layout, self.hidden, &mut weights);
+        debug_assert!(written.is_some());
+        encoder.finish()
+    }
+
+    /// Reads a model, in about `memory` bytes.
+    pub(in crate::archive) fn read(bytes: &[u8], memory: usize) -> Result<MixingModel, Refusal> {
+        let mut decoder = BitDecoder::new(bytes);
+        let mut codec = ModelCodec::default();
+        let none = vec![FieldValues::default(); FIELDS];
+        let fields = codec.fields(&mut decoder, &none).ok_or(Refusal::Damaged)?;
+        let layout = Layout::new(fields, decoder.raw(0, 1) == 1);
+        let hidden = codec.hidden(&mut decoder, 0);
+        if hidden > MAX_HIDDEN {
+            return Err(Refusal::Damaged);
+        }
+        if Weights::cost(&layout, hidden) > memory {
+            return Err(Refusal::Memory);
+        }
+        let mut weights = Weights::new(&layout, hidden);
+        codec.weights(&mut decoder, &layout, hidden, &mut weights).ok_or(Refusal::Damaged)?;
+        Ok(MixingModel { layout, hidden, weights })
+    }
+}
+
+/// How dense the weights of a feature or of a unit are: one of so many classes.
+const DENSITIES: usize = 7;
+
+/// Weights seen so far, and those of them that are not 0.
+#[derive(Copy, Clone, Default)]
+struct Density {
+    seen: u32,
+    set: u32,
+}
+
+impl Density {
+    const fn class(self) -> usize {
+        let part = self.set * 64 / (self.seen + 2);
+        (u32::BITS - part.leading_zeros()) as usize
+    }
+
+    const fn add(&mut self, weight: i16) {
+        self.seen += 1;
+        self.set += (weight != 0) as u32;
+    }
+}
+
+/// Passes a model on: an encoder takes it, a decoder gives it.
+struct ModelCodec {
+    numbers: IntegerModel,
+    values: IntegerModel,
+    pieces: SymbolModel,
+    is_used: BitModel,
+    /// By the densities of feature and unit and by whether the weight before is 0.
+    is_set: Vec<BitModel>,
+    signs: BitModel,
+    magnitudes: SymbolModel,
+    inner: SymbolModel,
+    outer: SymbolModel,
+}
+
+impl Default for ModelCodec {
+    fn default() -> ModelCodec {
+        ModelCodec {
+            numbers: IntegerModel::default(),
+            values: IntegerModel::default(),
+            pieces: SymbolModel::new(4),
+            is_used: BitModel::default(),
+            is_set: vec![BitModel::default(); DENSITIES * DENSITIES * 2],
+            signs: BitModel::default(),
+            magnitudes: SymbolModel::new(7),
+            inner: SymbolModel::new(8),
+            outer: SymbolModel::new(8),
+        }
+    }
+}
+
+impl ModelCodec {
+    fn fields(
+        &mut self,
+        coder: &mut impl BitCoder,
+        given: &[FieldValues],
+    ) -> Option<Vec<FieldValues>> {
+        (0..FIELDS).map(|number| self.field(coder, number, &given[number])).collect()
+    }
+
+    fn field(
+        &mut self,
+        coder: &mut impl BitCoder,
+        number: usize,
+        given: &FieldValues,
+    ) -> Option<FieldValues> {
+        let count = self.numbers.code(coder, given.values.len() as u64);
+        let count = usize::try_from(count).ok().filter(|&count| count <= MAX_VALUES)?;
+        let units = self.numbers.code(coder, given.units as u64);
+        let units = usize::try_from(units).ok().filter(|&units| units <= count.min(MAX_UNITS))?;
+        let is_square = SQUARES.contains(&number);
+        let mut values = Vec::with_capacity(count);
+        for nth in 0..count {
+            let value = given.values.get(nth).copied().unwrap_or(0);
+            values.push(match is_square {
+                true => {
+                    Some(self.pieces.code(coder, value)).filter(|&piece| piece <= LAST_PIECE)?
+                }
+                false => u32::try_from(self.values.code(coder, value.into())).ok()?,
+            });
+        }
+        let is_listed_twice = (1..count).any(|nth| values[..nth].contains(&values[nth]));
+        let escapes = coder.raw(given.escapes.into(), 1) == 1;
+        let is_coded = (escapes && !is_square) || (count > 0 && !escapes);
+        (is_coded && !is_listed_twice && !coder.is_exhausted()).then_some(FieldValues {
+            values,
+            units,
+            escapes,
+        })
+    }
+
+    /// The number of hidden units.
+    fn hidden(&mut self, coder: &mut impl BitCoder, given: usize) -> usize {
+        let vectors = self.numbers.code(coder, (given / HIDDEN_STEP) as u64);
+        (vectors as usize).saturating_mul(HIDDEN_STEP)
+    }
+
+    /// All weights; `None` for bytes that no writer writes.
+    fn weights(
+        &mut self,
+        coder: &mut impl BitCoder,
+        layout: &Layout,
+        hidden: usize,
+        weights: &mut Weights,
+    ) -> Option<()> {
+        let mut of_units = vec![Density::default(); layout.units()];
+        for feature in 0..layout.features() {
+            let direct = &mut weights.direct[feature * weights.stride..][..layout.units()];
+            let inner = &mut weights.inner[feature * hidden..][..hidden];
+            let is_used = direct.iter().chain(&*inner).any(|&weight| weight != 0);
+            if feature != BIAS && !coder.adaptive_bit(is_used, &mut self.is_used) {
+                continue;
+            }
+            self.direct(
+                coder,
+                &mut direct[layout.start(feature)..],
+                &mut of_units[layout.start(feature)..],
+            );
+            inner
+                .iter_mut()
+                .for_each(|weight| *weight = pass_byte(coder, &mut self.inner, *weight));
+            if coder.is_exhausted() {
+                return None;
+            }
+        }
+        weights
+            .outer
+            .iter_mut()
+            .for_each(|weight| *weight = pass_byte(coder, &mut self.outer, *weight));
+        (!coder.is_exhausted()).then_some(())
+    }
+
+    /// The weights of a feature to units.
+    fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16], of_units: &mut [Density]) {
+        let mut of_feature = Density::default();
+        let mut was_set = false;
+        for (weight, of_unit) in weights.iter_mut().zip(of_units) {
+            let class =
+                (of_feature.class() * DENSITIES + of_unit.class()) * 2 + usize::from(was_set);
+            was_set = coder.adaptive_bit(*weight != 0, &mut self.is_set[class]);
+            *weight = if was_set { self.set_weight(coder, *weight) } else { 0 };
+            of_feature.add(*weight);
+            of_unit.add(*weight);
+        }
+    }
+
+    /// A weight that is not 0.
+    fn set_weight(&mut self, coder: &mut impl BitCoder, given: i16) -> i16 {
+        let is_negative = coder.adaptive_bit(given < 0, &mut self.signs);
+        let below = u32::from(given.unsigned_abs().saturating_sub(1));
+        let magnitude = self.magnitudes.code(coder, below) as i16 + 1;
+        if is_negative { -magnitude } else { magnitude }
+    }
+}
+
+/// A weight as a byte.
+fn pass_byte(coder: &mut impl BitCoder, model: &mut SymbolModel, given: i16) -> i16 {
+    model.code(coder, (given + ZERO) as u32) as i16 - ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::super::train::Trainer;
+    use super::*;
+    use crate::archive::rans::{self, RansDecoder};
+    use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
+
+    fn rows() -> impl Strategy<Value = Row> {
+        let squares = prop::collection::vec(prop_oneof![4 => Just(0), 1 => 0..=LAST_PIECE], 64);
+        let rest =
+            (0..20u32, any::<u32>(), 0..9u32, prop_oneof![0..40u32, any::<u32>()], any::<u32>());
+        (squares, rest).prop_map(|(squares, (form, state, en_passant, fullmove, halfmove))| {
+            let mut row = Row([0; COLUMNS]);
+            for (place, piece) in squares.into_iter().enumerate() {
+                row.0[RANKS + place / 8] |= piece << (4 * (place % 8));
+            }
+            (row.0[0], row.0[1], row.0[EN_PASSANT]) = (form, state, en_passant);
+            (row.0[11], row.0[12]) = (fullmove, halfmove);
+            row
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        /// Rows of few kinds, and rows of which each is another, more than lists have values.
+        #[test]
+        fn any_rows_come_back(
+            some in prop::collection::vec(rows(), 1..200),
+            again in 1..4usize,
+            hidden in prop_oneof![Just(0), Just(8), Just(MAX_HIDDEN)],
+        ) {
+            let rows: Vec<Row> = std::iter::repeat_n(&some, again).flatten().copied().collect();
+            let bytes = Trainer::train(&rows, hidden).write();
+            let model = MixingModel::read(&bytes, usize::MAX).unwrap();
+            prop_assert_eq!(model.write(), bytes);
+            let mut block = Vec::new();
+            rans::encode(&model.encoder().encode(&rows), 7, &mut block);
+            let decoded = model.decode(std::iter::once((RansDecoder::new(&block), rows.len())));
+            let (decoder, read) = &decoded[0];
+            prop_assert!(decoder.is_done(7));
+            prop_assert_eq!(read, &rows);
+        }
+
+        /// Whatever a file says is a model or none; what a model reads is rows, right or not.
+        #[test]
+        fn any_bytes_are_a_model_or_refused(
+            bytes in prop::collection::vec(any::<u8>(), 0..600),
+            block in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            if let Ok(model) = MixingModel::read(&bytes, 1 << 20) {
+                model.decode(std::iter::once((RansDecoder::new(&block), 20)));
+            }
+        }
+
+        /// The same of bytes that begin like a model.
+        #[test]
+        fn changed_models_are_models_or_refused(
+            rows in prop::collection::vec(rows(), 1..20),
+            place in any::<prop::sample::Index>(),
+            with in any::<u8>(),
+            block in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let mut bytes = Trainer::train(&rows, 8).write();
+            let place = place.index(bytes.len());
+            bytes[place] ^= with;
+            if let Ok(model) = MixingModel::read(&bytes, 1 << 24) {
+                model.decode(std::iter::once((RansDecoder::new(&block), 20)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_that_takes_more_memory_than_is_allowed_is_refused() {
+        let rows = vec![Row::default(); 30];
+        let model = Trainer::train(&rows, 8);
+        let bytes = model.write();
+        assert!(MixingModel::read(&bytes, model.cost()).is_ok());
+        assert_eq!(MixingModel::read(&bytes, model.cost() - 1).err(), Some(Refusal::Memory));
+    }
+}

@@ -1,0 +1,156 @@
+//! What is decided about each field, and what is known from it: the numbers of units and features.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::field::{self, FIELDS, HALFMOVE_FIELD, KINGS, SQUARES, STATE_FIELD};
+use crate::archive::row::Row;
+
+/// The most values in the list of a field.
+pub(super) const MAX_VALUES: usize = 255;
+/// The most units of a field.
+pub(super) const MAX_UNITS: usize = 64;
+/// A unit exists for a decision that is taken this often.
+const OFTEN: Range = Range { few: 4, many: 30, per_rows: 64 };
+
+/// Bounds of a threshold that grows with the rows.
+struct Range {
+    few: usize,
+    many: usize,
+    per_rows: usize,
+}
+
+/// Active in every row.
+pub(super) const BIAS: usize = 0;
+/// The first feature of the state: Black to move, then each right that there is.
+pub(super) const STATE_FEATURES: usize = 1;
+/// How many features the state has.
+pub(super) const STATE_BITS: usize = 5;
+/// The first feature of counts: the first to the last counted piece of each kind but pawns.
+pub(super) const COUNT_FEATURES: usize = STATE_FEATURES + STATE_BITS;
+/// Pieces of a kind are counted up to this.
+pub(super) const MAX_COUNT: usize = 8;
+/// Kinds of pieces of a colour, pawns first.
+const ROLES: usize = 6;
+const COUNTED_KINDS: usize = 2 * (ROLES - 1);
+const VALUE_FEATURES: usize = COUNT_FEATURES + COUNTED_KINDS * MAX_COUNT;
+
+/// The values of a field.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct FieldValues {
+    /// Those in the list, the most frequent first.
+    pub(super) values: Vec<u32>,
+    /// How many of them have a unit each.
+    pub(super) units: usize,
+    /// Whether there are others, which are spelled.
+    pub(super) escapes: bool,
+}
+
+/// All fields, with the numbers of their units and features.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) fields: Vec<FieldValues>,
+    /// Whether no row has two kings of a colour: then none is asked about after the first.
+    pub(super) has_single_kings: bool,
+    /// The first unit of each field, and behind the last of all.
+    first_unit: Vec<usize>,
+    /// The feature of the second value in the list of each field; the first has none.
+    first_feature: Vec<usize>,
+    /// The first unit that each feature can tell of.
+    starts: Vec<usize>,
+}
+
+impl Layout {
+    pub(super) fn new(fields: Vec<FieldValues>, has_single_kings: bool) -> Layout {
+        let mut first_unit = vec![0];
+        let mut units = 0;
+        for field in &fields {
+            units += field.units;
+            first_unit.push(units);
+        }
+        let start_of = |field: usize| first_unit.get(field).copied().unwrap_or(units);
+        let mut starts = vec![0; STATE_FEATURES];
+        starts.resize(COUNT_FEATURES, start_of(SQUARES.start));
+        starts.resize(VALUE_FEATURES, start_of(SQUARES.start + 1));
+        let mut first_feature = Vec::with_capacity(FIELDS);
+        for (number, field) in fields.iter().enumerate() {
+            first_feature.push(starts.len());
+            if has_value_features(number) {
+                let features = field.values.len().saturating_sub(1);
+                starts.resize(starts.len() + features, start_of(number + 1));
+            }
+        }
+        Layout { fields, has_single_kings, first_unit, first_feature, starts }
+    }
+
+    /// The layout for some rows.
+    pub(super) fn of(rows: &[Row]) -> Layout {
+        let often = (rows.len() / OFTEN.per_rows).clamp(OFTEN.few, OFTEN.many);
+        let fields = (0..FIELDS).map(|field| values_of(rows, field, often)).collect();
+        Layout::new(fields, rows.iter().all(has_single_kings))
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.first_unit.last().copied().unwrap_or(0)
+    }
+
+    pub(super) fn features(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The first unit of a field.
+    pub(super) fn first_unit(&self, field: usize) -> usize {
+        self.first_unit[field]
+    }
+
+    /// The first unit that a feature can tell of.
+    pub(super) fn start(&self, feature: usize) -> usize {
+        self.starts[feature]
+    }
+
+    /// The feature of a value in the list of a field, if it has one.
+    pub(super) fn value_feature(&self, field: usize, nth: usize) -> Option<usize> {
+        let has_one = has_value_features(field) && nth > 0;
+        has_one.then(|| self.first_feature[field] + nth - 1)
+    }
+}
+
+/// The feature of a piece that is the `count`th of its kind; none for pawns, and for more than are
+/// counted.
+pub(super) fn count_feature(piece: u32, count: u8) -> Option<usize> {
+    let (kind, count) = (piece.checked_sub(1)? as usize, usize::from(count));
+    let (color, role) = (kind / ROLES, kind % ROLES);
+    let is_counted = role > 0 && (1..=MAX_COUNT).contains(&count);
+    let counted = color * (ROLES - 1) + role.saturating_sub(1);
+    is_counted.then(|| COUNT_FEATURES + counted * MAX_COUNT + count - 1)
+}
+
+/// The values of the state are features bit by bit, and nothing comes behind the last field.
+const fn has_value_features(field: usize) -> bool {
+    field != STATE_FIELD && field != HALFMOVE_FIELD
+}
+
+fn values_of(rows: &[Row], number: usize, often: usize) -> FieldValues {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in rows {
+        *counts.entry(field::get(row, number)).or_default() += 1;
+    }
+    let mut listed: Vec<(u32, usize)> = counts.into_iter().collect();
+    listed.sort_by_key(|&(value, count)| (Reverse(count), value));
+    let escapes = listed.len() > MAX_VALUES;
+    listed.truncate(MAX_VALUES);
+    let (mut units, mut left) = (0, rows.len());
+    for &(_, count) in listed.iter().take(MAX_UNITS) {
+        if left < often || left == count {
+            break;
+        }
+        units += 1;
+        left -= count;
+    }
+    FieldValues { values: listed.into_iter().map(|(value, _)| value).collect(), units, escapes }
+}
+
+/// Whether a row has no more than one king of each colour.
+fn has_single_kings(row: &Row) -> bool {
+    KINGS.iter().all(|&king| SQUARES.filter(|&square| field::get(row, square) == king).count() <= 1)
+}

@@ -1,0 +1,82 @@
+//! A model, ready to code with.
+
+use super::layout::Layout;
+use super::train::Trainer;
+use crate::archive::row::Row;
+
+/// The most hidden units.
+pub(super) const MAX_HIDDEN: usize = 64;
+/// Weights of a feature begin at multiples of this.
+pub(super) const LANES: usize = 16;
+/// The largest weight that is written.
+pub(super) const MAX_WEIGHT: i16 = 127;
+
+/// Segments of fewer rows have no model of their own.
+const FEW: usize = 500;
+
+/// The fields of a segment and the weights of its network.
+#[derive(Debug)]
+pub(in crate::archive) struct MixingModel {
+    pub(super) layout: Layout,
+    /// How many hidden units there are, a multiple of eight.
+    pub(super) hidden: usize,
+    pub(super) weights: Weights,
+}
+
+/// Weights in 16ths.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Weights {
+    /// From each feature to each unit; [`Weights::stride`] a feature.
+    pub(super) direct: Vec<i16>,
+    /// From each feature to each hidden unit.
+    pub(super) inner: Vec<i16>,
+    /// From each hidden unit to each unit: those to a unit together.
+    pub(super) outer: Vec<i16>,
+    /// Weights of a feature in `direct`.
+    pub(super) stride: usize,
+}
+
+impl Weights {
+    /// All 0.
+    pub(super) fn new(layout: &Layout, hidden: usize) -> Weights {
+        let stride = stride(layout);
+        Weights {
+            direct: vec![0; layout.features() * stride],
+            inner: vec![0; layout.features() * hidden],
+            outer: vec![0; layout.units() * hidden],
+            stride,
+        }
+    }
+
+    /// What they take, in bytes.
+    pub(super) fn cost(layout: &Layout, hidden: usize) -> usize {
+        let per_feature = stride(layout) + hidden;
+        size_of::<i16>() * (layout.features() * per_feature + layout.units() * hidden)
+    }
+}
+
+/// Weights of a feature to units, with room for whole vectors.
+pub(super) fn stride(layout: &Layout) -> usize {
+    layout.units().next_multiple_of(LANES)
+}
+
+/// Hidden units for so many rows.
+const fn hidden_units(rows: usize) -> usize {
+    match rows {
+        ..10_000 => 0,
+        10_000..100_000 => 16,
+        _ => 32,
+    }
+}
+
+impl MixingModel {
+    /// The model that fits these rows; `None` for so few that none would pay.
+    pub(in crate::archive) fn of(rows: &[Row]) -> Option<MixingModel> {
+        (rows.len() >= FEW).then(|| Trainer::train(rows, hidden_units(rows.len())))
+    }
+
+    /// What it takes, about, in bytes.
+    pub(in crate::archive) fn cost(&self) -> usize {
+        Weights::cost(&self.layout, self.hidden)
+    }
+}

@@ -1,0 +1,79 @@
+//! Level max: positions by decisions under a model of their segment.
+
+use super::forged::Forged;
+use super::*;
+
+const SCATTERED: &str = include_str!("../../formats/golden/archive/scattered.epd");
+
+fn max() -> PackOptions {
+    PackOptions::new().level(Level::Max)
+}
+
+#[test]
+fn records_of_level_max_come_back_in_every_way() {
+    let records = records(SCATTERED);
+    let default = pack(&records, &PackOptions::new());
+    for options in [max(), max().block_records(1), max().block_records(300).index(false)] {
+        let bytes = pack(&records, &options);
+        assert!(options.block_records < 64 || bytes.len() < default.len());
+        let archive = Archive::from_bytes(bytes).unwrap();
+        assert_eq!(archive.level(), Level::Max);
+        assert_holds(&archive, &records);
+        for number in [0, 50, 76, 77, 78, 299, 300, 599] {
+            let record = &records[number as usize];
+            assert_eq!(archive.record(number).unwrap(), *record);
+            let found = matches(&archive, record.position()).unwrap();
+            assert!(found.contains(&(number, record.clone())));
+        }
+        let columns = archive.column_bytes().unwrap();
+        assert!(columns.iter().any(|&(name, bytes)| name == "rank 2" && bytes > 100.0));
+    }
+}
+
+/// Where another coder is shorter, a segment of level max has that.
+#[test]
+fn level_max_is_never_larger_than_level_default() {
+    let few = super::games::positions(8, super::games::Squares::Legal, true);
+    let repeated = records(&"4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(700));
+    for records in [records(LINES), few, repeated, Vec::new()] {
+        let (default, max) = (pack(&records, &PackOptions::new()), pack(&records, &max()));
+        assert!(max.len() <= default.len());
+        assert_holds(&Archive::from_bytes(max).unwrap(), &records);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing_at_level_max() {
+    let records = records(SCATTERED);
+    let packed = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| pack(&records, &max()))
+    };
+    assert_eq!(packed(1), packed(3));
+}
+
+/// A model that says something else under a check that holds gives an error and no other record.
+#[test]
+fn another_model_is_damage() {
+    let whole = records(SCATTERED);
+    let file = Forged::new(&pack(&whole, &max()));
+    let model = file.section(2);
+    for place in model.clone().step_by(model.len() / 40) {
+        let archive = Archive::from_bytes(file.with(place, |byte| byte ^ 0x40)).unwrap();
+        let read = archive.iter(0..archive.len()).map_while(Result::ok);
+        assert!(read.zip(&whole).all(|(read, whole)| read == *whole));
+        match archive.verify().unwrap_err() {
+            ArchiveError::Corrupt { part: "model" | "block of record", .. } => {}
+            error => panic!("{error}"),
+        }
+    }
+}
+
+/// Another coder for the same blocks, under checks that hold.
+#[test]
+fn blocks_of_another_coder_are_damage() {
+    let file = Forged::new(&pack(&records(SCATTERED), &max()));
+    let bytes = file.with(file.segments().start + 28, |_| 1);
+    let error = Archive::from_bytes(bytes).and_then(|archive| archive.verify()).unwrap_err();
+    assert!(matches!(error, ArchiveError::Corrupt { .. }), "{error}");
+}
