@@ -10,6 +10,7 @@ mod encoder;
 mod index;
 mod lookup;
 mod order;
+mod ordered;
 mod reader;
 mod segment;
 mod segment_cache;

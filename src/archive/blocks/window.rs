@@ -1,32 +1,21 @@
-//! Reading segments whose rows are sorted in the order of their numbers: many rows are put into
-//! their order at once, as many as memory holds.
+//! Rows that were put into the order of their numbers.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::order::{Order, Places};
-use super::reader::BlockReader;
-use super::segment::BlockSegment;
-use crate::archive::error::ArchiveError;
 use crate::archive::row::Row;
-use crate::model::EpdRecord;
-
-/// Records that are made of rows at once.
-const STEP: u64 = 4096;
-/// Blocks that are decoded together.
-const TOGETHER: usize = 256;
-const PART: &str = "order of records";
 
 /// Rows of a segment in the order of their numbers.
-struct Window {
-    segment: usize,
+pub(super) struct Window {
+    /// The place of the segment.
+    pub(super) segment: usize,
     /// The number of the first.
-    first: u64,
-    rows: Vec<Row>,
+    pub(super) first: u64,
+    pub(super) rows: Vec<Row>,
 }
 
 impl Window {
-    const fn end(&self) -> u64 {
+    /// The number behind the last.
+    pub(super) const fn end(&self) -> u64 {
         self.first + self.rows.len() as u64
     }
 }
@@ -36,147 +25,11 @@ impl Window {
 pub(super) struct LastWindow(Mutex<Option<Arc<Window>>>);
 
 impl LastWindow {
-    fn get(&self) -> Option<Arc<Window>> {
+    pub(super) fn get(&self) -> Option<Arc<Window>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, window: Option<Arc<Window>>) {
+    pub(super) fn set(&self, window: Option<Arc<Window>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = window;
-    }
-}
-
-impl BlockReader {
-    /// The order of a segment whose rows are sorted.
-    fn order(&self, segment: &BlockSegment) -> Result<Order<'_>, ArchiveError> {
-        let bytes = segment.order.of(self.bytes(), PART)?;
-        Ok(Order::new(bytes, segment.span.records, segment.span.identity))
-    }
-
-    /// The numbers of the records at some places of a segment; both are counted in the file.
-    pub(super) fn numbers(
-        &self,
-        segment: &BlockSegment,
-        places: Range<u64>,
-    ) -> Result<Vec<u64>, ArchiveError> {
-        if !segment.is_ordered() {
-            return Ok(places.collect());
-        }
-        let first = segment.span.first;
-        let places = (places.start - first) as usize..(places.end - first) as usize;
-        let numbers = self.order(segment)?.numbers(places)?;
-        Ok(numbers.into_iter().map(|number| first + u64::from(number)).collect())
-    }
-
-    /// The place of a record in its segment, counted in the file as its number is.
-    pub(super) fn place_of(&self, place: usize, number: u64) -> Result<u64, ArchiveError> {
-        let segment = &self.segments()[place];
-        if !segment.is_ordered() {
-            return Ok(number);
-        }
-        let order = self.order(segment)?;
-        let places = self.places().get(place, || Places::of(&order, self.memory() / 4))?;
-        let nth = places.get()?.of_number((number - segment.span.first) as u32);
-        let nth = nth.ok_or(ArchiveError::corrupt_at(PART, place as u64))?;
-        Ok(segment.span.first + u64::from(nth))
-    }
-
-    /// Whether so few records of a segment are wanted that each is read by itself.
-    fn are_few(segment: &BlockSegment, range: &Range<u64>) -> bool {
-        (range.end - range.start) * 4 < segment.blocks().into()
-    }
-
-    /// The rows of a segment from a number on.
-    fn window(&self, place: usize, number: u64) -> Result<Arc<Window>, ArchiveError> {
-        let last = self.last_window().get();
-        let has = |window: &Arc<Window>| {
-            window.segment == place && (window.first..window.end()).contains(&number)
-        };
-        if let Some(window) = last.filter(has) {
-            return Ok(window);
-        }
-        self.last_window().set(None);
-        let window = Arc::new(self.read_window(place, number)?);
-        self.last_window().set(Some(Arc::clone(&window)));
-        Ok(window)
-    }
-
-    fn read_window(&self, place: usize, first: u64) -> Result<Window, ArchiveError> {
-        let segment = &self.segments()[place];
-        let most = (self.memory() / 4 / size_of::<Row>()).max(1) as u64;
-        let len = most.min(segment.span.end() - first);
-        let mut rows = vec![Row::default(); len as usize];
-        let mut is_read = vec![false; len as usize];
-        let together = self.blocks_in_memory(place).min(TOGETHER);
-        let blocks: Vec<u32> = (0..segment.blocks()).collect();
-        for blocks in blocks.chunks(together) {
-            for block in self.scattered_blocks(place, blocks)? {
-                let len = segment.block_len(block.first());
-                let numbers = self.numbers(segment, block.first()..block.first() + len)?;
-                let read = block.rows_in(0..len as usize)?;
-                for (row, number) in read.iter().zip(numbers) {
-                    let nth = number.wrapping_sub(first) as usize;
-                    if let (Some(room), Some(is_read)) = (rows.get_mut(nth), is_read.get_mut(nth)) {
-                        *room = *row;
-                        *is_read = true;
-                    }
-                }
-            }
-        }
-        let is_whole =
-            is_read.iter().all(|&is_read| is_read) && !rows.iter().any(Row::has_operations);
-        let window = Window { segment: place, first, rows };
-        is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
-    }
-
-    /// The first records of a range, at least one, of a segment whose rows are sorted.
-    pub(super) fn ordered_records(
-        &self,
-        place: usize,
-        range: Range<u64>,
-    ) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let segment = &self.segments()[place];
-        let range = range.start..range.end.min(segment.span.end());
-        if BlockReader::are_few(segment, &range) {
-            return Ok(vec![self.record(range.start)?]);
-        }
-        let window = self.window(place, range.start)?;
-        let end = range.end.min(window.end()).min(range.start + STEP);
-        let rows =
-            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize];
-        if end == range.end {
-            self.last_window().set(None);
-        }
-        let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
-        records.ok_or(ArchiveError::corrupt_at("record", range.start))
-    }
-
-    /// Appends the canonical text of the first records of a range, at least one, of a segment whose
-    /// rows are sorted; returns the number behind them.
-    pub(super) fn write_ordered_text(
-        &self,
-        place: usize,
-        range: Range<u64>,
-        out: &mut Vec<u8>,
-    ) -> Result<u64, ArchiveError> {
-        let segment = &self.segments()[place];
-        let range = range.start..range.end.min(segment.span.end());
-        let corrupt = || ArchiveError::corrupt_at("record", range.start);
-        if BlockReader::are_few(segment, &range) {
-            self.write_text(range.start, out)?;
-            out.push(b'\n');
-            return Ok(range.start + 1);
-        }
-        let window = self.window(place, range.start)?;
-        let end = range.end.min(window.end()).min(range.start + STEP);
-        for row in
-            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize]
-        {
-            row.write_text(out).ok_or_else(corrupt)?;
-            out.push(b'\n');
-        }
-        if end == range.end {
-            self.last_window().set(None);
-        }
-        Ok(end)
     }
 }
