@@ -5,7 +5,7 @@ use std::io::Write;
 
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder, PawnEntries};
 use super::error::ArchiveError;
 use super::file::layout::{
     CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry,
@@ -152,7 +152,9 @@ pub struct ArchiveWriter<W> {
     rows_waiting: RowSegmentBuilder,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
+    /// The entries of the position index: at level fast, at level default.
     keys: IndexEntries,
+    entries: PawnEntries,
     records: u64,
     blocks: u64,
     /// How many segments have separators.
@@ -190,6 +192,7 @@ impl<W: Write> ArchiveWriter<W> {
             segments: Vec::new(),
             sections: Vec::new(),
             keys: IndexEntries::new(memory / 4),
+            entries: PawnEntries::new(memory / 8),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
@@ -346,7 +349,7 @@ impl<W: Write> ArchiveWriter<W> {
             self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
             self.sorted_segments += 1;
         } else {
-            self.push_blocks(waiting.keys())?;
+            self.push_blocks(&waiting)?;
         }
         self.blocks += u64::from(segment.records.get().div_ceil(self.options.block_records));
         Ok(())
@@ -365,14 +368,16 @@ impl<W: Write> ArchiveWriter<W> {
         self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
     }
 
-    /// Puts the keys of a segment into the index, with their blocks.
-    fn push_blocks(&mut self, keys: &[u64]) -> Result<(), ArchiveError> {
+    /// Puts the records of a segment into the index, with their blocks.
+    fn push_blocks(&mut self, segment: &BlockSegmentBuilder) -> Result<(), ArchiveError> {
         if !self.options.index {
             return Ok(());
         }
-        for (block, keys) in (self.blocks..).zip(keys.chunks(self.options.block_records as usize)) {
+        for (block, records) in (self.blocks..).zip(segment.blocks(self.options.block_records)) {
             let block = index_block(block)?;
-            keys.iter().try_for_each(|&key| self.keys.push((key, block)))?;
+            for (&key, row) in records {
+                self.entries.push(key, row, block)?;
+            }
         }
         Ok(())
     }
@@ -404,7 +409,12 @@ impl<W: Write> ArchiveWriter<W> {
                 if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
             Level::Default | Level::Max => {
                 self.out.begin();
-                blocks::write_index(self.keys, index_block(self.blocks)?, identity, &mut self.out)?;
+                blocks::write_index(
+                    self.entries,
+                    index_block(self.blocks)?,
+                    identity,
+                    &mut self.out,
+                )?;
                 list(SectionKind::BlockIndex, self.out.end());
             }
         }

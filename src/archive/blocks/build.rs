@@ -99,9 +99,13 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// The position keys of the records.
-    pub(in crate::archive) fn keys(&self) -> &[u64] {
-        &self.keys
+    /// The position keys and the rows of the records, block by block.
+    pub(in crate::archive) fn blocks(
+        &self,
+        records: u32,
+    ) -> impl Iterator<Item = impl Iterator<Item = (&u64, &Row)>> {
+        let blocks = self.keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
+        blocks.map(|(keys, rows)| keys.iter().zip(rows))
     }
 
     /// Whether there are as many operations as a block may have.

@@ -1,6 +1,6 @@
 //! From position keys to the blocks that may hold the position.
 //!
-//! Keys are cut to as many bits as it takes to number the entries. The highest of them choose a
+//! Keys are cut to a bit more than it takes to number the entries. The highest of them choose a
 //! bucket; in a bucket the others ascend and are coded by their differences, each with the numbers
 //! of its blocks, which ascend as well. What is found is where to look, not what is there.
 
@@ -10,6 +10,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bits::{BitReader, BitWriter};
+use super::pawn_entries::PawnEntries;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sink::Sink;
@@ -17,6 +18,8 @@ use crate::archive::index_entries::IndexEntries;
 
 /// Entries in a bucket, about.
 const BUCKET: u64 = 1024;
+/// Bits of a key beyond those that number the entries.
+const SPARE_BITS: u32 = 1;
 
 const PART: &str = "position index";
 
@@ -46,8 +49,17 @@ impl Tail {
     }
 }
 
-/// Writes the index of sorted keys and blocks numbered below `blocks`.
+/// Writes the index of records in blocks numbered below `blocks`.
 pub(in crate::archive) fn write_index<W: Write>(
+    entries: PawnEntries,
+    blocks: u32,
+    identity: u32,
+    out: &mut Sink<W>,
+) -> Result<(), ArchiveError> {
+    write_entries(entries.finish(|key| key)?, blocks, identity, out)
+}
+
+fn write_entries<W: Write>(
     sorter: IndexEntries,
     blocks: u32,
     identity: u32,
@@ -55,11 +67,11 @@ pub(in crate::archive) fn write_index<W: Write>(
 ) -> Result<(), ArchiveError> {
     let entries = sorter.len().max(1);
     let bucket_bits = (entries / BUCKET).max(1).ilog2();
-    let key_bits = entries.ilog2() + 1;
+    let key_bits = entries.ilog2() + 1 + SPARE_BITS;
     let mut tail = Tail {
         bucket_bits: bucket_bits as u8,
         rest_bits: (key_bits - bucket_bits) as u8,
-        plain_bits: 0,
+        plain_bits: SPARE_BITS as u8,
         end_bytes: 4,
         blocks: blocks.into(),
         check: 0.into(),
@@ -382,7 +394,7 @@ mod tests {
         let mut sorter = IndexEntries::new(1 << 20);
         entries.iter().for_each(|&entry| sorter.push(entry).unwrap());
         let mut out = Sink::new(Vec::new());
-        write_index(sorter, BLOCKS, 7, &mut out).unwrap();
+        write_entries(sorter, BLOCKS, 7, &mut out).unwrap();
         out.finish().unwrap()
     }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::block::Block;
 use super::index::{BlockIndex, Blocks};
+use super::pawn_entries::pawn_key;
 use super::reader::BlockReader;
 use super::separators::board_key;
 use crate::archive::error::ArchiveError;
@@ -309,9 +310,29 @@ impl<'a> DecodedBlocks<'a> {
 struct QueryBlocks<'a> {
     /// Those of segments whose rows are sorted, or all.
     ranges: VecDeque<Range<u64>>,
-    /// The next one of the index, and the others.
-    listed: Option<u64>,
-    blocks: Blocks<'a>,
+    /// Those of the index: with the position, and with its pawns.
+    listed: [ListedBlocks<'a>; 2],
+}
+
+/// Blocks of the index.
+#[derive(Clone, Default)]
+struct ListedBlocks<'a> {
+    next: Option<u64>,
+    /// Those behind it.
+    rest: Blocks<'a>,
+}
+
+impl<'a> ListedBlocks<'a> {
+    fn of(rest: Blocks<'a>) -> Result<ListedBlocks<'a>, ArchiveError> {
+        let mut blocks = ListedBlocks { next: None, rest };
+        blocks.advance()?;
+        Ok(blocks)
+    }
+
+    fn advance(&mut self) -> Result<(), ArchiveError> {
+        self.next = self.rest.next().transpose()?.map(u64::from);
+        Ok(())
+    }
 }
 
 impl<'a> QueryBlocks<'a> {
@@ -330,8 +351,10 @@ impl<'a> QueryBlocks<'a> {
             found.ranges.push_back(first + blocks.start..first + blocks.end);
         }
         if let Some(index) = index {
-            found.blocks = index.find(key)?;
-            found.read_listed()?;
+            found.listed = [
+                ListedBlocks::of(index.find(key)?)?,
+                ListedBlocks::of(index.find(pawn_key(row))?)?,
+            ];
         }
         Ok(found)
     }
@@ -340,8 +363,16 @@ impl<'a> QueryBlocks<'a> {
         QueryBlocks { ranges: VecDeque::from([0..reader.index_blocks()]), ..QueryBlocks::default() }
     }
 
-    fn read_listed(&mut self) -> Result<(), ArchiveError> {
-        self.listed = self.blocks.next().transpose()?.map(u64::from);
+    /// Goes on behind a block.
+    fn pass(&mut self, block: u64) -> Result<(), ArchiveError> {
+        if let Some(range) = self.ranges.front_mut().filter(|range| range.start == block) {
+            range.start += 1;
+        }
+        for listed in &mut self.listed {
+            if listed.next == Some(block) {
+                listed.advance()?;
+            }
+        }
         Ok(())
     }
 }
@@ -353,15 +384,10 @@ impl Iterator for QueryBlocks<'_> {
         while self.ranges.front().is_some_and(Range::is_empty) {
             self.ranges.pop_front();
         }
-        match (self.ranges.front_mut(), self.listed) {
-            (Some(range), listed) if listed.is_none_or(|listed| range.start < listed) => {
-                range.next().map(Ok)
-            }
-            (_, listed) => {
-                let listed = listed?;
-                Some(self.read_listed().map(|()| listed))
-            }
-        }
+        let first = self.ranges.front().map(|range| range.start);
+        let listed = self.listed.iter().filter_map(|listed| listed.next);
+        let block = listed.chain(first).min()?;
+        Some(self.pass(block).map(|()| block))
     }
 }
 

@@ -1,36 +1,30 @@
 //! Verifying the records and the index of an archive of level default.
 
-use std::collections::BTreeSet;
-
 use super::index::BlockIndex;
+use super::pawn_entries::PawnEntries;
 use super::reader::BlockReader;
 use super::segment::BlockSegment;
 use super::separators::{BoardKey, board_key};
 use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::IndexEntries;
+use crate::archive::row::Row;
 use crate::codec::key::position_key;
+use crate::model::EpdRecord;
 
 impl BlockReader {
     /// Reads all records. Where there is an index it has an entry for each of them and no more.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
-        let Some(index) = self.index()? else { return self.each_key(|_, _| Ok(())) };
-        let mut expected = IndexEntries::new(self.memory() / 8);
-        // Of the index block that is being read, the keys: each is expected once.
-        let (mut current, mut keys) = (0, BTreeSet::new());
-        self.each_key(|block, key| {
-            if self.is_separated(block) {
-                return Ok(());
-            }
-            if block != current {
-                (current, keys) = (block, BTreeSet::new());
-            }
-            let key = index.high_bits(key);
-            if keys.insert(key) {
-                expected.push((key, block as u32))?;
+        let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
+        let mut expected = PawnEntries::new(self.memory() / 8);
+        self.each_record(|block, record| {
+            if !self.is_separated(block) {
+                let key = position_key(record.position());
+                expected.push(key, &Row::of_position(record.position()), block as u32)?;
             }
             Ok(())
         })?;
+        let expected = expected.finish(|key| index.high_bits(key))?;
         if digest(self.entries(&index)?)? == digest(expected)? {
             Ok(())
         } else {
@@ -38,20 +32,17 @@ impl BlockReader {
         }
     }
 
-    /// Calls `visit` with the position key of each record, and its block as the index counts them.
-    fn each_key(
+    /// Calls `visit` with each record, and its block as the index counts them.
+    fn each_record(
         &self,
-        mut visit: impl FnMut(u64, u64) -> Result<(), ArchiveError>,
+        mut visit: impl FnMut(u64, &EpdRecord) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         for (place, segment) in self.segments().iter().enumerate() {
             let mut number = 0;
             for block in 0..segment.blocks() {
                 for record in self.block(place, block)?.records_from(0)? {
                     let index_block = number / u64::from(segment.index_records);
-                    visit(
-                        segment.first_index_block + index_block,
-                        position_key(record.position()),
-                    )?;
+                    visit(segment.first_index_block + index_block, &record)?;
                     number += 1;
                 }
             }
