@@ -147,11 +147,13 @@ fn read(samples: &[Sample]) {
     let name = "EPD line -> packed board + key / Fen alone";
     compare(name, (&lines, our_fields), (&lines, their_fen));
     let their_hash = |chess: &Chess| chess.zobrist_hash::<Zobrist64>(EnPassantMode::Legal);
-    compare(
-        "position -> key / Zobrist",
-        (&each(samples, |sample| sample.position), key::position_key),
-        (&each(samples, |sample| sample.chess.clone()), their_hash),
-    );
+    let positions = each(samples, |sample| sample.position);
+    let chess = each(samples, |sample| sample.chess.clone());
+    compare("position -> key / Zobrist", (&positions, key::position_key), (&chess, their_hash));
+    for &set in InstructionSet::supported() {
+        let ours = |position: &Position| key::position_key_with(set, position);
+        compare(&format!("  {}", set.name()), (&positions, ours), (&chess, their_hash));
+    }
 }
 
 fn write(samples: &[Sample]) {

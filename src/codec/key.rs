@@ -8,7 +8,7 @@ use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{PieceNumbers, piece_code, place};
+use crate::text::fields::{InstructionSet, PieceNumbers, hash_of_board, piece_code, place};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
@@ -85,8 +85,14 @@ const fn number(table: &[u8], line: usize) -> u64 {
 /// assert_eq!(key::position_key(&Position::START), 0x463b_9618_1691_fc9c);
 /// ```
 pub fn position_key(position: &Position) -> u64 {
+    position_key_with(InstructionSet::fastest(), position)
+}
+
+/// As [`position_key`], with these instructions instead of the fastest: for tests and benchmarks.
+#[doc(hidden)]
+pub fn position_key_with(instructions: InstructionSet, position: &Position) -> u64 {
     let is_legal = |_: &Square| en_passant_is_legal(position);
-    hash(position, position.en_passant().filter(is_legal))
+    hash(instructions, position, position.en_passant().filter(is_legal))
 }
 
 /// The position key of a packed identity board, without a position in between. Of a board that is
@@ -106,7 +112,8 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     let len = packed::len_of(board)?;
     let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
     match LittleEndian::read_u64(occupied) {
-        0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
+        0 => packed::decode(board)
+            .map(|(position, _)| hash(InstructionSet::fastest(), &position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
 }
@@ -161,30 +168,27 @@ pub fn polyglot_key(position: &Position) -> u64 {
         en_passant_is_possible(position)
             && pawn_attacks(!us, *target) & position.board().pieces(us, Role::Pawn) != 0
     };
-    hash(position, position.en_passant().filter(counts))
+    hash(InstructionSet::fastest(), position, position.en_passant().filter(counts))
 }
 
-fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
+#[inline]
+fn hash(instructions: InstructionSet, position: &Position, en_passant: Option<Square>) -> u64 {
     let numbers = &NUMBERS;
-    let mut key = 0;
-    for color in Color::ALL {
-        for role in Role::ALL {
-            let code = piece_code(Piece { color, role });
-            for square in Square::each(position.board().pieces(color, role)) {
-                key ^= numbers.pieces[place(square.index(), code)];
-            }
+    let board = packed::code_bits(position.board());
+    let mut key = hash_of_board(&board, &numbers.pieces, instructions);
+    let mut rights = 0;
+    for (nth, color) in Color::ALL.into_iter().enumerate() {
+        for (side, castles) in Side::ALL.into_iter().enumerate() {
+            let has_right = position.castling().rook(color, castles).is_some();
+            rights |= usize::from(has_right) << (nth * 2 + side);
         }
     }
-    for (color, side, _) in position.castling().iter() {
-        key ^= numbers.of_right(color, side);
-    }
+    key ^= numbers.castling[rights];
     if let Some(target) = en_passant {
         key ^= numbers.en_passant[usize::from(target.file())];
     }
-    if position.turn() == Color::White {
-        key ^= numbers.white_to_move;
-    }
-    key
+    let to_move = u64::from(position.turn() == Color::White).wrapping_neg();
+    key ^ numbers.white_to_move & to_move
 }
 
 #[cfg(test)]

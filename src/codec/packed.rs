@@ -7,7 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
-use crate::text::fields::piece_code;
+use crate::text::fields::{CodeBits, piece_code};
 
 /// The longest packed board in bytes: the escape form.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
@@ -129,20 +129,30 @@ fn pack_escape(position: &Position) -> PackedBoard {
 
 /// The code of each square as both forms have it: pieces, rooks with a right, empty squares.
 fn codes(position: &Position) -> [u8; 64] {
-    let mut codes = [EMPTY; 64];
-    for role in Role::ALL {
-        for color in Color::ALL {
-            let code = piece_code(Piece { color, role });
-            for square in Square::each(position.board().pieces(color, role)) {
-                codes[square.index()] = code;
-            }
-        }
-    }
+    let mut codes = [0; 64];
+    LittleEndian::write_u64_into(&code_bits(position.board()).ranks(), &mut codes);
     for (color, _, file) in position.castling().iter() {
         let rook = Square::at(file, color.back_rank());
         codes[rook.index()] = CASTLING_ROOK + color as u8;
     }
     codes
+}
+
+/// The code of the piece on each square, [`EMPTY`] where none stands.
+///
+/// Six sets of roles and two of colours become one for each bit of the codes: to go through the
+/// twelve sets of pieces would mean to leave twelve loops where no processor foresees it.
+#[inline]
+pub(super) fn code_bits(board: &Board) -> CodeBits {
+    let of = |role| board.role(role);
+    let (occupied, kings, rooks) = (board.occupied(), of(Role::King), of(Role::Rook));
+    let bits = [
+        board.color(Color::White),
+        of(Role::Knight) | rooks | kings,
+        of(Role::Bishop) | rooks | !occupied,
+        of(Role::Queen) | kings | !occupied,
+    ];
+    CodeBits { occupied, bits }
 }
 
 /// Where the pawn stands that stepped over an en passant square.
@@ -198,10 +208,12 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     if count % 2 == 1 && nibble(count as usize) != 0 {
         return Err(non_canonical(bytes.len() - 1, "the nibble behind the last piece is 0"));
     }
-    let turn = match (0..count as usize).any(|nth| nibble(nth) == KING_TO_MOVE) {
-        true => Color::Black,
-        false => Color::White,
-    };
+    let mut codes = [0; PLAIN_PIECES as usize / 2];
+    codes[..bytes.len() - OCCUPANCY].copy_from_slice(&bytes[OCCUPANCY..]);
+    let codes = u128::from_le_bytes(codes);
+    // A king to move is the code with all four bits.
+    let to_move = codes & codes >> 1 & codes >> 2 & codes >> 3 & u128::MAX / 15;
+    let turn = if to_move == 0 { Color::White } else { Color::Black };
     let mut en_passant = None;
     let mut pieces = Pieces::default();
     for (nth, square) in Square::each(occupied).enumerate() {

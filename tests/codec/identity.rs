@@ -1,6 +1,6 @@
 //! The straight way between text and packed identity boards, against the way through positions.
 
-use epdb::codec::identity::{self, Identity};
+use epdb::codec::identity::{self, Identity, InstructionSet};
 use epdb::codec::{key, packed};
 use epdb::model::Position;
 use epdb::text::{self, CastlingForm, EnPassantForm};
@@ -22,6 +22,12 @@ fn assert_read(position: &Position) {
         if let Some(read) = read {
             assert_eq!(read, identity(position, text.len()), "{text}");
         }
+        for &set in InstructionSet::supported() {
+            let read_so = identity::read_fields_with(set, text.as_bytes());
+            assert_eq!(read_so, read, "{}: {text}", set.name());
+            let key = key::position_key_with(set, position);
+            assert_eq!(key, key::position_key(position), "{}: {text}", set.name());
+        }
         for tail in [" ", " bm e4;", " 0 1"] {
             let line = format!("{text}{tail}");
             assert_eq!(identity::read_fields(line.as_bytes()), read, "{line}");
@@ -39,6 +45,12 @@ fn assert_written(position: &Position) {
     let mut expected = b"before ".to_vec();
     text::fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut expected);
     assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&expected));
+    for &set in InstructionSet::supported() {
+        let mut so = b"before ".to_vec();
+        let board = packed::encode(position);
+        identity::write_fields_with(set, board.as_bytes(), &mut so).expect("a packed board");
+        assert_eq!(so, text, "{}", set.name());
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! a and h, one blank between fields. For anything else it says so, and the text reader, which
 //! also makes the diagnostics, has the word.
 
+mod back_ranks;
 mod read;
 mod write;
 

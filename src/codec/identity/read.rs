@@ -1,5 +1,6 @@
 //! From the four fields of a line to its identity.
 
+use super::back_ranks::BackRanks;
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
     self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING,
@@ -84,16 +85,11 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
     let UsualFields { turn, castling, en_passant, end: len } = *fields;
     let kings = Kings::find(pieces.codes);
     let [first, last] = [castling & 3, castling >> 2];
-    let (to_e, to_h) = shifts(pieces.occupied);
-    let home = Home::new(first, to_e, to_h);
-    let (to_e, to_h) = shifts(pieces.occupied >> 56);
-    let away = Home::new(last, to_e, to_h);
-    // Where the last rank's codes begin: in front of those up to h, and of the one on h.
-    let on_h = (pieces.occupied >> 63) as u32 * 4;
-    let base = (pieces.count * 4 - to_h - on_h).min(124);
-
+    let ranks = BackRanks::of(pieces.occupied, pieces.count);
+    let home = Home::new(first, ranks.to_e[0], ranks.to_h[0]);
+    let away = Home::new(last, ranks.to_e[1], ranks.to_h[1]);
     let differs = home.differs(pieces.codes as u32, WHITE_KING, WHITE_ROOK)
-        | away.differs((pieces.codes >> base) as u32, BLACK_KING, BLACK_ROOK);
+        | away.differs((pieces.codes >> ranks.last) as u32, BLACK_KING, BLACK_ROOK);
     let is_empty = HOMES[usize::from(castling & 15)] & !pieces.occupied != 0;
     let has_rival = (first != 0) & several(kings.white) | (last != 0) & several(kings.black);
     let black_moves = turn == Color::Black;
@@ -106,7 +102,8 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
     let mark = |kings: u64| (kings & to_move) * u64::from(BLACK_KING ^ KING_TO_MOVE);
     pieces.codes ^= u128::from(mark(high)) << 64 | u128::from(mark(low));
     pieces.codes ^= u128::from(home.rooks * u32::from(WHITE_ROOK ^ CASTLING_ROOK));
-    pieces.codes ^= u128::from(away.rooks * u32::from(BLACK_ROOK ^ (CASTLING_ROOK + 1))) << base;
+    pieces.codes ^=
+        u128::from(away.rooks * u32::from(BLACK_ROOK ^ (CASTLING_ROOK + 1))) << ranks.last;
     pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
     pieces.hash ^= NUMBERS.white_to_move & !to_move;
 
@@ -159,24 +156,6 @@ static HOMES: [u64; 16] = {
     }
     homes
 };
-
-/// How far the codes of the pieces on e and h are from that of the first of their rank, in bits.
-/// The rank is the lowest of these squares.
-#[inline(always)]
-fn shifts(squares: u64) -> (u32, u32) {
-    static SHIFTS: [[u8; 2]; 256] = {
-        let mut shifts = [[0; 2]; 256];
-        let mut files = 0u32;
-        while files < 256 {
-            let [before_e, before_h] = [(files & 0x0f).count_ones(), (files & 0x7f).count_ones()];
-            shifts[files as usize] = [before_e as u8 * 4, before_h as u8 * 4];
-            files += 1;
-        }
-        shifts
-    };
-    let [to_e, to_h] = SHIFTS[usize::from(squares as u8)];
-    (to_e.into(), to_h.into())
-}
 
 /// The codes that rights ask for on a back rank.
 struct Home {

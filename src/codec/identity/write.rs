@@ -2,6 +2,7 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use super::back_ranks::BackRanks;
 use crate::codec::error::DecodeError;
 use crate::codec::packed::{self, BLACK_KING, KING_TO_MOVE, WHITE_KING};
 use crate::model::{Color, Counters, Square, en_passant_rank};
@@ -108,7 +109,7 @@ fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
     if pieces == 0 {
         return None;
     }
-    let specials = Specials::find(occupied, u128::from_le_bytes(codes))?;
+    let specials = Specials::find(occupied, pieces as u32, u128::from_le_bytes(codes))?;
     Some((occupied, codes, specials))
 }
 
@@ -123,7 +124,7 @@ struct Specials {
 
 impl Specials {
     /// `None` when a right is not classic.
-    fn find(occupied: u64, codes: u128) -> Option<Specials> {
+    fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         const ONES: u128 = u128::MAX / 15;
         // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
         let special = codes >> 3 & codes >> 2 & ONES;
@@ -135,32 +136,32 @@ impl Specials {
         });
         Some(Specials {
             turn: if special & low & high != 0 { Color::Black } else { Color::White },
-            castling: classic_rights(occupied, codes, special & (low ^ high))?,
+            castling: classic_rights(occupied, count, codes, special & (low ^ high))?,
             double_step,
         })
     }
 }
 
 /// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble.
-fn classic_rights(occupied: u64, codes: u128, rooks: u128) -> Option<u8> {
-    if rooks == 0 {
-        return Some(0);
-    }
-    // How far the code of the piece on a square is from the bottom, if one is there.
-    let shift = |square: u32| ((occupied & ((1 << square) - 1)).count_ones() * 4) & 127;
-    let stands = |square: u32| occupied >> square & 1 == 1;
-    let right = |square, bit: u32| -> u8 {
-        let is_there = stands(square) && rooks >> shift(square) & 1 == 1;
-        u8::from(is_there) << bit
-    };
-    let rights = right(7, 0) | right(0, 1) | right(63, 2) | right(56, 3);
-    let king_is_home = |square, king| {
-        stands(square) && [king, KING_TO_MOVE].contains(&((codes >> shift(square)) as u8 & 15))
-    };
-    let classic = rights.count_ones() == rooks.count_ones()
-        && (rights & 3 == 0 || king_is_home(4, WHITE_KING))
-        && (rights & 12 == 0 || king_is_home(60, BLACK_KING));
-    classic.then_some(rights)
+#[inline]
+fn classic_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u8> {
+    let ranks = BackRanks::of(occupied, count);
+    let [first, last] = [rooks as u32, (rooks >> ranks.last) as u32];
+    let stands = |square: u32| (occupied >> square) as u32 & 1;
+    let right = |square: u32, rooks: u32| stands(square) & rooks & 1;
+    let [k, q] = [right(7, first >> ranks.to_h[0]), right(0, first)];
+    let [bk, bq] = [right(63, last >> ranks.to_h[1]), right(56, last)];
+    let black = u128::from(bk << ranks.to_h[1] | bq) << ranks.last;
+    let of_corners = u128::from(k << ranks.to_h[0] | q) | black;
+
+    let [on_e1, on_e8] = [codes as u32, (codes >> ranks.last) as u32];
+    let [on_e1, on_e8] =
+        [on_e1 >> ranks.to_e[0], on_e8 >> ranks.to_e[1]].map(|code| code as u8 & 15);
+    let white_is_home = stands(4) == 1 && on_e1 == WHITE_KING;
+    let black_is_home = stands(60) == 1 && (on_e8 == BLACK_KING || on_e8 == KING_TO_MOVE);
+    let classic =
+        rooks == of_corners && (k | q == 0 || white_is_home) && (bk | bq == 0 || black_is_home);
+    classic.then_some((k | q << 1 | bk << 2 | bq << 3) as u8)
 }
 
 /// The square of the piece at a place among the pieces.

@@ -13,7 +13,9 @@ mod usual;
 pub(crate) use castling::{CLASSIC, CastlingText, side_letter};
 pub(crate) use line::{CounterText, Line, Placement};
 pub use placement::InstructionSet;
-pub(crate) use placement::{Letters, PieceNumbers, Pieces, piece_code, place, read_pieces};
+pub(crate) use placement::{
+    CodeBits, Letters, PieceNumbers, Pieces, hash_of_board, piece_code, place, read_pieces,
+};
 pub(crate) use usual::{UsualFields, read_usual};
 
 use super::codes;

@@ -13,6 +13,7 @@
 
 use std::arch::x86_64::*;
 
+use super::hash::CodeBits;
 use super::tables::{
     DIGIT, FIRST_RUN, Letters, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks, signs,
 };
@@ -230,6 +231,21 @@ fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<u
     }
     // Without the solidus behind the last rank.
     Some(len - 1)
+}
+
+/// The numbers of all pieces, 1 to 32.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+pub(super) fn hash_of_board<const GATHERS: bool>(board: &CodeBits, numbers: &PieceNumbers) -> u64 {
+    let [a, b, c, d] = board.bits;
+    let codes = _mm512_or_si512(
+        _mm512_or_si512(_mm512_maskz_set1_epi8(a, 1), _mm512_maskz_set1_epi8(b, 2)),
+        _mm512_or_si512(_mm512_maskz_set1_epi8(c, 4), _mm512_maskz_set1_epi8(d, 8)),
+    );
+    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(board.occupied, codes));
+    let squares = _mm512_maskz_compress_epi8(board.occupied, load(&IOTA));
+    let squares = _mm512_castsi512_si256(squares);
+    hash::<GATHERS>(numbers, codes, squares, board.occupied.count_ones())
 }
 
 /// The numbers of the first `count` pieces.

@@ -1,11 +1,12 @@
-//! The placement field read in vectors of 32 bytes, four ranks of eight bytes each.
+//! The placement field read and written in vectors of 32 bytes, four ranks of eight bytes each.
 //!
 //! What is written here is the same for all processors; [`avx2`] and [`neon`] have the single
 //! operations. As in [`avx512`](super::avx512), the first rank is the lowest lane and the widths of
 //! the characters are summed up in each lane, which gives the file of each piece. There is no
 //! instruction that would compress a vector, so the pieces of each rank are moved together by a
-//! table of shuffles. No vector is handed to a function of the standard library, as those are not
-//! compiled for it. The safe twin is `read_bytewise` in `read`; `cargo bench --bench codec` shows
+//! table of shuffles. Writing is what the loop over bytes does, with a rank in one shuffle. No vector is handed to a function of the standard library, as those are not
+//! compiled for it. The safe twins are `read_bytewise` in `read` and
+//! `pieces_bytewise` and `letters_bytewise` in `write`; `cargo bench --bench codec` shows
 //! what this gains.
 
 #[cfg(target_arch = "x86_64")]
@@ -20,10 +21,15 @@ use neon as vector;
 
 use self::vector::{
     Vector, above, add, add_2, add_4, and, at_most, below_lowest, case_bit, codes_of, equal,
-    from_words, high_nibbles, load, load_half, lookup, lookup_half, mask, or, splat, store_places,
-    sub, sums_of_lanes, times_16, with_high_bytes, xor,
+    from_words, half_of, high_nibbles, load, load_half, lookup, lookup_half, low_word, mask,
+    nibbles, or, splat, spread, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes,
+    xor,
 };
-use super::tables::{MOST_PIECES, PLACES, PieceNumbers, Pieces, hash_of_places, signs};
+use super::hash::CodeBits;
+use super::tables::{
+    Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, RANKS, ROOM, RankText, hash_of_places,
+    signs,
+};
 
 /// The letters in lower case by a slot that tells the six apart: the low nibble with the high nibble
 /// flipped in. Elsewhere 0, which is nothing in lower case.
@@ -185,4 +191,75 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
         rest >>= 8;
     }
     Some(together)
+}
+
+/// The numbers of all pieces, 1 to 32.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn hash_of_board(board: &CodeBits, numbers: &PieceNumbers) -> u64 {
+    let files = from_words([u64::from_le_bytes([0, 16, 32, 48, 64, 80, 96, 112]); 4]);
+    let mut places = [files; 2];
+    for (bit, squares) in board.bits.into_iter().enumerate() {
+        let code = splat(1 << bit);
+        places[0] = or(places[0], and(spread(squares as u32), code));
+        places[1] = or(places[1], and(spread((squares >> 32) as u32), code));
+    }
+    let count = board.occupied.count_ones();
+    together(board.occupied, places).map_or(0, |places| hash_of_places(numbers, &places, count))
+}
+
+/// Writes the placement of at most 32 pieces to the start of the text and gives its length.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn write_pieces(
+    occupied: u64,
+    codes: &[u8; 16],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let mut in_order = [0; MOST_PIECES as usize + 8];
+    store(&mut in_order, lookup(&letters.codes, nibbles(load_half(codes))));
+    let mut before = occupied.count_ones() as usize;
+    let mut at = 0;
+    for files in occupied.to_be_bytes() {
+        let RankText { by_piece, len, .. } = &RANKS[usize::from(files)];
+        before -= files.count_ones() as usize;
+        let letters = in_order.get(before..).and_then(<[u8]>::first_chunk);
+        at = write_rank(letters.unwrap_or(&[0; 8]), by_piece, *len, at, text);
+    }
+    at - 1
+}
+
+/// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
+/// gives its length.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
+    let mut at = 0;
+    for (files, letters) in
+        occupied.to_be_bytes().into_iter().zip(letters.as_chunks().0.iter().rev())
+    {
+        let RankText { by_file, len, .. } = &RANKS[usize::from(files)];
+        at = write_rank(letters, by_file, *len, at, text);
+    }
+    at - 1
+}
+
+/// Writes a rank and the solidus behind it, and gives the place behind that.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+#[inline]
+fn write_rank(
+    letters: &[u8; 8],
+    signs: &[u8; 8],
+    len: u8,
+    at: usize,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let source = half_of(u64::from_le_bytes(*letters), u64::from_le_bytes(*b"12345678"));
+    let rank = lookup_half(source, half_of(u64::from_le_bytes(*signs), 0));
+    text[at..at + 8].copy_from_slice(&low_word(rank).to_le_bytes());
+    let end = at + usize::from(len);
+    text[end] = b'/';
+    end + 1
 }

@@ -7,6 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod hash;
 mod instructions;
 #[cfg(any(
     target_arch = "x86_64",
@@ -17,6 +18,7 @@ mod read;
 mod tables;
 mod write;
 
+pub(crate) use hash::{CodeBits, hash_of_board};
 pub use instructions::InstructionSet;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};

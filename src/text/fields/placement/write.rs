@@ -22,7 +22,13 @@ pub(crate) fn write_pieces(
         Set::Avx512Gathers | Set::Avx512 => unsafe {
             super::avx512::write_pieces(occupied, codes, letters, text)
         },
-        _ => None,
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => Some(unsafe { super::lanes::write_pieces(occupied, codes, letters, text) }),
+        // SAFETY: as above.
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Set::Neon => Some(unsafe { super::lanes::write_pieces(occupied, codes, letters, text) }),
+        Set::Portable => None,
     };
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
 }
@@ -44,7 +50,13 @@ pub(crate) fn write_letters(
         Set::Avx512Gathers | Set::Avx512 => unsafe {
             super::avx512::write_letters(occupied, letters, text)
         },
-        _ => None,
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
+        // SAFETY: as above.
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Set::Neon => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
+        Set::Portable => None,
     };
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }

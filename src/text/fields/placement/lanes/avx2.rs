@@ -31,6 +31,35 @@ pub(super) fn load_half(bytes: &[u8; 16]) -> Half {
 
 #[target_feature(enable = "avx2")]
 #[inline]
+pub(super) fn half_of(low: u64, high: u64) -> Half {
+    _mm_set_epi64x(high as i64, low as i64)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn low_word(half: Half) -> u64 {
+    _mm_cvtsi128_si64(half) as u64
+}
+
+/// Writes the vector to the start of the room.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn store(room: &mut [u8; 40], bytes: Vector) {
+    // SAFETY: the array has room for the 32 bytes that are written; they need not be aligned.
+    unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), bytes) }
+}
+
+/// The nibbles of each byte in bytes of their own, the lower one first.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn nibbles(pairs: Half) -> Vector {
+    let pairs = _mm256_cvtepu8_epi16(pairs);
+    let apart = _mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs));
+    _mm256_and_si256(apart, _mm256_set1_epi8(15))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
 pub(super) fn store_places(room: &mut [u16; 8], places: Half) {
     // SAFETY: the array has room for the 16 bytes that are written; they need not be aligned.
     unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), places) }
@@ -111,6 +140,17 @@ pub(super) fn times_16(a: Vector) -> Vector {
 #[inline]
 pub(super) fn case_bit(a: Vector) -> Vector {
     _mm256_srli_epi16::<5>(_mm256_and_si256(a, _mm256_set1_epi8(0x20)))
+}
+
+/// All bits of the bytes whose bit is set.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn spread(bits: u32) -> Vector {
+    let byte_of_lane =
+        _mm256_set_epi64x(0x0303_0303_0303_0303, 0x0202_0202_0202_0202, 0x0101_0101_0101_0101, 0);
+    let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), byte_of_lane);
+    let bit = _mm256_set1_epi64x(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
+    _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
 }
 
 /// The bytes of a table at places of 15 at most.

@@ -26,8 +26,7 @@ impl Vector {
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn from_words([a, b, c, d]: [u64; 4]) -> Vector {
-    let half = |low, high| vcombine_u8(vcreate_u8(low), vcreate_u8(high));
-    Vector(half(a, b), half(c, d))
+    Vector(half_of(a, b), half_of(c, d))
 }
 
 #[target_feature(enable = "neon")]
@@ -43,6 +42,37 @@ pub(super) fn load(bytes: &[u8; 32]) -> Vector {
 pub(super) fn load_half(bytes: &[u8; 16]) -> Half {
     // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
     unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn half_of(low: u64, high: u64) -> Half {
+    vcombine_u8(vcreate_u8(low), vcreate_u8(high))
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn low_word(half: Half) -> u64 {
+    vgetq_lane_u64::<0>(vreinterpretq_u64_u8(half))
+}
+
+/// Writes the vector to the start of the room.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn store(room: &mut [u8; 40], Vector(low, high): Vector) {
+    // SAFETY: the array has room for the 32 bytes that are written, 16 from each start.
+    unsafe {
+        vst1q_u8(room.as_mut_ptr(), low);
+        vst1q_u8(room.as_mut_ptr().add(16), high);
+    }
+}
+
+/// The nibbles of each byte in bytes of their own, the lower one first.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn nibbles(pairs: Half) -> Vector {
+    let (low, high) = (vandq_u8(pairs, vdupq_n_u8(15)), vshrq_n_u8::<4>(pairs));
+    Vector(vzip1q_u8(low, high), vzip2q_u8(low, high))
 }
 
 #[target_feature(enable = "neon")]
@@ -130,6 +160,15 @@ pub(super) fn times_16(a: Vector) -> Vector {
 #[inline]
 pub(super) fn case_bit(a: Vector) -> Vector {
     a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
+}
+
+/// All bits of the bytes whose bit is set.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn spread(bits: u32) -> Vector {
+    let [a, b, c, d] = bits.to_le_bytes().map(|byte| u64::from(byte) * (u64::MAX / 255));
+    let bit = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
+    from_words([a, b, c, d]).map(|bytes| vtstq_u8(bytes, bit))
 }
 
 /// The bytes of a table at places of 15 at most.
