@@ -215,7 +215,6 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::train::Trainer;
     use super::*;
     use crate::archive::rans::{self, RansDecoder};
     use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
@@ -246,7 +245,7 @@ mod tests {
             hidden in prop_oneof![Just(0), Just(8), Just(MAX_HIDDEN)],
         ) {
             let rows: Vec<Row> = std::iter::repeat_n(&some, again).flatten().copied().collect();
-            let bytes = Trainer::train(&rows, hidden).write();
+            let bytes = MixingModel::learned(&rows, hidden).write();
             let model = MixingModel::read(&bytes, usize::MAX).unwrap();
             prop_assert_eq!(model.write(), bytes);
             let mut block = Vec::new();
@@ -276,7 +275,7 @@ mod tests {
             with in any::<u8>(),
             block in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            let mut bytes = Trainer::train(&rows, 8).write();
+            let mut bytes = MixingModel::learned(&rows, 8).write();
             let place = place.index(bytes.len());
             bytes[place] ^= with;
             if let Ok(model) = MixingModel::read(&bytes, 1 << 24) {
@@ -288,7 +287,7 @@ mod tests {
     #[test]
     fn a_model_that_takes_more_memory_than_is_allowed_is_refused() {
         let rows = vec![Row::default(); 30];
-        let model = Trainer::train(&rows, 8);
+        let model = MixingModel::learned(&rows, 8);
         let bytes = model.write();
         assert!(MixingModel::read(&bytes, model.cost()).is_ok());
         assert_eq!(MixingModel::read(&bytes, model.cost() - 1).err(), Some(Refusal::Memory));

@@ -14,6 +14,7 @@ mod encode;
 mod field;
 mod file;
 mod layout;
+mod learn;
 mod model;
 mod network;
 mod quantise;

@@ -1,18 +1,15 @@
 //! A model, ready to code with.
 
 use super::layout::Layout;
-use super::train::Trainer;
-use crate::archive::row::Row;
 
 /// The most hidden units.
 pub(super) const MAX_HIDDEN: usize = 64;
 /// Weights of a feature begin at multiples of this.
 pub(super) const LANES: usize = 16;
+/// Weights are parts of this.
+pub(super) const STEPS: f32 = 16.0;
 /// The largest weight that is written.
 pub(super) const MAX_WEIGHT: i16 = 127;
-
-/// Segments of fewer rows have no model of their own.
-const FEW: usize = 500;
 
 /// The fields of a segment and the weights of its network.
 #[derive(Debug)]
@@ -60,21 +57,7 @@ pub(super) fn stride(layout: &Layout) -> usize {
     layout.units().next_multiple_of(LANES)
 }
 
-/// Hidden units for so many rows.
-const fn hidden_units(rows: usize) -> usize {
-    match rows {
-        ..10_000 => 0,
-        10_000..100_000 => 16,
-        _ => 32,
-    }
-}
-
 impl MixingModel {
-    /// The model that fits these rows; `None` for so few that none would pay.
-    pub(in crate::archive) fn of(rows: &[Row]) -> Option<MixingModel> {
-        (rows.len() >= FEW).then(|| Trainer::train(rows, hidden_units(rows.len())))
-    }
-
     /// What it takes, about, in bytes.
     pub(in crate::archive) fn cost(&self) -> usize {
         Weights::cost(&self.layout, self.hidden)

@@ -1,10 +1,8 @@
 //! Weights as small whole numbers: those that cost more than they save are 0.
 
-use super::model::{MAX_WEIGHT, Weights};
+use super::model::{MAX_WEIGHT, STEPS, Weights};
 use super::train::Trainer;
 
-/// Weights are 16ths.
-pub(super) const STEPS: f32 = 16.0;
 /// What a bit of the model may cost, in bits that it saves: less, since models are read by people
 /// with other positions too, and decisions hang together.
 const BIT_WORTH: f32 = 0.3;

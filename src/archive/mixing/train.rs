@@ -5,8 +5,7 @@
 
 use super::decisions::{Decisions, pass_row};
 use super::layout::{BIAS, Layout};
-use super::model::{LANES, MAX_WEIGHT, MixingModel, stride};
-use super::quantise::{STEPS, quantise};
+use super::model::{LANES, MAX_WEIGHT, STEPS, stride};
 use super::sigmoid::{UNIT, probability};
 use crate::archive::rans::SCALE;
 use crate::archive::row::Row;
@@ -65,25 +64,24 @@ enum Step {
 }
 
 impl<'a> Trainer<'a> {
-    /// The model with so many hidden units that fits some rows.
-    pub(super) fn train(rows: &[Row], hidden: usize) -> MixingModel {
-        let layout = Layout::of(rows);
-        let mut trainer = Trainer::new(&layout, hidden);
+    /// A network with so many hidden units that has learned from some rows, and knows what its weights
+    /// are worth.
+    pub(super) fn train(layout: &'a Layout, rows: &[Row], hidden: usize) -> Trainer<'a> {
+        let mut trainer = Trainer::new(layout, hidden);
         let lessons = (rows.len() * PASSES).min(MAX_LESSONS);
         for (lesson, row) in scattered(rows).take(lessons).enumerate() {
-            pass_row(&layout, row, &mut trainer);
+            pass_row(layout, row, &mut trainer);
             trainer.learn(1.0 - lesson as f32 / lessons as f32);
         }
         let sampled = rows.len().min(MAX_SAMPLE);
         trainer.asks_information = true;
         for row in scattered(rows).take(sampled) {
-            pass_row(&layout, row, &mut trainer);
+            pass_row(layout, row, &mut trainer);
             trainer.gather();
         }
         let part = rows.len() as f32 / sampled as f32;
         trainer.information.iter_mut().for_each(|information| *information *= part);
-        let (hidden, weights) = (trainer.hidden, quantise(&trainer));
-        MixingModel { layout, hidden, weights }
+        trainer
     }
 
     fn new(layout: &'a Layout, hidden: usize) -> Trainer<'a> {
