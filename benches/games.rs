@@ -11,6 +11,8 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use epdb::codec::key::position_key;
+use epdb::codec::packed;
 use epdb::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
 use epdb::model::{Game, GameBuilder, Replay};
 use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
@@ -37,7 +39,7 @@ fn main() {
     println!("{games} games, {plies} plies in main lines, best of {ROUNDS} rounds");
     println!("{:<44} {:>10} {:>10} {:>10}", "", "ms", "M plies/s", "MB/s");
 
-    let [ours, theirs, kept, to_pgc, to_pgn, to_positions] = best([
+    let [ours, theirs, kept, to_boards, to_pgc, to_pgn, to_positions] = best([
         &mut || {
             black_box(count(&pgn));
         },
@@ -46,6 +48,11 @@ fn main() {
         },
         &mut || {
             black_box(their_count(&pgn, true));
+        },
+        &mut || {
+            let mut sum = 0;
+            each_game(&pgn, |game| sum ^= boards_and_keys(game));
+            black_box(sum);
         },
         &mut || {
             let mut out = Vec::with_capacity(pgc.len());
@@ -75,6 +82,7 @@ fn main() {
     println!("{:<44} {:>10.2}", "  ratio", theirs.as_secs_f64() / ours.as_secs_f64());
     row("  and kept: moves, tags, comments", kept, pgn.len());
     println!("{:<44} {:>10.2}", "  ratio", kept.as_secs_f64() / ours.as_secs_f64());
+    row("PGN -> packed boards and keys", to_boards, pgn.len());
     row("PGN -> PGC", to_pgc, pgn.len());
     row("PGC -> PGN", to_pgn, pgc.len());
     row("PGC -> positions", to_positions, pgc.len());
@@ -128,6 +136,18 @@ fn positions(game: &Game) -> u32 {
         pieces += replay.position().board().occupied().count_ones();
     }
     pieces
+}
+
+/// The packed identity board and the key of every position of the main line.
+fn boards_and_keys(game: &Game) -> u64 {
+    let Some(mut replay) = Replay::new(game.start()) else { return 0 };
+    let mut sum = 0;
+    for mv in game.main_line() {
+        replay.play(mv);
+        let identity = replay.position().identity();
+        sum ^= position_key(&identity) ^ u64::from(packed::encode(&identity).as_bytes()[8]);
+    }
+    sum
 }
 
 /// pgn-reader's way: every move of the main line is played, variations are passed over. What epdb

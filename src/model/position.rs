@@ -127,14 +127,12 @@ impl Position {
         Ok(Position { board, turn, castling, en_passant })
     }
 
-    /// The parts as they are, for a caller that keeps the rules above itself.
-    pub(super) const fn from_parts(
-        board: Board,
-        turn: Color,
-        castling: Castling,
-        en_passant: Option<Square>,
-    ) -> Position {
-        Position { board, turn, castling, en_passant }
+    /// Placement, side to move, rights and en passant square where they stand, for a caller that keeps
+    /// the rules above itself.
+    pub(super) const fn parts_mut(
+        &mut self,
+    ) -> (&mut Board, &mut Color, &mut Castling, &mut Option<Square>) {
+        (&mut self.board, &mut self.turn, &mut self.castling, &mut self.en_passant)
     }
 
     /// The placement.

@@ -88,14 +88,28 @@ impl GameBuilder {
         self.put_tag(name, value, false)
     }
 
+    /// [`GameBuilder::add_tag`] for a name and a value that are known to be such.
+    pub(crate) fn add_checked_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
+        self.put_checked_tag(name, value, false)
+    }
+
     /// Says whether the tag has the value now.
     fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
         if !is_tag_name(name) {
             return Err(BuildError::TagName);
         }
-        if value.contains(|c: char| c.is_ascii_control()) {
+        if value.bytes().any(|byte| byte.is_ascii_control()) {
             return Err(BuildError::ControlCharacter);
         }
+        self.put_checked_tag(name, value, replace)
+    }
+
+    fn put_checked_tag(
+        &mut self,
+        name: &str,
+        value: &str,
+        replace: bool,
+    ) -> Result<bool, BuildError> {
         if let Some(place) = place_in_roster(name) {
             if self.game.roster[place].is_some() && !replace {
                 return Ok(false);
@@ -150,8 +164,8 @@ impl GameBuilder {
     /// [`GameBuilder::play`] for a move that is known to be legal.
     pub(crate) fn play_legal(&mut self, mv: Move) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
-        if let (false, Some(outer)) =
-            (self.game.lists.is_move(self.end.node), self.outer.last_mut())
+        if let Some(outer) = self.outer.last_mut()
+            && !self.game.lists.is_move(self.end.node)
         {
             self.game.lists.add_variation(outer, self.end.node)?;
         }

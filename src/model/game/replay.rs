@@ -34,6 +34,18 @@ struct Reached {
     position: Position,
     halfmove_clock: u32,
     ply: u32,
+    may_be_check: bool,
+}
+
+impl Reached {
+    /// Puts where a legal move leads in place of what `next` was.
+    fn play(&self, mv: Move, next: &mut Reached) {
+        let played = rules::play(&self.position, mv, &mut next.position);
+        next.may_be_check = played.may_be_check;
+        next.halfmove_clock =
+            if played.is_zeroing { 0 } else { self.halfmove_clock.saturating_add(1) };
+        next.ply = self.ply.saturating_add(1);
+    }
 }
 
 impl Replay {
@@ -43,7 +55,9 @@ impl Replay {
             Position::START => Position::START,
             other => *Playable::new(&other).ok()?.position(),
         };
-        let now = Reached { position, halfmove_clock: start.counters.halfmove_clock, ply: 0 };
+        let halfmove_clock = start.counters.halfmove_clock;
+        let may_be_check = position != Position::START;
+        let now = Reached { position, halfmove_clock, ply: 0, may_be_check };
         let line = Line { places: [now; 2], now: 0 };
         Some(Replay { line, outer: Vec::new(), start: *start })
     }
@@ -57,6 +71,11 @@ impl Replay {
     /// The position that was reached, with all that its legal moves need.
     pub fn playable(&self) -> Playable {
         Playable::of_playable(&self.now().position)
+    }
+
+    /// Whether the side to move may be in check; false is certain.
+    pub(crate) const fn may_be_check(&self) -> bool {
+        self.now().may_be_check
     }
 
     /// The number of moves made in the line, from the start of the game.
@@ -77,16 +96,12 @@ impl Replay {
     }
 
     /// Makes a legal move.
+    #[inline]
     pub fn play(&mut self, mv: Move) {
-        let now = self.now();
-        let resets = rules::is_zeroing(&now.position, mv);
-        let next = Reached {
-            position: rules::after(&now.position, mv),
-            halfmove_clock: if resets { 0 } else { now.halfmove_clock.saturating_add(1) },
-            ply: now.ply.saturating_add(1),
-        };
+        let [even, odd] = &mut self.line.places;
+        let (now, next) = if self.line.now == 0 { (even, odd) } else { (odd, even) };
+        now.play(mv, next);
         self.line.now ^= 1;
-        self.line.places[self.line.now & 1] = next;
     }
 
     const fn now(&self) -> &Reached {

@@ -40,7 +40,13 @@ pub fn pawn_attacks(color: Color, from: Square) -> u64 {
 /// The squares strictly between two squares of one line; none for others.
 #[inline]
 pub fn between(a: Square, b: Square) -> u64 {
-    attacks::between(a.into(), b.into()).0
+    BETWEEN[a.index()][b.index()]
+}
+
+/// The squares that a piece other than a pawn attacks from a square of an empty board.
+#[inline]
+pub fn reach(role: Role, from: Square) -> u64 {
+    REACH[role as usize][from.index()]
 }
 
 /// The whole rank, file or diagonal through two squares; none when they share none.
@@ -52,17 +58,22 @@ pub fn line(a: Square, b: Square) -> u64 {
 /// The squares a king attacks from a square.
 #[inline]
 pub(super) fn king_attacks(from: Square) -> u64 {
-    role_attacks(Role::King, from, 0)
+    reach(Role::King, from)
+}
+
+/// The bishops, rooks and queens of a colour that would attack a square of an empty board.
+#[inline]
+pub fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
+    let queens = board.role(Role::Queen);
+    board.color(by)
+        & (reach(Role::Rook, square) & (board.role(Role::Rook) | queens)
+            | reach(Role::Bishop, square) & (board.role(Role::Bishop) | queens))
 }
 
 /// The pieces of a colour that may only move along the line through its king.
 #[inline]
 pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
-    let queens = board.role(Role::Queen);
-    let snipers = board.color(!us)
-        & ((role_attacks(Role::Rook, king, 0) & (board.role(Role::Rook) | queens))
-            | (role_attacks(Role::Bishop, king, 0) & (board.role(Role::Bishop) | queens)));
-    Square::each(snipers)
+    Square::each(aligned_sliders(board, !us, king))
         .map(|sniper| between(king, sniper) & board.occupied())
         .filter(|blockers| blockers.count_ones() == 1)
         .fold(0, |pinned, blocker| pinned | (blocker & board.color(us)))
@@ -70,3 +81,87 @@ pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {
 
 /// Both back ranks, where no pawn may stand.
 pub const BACK_RANKS: u64 = 0xff00_0000_0000_00ff;
+
+/// Files and ranks of a step: first those of rooks, then those of bishops.
+const DIRECTIONS: [(i8, i8); 8] =
+    [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
+const JUMPS: [(i8, i8); 8] =
+    [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
+
+/// By role and square. These few kilobytes stay in the nearest cache, where tables for any
+/// occupancy do not.
+static REACH: [[u64; 64]; 6] = reaches();
+static BETWEEN: [[u64; 64]; 64] = all_between();
+
+/// The square one step away, if it is on the board.
+const fn step(from: u8, (files, ranks): (i8, i8)) -> Option<u8> {
+    let (file, rank) = ((from & 7) as i8 + files, (from >> 3) as i8 + ranks);
+    if file < 0 || file > 7 || rank < 0 || rank > 7 {
+        return None;
+    }
+    Some((rank * 8 + file) as u8)
+}
+
+const fn reaches() -> [[u64; 64]; 6] {
+    let mut table = [[0; 64]; 6];
+    let mut from = 0;
+    while from < 64 {
+        let mut number = 0;
+        while number < 8 {
+            let slider = if number < 4 { Role::Rook } else { Role::Bishop };
+            let mut next = step(from, DIRECTIONS[number]);
+            if let Some(to) = next {
+                table[Role::King as usize][from as usize] |= 1 << to;
+            }
+            while let Some(to) = next {
+                table[slider as usize][from as usize] |= 1 << to;
+                table[Role::Queen as usize][from as usize] |= 1 << to;
+                next = step(to, DIRECTIONS[number]);
+            }
+            if let Some(to) = step(from, JUMPS[number]) {
+                table[Role::Knight as usize][from as usize] |= 1 << to;
+            }
+            number += 1;
+        }
+        from += 1;
+    }
+    table
+}
+
+const fn all_between() -> [[u64; 64]; 64] {
+    let mut table = [[0; 64]; 64];
+    let mut from = 0;
+    while from < 64 {
+        let mut number = 0;
+        while number < 8 {
+            let mut passed = 0;
+            let mut next = step(from, DIRECTIONS[number]);
+            while let Some(to) = next {
+                table[from as usize][to as usize] = passed;
+                passed |= 1 << to;
+                next = step(to, DIRECTIONS[number]);
+            }
+            number += 1;
+        }
+        from += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_those_of_attacks_on_an_empty_board() {
+        for from in Square::each(u64::MAX) {
+            for role in Role::ALL {
+                assert_eq!(reach(role, from), role_attacks(role, from, 0), "{role:?} {from}");
+            }
+            for to in Square::each(u64::MAX) {
+                let theirs = attacks::between(from.into(), to.into()).0;
+                assert_eq!(between(from, to), theirs, "{from} {to}");
+            }
+        }
+    }
+}

@@ -12,9 +12,12 @@ mod legality;
 mod mv;
 mod playable;
 
-pub use attacks::{BACK_RANKS, attackers, between, line, pawn_attacks, role_attacks};
+pub use attacks::{
+    BACK_RANKS, aligned_sliders, attackers, between, line, pawn_attacks, reach, role_attacks,
+};
 pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
 pub use mv::{Move, MoveTextError, PROMOTIONS};
+pub(in crate::model) use playable::play;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};

@@ -1,10 +1,12 @@
 //! Positions in which moves can be generated, and what moves lead to.
 
 use super::attacks::{
-    BACK_RANKS, attackers, between, king_attacks, line, pawn_attacks, pinned, role_attacks,
+    BACK_RANKS, aligned_sliders, attackers, between, king_attacks, line, pawn_attacks, pinned,
+    reach, role_attacks,
 };
 use super::en_passant::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
+use crate::model::board::Board;
 use crate::model::position::{Castling, Position, Side};
 use crate::model::square::{Color, Role, Square};
 
@@ -295,33 +297,84 @@ impl Playable {
 /// The position after a legal move of a playable position whose en passant square, if it has one,
 /// is possible: [`Playable::after`] without getting ready for the next move.
 pub fn after(position: &Position, mv: Move) -> Position {
-    let us = position.turn();
-    let before = position.board();
-    let role = before.role_at(mv.from).unwrap_or(Role::Pawn);
-    let (from, to) = (mv.from.bit(), mv.to.bit());
-    let mut en_passant = None;
-    let board = if before.pieces(us, Role::Rook) & to != 0 {
-        let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
-        let (king_to, rook_to) = side.targets(us);
-        let without_rook = before.replaced(from | to, king_to.bit(), us, Role::King);
-        without_rook.replaced(0, rook_to.bit(), us, Role::Rook)
-    } else {
-        let mut gone = from | to;
-        if role == Role::Pawn {
-            if position.en_passant() == Some(mv.to) && mv.from.file() != mv.to.file() {
-                gone |= Square::at(mv.to.file(), mv.from.rank()).bit();
-            } else if mv.from.rank().abs_diff(mv.to.rank()) == 2 {
-                let passed = (mv.from.rank() + mv.to.rank()) / 2;
-                en_passant = Some(Square::at(mv.from.file(), passed));
-            }
-        }
-        before.replaced(gone, to, us, mv.promotion.unwrap_or(role))
-    };
-    let castling = castling_after(position, mv, role);
-    Position::from_parts(board, !us, castling, en_passant)
+    let mut next = *position;
+    play(position, mv, &mut next);
+    next
 }
 
-/// A right is lost when its king moves, or when its rook moves or is captured.
+/// What playing a move tells beside the position that it leads to.
+pub(in crate::model) struct Played {
+    /// A pawn moved, or a piece was captured.
+    pub(in crate::model) is_zeroing: bool,
+    /// False only if the side to move is certainly not in check.
+    pub(in crate::model) may_be_check: bool,
+}
+
+/// Puts what [`after`] gives in place of another position, since copying it there would take as long
+/// as the move.
+#[inline]
+pub(in crate::model) fn play(position: &Position, mv: Move, next: &mut Position) -> Played {
+    let us = position.turn();
+    let before = position.board();
+    let role = before.role_on(mv.from);
+    let (from, to) = (mv.from.bit(), mv.to.bit());
+    let (board, turn, castling, en_passant) = next.parts_mut();
+    *turn = !us;
+    *en_passant = None;
+    *castling = match (from | to) & BACK_RANKS {
+        0 => *position.castling(),
+        _ => castling_after(position, mv, role),
+    };
+    if before.pieces(us, Role::Rook) & to != 0 {
+        let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
+        let (king_to, rook_to) = side.targets(us);
+        before.replace(from | to, king_to.bit(), us, Role::King, board);
+        let king_moved = *board;
+        king_moved.replace(0, rook_to.bit(), us, Role::Rook, board);
+        return Played { is_zeroing: false, may_be_check: true };
+    }
+    let mut gone = from | to;
+    let mut is_special = mv.promotion.is_some();
+    if role == Role::Pawn {
+        if position.en_passant() == Some(mv.to) && mv.from.file() != mv.to.file() {
+            gone |= Square::at(mv.to.file(), mv.from.rank()).bit();
+            is_special = true;
+        } else if mv.from.rank().abs_diff(mv.to.rank()) == 2 {
+            let passed = (mv.from.rank() + mv.to.rank()) / 2;
+            *en_passant = Some(Square::at(mv.from.file(), passed));
+        }
+    }
+    before.replace(gone, to, us, mv.promotion.unwrap_or(role), board);
+    Played {
+        is_zeroing: role == Role::Pawn || before.color(!us) & to != 0,
+        may_be_check: is_special || may_give_check(board, us, role, mv),
+    }
+}
+
+/// Whether a move of a piece, or a line that it opened, may give check.
+#[inline]
+fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
+    let king = after.pieces(!us, Role::King);
+    let Some(square) = Square::lowest(king) else { return true };
+    let reach_of_piece = match role {
+        Role::Pawn => pawn_attacks(us, mv.to),
+        _ => reach(role, mv.to),
+    };
+    let is_direct = reach_of_piece & king != 0;
+    let opens_line = reach(Role::Queen, square) & mv.from.bit() != 0;
+    is_direct && between(mv.to, square) & after.occupied() == 0
+        || opens_line && sliders_reach(after, us, square)
+}
+
+/// Whether a slider of a colour attacks a square.
+fn sliders_reach(board: &Board, by: Color, square: Square) -> bool {
+    let occupied = board.occupied();
+    Square::each(aligned_sliders(board, by, square))
+        .any(|slider| between(slider, square) & occupied == 0)
+}
+
+/// A right is lost when its king moves, or when its rook moves or is captured; all of them stand on
+/// a back rank.
 fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
     let mut castling = *position.castling();
     if castling.is_empty() {

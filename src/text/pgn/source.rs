@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use memchr::{memchr2, memchr2_iter, memmem, memrchr2};
+use memchr::{memchr2, memmem, memrchr2};
 
 use crate::text::lines::read_more;
 
@@ -158,9 +158,7 @@ impl<R: Read> Source<R> {
         let Counted { at: last, line, before } = self.counted;
         let (from, to) = (last.min(at), last.max(at));
         let between = self.slice(from..to);
-        let ends = memchr2_iter(b'\n', b'\r', between)
-            .filter(|end| between[*end] == b'\r' || self.before(from + end) != b'\r')
-            .count() as u64;
+        let ends = line_ends(between, self.before(from));
         let last_end = |text| memrchr2(b'\n', b'\r', text).map(|end| end + 1);
         let (line, before) = match last_end(between) {
             None if at < last => (line, before - (last - at)),
@@ -213,5 +211,43 @@ impl<R: Read> Source<R> {
             }
             self.fill()?;
         }
+    }
+}
+
+/// How many lines end in a text, behind this byte. Counted byte by byte without a branch, so that it
+/// takes many at once.
+fn line_ends(text: &[u8], before: u8) -> u64 {
+    let count = |counted: u8| -> u64 {
+        let of = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == counted)).sum::<u8>();
+        text.chunks(255).map(|part| u64::from(of(part))).sum()
+    };
+    let returns = count(b'\r');
+    let first = u64::from(before == b'\r' && text.first() == Some(&b'\n'));
+    match returns {
+        0 => count(b'\n') - first,
+        _ => {
+            let pairs = memmem::find_iter(text, b"\r\n").count() as u64;
+            returns + count(b'\n') - pairs - first
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_with_every_kind_of_end_once() {
+        for (text, before, ends) in [
+            (&b"a\nb\n"[..], b'x', 2),
+            (b"\na\n", b'\r', 1),
+            (b"\ra\n", b'\r', 2),
+            (b"a\r\nb\rc\n\r", b'\n', 4),
+            (b"\n\n\r\n\r\r", b'\r', 4),
+            (b"", b'\r', 0),
+        ] {
+            assert_eq!(line_ends(text, before), ends, "{text:?}");
+        }
+        assert_eq!(line_ends(&[b'\n'; 1000], b'\n'), 1000);
     }
 }

@@ -4,7 +4,7 @@ mod quick;
 mod read;
 mod write;
 
-pub(crate) use quick::quick;
+pub(crate) use quick::{Situation, Token, quick};
 pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};
 pub use write::{format, uci, without_marks};

@@ -1,68 +1,154 @@
 //! The usual SAN, read without preparing the position for all of its moves.
 
-use crate::model::rules::{BACK_RANKS, Move, between, pawn_attacks, role_attacks};
+use crate::model::rules::{BACK_RANKS, Move, aligned_sliders, between, pawn_attacks, reach};
 use crate::model::{Color, Position, Role, Square};
+
+/// The text of a token of at most seven bytes, which the longest SAN has.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Token {
+    /// The last byte highest.
+    bytes: u64,
+    first: u8,
+    len: u8,
+}
+
+impl Token {
+    /// What stands before the first blank or control byte; `None` when none of the eight is one.
+    #[inline]
+    pub(crate) fn before_blank(text: [u8; 8]) -> Option<Token> {
+        const ONES: u64 = u64::MAX / 255;
+        let bytes = u64::from_le_bytes(text);
+        // A 1 at the top of each byte below 0x21; of the lowest one that is exact.
+        let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
+        (ends != 0).then(|| Token::of(bytes, (ends.trailing_zeros() / 8) as u8))
+    }
+
+    /// A text, if it is no longer.
+    pub(crate) fn new(text: &[u8]) -> Option<Token> {
+        let len = u8::try_from(text.len()).ok().filter(|len| *len < 8)?;
+        let mut bytes = [0; 8];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Some(Token::of(u64::from_le_bytes(bytes), len))
+    }
+
+    /// The lowest bytes of these, of which there are at most seven.
+    #[inline]
+    const fn of(bytes: u64, len: u8) -> Token {
+        let unused = 64 - 8 * len as u32;
+        Token { bytes: if len == 0 { 0 } else { bytes << unused }, first: bytes as u8, len }
+    }
+
+    /// The number of its bytes.
+    #[inline]
+    pub(crate) const fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// One of its last seven bytes, counted from 1 at its end; 0 before the first.
+    #[inline]
+    const fn byte_at_end(self, place: u32) -> u8 {
+        (self.bytes >> (64 - 8 * place)) as u8
+    }
+
+    /// The same without so many bytes at its end, of which it has more.
+    #[inline]
+    const fn without(self, count: u8) -> Token {
+        Token { bytes: self.bytes << (8 * count), len: self.len - count, ..self }
+    }
+}
+
+/// A position with what else is known of it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Situation<'p> {
+    /// It is playable, and its en passant square possible.
+    pub(crate) position: &'p Position,
+    /// False only if the side to move is certainly not in check.
+    pub(crate) may_be_check: bool,
+}
 
 /// The legal move of a text that is written as SAN demands, if it is one that can be found without
 /// much ado; check and mate marks are not examined. `None` says nothing about the text: the full
 /// reader decides then.
-///
-/// The position must be playable, its en passant square possible.
-pub(crate) fn quick(position: &Position, text: &[u8]) -> Option<Move> {
-    let text = match text {
-        [text @ .., b'+' | b'#'] => text,
-        text => text,
-    };
-    let mv = match text {
-        [b'a'..=b'h', ..] => pawn_move(position, text)?,
-        [b'N', rest @ ..] => return piece_move(position, Role::Knight, rest),
-        [b'B', rest @ ..] => return piece_move(position, Role::Bishop, rest),
-        [b'R', rest @ ..] => return piece_move(position, Role::Rook, rest),
-        [b'Q', rest @ ..] => return piece_move(position, Role::Queen, rest),
-        [b'K', rest @ ..] => return piece_move(position, Role::King, rest),
-        _ => return None,
-    };
-    keeps_king_safe(position, mv, Role::Pawn).then_some(mv)
+#[inline]
+pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<Move> {
+    if token.len < 2 {
+        return None;
+    }
+    let token = token.without(u8::from(matches!(token.byte_at_end(1), b'+' | b'#')));
+    match token.first {
+        b'a'..=b'h' => pawn_move(situation, token),
+        b'N' => piece_move(situation, Role::Knight, token),
+        b'B' => piece_move(situation, Role::Bishop, token),
+        b'R' => piece_move(situation, Role::Rook, token),
+        b'Q' => piece_move(situation, Role::Queen, token),
+        b'K' => piece_move(situation, Role::King, token),
+        _ => None,
+    }
+}
+
+/// The square that a token ends with.
+#[inline]
+fn square_at_end(token: Token) -> Option<Square> {
+    let (file, rank) =
+        (token.byte_at_end(2).wrapping_sub(b'a'), token.byte_at_end(1).wrapping_sub(b'1'));
+    (file | rank < 8).then(|| Square::at(file & 7, rank & 7))
 }
 
 /// `e4`, `exd5`, `e8=Q`, `exd8=Q`.
-fn pawn_move(position: &Position, text: &[u8]) -> Option<Move> {
-    let (text, promotion) = match text {
-        [text @ .., b'=', letter @ (b'N' | b'B' | b'R' | b'Q')] => {
-            (text, Role::from_letter(*letter))
+fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
+    let (token, promotion) = match (token.len, token.byte_at_end(2)) {
+        (4 | 6, b'=') => {
+            let role = Role::from_letter(token.byte_at_end(1))
+                .filter(|role| !matches!(role, Role::Pawn | Role::King))?;
+            (token.without(2), Some(role))
         }
-        text => (text, None),
+        _ => (token, None),
     };
-    let board = position.board();
-    let us = position.turn();
-    let pawns = board.pieces(us, Role::Pawn);
-    let (to, from) = match *text {
-        [file, rank] => {
-            let to = Square::from_ascii(&[file, rank])?;
-            let one = behind(us, to.bit());
-            let two = behind(us, one);
-            let double_rank = if us == Color::White { 3 } else { 4 };
-            let free = !board.occupied();
-            let from = if pawns & one != 0 {
-                one
-            } else if to.rank() == double_rank && free & one != 0 {
-                pawns & two
-            } else {
-                0
-            };
-            (to, if free & to.bit() != 0 { from } else { 0 })
-        }
-        [from_file, b'x', file, rank] => {
-            let to = Square::from_ascii(&[file, rank])?;
-            let file = 0x0101_0101_0101_0101 << (from_file - b'a');
-            let prey = board.color(!us) & to.bit() != 0 || position.en_passant() == Some(to);
-            (to, if prey { pawn_attacks(!us, to) & pawns & file } else { 0 })
-        }
+    let to = square_at_end(token)?;
+    let position = situation.position;
+    let from = match token.len {
+        2 => origin_of_step(position, to),
+        4 if token.byte_at_end(3) == b'x' => origin_of_capture(position, token.byte_at_end(4), to),
         _ => return None,
     };
     let promotes = to.bit() & BACK_RANKS != 0;
     let from = Square::lowest(from).filter(|_| promotes == promotion.is_some())?;
-    Some(Move { from, to, promotion })
+    let mv = Move { from, to, promotion };
+    keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
+}
+
+/// The pawn that steps to a square, as a set.
+fn origin_of_step(position: &Position, to: Square) -> u64 {
+    let board = position.board();
+    let us = position.turn();
+    let pawns = board.pieces(us, Role::Pawn);
+    let free = !board.occupied();
+    let one = behind(us, to.bit());
+    let two = behind(us, one);
+    let double_rank = if us == Color::White { 3 } else { 4 };
+    if free & to.bit() == 0 {
+        0
+    } else if pawns & one != 0 {
+        one
+    } else if to.rank() == double_rank && free & one != 0 {
+        pawns & two
+    } else {
+        0
+    }
+}
+
+/// The pawn of a file, given by its letter, that captures on a square, as a set.
+fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
+    let board = position.board();
+    let us = position.turn();
+    let prey = board.color(!us) & to.bit() != 0 || position.en_passant() == Some(to);
+    let file = file_set(file);
+    if prey { pawn_attacks(!us, to) & board.pieces(us, Role::Pawn) & file } else { 0 }
+}
+
+/// The squares of a file from `a` to `h`.
+const fn file_set(letter: u8) -> u64 {
+    0x0101_0101_0101_0101 << (letter.wrapping_sub(b'a') & 7)
 }
 
 /// The square behind each of a set, as a side's pawns see it.
@@ -73,36 +159,72 @@ const fn behind(us: Color, set: u64) -> u64 {
     }
 }
 
-/// `Nf3`, `Nbd2`, `R1e2`, `Qa6xb7`, all without the letter.
-fn piece_move(position: &Position, role: Role, text: &[u8]) -> Option<Move> {
-    let [from @ .., file, rank] = text else { return None };
-    let to = Square::from_ascii(&[*file, *rank])?;
-    let (from, captures) = match from {
-        [from @ .., b'x'] => (from, true),
-        from => (from, false),
+/// `Nf3`, `Nbd2`, `R1e2`, `Qa6xb7`.
+#[inline(always)]
+fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move> {
+    let to = square_at_end(token)?;
+    let captures = token.byte_at_end(3) == b'x';
+    // What stands between the letter and that.
+    let origin = match token.len.checked_sub(3 + u8::from(captures))? {
+        0 => !0,
+        count => origin_set(token.without(2 + u8::from(captures)), count)?,
     };
-    let origin = match *from {
-        [] => !0,
-        [file @ b'a'..=b'h'] => 0x0101_0101_0101_0101 << (file - b'a'),
-        [rank @ b'1'..=b'8'] => 0xff << (8 * (rank - b'1')),
-        [file, rank] => Square::from_ascii(&[file, rank])?.bit(),
-        _ => return None,
-    };
+    let position = situation.position;
     let board = position.board();
     let us = position.turn();
     if board.color(us) & to.bit() != 0 || captures != (board.color(!us) & to.bit() != 0) {
         return None;
     }
-    let candidates = role_attacks(role, to, board.occupied()) & board.pieces(us, role) & origin;
-    let mut legal = Square::each(candidates)
-        .map(|from| Move { from, to, promotion: None })
-        .filter(|mv| keeps_king_safe(position, *mv, role));
-    let mv = legal.next()?;
-    legal.next().is_none().then_some(mv)
+    let occupied = board.occupied();
+    let mut legal = None;
+    for from in Square::each(reach(role, to) & board.pieces(us, role) & origin) {
+        let mv = Move { from, to, promotion: None };
+        if between(to, from) & occupied != 0 || !keeps_king_safe(situation, mv, role) {
+            continue;
+        }
+        if legal.replace(mv).is_some() {
+            return None;
+        }
+    }
+    legal
+}
+
+/// The squares that the end of a token leaves: of a file, of a rank, or one.
+fn origin_set(token: Token, count: u8) -> Option<u64> {
+    match (count, token.byte_at_end(1)) {
+        (1, file @ b'a'..=b'h') => Some(file_set(file)),
+        (1, rank @ b'1'..=b'8') => Some(0xff << (8 * (rank - b'1'))),
+        (2, _) => square_at_end(token).map(Square::bit),
+        _ => None,
+    }
 }
 
 /// Whether the own king is not attacked after a move that is no castling.
-fn keeps_king_safe(position: &Position, mv: Move, role: Role) -> bool {
+#[inline(always)]
+fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
+    let Situation { position, may_be_check } = situation;
+    let board = position.board();
+    let kings = board.pieces(position.turn(), Role::King);
+    let may_capture_en_passant = role == Role::Pawn && position.en_passant() == Some(mv.to);
+    match Square::lowest(kings) {
+        Some(king) if !may_be_check && role != Role::King && !may_capture_en_passant => {
+            // Who is not in check can only be exposed along a line.
+            reach(Role::Queen, king) & mv.from.bit() == 0 || is_line_closed(position, mv, king)
+        }
+        _ => is_king_safe_after(position, mv, role),
+    }
+}
+
+/// Whether no line to the king is open after a move of another piece.
+fn is_line_closed(position: &Position, mv: Move, king: Square) -> bool {
+    let board = position.board();
+    let occupied = board.occupied() & !mv.from.bit() | mv.to.bit();
+    let sliders = aligned_sliders(board, !position.turn(), king) & !mv.to.bit();
+    Square::each(sliders).all(|slider| between(king, slider) & occupied != 0)
+}
+
+/// The same for any move that is no castling, of a side that may be in check.
+fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
     let board = position.board();
     let us = position.turn();
     let king = if role == Role::King { Some(mv.to) } else { board.king(us) };
@@ -114,13 +236,13 @@ fn keeps_king_safe(position: &Position, mv: Move, role: Role) -> bool {
     let occupied = board.occupied() & !captured & !mv.from.bit() | mv.to.bit();
     let them = board.color(!us) & !captured;
     let of = |role| them & board.role(role);
-    let steps = role_attacks(Role::Knight, king, 0) & of(Role::Knight)
+    let steps = reach(Role::Knight, king) & of(Role::Knight)
         | pawn_attacks(us, king) & of(Role::Pawn)
-        | role_attacks(Role::King, king, 0) & of(Role::King);
+        | reach(Role::King, king) & of(Role::King);
     // Few pieces stand on lines with the king, so each is looked at.
     let queens = of(Role::Queen);
-    let sliders = role_attacks(Role::Rook, king, 0) & (of(Role::Rook) | queens)
-        | role_attacks(Role::Bishop, king, 0) & (of(Role::Bishop) | queens);
+    let sliders = reach(Role::Rook, king) & (of(Role::Rook) | queens)
+        | reach(Role::Bishop, king) & (of(Role::Bishop) | queens);
     steps == 0 && Square::each(sliders).all(|from| between(king, from) & occupied != 0)
 }
 
@@ -131,6 +253,48 @@ mod tests {
     use super::*;
     use crate::model::rules::Playable;
     use crate::text::{Profile, fen, san};
+
+    fn found_quickly(playable: &Playable, text: &str) -> Option<Move> {
+        let position = playable.position();
+        let may_be_check = playable.checkers() != 0;
+        let token = Token::new(text.as_bytes())?;
+        let found = quick(Situation { position, may_be_check }, token);
+        assert_eq!(found, quick(Situation { position, may_be_check: true }, token), "{text}");
+        let mut spaced = [b' '; 8];
+        spaced[..text.len()].copy_from_slice(text.as_bytes());
+        let token = Token::before_blank(spaced)?;
+        assert_eq!(found, quick(Situation { position, may_be_check }, token), "{text}");
+        found
+    }
+
+    #[test]
+    fn tokens_end_before_blanks_and_control_bytes() {
+        let len = |text: &[u8; 8]| Token::before_blank(*text).map(Token::len);
+        for end in 0..=b' ' {
+            assert_eq!(len(&[b'N', b'f', b'3', end, 0xff, end, 0, b'!']), Some(3), "{end}");
+        }
+        assert_eq!(len(b" Nf3 Nf6"), Some(0));
+        assert_eq!(len(b"\x80!\xff~ \n\x00 "), Some(4));
+        assert_eq!(len(b"Qa1xb2+ "), Some(7));
+        assert_eq!(len(b"Qa1xb2+!"), None);
+        assert!(Token::new(b"Qa1xb2+!").is_none() && Token::new(&[b'e'; 300]).is_none());
+        let empty = Token::new(b"");
+        assert_eq!(empty.map(Token::len), Some(0));
+    }
+
+    /// Texts around SAN that mean something else, or nothing, are left to the full reader.
+    #[test]
+    fn what_is_not_quite_san_is_left_alone() {
+        let playable = Playable::new(&Position::START).unwrap();
+        for text in [
+            "", "+", "#", "e", "e4++", "e4+#", "N", "Nf", "f3", "xf3", "Nxf3", "exf3", "Nf9",
+            "Ni3", "e4=Q", "e2e4", "Ng1-f3", "Nfg3", "O-O", "0-0", "e9", "e0", "N+f3", "=Q", "e=Q",
+            "Pe4",
+        ] {
+            let found = found_quickly(&playable, text);
+            assert_eq!(found.is_some(), text == "f3", "{text}");
+        }
+    }
 
     /// What is found quickly is what the full reader finds, in each position of the vectors for all
     /// its moves and for those of the other positions; and nearly all legal moves are.
@@ -149,7 +313,7 @@ mod tests {
             let Ok(playable) = Playable::new(record.position()) else { continue };
             for text in &texts {
                 let full = san::find(&playable, text.as_bytes(), Profile::Standard);
-                match quick(playable.position(), text.as_bytes()) {
+                match found_quickly(&playable, text) {
                     Some(mv) => {
                         assert_eq!(full.map(|full| full.mv), Ok(mv), "{text} in {}", row[3]);
                         found += 1;
@@ -159,7 +323,7 @@ mod tests {
             }
             legal += row[5].split(' ').filter(|text| !text.starts_with('O')).count();
             for text in row[5].split(' ').filter(|text| !text.starts_with('O')) {
-                assert!(quick(playable.position(), text.as_bytes()).is_some(), "{text} {}", row[3]);
+                assert!(found_quickly(&playable, text).is_some(), "{text} {}", row[3]);
             }
         }
         assert!(found >= legal && refused > legal, "{found} {legal} {refused}");

@@ -182,6 +182,7 @@ impl<R: Read> GameReader<R> {
     /// `None` when there is no game any more.
     fn read_pieces(&mut self) -> Result<Option<Option<GameResult>>, Stop> {
         loop {
+            self.usual_tags();
             self.usual_moves()?;
             let Some(byte) = self.next_byte(true)? else {
                 return Ok(if self.is_nothing() { None } else { Some(None) });

@@ -10,6 +10,7 @@ use super::tokens::{
     SPACED_MARKERS, glued_marker, is_null_move, is_symbol, number, position_sign, symbol,
     termination_marker,
 };
+use crate::model::rules::Move;
 use crate::model::{BuildError, GameResult, Replay};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::language::Language;
@@ -24,41 +25,53 @@ impl<R: Read> GameReader<R> {
             return Ok(());
         }
         loop {
-            let Some(replay) = self.builder.replay() else { return Ok(()) };
-            let rest = match self.source.rest() {
+            let taken = self.usual_tokens();
+            self.built(self.source.at, taken)?;
+            if self.source.rest().first() != Some(&b'{') || !self.short_comment()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes moves and numbers up to a comment, or to what is for others.
+    fn usual_tokens(&mut self) -> Result<(), BuildError> {
+        let GameReader { source, builder, number_at, .. } = self;
+        let (start, text) = (source.at, source.rest());
+        let mut taken = 0;
+        let mut built = Ok(());
+        while let (Some(replay), Ok(())) = (builder.replay(), &built) {
+            let rest = match &text[taken..] {
                 [b' ', rest @ ..] => rest,
                 [b'\n', rest @ ..] if rest.first() != Some(&b'%') => rest,
                 rest => rest,
             };
-            let blanks = self.source.rest().len() - rest.len();
             if rest.len() < LONGEST_TOKEN {
-                return Ok(());
+                break;
             }
-            if rest[0] == b'{' {
-                self.source.at += blanks;
-                if !self.short_comment()? {
-                    return Ok(());
+            let at = text.len() - rest.len();
+            match rest[0] {
+                b'0'..=b'9' => match usual_number(rest, replay.fullmove_number()) {
+                    Some(length) => {
+                        *number_at = start + at;
+                        taken = at + length;
+                    }
+                    None => break,
+                },
+                b'{' => {
+                    taken = at;
+                    break;
                 }
-                continue;
+                _ => match usual_move(rest, replay) {
+                    Some((mv, length)) => {
+                        taken = at + length;
+                        built = builder.play_legal(mv);
+                    }
+                    None => break,
+                },
             }
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if digits > 0 {
-                let periods = rest[digits..].iter().take_while(|byte| **byte == b'.').count();
-                if periods == 0 || number(&rest[..digits]) != Some(replay.fullmove_number()) {
-                    return Ok(());
-                }
-                self.number_at = self.source.at + blanks;
-                self.source.at += blanks + digits + periods;
-                continue;
-            }
-            let Some(end) = rest.iter().take(8).position(|byte| *byte <= b' ') else {
-                return Ok(());
-            };
-            let Some(mv) = san::quick(replay.position(), &rest[..end]) else { return Ok(()) };
-            self.source.at += blanks + end;
-            let played = self.builder.play_legal(mv);
-            self.built(self.source.at, played)?;
         }
+        source.at += taken;
+        built
     }
 
     pub(super) fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
@@ -232,7 +245,8 @@ impl<R: Read> GameReader<R> {
         };
         let text = self.source.slice(place.clone());
         let is_english = self.options.language == Language::ENGLISH;
-        if let Some(mv) = san::quick(replay.position(), text).filter(|_| is_english) {
+        let token = san::Token::new(text).filter(|_| is_english);
+        if let Some(mv) = token.and_then(|token| san::quick(situation(replay), token)) {
             let played = self.builder.play_legal(mv);
             return self.built(at, played);
         }
@@ -294,4 +308,29 @@ impl<R: Read> GameReader<R> {
             }
         }
     }
+}
+
+/// The length of a move number of the expected value with its periods, of which there are some.
+#[inline]
+fn usual_number(text: &[u8], expected: u32) -> Option<usize> {
+    let text: &[u8; 16] = text.first_chunk()?;
+    let (mut number, mut len) = (0, 0);
+    while len < 8 && text[len].is_ascii_digit() {
+        number = 10 * number + u32::from(text[len] - b'0');
+        len += 1;
+    }
+    let periods = text[len..].iter().take_while(|byte| **byte == b'.').count();
+    let ends = len < 8 && len + periods < text.len();
+    (periods > 0 && ends && number == expected).then_some(len + periods)
+}
+
+/// The legal move that stands here as SAN demands, and the length of its text.
+#[inline]
+fn usual_move(text: &[u8], replay: &Replay) -> Option<(Move, usize)> {
+    let token = san::Token::before_blank(*text.first_chunk()?)?;
+    Some((san::quick(situation(replay), token)?, token.len()))
+}
+
+fn situation(replay: &Replay) -> san::Situation<'_> {
+    san::Situation { position: replay.position(), may_be_check: replay.may_be_check() }
 }

@@ -61,13 +61,13 @@ impl<R: Read> GameReader<R> {
             let set = self.builder.set_result(marker.unwrap_or_default());
             return self.built(at, set);
         };
-        let value = value.to_owned();
         let given = termination_marker(value.as_bytes());
         let marked = marker.unwrap_or_default();
         if given.is_some_and(|(given, canonical)| canonical && marker.is_none_or(|it| it == given))
         {
             return Ok(());
         }
+        let value = value.to_owned();
         let tag = given.map(|(given, _)| given);
         let result = tags::agreed_result(tag, marker, || self.proven_result());
         let text = shown(value.as_bytes());

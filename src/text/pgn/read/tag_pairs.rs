@@ -80,6 +80,26 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
+    /// Takes tags as long as each stands in the line behind the one before, spelled as the export
+    /// format has them, with a name of its own. All else is left to [`GameReader::tag`].
+    pub(super) fn usual_tags(&mut self) {
+        while self.tags_end == self.source.at && !self.in_movetext {
+            let Some(rest) = self.source.rest().strip_prefix(b"\n") else { return };
+            let Some((name, value)) = plain_tag(rest) else { return };
+            let length = name.len() + value.len() + 5;
+            let (Ok(name), Cow::Borrowed(value)) =
+                (std::str::from_utf8(name), decode(value, self.options.charset))
+            else {
+                return;
+            };
+            if self.builder.add_checked_tag(name, value) != Ok(true) {
+                return;
+            }
+            self.source.at += 1 + length;
+            self.end_tag();
+        }
+    }
+
     /// `[Name "value"]`.
     pub(super) fn tag(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
@@ -216,10 +236,23 @@ fn plain_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_name_byte = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let (name, text) = text.split_at(text.iter().take_while(|byte| is_name_byte(byte)).count());
     let text = text.strip_prefix(b" \"")?;
-    let is_value_byte = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0x7f | ..b' ');
-    let (value, text) = text.split_at(text.iter().take_while(|byte| is_value_byte(byte)).count());
+    let (value, text) =
+        text.split_at(text.iter().take_while(|byte| VALUE_BYTES[usize::from(**byte)]).count());
     let fits = (1..=SPEC_LENGTH).contains(&name.len()) && value.len() <= SPEC_LENGTH;
     (fits && text.starts_with(b"\"]")).then_some((name, value))
+}
+
+/// The bytes that stand for themselves in the value of a tag.
+static VALUE_BYTES: [bool; 256] = value_bytes();
+
+const fn value_bytes() -> [bool; 256] {
+    let mut table = [true; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = !matches!(byte as u8, b'"' | b'\\' | 0x7f | ..b' ');
+        byte += 1;
+    }
+    table
 }
 
 /// The place of the quote that ends a string, behind the opening one.
