@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Place;
 use crate::library::field::Field;
 use crate::library::sets::{self, ConflictingOperation};
 use crate::library::subject::Subject;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
-use crate::source::Item;
+use crate::source::{Encode, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::diagnostics::{Diagnostics, report_never_met};
@@ -75,6 +76,29 @@ impl Pipe {
         let written = output.finish()?;
         Ok(diagnostics.finish()?.and(written))
     }
+
+    /// [`Pipe::collect`] for records as they are encoded.
+    pub(crate) fn collect_encoded<T>(
+        &self,
+        mut all: T,
+        encode: &Arc<dyn Encode>,
+        mut collect: impl FnMut(&mut T, &[u8], sets::Origin) -> anyhow::Result<()>,
+        result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        let mut places = Places::default();
+        source::read_all_encoded(
+            &self.files,
+            &self.read,
+            &mut diagnostics,
+            encode,
+            |encoded, place| collect(&mut all, encoded, places.number(place)),
+        )?;
+        write_all(result(all, &places)?, &mut output)?;
+        let written = output.finish()?;
+        Ok(diagnostics.finish()?.and(written))
+    }
 }
 
 /// Hands each record of the sources to `visit`, which says whether it wants more.
@@ -100,35 +124,46 @@ pub(crate) fn each_with_game(
     })
 }
 
-/// Remembers which fields no record had.
+/// Remembers which fields no record had. It may be asked on several threads.
 pub(crate) struct NeverMet {
-    fields: Vec<Field>,
-    was_asked: bool,
+    /// Each with whether it was met.
+    fields: Vec<(Field, AtomicBool)>,
+    was_asked: AtomicBool,
 }
 
 impl NeverMet {
     pub(crate) fn new<'f>(fields: impl Iterator<Item = &'f Field>) -> NeverMet {
-        let mut unique: Vec<Field> = Vec::new();
+        let mut unique: Vec<(Field, AtomicBool)> = Vec::new();
         for field in fields {
-            if !unique.contains(field) {
-                unique.push(field.clone());
+            if unique.iter().all(|(other, _)| other != field) {
+                unique.push((field.clone(), AtomicBool::new(false)));
             }
         }
-        NeverMet { fields: unique, was_asked: false }
+        NeverMet { fields: unique, was_asked: AtomicBool::new(false) }
     }
 
     /// Looks at a record.
-    pub(crate) fn ask(&mut self, subject: &Subject<'_>) {
-        self.was_asked = true;
-        if !self.fields.is_empty() {
-            self.fields.retain(|field| !field.is_in(subject));
+    pub(crate) fn ask(&self, subject: &Subject<'_>) {
+        self.met_record();
+        for (field, was_met) in &self.fields {
+            if !was_met.load(Ordering::Relaxed) && field.is_in(subject) {
+                was_met.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Says that there was a record.
+    pub(crate) fn met_record(&self) {
+        if !self.was_asked.load(Ordering::Relaxed) {
+            self.was_asked.store(true, Ordering::Relaxed);
         }
     }
 
     /// Says which fields no record had, if there were records.
     pub(crate) fn report(&self) {
-        if self.was_asked {
-            report_never_met(self.fields.iter());
+        if self.was_asked.load(Ordering::Relaxed) {
+            let never = |(_, was_met): &&(Field, AtomicBool)| !was_met.load(Ordering::Relaxed);
+            report_never_met(self.fields.iter().filter(never).map(|(field, _)| field));
         }
     }
 }
@@ -138,10 +173,7 @@ pub(crate) fn write_all(
     mut records: sets::Ordered,
     output: &mut RecordOutput,
 ) -> anyhow::Result<()> {
-    while let Some(record) = records.next_encoded()? {
-        output.write_encoded(record)?;
-    }
-    Ok(())
+    output.write_all_encoded(&mut records)
 }
 
 /// Where large work may put what does not fit into memory.

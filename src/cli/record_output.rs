@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use crate::library::sets::Ordered;
 use crate::model::EpdRecord;
-use crate::source::{FileFormat, Target, TargetOptions};
+use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
 use crate::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
@@ -49,6 +50,19 @@ impl RecordOutput {
     /// Writes one encoded record.
     pub(crate) fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         Ok(self.target.write_encoded(bytes)?)
+    }
+
+    /// Writes encoded records in their order, many at a time, since their text is made on all threads.
+    pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
+        let mut batch = EncodedBatch::default();
+        while let Some(record) = records.next_encoded()? {
+            batch.push(record);
+            if batch.is_full() {
+                self.target.write_all_encoded(&batch)?;
+                batch.clear();
+            }
+        }
+        Ok(self.target.write_all_encoded(&batch)?)
     }
 
     /// Hands on the lines written so far, where someone may be waiting for them.

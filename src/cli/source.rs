@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Place;
 use crate::model::Game;
-use crate::source::{FileFormat, Item, Lines, Source, SourceOptions};
+use crate::source::{Encode, FileFormat, Item, Lines, Source, SourceOptions};
 use crate::text::epd::{Line, parse_line};
 use crate::text::{Diagnostic, ParseOptions, Profile};
 
@@ -45,7 +45,73 @@ pub(crate) fn read(
     visit: &mut VisitItem<'_>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
-    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }.read_all(paths, args)
+    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
+        .read_all(paths, args, None)
+}
+
+/// [`read`] for records as they are encoded, where that can be done on all threads, and as records
+/// elsewhere.
+///
+/// # Errors
+/// As [`read`], and a record cannot be encoded.
+pub(crate) fn read_encoded(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    encode: Arc<dyn Encode>,
+    mut visit: impl FnMut(Item<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut progress = Progress::new(total_size(paths));
+    let mut visit = |item: Item<'_>| visit(item).map(|()| true);
+    Reading { diagnostics, progress: &mut progress, visit: &mut visit, visit_game: None }.read_all(
+        paths,
+        args,
+        Some(encode),
+    )
+}
+
+/// [`read_encoded`], but every record is encoded.
+///
+/// # Errors
+/// As there.
+pub(crate) fn read_all_encoded(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    encode: &Arc<dyn Encode>,
+    mut visit: impl FnMut(&[u8], &Place) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut encoded = Vec::new();
+    read_encoded(paths, args, diagnostics, Arc::clone(encode), |item| match item {
+        Item::Encoded { bytes, place, .. } => visit(bytes, place),
+        Item::Record { record, place, .. } => {
+            encoded.clear();
+            encode.encode(&record, place, &mut encoded)?;
+            visit(&encoded, place)
+        }
+        _ => Ok(()),
+    })
+}
+
+/// [`read_with_games`] for records as they are encoded, as with [`read_encoded`].
+///
+/// # Errors
+/// As there.
+pub(crate) fn read_encoded_with_games(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    encode: Arc<dyn Encode>,
+    visit: &mut VisitItem<'_>,
+    visit_game: &mut VisitGame<'_>,
+) -> anyhow::Result<()> {
+    let mut progress = Progress::new(total_size(paths));
+    let visit_game = args.form.games.positions.is_none().then_some(visit_game);
+    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(
+        paths,
+        args,
+        Some(encode),
+    )
 }
 
 /// [`read`], but games come as games unless `--positions` was said.
@@ -61,7 +127,7 @@ pub(crate) fn read_with_games(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(total_size(paths));
     let visit_game = args.form.games.positions.is_none().then_some(visit_game);
-    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(paths, args)
+    Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(paths, args, None)
 }
 
 /// Reads a source that is open; what it holds comes as it was opened for.
@@ -180,11 +246,19 @@ struct Reading<'r, 'd, 'v, 'g> {
 }
 
 impl Reading<'_, '_, '_, '_> {
-    fn read_all(mut self, paths: &[PathBuf], args: &ReadArgs) -> anyhow::Result<()> {
+    fn read_all(
+        mut self,
+        paths: &[PathBuf],
+        args: &ReadArgs,
+        encode: Option<Arc<dyn Encode>>,
+    ) -> anyhow::Result<()> {
         self.diagnostics.watch(args.wanted.filter.as_ref());
-        let options = args
+        let mut options = args
             .source_options(self.visit_game.is_some())
             .count_bytes(Arc::clone(self.progress.bytes()));
+        if let Some(encode) = encode {
+            options = options.encode(encode);
+        }
         for path in or_stdin(paths) {
             if !self.read(open(path, &options)?)? {
                 break;
@@ -213,7 +287,7 @@ impl Reading<'_, '_, '_, '_> {
                 self.progress.record();
                 return self.take_game(game, place, raw);
             }
-            Item::Record { .. } => tally.records += 1,
+            Item::Record { .. } | Item::Encoded { .. } => tally.records += 1,
             Item::LeftOut { .. } => tally.left_out += 1,
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {

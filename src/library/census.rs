@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::codec::packed;
-use crate::error::{Error, Result};
+use super::ordered::changed;
+use crate::codec::{packed, record};
+use crate::error::{Error, Place, Result};
 use crate::model::rules::{Playable, legality};
-use crate::model::{Castling, Color, EpdRecord, Opcode, Position, PositionError, Side};
+use crate::model::{Castling, Color, Counters, EpdRecord, Opcode, Position, PositionError, Side};
+use crate::source::Encode;
 use crate::spill::Sorter;
 
 /// Counts records in bounded memory, exactly.
@@ -59,6 +61,8 @@ pub struct CensusTally {
     pub illegal: u64,
     /// Those of them in which no moves can be generated.
     pub not_playable: u64,
+    /// Bytes of all records in binary form.
+    pub encoded_bytes: u64,
     /// Records by the number of pieces on the board, 0 to 64.
     pub pieces: [u64; 65],
     /// Records by opcode. Holds at most [`CensusTally::MOST_OPCODES`].
@@ -109,6 +113,7 @@ impl Default for CensusTally {
             chess960: 0,
             illegal: 0,
             not_playable: 0,
+            encoded_bytes: 0,
             pieces: [0; 65],
             opcodes: BTreeMap::new(),
             other_operations: 0,
@@ -128,26 +133,38 @@ impl Census {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
-        let position = record.position();
-        let identity = position.identity();
+        let mut facts = Vec::new();
+        push_facts(record, &mut facts)?;
+        self.add_encoded(&facts)
+    }
+
+    /// Counts one record as [`CensusEncode`] encodes it.
+    ///
+    /// # Errors
+    /// As [`Census::add`].
+    pub fn add_encoded(&mut self, facts: &[u8]) -> Result<()> {
+        let Some(([flags, pieces, key_len, len @ ..], rest)) = facts.split_first_chunk::<7>()
+        else {
+            return Err(changed());
+        };
+        let (key, opcodes) = rest.split_at_checked(usize::from(*key_len)).ok_or_else(changed)?;
         let tally = &mut self.tally;
+        let has = |flag| u64::from(flags & flag != 0);
         tally.records += 1;
-        match position.turn() {
-            Color::White => tally.white_to_move += 1,
-            Color::Black => tally.black_to_move += 1,
-        }
-        let counters = counters(record);
-        tally.with_counters += u64::from(counters != [None, None]);
-        tally.superfluous_en_passant += u64::from(identity.en_passant() != position.en_passant());
-        tally.chess960 += u64::from(position.is_chess960());
-        if !legality(position).is_legal() {
-            tally.illegal += 1;
-            tally.not_playable += u64::from(Playable::new(position).is_err());
-        }
-        tally.pieces[position.board().occupied().count_ones() as usize] += 1;
-        record.operations().iter().for_each(|operation| tally.count(operation.opcode));
-        let key = key(position, &identity, counters).map_err(Error::from_cause)?;
-        Ok(self.keys.push(&key, b"")?)
+        tally.white_to_move += 1 - has(flag::BLACK_TO_MOVE);
+        tally.black_to_move += has(flag::BLACK_TO_MOVE);
+        tally.with_counters += has(flag::COUNTERS);
+        tally.superfluous_en_passant += has(flag::SUPERFLUOUS_EN_PASSANT);
+        tally.chess960 += has(flag::CHESS960);
+        tally.illegal += has(flag::ILLEGAL);
+        tally.not_playable += has(flag::NOT_PLAYABLE);
+        tally.encoded_bytes += u64::from(u32::from_be_bytes(*len));
+        tally.pieces[usize::from(*pieces).min(64)] += 1;
+        opcodes
+            .split(|byte| *byte == b' ')
+            .filter_map(|name| Opcode::new(name).ok())
+            .for_each(|opcode| tally.count(opcode));
+        Ok(self.keys.push(key, b"")?)
     }
 
     /// Ends the census.
@@ -174,6 +191,70 @@ impl Census {
         }
         Ok(tally)
     }
+}
+
+/// Encodes of records what a [`Census`] counts.
+#[derive(Copy, Clone, Debug)]
+pub struct CensusEncode;
+
+impl Encode for CensusEncode {
+    fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
+        push_facts(record, out)
+    }
+
+    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
+        let Ok((position, _)) = packed::decode(board) else { return false };
+        let mut record = EpdRecord::new(position);
+        record.set_fen_counters(counters);
+        push_facts(&record, out).is_ok()
+    }
+}
+
+/// What is true of a record, in one byte.
+mod flag {
+    pub(super) const BLACK_TO_MOVE: u8 = 1;
+    pub(super) const COUNTERS: u8 = 1 << 1;
+    pub(super) const SUPERFLUOUS_EN_PASSANT: u8 = 1 << 2;
+    pub(super) const CHESS960: u8 = 1 << 3;
+    pub(super) const ILLEGAL: u8 = 1 << 4;
+    pub(super) const NOT_PLAYABLE: u8 = 1 << 5;
+}
+
+/// Appends what is counted of a record: flags, the number of pieces, the length of the key, that of
+/// the record in binary form in four bytes, the key, the opcodes with blanks between them.
+fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+    let position = record.position();
+    let identity = position.identity();
+    let counters = counters(record);
+    let is_illegal = !legality(position).is_legal();
+    let flags = [
+        (position.turn() == Color::Black, flag::BLACK_TO_MOVE),
+        (counters != [None, None], flag::COUNTERS),
+        (identity.en_passant() != position.en_passant(), flag::SUPERFLUOUS_EN_PASSANT),
+        (position.is_chess960(), flag::CHESS960),
+        (is_illegal, flag::ILLEGAL),
+        (is_illegal && Playable::new(position).is_err(), flag::NOT_PLAYABLE),
+    ];
+    let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);
+    let key = key(position, &identity, counters).map_err(Error::from_cause)?;
+    let start = out.len();
+    // The encoded record stands where the rest will be.
+    record::encode(record, out)?;
+    let len = (out.len() - start) as u32;
+    out.truncate(start);
+    out.extend_from_slice(&[
+        flags,
+        position.board().occupied().count_ones() as u8,
+        // A key has at most 64 bytes.
+        key.len() as u8,
+    ]);
+    out.extend_from_slice(&len.to_be_bytes());
+    out.extend_from_slice(&key);
+    for operation in record.operations() {
+        out.extend_from_slice(operation.opcode.as_bytes());
+        out.push(b' ');
+    }
+    Ok(())
 }
 
 impl CensusTally {
@@ -231,7 +312,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Board, Counters, Operand, Operation, Piece, Square};
+    use crate::model::{Board, Operand, Operation, Piece, Square};
 
     fn position(pieces: &str, turn: Color, en_passant: &str) -> Position {
         let mut board = Board::EMPTY;
@@ -267,7 +348,14 @@ mod tests {
     fn tally(records: &[EpdRecord], memory: usize) -> CensusTally {
         let mut census = Census::new(std::env::temp_dir(), memory);
         records.iter().for_each(|record| census.add(record).unwrap());
-        census.finish().unwrap()
+        let tally = census.finish().unwrap();
+        let sizes = records.iter().map(|it| {
+            let mut bytes = Vec::new();
+            record::encode(it, &mut bytes).unwrap();
+            bytes.len() as u64
+        });
+        assert_eq!(tally.encoded_bytes, sizes.sum::<u64>());
+        tally
     }
 
     const CAPTURE: &str = "Ke1 ke8 Pe4 pd4";

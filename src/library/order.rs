@@ -4,10 +4,12 @@ use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use super::field::Field;
-use super::ordered::{Ordered, push_record};
+use super::ordered::{Ordered, changed, push_record};
 use super::subject::Subject;
 use super::value::{Number, Value};
+use crate::codec::{packed, record};
 use crate::error::Result;
+use crate::model::Counters;
 use crate::spill::Sorter;
 
 /// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
@@ -115,22 +117,70 @@ impl SortOrder {
     /// the field come last in either direction.
     pub fn key(&self, subject: &Subject<'_>) -> Vec<u8> {
         let mut key = Vec::new();
+        self.push_key(subject, &mut key);
+        key
+    }
+
+    fn push_key(&self, subject: &Subject<'_>, key: &mut Vec<u8>) {
         for SortField { what, descending } in &self.0 {
             let start = key.len();
             let missing = match what {
                 SortKey::Position => {
                     let identity = subject.record.position().identity();
-                    key.extend_from_slice(crate::codec::packed::encode(&identity).as_bytes());
+                    key.extend_from_slice(packed::encode(&identity).as_bytes());
                     false
                 }
-                SortKey::Field(field) => push_value(&field.value(subject), &mut key),
+                SortKey::Field(field) => push_value(&field.value(subject), key),
             };
             if *descending && !missing {
                 key[start..].iter_mut().for_each(|byte| *byte = !*byte);
             }
         }
-        key
     }
+
+    /// Appends what [`RecordSorter::add_keyed`] takes: the length of the key, the key, the record in
+    /// binary form.
+    ///
+    /// # Errors
+    /// The record has no binary form.
+    pub fn encode(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let start = begin_key(out);
+        self.push_key(subject, out);
+        end_key(start, out);
+        push_record(subject.record, out)
+    }
+
+    /// [`SortOrder::encode`] for the record of a packed identity board with these counters and nothing
+    /// else; false, and nothing is appended, where the order asks for more than the position.
+    pub fn encode_plain(
+        &self,
+        board: &[u8],
+        counters: Option<Counters>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if self.fields().next().is_some() {
+            return false;
+        }
+        let start = begin_key(out);
+        for SortField { descending, .. } in &self.0 {
+            let turned = if *descending { 0xff } else { 0 };
+            out.extend(board.iter().map(|byte| byte ^ turned));
+        }
+        end_key(start, out);
+        record::encode_plain(board, counters, out);
+        true
+    }
+}
+
+/// Leaves room for the length of a key, which begins at the place that is given.
+fn begin_key(out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(&[0; 4]);
+    out.len()
+}
+
+fn end_key(start: usize, out: &mut [u8]) {
+    let len = (out.len() - start) as u32;
+    out[start - 4..start].copy_from_slice(&len.to_be_bytes());
 }
 
 /// Sorts records in bounded memory; those that no field tells apart stay in their order.
@@ -165,12 +215,23 @@ impl RecordSorter {
         Ok(self.sorter.push(&self.order.key(subject), bytes)?)
     }
 
+    /// Takes a record as [`SortOrder::encode`] encodes it.
+    ///
+    /// # Errors
+    /// As [`RecordSorter::add`].
+    pub fn add_keyed(&mut self, keyed: &[u8]) -> Result<()> {
+        let (len, rest) = keyed.split_first_chunk().ok_or_else(changed)?;
+        let len = u32::from_be_bytes(*len) as usize;
+        let (key, record) = rest.split_at_checked(len).ok_or_else(changed)?;
+        Ok(self.sorter.push(key, record)?)
+    }
+
     /// Ends the input.
     ///
     /// # Errors
     /// The temporary file cannot be made, written or read.
     pub fn finish(self) -> Result<Ordered> {
-        Ok(self.sorter.finish().map(Ordered)?)
+        Ok(self.sorter.finish()?.into())
     }
 }
 
@@ -256,6 +317,42 @@ mod tests {
         let lines = ["x 10;", "x a;", "x 9.5;", "x -3;", "x -2.5;", "x -2;", "x 9;"];
         let order = ["x -3;", "x -2.5;", "x -2;", "x 9;", "x 9.5;", "x 10;", "x a;"];
         assert_eq!(sorted("op(x)", &lines), order);
+    }
+
+    #[test]
+    fn keyed_records_are_sorted_as_records_and_plain_ones_as_all() {
+        let lines = [
+            "4k3/8/8/8/8/8/4P3/4K3 w - - 3 9",
+            "4k3/8/8/8/8/8/4P3/4K3 b - -",
+            "k7/8/8/8/8/8/4P3/4K3 w - -",
+            "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+        ];
+        for list in ["position", "-position", "-pieces,position", "fmvn"] {
+            let order = SortOrder::parse(list).unwrap();
+            let mut sorters =
+                [0; 2].map(|_| RecordSorter::new(order.clone(), std::env::temp_dir(), 1 << 20));
+            for line in lines {
+                let record = crate::parse_epd(line.as_bytes()).unwrap();
+                sorters[0].add(&Subject::of(&record)).unwrap();
+                let (mut keyed, mut plain) = (Vec::new(), Vec::new());
+                order.encode(&Subject::of(&record), &mut keyed).unwrap();
+                sorters[1].add_keyed(&keyed).unwrap();
+                let board = packed::encode(record.position());
+                let counters = record.fen_counters();
+                let is_plain = order.encode_plain(board.as_bytes(), counters, &mut plain);
+                assert_eq!(is_plain, list.ends_with("position") && !list.contains(','));
+                assert!(!is_plain || plain == keyed, "{line}");
+            }
+            let [a, b] = sorters.map(|sorter| {
+                let mut sorted = sorter.finish().unwrap();
+                let mut records = Vec::new();
+                while let Some(record) = sorted.next_record().unwrap() {
+                    records.push(record);
+                }
+                records
+            });
+            assert_eq!((a.len(), a), (4, b));
+        }
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use super::by_key::List;
 use crate::codec::{packed, record};
-use crate::error::{Error, Result};
-use crate::model::{Board, Castling, Color, EpdRecord, Position};
+use crate::error::{Error, Place, Result};
+use crate::model::{Board, Castling, Color, Counters, EpdRecord, Position};
+use crate::source::Encode;
 use crate::spill::{Sorted, Sorter};
 
 /// When two records count as the same.
@@ -27,6 +29,18 @@ pub struct Origin {
     pub source: u32,
     /// The line, or the number of the record, in it.
     pub line: u64,
+}
+
+impl Origin {
+    /// The number of its bytes.
+    pub(super) const LEN: usize = 12;
+
+    pub(super) fn to_bytes(self) -> [u8; Origin::LEN] {
+        let mut bytes = [0; Origin::LEN];
+        bytes[..4].copy_from_slice(&self.source.to_be_bytes());
+        bytes[4..].copy_from_slice(&self.line.to_be_bytes());
+        bytes
+    }
 }
 
 /// Appends bytes that are equal exactly for records that count as the same. No such key is the
@@ -56,6 +70,69 @@ pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(record::encode(record, out)?)
 }
 
+/// What sets take of a record: the length of the key where the record does not show it, that key, the
+/// record in binary form.
+impl Encode for By {
+    fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            By::Board => {
+                let board = packed::encode(&board_alone(record));
+                push_shown_key(board.as_bytes(), out);
+            }
+            By::Position | By::Record => out.push(0),
+        }
+        push_record(record, out)
+    }
+
+    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
+        if *self == By::Board {
+            return false;
+        }
+        out.push(0);
+        record::encode_plain(board, counters, out);
+        true
+    }
+}
+
+fn push_shown_key(key: &[u8], out: &mut Vec<u8>) {
+    // A packed board has few bytes.
+    out.push(key.len() as u8);
+    out.extend_from_slice(key);
+}
+
+impl By {
+    /// The key of an encoded record: what [`push_key`] gives.
+    pub(super) fn key_of(self, encoded: &[u8]) -> &[u8] {
+        match (split_shown_key(encoded), self) {
+            (([], record), By::Position) => record::board_of(record).unwrap_or_default(),
+            (([], record), _) => record,
+            ((key, _), _) => key,
+        }
+    }
+
+    /// Appends the key of an encoded record so that it can be told by itself.
+    pub(super) fn push_key_alone(self, encoded: &[u8], out: &mut Vec<u8>) {
+        let key = self.key_of(encoded);
+        match self {
+            By::Record => {
+                out.push(0);
+                out.extend_from_slice(key);
+            }
+            By::Position | By::Board => push_shown_key(key, out),
+        }
+    }
+}
+
+/// The record of an encoded record.
+pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
+    split_shown_key(encoded).1
+}
+
+fn split_shown_key(encoded: &[u8]) -> (&[u8], &[u8]) {
+    let (len, rest) = encoded.split_first().unwrap_or((&0, &[]));
+    rest.split_at_checked(usize::from(*len)).unwrap_or_default()
+}
+
 /// A record on its way through a sorter, with its place in the order and where it came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct KeyedRecord {
@@ -75,9 +152,15 @@ impl KeyedRecord {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         out.extend_from_slice(&order.to_be_bytes());
-        out.extend_from_slice(&place.source.to_be_bytes());
-        out.extend_from_slice(&place.line.to_be_bytes());
+        out.extend_from_slice(&place.to_bytes());
         push_record(record, out)
+    }
+
+    /// The same of an encoded record; the place is in bytes.
+    pub(super) fn join(order: u64, place: &[u8], record: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&order.to_be_bytes());
+        out.extend_from_slice(place);
+        out.extend_from_slice(record);
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<KeyedRecord> {
@@ -136,27 +219,47 @@ impl Reorder {
     }
 
     pub(super) fn finish(self) -> Result<Ordered> {
-        Ok(self.0.finish().map(Ordered)?)
+        Ok(self.0.finish()?.into())
     }
 }
 
 /// Records in the order in which they are to be written.
 #[derive(Debug)]
-pub struct Ordered(pub(super) Sorted);
+pub struct Ordered {
+    /// Records that stayed as they came, in memory. Their numbers are their order.
+    kept: Option<Kept>,
+    /// The others, by their order.
+    sorted: Sorted,
+    /// The one of `sorted` to which it has come was given out.
+    is_given: bool,
+}
+
+/// Entries of encoded records behind so many other bytes.
+#[derive(Debug)]
+struct Kept {
+    list: List,
+    header: usize,
+}
 
 impl From<Sorted> for Ordered {
     fn from(sorted: Sorted) -> Ordered {
-        Ordered(sorted)
+        Ordered { kept: None, sorted, is_given: true }
     }
 }
 
 impl Ordered {
+    /// Entries of a list, whose encoded records stand behind so many other bytes, and what was sorted
+    /// by numbers among theirs.
+    pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
+        Ordered { kept: Some(Kept { list, header }), ..others }
+    }
+
     /// The next record; `None` after the last.
     ///
     /// # Errors
     /// The temporary file cannot be read.
     pub fn next_record(&mut self) -> Result<Option<EpdRecord>> {
-        self.0.next_entry()?.map(|(_, payload)| decode(payload)).transpose()
+        self.next_encoded()?.map(decode).transpose()
     }
 
     /// The next record, encoded, or whatever bytes were sorted; `None` after the last.
@@ -164,6 +267,17 @@ impl Ordered {
     /// # Errors
     /// As [`Ordered::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
-        Ok(self.0.next_entry()?.map(|(_, payload)| payload))
+        if std::mem::take(&mut self.is_given) {
+            self.sorted.next_entry()?;
+        }
+        let sorted = self.sorted.current();
+        if let Some(Kept { list, header }) = &mut self.kept
+            && let Some(number) = list.peek()
+            && sorted.is_none_or(|(order, _)| *order > u64::from(number).to_be_bytes()[..])
+        {
+            return Ok(list.next().and_then(|entry| entry.get(*header..)).map(record_of));
+        }
+        self.is_given = true;
+        Ok(self.sorted.current().map(|(_, payload)| payload))
     }
 }

@@ -48,7 +48,7 @@ impl Shuffle {
     /// # Errors
     /// The temporary file cannot be made, written or read.
     pub fn finish(self) -> Result<Ordered> {
-        Ok(self.sorter.finish().map(Ordered)?)
+        Ok(self.sorter.finish()?.into())
     }
 }
 
@@ -144,7 +144,7 @@ impl Sample {
             let (order, record) = entry.split_at(entry.len().min(8));
             out.push(order, record)?;
         }
-        Ok(out.finish().map(Ordered)?)
+        Ok(out.finish()?.into())
     }
 }
 

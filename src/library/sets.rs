@@ -6,11 +6,13 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, Ordered, Origin};
-use super::ordered::{KeyedRecord, Reorder, changed, push_key};
-use crate::error::Result;
+use super::ordered::{KeyedRecord, Reorder, changed, record_of};
+use crate::error::{At, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
+use crate::source::Encode;
 use crate::spill::{Sorted, Sorter};
 
 /// What becomes of two records of one position that contradict each other.
@@ -158,8 +160,17 @@ pub struct Union {
     on_conflict: OnConflict,
     directory: PathBuf,
     memory: usize,
-    sorter: Sorter,
+    records: Records,
     tally: UnionTally,
+}
+
+/// The records of a set by their keys.
+#[derive(Debug)]
+enum Records {
+    /// In memory, in the order in which they came.
+    Kept(ByKey),
+    /// More than that.
+    Sorted(Sorter),
 }
 
 /// So many different records of one position are kept at hand.
@@ -175,9 +186,9 @@ impl Union {
         memory: usize,
     ) -> Union {
         let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory / 2);
+        let records = Records::Kept(ByKey::new(memory / 2));
         let tally = UnionTally::default();
-        Union { by, rules, on_conflict, directory, memory, sorter, tally }
+        Union { by, rules, on_conflict, directory, memory, records, tally }
     }
 
     /// Takes the next record.
@@ -185,11 +196,54 @@ impl Union {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        let (mut key, mut entry) = (Vec::new(), Vec::new());
-        push_key(self.by, record, &mut key)?;
-        KeyedRecord::encode(self.tally.read, place, record, &mut entry)?;
+        self.add_encoded(&encoded(self.by, record)?, place)
+    }
+
+    /// Takes the next record as its [`By`] encodes it.
+    ///
+    /// # Errors
+    /// As [`Union::add`].
+    pub fn add_encoded(&mut self, encoded: &[u8], place: Origin) -> Result<()> {
+        let order = self.tally.read;
         self.tally.read += 1;
-        Ok(self.sorter.push(&key, &entry)?)
+        let (by, key) = (self.by, self.by.key_of(encoded));
+        if let Records::Kept(kept) = &mut self.records {
+            if kept.has_room(Origin::LEN + encoded.len()) {
+                let found = kept.find(key, |entry| by.key_of(behind_origin(entry)));
+                let repeats =
+                    |last| kept.is_alone(last) && behind_origin(kept.entry(last)) == encoded;
+                if found.last.is_some_and(repeats) {
+                    self.tally.duplicates += 1;
+                } else {
+                    kept.insert(found, &[&place.to_bytes(), encoded]);
+                }
+                return Ok(());
+            }
+            self.spill()?;
+        }
+        if let Records::Sorted(sorter) = &mut self.records {
+            let mut entry = Vec::with_capacity(Origin::LEN + 8 + encoded.len());
+            KeyedRecord::join(order, &place.to_bytes(), record_of(encoded), &mut entry);
+            sorter.push(key, &entry)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with a temporary file.
+    fn spill(&mut self) -> Result<()> {
+        let mut sorter = Sorter::new(&self.directory, self.memory / 2);
+        if let Records::Kept(kept) = &mut self.records {
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
+            let mut entry = Vec::new();
+            while let Some(number) = list.peek() {
+                let Some((place, encoded)) = list.next().and_then(split_origin) else { break };
+                entry.clear();
+                KeyedRecord::join(number.into(), place, record_of(encoded), &mut entry);
+                sorter.push(self.by.key_of(encoded), &entry)?;
+            }
+        }
+        self.records = Records::Sorted(sorter);
+        Ok(())
     }
 
     /// Ends the input.
@@ -197,33 +251,39 @@ impl Union {
     /// # Errors
     /// The temporary files cannot be made, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
-        let Union { by, rules, on_conflict: policy, directory, memory, sorter, tally } = self;
+        let Union { by, rules, on_conflict: policy, directory, memory, records, tally } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
-        let mut sorted = sorter.finish()?;
-        let (mut key, mut first) = (Vec::new(), Vec::new());
-        let mut group = Group::default();
-        let mut started = false;
-        while let Some((next_key, entry)) = sorted.next_entry()? {
-            if started && next_key == key {
-                groups.take(&mut group, &first, entry)?;
-                continue;
+        let list = match records {
+            Records::Kept(kept) => Some(groups.take_kept(kept)?),
+            Records::Sorted(sorter) => {
+                groups.take_sorted(sorter.finish()?)?;
+                None
             }
-            if started {
-                groups.close(&mut group, &first)?;
-            }
-            started = true;
-            key.clear();
-            key.extend_from_slice(next_key);
-            first.clear();
-            first.extend_from_slice(entry);
-        }
-        if started {
-            groups.close(&mut group, &first)?;
-        }
-        Ok((groups.out.finish()?, Conflicts(groups.conflicts.finish()?), groups.tally))
+        };
+        let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
+        let records = match list {
+            Some(list) => Ordered::merged(list, Origin::LEN, out),
+            None => out,
+        };
+        Ok((records, conflicts, groups.tally))
     }
+}
+
+/// A record as [`By`] encodes it.
+fn encoded(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
+    let mut encoded = Vec::new();
+    by.encode(record, &Place::new("", At::Line(0)), &mut encoded)?;
+    Ok(encoded)
+}
+
+fn split_origin(entry: &[u8]) -> Option<(&[u8], &[u8])> {
+    entry.split_at_checked(Origin::LEN)
+}
+
+fn behind_origin(entry: &[u8]) -> &[u8] {
+    entry.get(Origin::LEN..).unwrap_or_default()
 }
 
 /// The records of one key that stay, decoded when there is more than one.
@@ -240,6 +300,55 @@ struct Groups {
 }
 
 impl Groups {
+    /// Deals with the keys that several records have, and gives the other records.
+    fn take_kept(&mut self, kept: ByKey) -> Result<List> {
+        let keyed = |number: Number, out: &mut Vec<u8>| {
+            out.clear();
+            if let Some((place, encoded)) = split_origin(kept.entry(number)) {
+                KeyedRecord::join(number.into(), place, record_of(encoded), out);
+            }
+        };
+        let mut group = Group::default();
+        let (mut first, mut entry) = (Vec::new(), Vec::new());
+        for mut ring in kept.rings() {
+            let Some(number) = ring.next().filter(|number| !kept.is_alone(*number)) else {
+                continue;
+            };
+            keyed(number, &mut first);
+            for number in ring {
+                keyed(number, &mut entry);
+                self.take(&mut group, &first, &entry)?;
+            }
+            self.close(&mut group, &first)?;
+        }
+        Ok(kept.into_list(ByKey::is_alone))
+    }
+
+    /// Deals with all keys.
+    fn take_sorted(&mut self, mut sorted: Sorted) -> Result<()> {
+        let (mut key, mut first) = (Vec::new(), Vec::new());
+        let mut group = Group::default();
+        let mut started = false;
+        while let Some((next_key, entry)) = sorted.next_entry()? {
+            if started && next_key == key {
+                self.take(&mut group, &first, entry)?;
+                continue;
+            }
+            if started {
+                self.close(&mut group, &first)?;
+            }
+            started = true;
+            key.clear();
+            key.extend_from_slice(next_key);
+            first.clear();
+            first.extend_from_slice(entry);
+        }
+        if started {
+            self.close(&mut group, &first)?;
+        }
+        Ok(())
+    }
+
     /// Takes another record of a key whose first one is `first`.
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
@@ -345,21 +454,26 @@ pub struct Selection {
     by: By,
     directory: PathBuf,
     memory: usize,
-    sorter: Sorter,
+    records: Records,
     len: u64,
     others: u32,
 }
 
-/// The last byte of a key: other collections come before the one that is selected from.
+/// The last byte of a key, and the first of an entry: other collections come before the one that is
+/// selected from.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
+
+/// What stands before an encoded record, or the key of another collection, in memory: the side and
+/// the number of the collection.
+const SIDE: usize = 5;
 
 impl Selection {
     /// A selection that uses about `memory` bytes, and beyond them temporary files in `directory`.
     pub fn new(keep: Keep, by: By, directory: impl Into<PathBuf>, memory: usize) -> Selection {
         let directory = directory.into();
-        let sorter = Sorter::new(&directory, memory / 2);
-        Selection { keep, by, directory, memory, sorter, len: 0, others: 1 }
+        let records = Records::Kept(ByKey::new(memory / 2));
+        Selection { keep, by, directory, memory, records, len: 0, others: 1 }
     }
 
     /// Takes the next record of the collection that is selected from.
@@ -367,10 +481,17 @@ impl Selection {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
-        let mut entry = Vec::new();
-        KeyedRecord::encode(self.len, Origin::default(), record, &mut entry)?;
+        self.add_encoded(&encoded(self.by, record)?)
+    }
+
+    /// Takes the next record of the collection that is selected from, as its [`By`] encodes it.
+    ///
+    /// # Errors
+    /// As [`Selection::add`].
+    pub fn add_encoded(&mut self, encoded: &[u8]) -> Result<()> {
+        let order = self.len;
         self.len += 1;
-        self.push(record, OWN, &entry)
+        self.push(OWN, encoded, order)
     }
 
     /// Takes a record of another collection.
@@ -378,7 +499,17 @@ impl Selection {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add_other(&mut self, record: &EpdRecord) -> Result<()> {
-        self.push(record, OTHER, &self.others.to_be_bytes())
+        self.add_other_encoded(&encoded(self.by, record)?)
+    }
+
+    /// Takes a record of another collection, as its [`By`] encodes it.
+    ///
+    /// # Errors
+    /// As [`Selection::add_other`].
+    pub fn add_other_encoded(&mut self, encoded: &[u8]) -> Result<()> {
+        let mut key = Vec::new();
+        self.by.push_key_alone(encoded, &mut key);
+        self.push(OTHER, &key, 0)
     }
 
     /// Says that what [`Selection::add_other`] takes from now on belongs to a further collection.
@@ -386,11 +517,48 @@ impl Selection {
         self.others += 1;
     }
 
-    fn push(&mut self, record: &EpdRecord, side: u8, payload: &[u8]) -> Result<()> {
-        let mut key = Vec::new();
-        push_key(self.by, record, &mut key)?;
-        key.push(side);
-        Ok(self.sorter.push(&key, payload)?)
+    /// Takes an encoded record of the own side, or a key of another one.
+    fn push(&mut self, side: u8, encoded: &[u8], order: u64) -> Result<()> {
+        if let Records::Kept(kept) = &mut self.records {
+            if kept.has_room(SIDE + encoded.len()) {
+                let by = self.by;
+                let found = kept
+                    .find(by.key_of(encoded), |entry| by.key_of(&entry[SIDE.min(entry.len())..]));
+                let number = if side == OWN { 0 } else { self.others };
+                let [a, b, c, d] = number.to_be_bytes();
+                let header = [side, a, b, c, d];
+                let repeats = |last| side == OTHER && kept.entry(last).starts_with(&header);
+                if !found.last.is_some_and(repeats) {
+                    kept.insert(found, &[&header, encoded]);
+                }
+                return Ok(());
+            }
+            self.spill()?;
+        }
+        match &mut self.records {
+            Records::Sorted(sorter) => {
+                push_side(sorter, self.by, side, encoded, order, self.others)
+            }
+            Records::Kept(_) => Ok(()),
+        }
+    }
+
+    /// Goes on with a temporary file.
+    fn spill(&mut self) -> Result<()> {
+        let mut sorter = Sorter::new(&self.directory, self.memory / 2);
+        if let Records::Kept(kept) = &mut self.records {
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
+            let mut order = 0;
+            while let Some(([side, number @ ..], encoded)) =
+                list.next().and_then(<[u8]>::split_first_chunk::<SIDE>)
+            {
+                let other = number.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+                push_side(&mut sorter, self.by, *side, encoded, order, other)?;
+                order += u64::from(*side == OWN);
+            }
+        }
+        self.records = Records::Sorted(sorter);
+        Ok(())
     }
 
     /// Ends the input.
@@ -398,35 +566,92 @@ impl Selection {
     /// # Errors
     /// The temporary files cannot be made, written or read.
     pub fn finish(self) -> Result<Ordered> {
-        let mut out = Reorder::new(&self.directory, self.memory / 2);
-        let mut sorted = self.sorter.finish()?;
-        let mut group = Vec::new();
-        let mut found = 0;
-        let mut last_found = Vec::new();
-        while let Some((key, payload)) = sorted.next_entry()? {
-            let Some((side, key)) = key.split_last() else { continue };
-            if group != key {
-                group.clear();
-                group.extend_from_slice(key);
-                found = 0;
-                last_found.clear();
+        let out = Reorder::new(&self.directory, self.memory / 2);
+        match self.records {
+            Records::Kept(kept) => {
+                let list = select_kept(kept, self.keep, self.others);
+                Ok(Ordered::merged(list, SIDE, out.finish()?))
             }
-            if *side == OTHER {
-                found += u32::from(last_found != payload);
-                last_found.clear();
-                last_found.extend_from_slice(payload);
-                continue;
-            }
-            let keeps = match self.keep {
-                Keep::InAll => found == self.others,
-                Keep::InNone => found == 0,
-            };
-            if keeps {
-                out.push_entry(payload)?;
+            Records::Sorted(sorter) => select_sorted(sorter.finish()?, self.keep, self.others, out),
+        }
+    }
+}
+
+impl Keep {
+    /// Whether a record is kept that is in so many of the others.
+    const fn takes(self, found: u32, others: u32) -> bool {
+        match self {
+            Keep::InAll => found == others,
+            Keep::InNone => found == 0,
+        }
+    }
+}
+
+/// Pushes an encoded record of the own side with its order, or a key of another one with its number.
+fn push_side(
+    sorter: &mut Sorter,
+    by: By,
+    side: u8,
+    encoded: &[u8],
+    order: u64,
+    other: u32,
+) -> Result<()> {
+    let key = [by.key_of(encoded), &[side]].concat();
+    let mut payload = Vec::new();
+    match side {
+        OWN => {
+            let place = Origin::default().to_bytes();
+            KeyedRecord::join(order, &place, record_of(encoded), &mut payload);
+        }
+        _ => payload.extend_from_slice(&other.to_be_bytes()),
+    }
+    Ok(sorter.push(&key, &payload)?)
+}
+
+/// The own records that are kept. The numbers of the others of a key ascend.
+fn select_kept(kept: ByKey, keep: Keep, others: u32) -> List {
+    let mut stays = vec![false; kept.len()];
+    let mut own = Vec::new();
+    for ring in kept.rings() {
+        own.clear();
+        let (mut found, mut last) = (0, None);
+        for number in ring {
+            match kept.entry(number).split_first_chunk::<SIDE>() {
+                Some(([OTHER, other @ ..], _)) => {
+                    found += u32::from(last != Some(*other));
+                    last = Some(*other);
+                }
+                _ => own.push(number),
             }
         }
-        out.finish()
+        if keep.takes(found, others) {
+            own.iter().for_each(|number| stays[*number as usize] = true);
+        }
     }
+    kept.into_list(|_, number| stays[number as usize])
+}
+
+fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) -> Result<Ordered> {
+    let mut group = Vec::new();
+    let mut found = 0;
+    let mut last_found = Vec::new();
+    while let Some((key, payload)) = sorted.next_entry()? {
+        let Some((side, key)) = key.split_last() else { continue };
+        if group != key {
+            group.clear();
+            group.extend_from_slice(key);
+            found = 0;
+            last_found.clear();
+        }
+        if *side == OTHER {
+            found += u32::from(last_found != payload);
+            last_found.clear();
+            last_found.extend_from_slice(payload);
+        } else if keep.takes(found, others) {
+            out.push_entry(payload)?;
+        }
+    }
+    out.finish()
 }
 
 #[cfg(test)]
@@ -573,7 +798,19 @@ mod tests {
     }
 
     fn select(keep: Keep, by: By, own: &[&str], others: &[&[&str]]) -> Vec<String> {
-        let mut selection = Selection::new(keep, by, std::env::temp_dir(), 0);
+        let in_file = select_in(0, keep, by, own, others);
+        assert_eq!(select_in(1 << 20, keep, by, own, others), in_file);
+        in_file
+    }
+
+    fn select_in(
+        memory: usize,
+        keep: Keep,
+        by: By,
+        own: &[&str],
+        others: &[&[&str]],
+    ) -> Vec<String> {
+        let mut selection = Selection::new(keep, by, std::env::temp_dir(), memory);
         for (number, other) in others.iter().enumerate() {
             if number > 0 {
                 selection.next_other();
@@ -596,7 +833,67 @@ mod tests {
         assert_eq!(select(Keep::InNone, By::Position, &own, &[]), own);
     }
 
+    /// Few positions, of which records say few things, so that they repeat, merge and contradict.
+    fn lines_of(choices: &[(usize, usize)]) -> Vec<String> {
+        const FIELDS: [&str; 5] = [
+            "4k3/8/8/8/8/8/4P3/4K3 w - -",
+            "4k3/8/8/8/8/8/4P3/4K3 b - -",
+            "4k3/8/8/8/4P3/8/8/4K3 b - e3",
+            "4k3/8/8/8/4P3/8/8/4K3 b - -",
+            "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
+        ];
+        const SAID: [&str; 8] =
+            ["", " 0 1", " 3 9", " bm Kd7;", " bm Kd8;", " id \"a\";", " ce 3;", " hmvc 3;"];
+        choices.iter().map(|(a, b)| format!("{}{}", FIELDS[a % 5], SAID[b % 8])).collect()
+    }
+
     proptest! {
+        /// What fits the memory and what goes through a file comes out the same, and so does what
+        /// begins in memory and goes on in a file.
+        #[test]
+        fn sets_are_the_same_in_memory_and_in_a_file(
+            choices in prop::collection::vec((0..5_usize, 0..8_usize), 0..80),
+            others in prop::collection::vec((0..5_usize, 0..8_usize), 0..8),
+            some in 0..12_000_usize,
+        ) {
+            let input = lines_of(&choices);
+            let input: Vec<_> = input.iter().map(String::as_str).collect();
+            let others = lines_of(&others);
+            let others: Vec<_> = others.iter().map(String::as_str).collect();
+            for by in [By::Position, By::Board, By::Record] {
+                for policy in [OnConflict::Report, OnConflict::First, OnConflict::Last] {
+                    let of = |memory| union(by, MergeRules::default(), policy, memory, &input);
+                    let in_file = of(0);
+                    prop_assert_eq!(&of(1 << 20), &in_file);
+                    prop_assert_eq!(&of(some), &in_file);
+                }
+                for keep in [Keep::InAll, Keep::InNone] {
+                    let (a, b) = others.split_at(others.len() / 2);
+                    let of = |memory| select_in(memory, keep, by, &input, &[a, b]);
+                    let in_file = of(0);
+                    prop_assert_eq!(&of(1 << 20), &in_file);
+                    prop_assert_eq!(&of(some), &in_file);
+                }
+            }
+        }
+
+        /// The bytes that a plain line is encoded as are those of its record.
+        #[test]
+        fn a_plain_record_is_encoded_as_every_record(clock in 0..70_000_u32, number in 1..70_000_u32) {
+            let counters = crate::model::Counters { halfmove_clock: clock, fullmove_number: number };
+            for counters in [None, Some(counters)] {
+                let mut plain_record = record(A_BLACK);
+                plain_record.set_fen_counters(counters);
+                let board = crate::codec::packed::encode(plain_record.position());
+                for by in [By::Position, By::Record] {
+                    let mut plain = Vec::new();
+                    prop_assert!(by.encode_plain(board.as_bytes(), counters, &mut plain));
+                    prop_assert_eq!(plain, encoded(by, &plain_record).unwrap());
+                }
+                prop_assert!(!By::Board.encode_plain(board.as_bytes(), counters, &mut Vec::new()));
+            }
+        }
+
         /// Whatever the memory, the result is that of a set in memory.
         #[test]
         fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory in 0..6000_usize) {

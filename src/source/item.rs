@@ -23,6 +23,15 @@ pub enum Item<'a> {
         /// The game that it is a position of.
         game: Option<&'a Game>,
     },
+    /// A record that was encoded as [`SourceOptions::encode`](super::SourceOptions::encode) asks.
+    Encoded {
+        /// What it was encoded as.
+        bytes: &'a [u8],
+        /// Where it came from.
+        place: &'a Place,
+        /// The bytes it was read from, as with [`Item::Record`].
+        raw: &'a [u8],
+    },
     /// A game that is taken as such.
     Game {
         /// The game itself.
@@ -74,6 +83,7 @@ impl Item<'_> {
     pub const fn raw(&self) -> &[u8] {
         match self {
             Item::Record { raw, .. }
+            | Item::Encoded { raw, .. }
             | Item::Game { raw, .. }
             | Item::LeftOut { raw, .. }
             | Item::Rejected { raw, .. }

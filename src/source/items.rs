@@ -48,7 +48,8 @@ impl Sources {
 
     /// All items of all sources.
     pub fn items(self) -> Items {
-        Items::start(move |visit| self.read(visit))
+        let sources = Sources { options: self.options.records_as_such(), ..self };
+        Items::start(move |visit| sources.read(visit))
     }
 
     /// All records of all sources; what is rejected is an error, and the next one follows.
@@ -60,7 +61,8 @@ impl Sources {
 impl Source {
     /// All items of the source.
     pub fn items(self) -> Items {
-        Items::start(move |visit| self.read(visit))
+        let source = self.with_records_as_such();
+        Items::start(move |visit| source.read(visit))
     }
 
     /// All records of the source; what is rejected is an error, and the next one follows.
@@ -148,7 +150,7 @@ impl Outbox {
                     self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
                 }
             },
-            Item::LeftOut { .. } | Item::Skipped { .. } => {}
+            Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
             Item::Waiting => return self.send(),
         }
         self.batch.len() < BATCH || self.send()

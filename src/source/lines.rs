@@ -12,6 +12,7 @@ use super::input::Input;
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use super::perft_blocks::{Block, BlockLine};
+use super::plain_line::PlainLine;
 use super::read_ahead::Ready;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
@@ -22,6 +23,8 @@ use crate::text::{Diagnostic, fen};
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 8192;
 const BATCH_BYTES: usize = 1 << 20;
+/// How many of them a thread takes at a time.
+const PART_LINES: usize = 256;
 
 /// Lines of text whose bytes may have to be waited for.
 pub struct Lines {
@@ -77,6 +80,13 @@ struct Reading<'o> {
     id: Option<(u64, Vec<u8>)>,
 }
 
+/// Lines that are read at once.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    lines: Vec<BatchLine>,
+}
+
 /// A line of a batch: where its bytes are.
 struct BatchLine {
     number: u64,
@@ -84,12 +94,27 @@ struct BatchLine {
     raw: Range<usize>,
 }
 
+/// What the lines of a part of a batch became.
+#[derive(Default)]
+struct Part {
+    lines: Vec<ReadLine>,
+    /// The encoded records.
+    bytes: Vec<u8>,
+}
+
 /// What the reader made of a line.
 struct ReadLine {
-    result: Result<Line, Diagnostic>,
+    result: Result<Content, Diagnostic>,
     warnings: Vec<Diagnostic>,
     /// Whether the filter takes the record, if it is one.
     is_taken: bool,
+}
+
+/// What is on a line.
+enum Content {
+    Line(Line),
+    /// A record as it is wanted: the place of its bytes, or why it has none.
+    Encoded(Result<Range<usize>>),
 }
 
 /// Why a batch ended.
@@ -107,40 +132,139 @@ pub(super) fn read<E: From<Error>>(
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let place = Place::new(name, At::Line(0));
-    let is_whole = Reading { lines, options, place, block: None, id: None }.read(visit)?;
+    let is_fen = lines.is_fen && !options.text.labels && !options.text.perft;
+    let place = Place::new(Arc::clone(&name), At::Line(0));
+    let reading = Reading { lines, options, place, block: None, id: None };
+    let is_whole = reading.read(&Parser { options, name, is_fen }, visit)?;
     Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
 }
 
+/// Makes records of lines, on any thread.
+struct Parser<'o> {
+    options: &'o SourceOptions,
+    name: Arc<str>,
+    /// Whether the lines are FEN and nothing else.
+    is_fen: bool,
+}
+
+impl Parser<'_> {
+    /// Reads the lines of a batch on all threads; the parts are in the order of the lines, and in the
+    /// memory of those that were there.
+    fn read_batch(&self, batch: &Batch, parts: &mut Vec<Part>) {
+        let lines = batch.lines.par_chunks(PART_LINES);
+        parts.resize_with(lines.len(), Part::default);
+        lines.zip(parts).for_each(|(lines, part)| {
+            part.lines.clear();
+            part.bytes.clear();
+            for line in lines {
+                let read = self.read_line(line, &batch.bytes, &mut part.bytes);
+                part.lines.push(read);
+            }
+        });
+    }
+
+    /// Reads a line; the bytes of an encoded record go behind those that are there.
+    fn read_line(&self, line: &BatchLine, batch: &[u8], encoded: &mut Vec<u8>) -> ReadLine {
+        let options = self.options;
+        let text = &batch[line.text.clone()];
+        let start = encoded.len();
+        if let Some(encode) = options.encode_plain()
+            && let Some(plain) = PlainLine::read(text)
+            && encode.encode_plain(plain.board.as_bytes(), plain.counters, encoded)
+        {
+            let result = Ok(Content::Encoded(Ok(start..encoded.len())));
+            return ReadLine { result, warnings: Vec::new(), is_taken: true };
+        }
+        let parse_line = if self.is_fen { fen::parse_line } else { parse_line };
+        let mut warnings = Vec::new();
+        let result = parse_line(text, &options.text, &mut warnings);
+        let place = || Place::new(Arc::clone(&self.name), At::Line(line.number));
+        let is_taken = match (&options.filter, &result) {
+            (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, &place()),
+            _ => true,
+        };
+        let result = result.map(|line| match (line, options.encode_lines()) {
+            (Line::Record(record), Some(encode)) if is_taken => {
+                let done = encode.encode(&record, &place(), encoded);
+                Content::Encoded(done.map(|()| start..encoded.len()))
+            }
+            (line, _) => Content::Line(line),
+        });
+        ReadLine { result, warnings, is_taken }
+    }
+}
+
 impl Reading<'_> {
-    /// Reads to the end; false when no more is wanted.
-    fn read<E: From<Error>>(&mut self, visit: &mut VisitItem<'_, E>) -> Result<bool, E> {
-        let (mut bytes, mut batch) = (Vec::new(), Vec::new());
+    /// Reads to the end; false when no more is wanted. While one batch is read, the one before is
+    /// handed on and the next one is gathered.
+    fn read<E: From<Error>>(
+        mut self,
+        parser: &Parser<'_>,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<bool, E> {
+        let (mut batch, mut parts) = (Batch::default(), Vec::new());
+        let (mut before, mut parts_before) = (Batch::default(), Vec::new());
+        let mut next = Batch::default();
+        let mut stop = self.fill(&mut batch, true);
         loop {
-            let stop = self.fill(&mut bytes, &mut batch);
-            for (line, result) in batch.iter().zip(self.read_batch(&bytes, &batch)) {
+            let (mut goes_on, mut next_stop) = (Ok(true), None);
+            rayon::in_place_scope(|scope| {
+                scope.spawn(|_| parser.read_batch(&batch, &mut parts));
+                goes_on = self.hand_on_all(&before, &mut parts_before, visit);
+                if matches!((&goes_on, &stop), (Ok(true), Ok(Stop::Full))) {
+                    next_stop = Some(self.fill(&mut next, false));
+                }
+            });
+            if !goes_on? {
+                return Ok(false);
+            }
+            if let Some(next_stop) = next_stop {
+                // What was read is before now, what was gathered is read.
+                std::mem::swap(&mut before, &mut batch);
+                std::mem::swap(&mut batch, &mut next);
+                std::mem::swap(&mut parts_before, &mut parts);
+                stop = next_stop;
+                continue;
+            }
+            let goes_on = self.hand_on_all(&batch, &mut parts, visit)?
+                && match stop.map_err(|error| self.cannot_read_on(error))? {
+                    Stop::Full => true,
+                    Stop::End => return self.end_block(false, visit),
+                    Stop::Waiting => visit(Item::Waiting)?,
+                    Stop::LongLine(number) => {
+                        self.end_block(false, visit)? && self.reject_long_line(number, visit)?
+                    }
+                };
+            if !goes_on {
+                return Ok(false);
+            }
+            parts_before.clear();
+            stop = self.fill(&mut batch, true);
+        }
+    }
+
+    /// Hands on what the lines of a batch became; false when no more is wanted.
+    fn hand_on_all<E: From<Error>>(
+        &mut self,
+        batch: &Batch,
+        parts: &mut [Part],
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<bool, E> {
+        let mut lines = batch.lines.iter();
+        for part in parts {
+            for (read, line) in part.lines.drain(..).zip(&mut lines) {
                 self.place.at = At::Line(line.number);
-                let raw = &bytes[line.raw.clone()];
+                let raw = &batch.bytes[line.raw.clone()];
                 let goes_on = match self.options.text.perft {
-                    true => self.gather(result, raw, visit)?,
-                    false => self.hand_on(result, raw, visit)?,
+                    true => self.gather(read, raw, visit)?,
+                    false => self.hand_on(read, &part.bytes, raw, visit)?,
                 };
                 if !goes_on {
                     return Ok(false);
                 }
             }
-            let goes_on = match stop.map_err(|error| self.cannot_read_on(error))? {
-                Stop::Full => true,
-                Stop::End => return self.end_block(false, visit),
-                Stop::Waiting => visit(Item::Waiting)?,
-                Stop::LongLine(number) => {
-                    self.end_block(false, visit)? && self.reject_long_line(number, visit)?
-                }
-            };
-            if !goes_on {
-                return Ok(false);
-            }
         }
+        Ok(true)
     }
 
     fn cannot_read_on(&self, error: io::Error) -> Error {
@@ -149,12 +273,14 @@ impl Reading<'_> {
     }
 
     /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
-    /// would have to be waited for.
-    fn fill(&mut self, bytes: &mut Vec<u8>, batch: &mut Vec<BatchLine>) -> io::Result<Stop> {
+    /// would have to be waited for; only the first is waited for, if `waits`.
+    fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Stop> {
+        let Batch { bytes, lines } = batch;
         bytes.clear();
-        batch.clear();
-        while batch.len() < BATCH_LINES && bytes.len() < BATCH_BYTES {
-            if !batch.is_empty() && !self.lines.has_line()? {
+        lines.clear();
+        while lines.len() < BATCH_LINES && bytes.len() < BATCH_BYTES {
+            let may_wait = waits && lines.is_empty();
+            if !may_wait && !self.lines.has_line()? {
                 return Ok(Stop::Waiting);
             }
             match self.lines.reader().next_line()? {
@@ -164,33 +290,11 @@ impl Reading<'_> {
                     let start = bytes.len();
                     bytes.extend_from_slice(line.raw);
                     let text = start..start + line.text.len();
-                    batch.push(BatchLine { number: line.number, text, raw: start..bytes.len() });
+                    lines.push(BatchLine { number: line.number, text, raw: start..bytes.len() });
                 }
             }
         }
         Ok(Stop::Full)
-    }
-
-    /// Reads the lines of a batch on all threads; the results are in the order of the lines.
-    fn read_batch(&self, bytes: &[u8], batch: &[BatchLine]) -> Vec<ReadLine> {
-        let (options, name) = (self.options, &self.place.source);
-        let parse_line = match self.lines.is_fen && !options.text.labels && !options.text.perft {
-            true => fen::parse_line,
-            false => parse_line,
-        };
-        let read = |line: &BatchLine| {
-            let mut warnings = Vec::new();
-            let result = parse_line(&bytes[line.text.clone()], &options.text, &mut warnings);
-            let is_taken = match (&options.filter, &result) {
-                (Some(filter), Ok(Line::Record(record))) => {
-                    let place = Place::new(Arc::clone(name), At::Line(line.number));
-                    filter.takes(record, None, &place)
-                }
-                _ => true,
-            };
-            ReadLine { result, warnings, is_taken }
-        };
-        batch.par_iter().with_min_len(64).map(read).collect()
     }
 
     fn may_stand(&self, line: &ReadLine) -> bool {
@@ -204,20 +308,24 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Hands on what a line became.
-    fn hand_on<E>(
+    /// Hands on what a line became; `encoded` has the encoded records of its part.
+    fn hand_on<E: From<Error>>(
         &self,
         line: ReadLine,
+        encoded: &[u8],
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let may_stand = self.may_stand(&line);
         self.report(&line.warnings, visit)?;
         match line.result {
-            Ok(Line::Record(record)) if may_stand => {
+            Ok(Content::Encoded(bytes)) if may_stand => {
+                visit(Item::Encoded { bytes: &encoded[bytes?], place: &self.place, raw })
+            }
+            Ok(Content::Line(Line::Record(record))) if may_stand => {
                 self.hand_on_record(record, line.is_taken, raw, visit)
             }
-            Ok(Line::Blank | Line::Comment) if may_stand => {
+            Ok(Content::Line(Line::Blank | Line::Comment)) if may_stand => {
                 visit(Item::Skipped { raw, is_game: false })
             }
             result => {
@@ -243,7 +351,7 @@ impl Reading<'_> {
 
     /// Hands a line on, or keeps it with its block: positions whose name and perft counts stand on
     /// lines of their own.
-    fn gather<E>(
+    fn gather<E: From<Error>>(
         &mut self,
         line: ReadLine,
         raw: &[u8],
@@ -264,17 +372,17 @@ impl Reading<'_> {
         let number = self.place.number();
         match (kind, line.result) {
             (Some(BlockLine::Id(_)), _) => self.id = Some((number, raw.to_vec())),
-            (_, Ok(Line::Record(record))) if begins => {
+            (_, Ok(Content::Line(Line::Record(record)))) if begins => {
                 self.report(&line.warnings, visit)?;
                 self.block = Some(Block::new(record, number, self.id.take(), raw));
             }
-            (_, result) => return self.hand_on(ReadLine { result, ..line }, raw, visit),
+            (_, result) => return self.hand_on(ReadLine { result, ..line }, &[], raw, visit),
         }
         Ok(true)
     }
 
     /// Hands on what is left of a block; of one that has no position yet only if none comes.
-    fn end_block<E>(
+    fn end_block<E: From<Error>>(
         &mut self,
         position_comes: bool,
         visit: &mut VisitItem<'_, E>,
@@ -290,8 +398,8 @@ impl Reading<'_> {
             self.place.at = At::Line(line);
             let mut warnings = Vec::new();
             let result = parse_line(raw.trim_ascii_end(), &self.options.text, &mut warnings);
-            let line = ReadLine { result, warnings, is_taken: true };
-            goes_on = goes_on && self.hand_on(line, &raw, visit)?;
+            let line = ReadLine { result: result.map(Content::Line), warnings, is_taken: true };
+            goes_on = goes_on && self.hand_on(line, &[], &raw, visit)?;
         }
         self.place.at = at;
         Ok(goes_on)

@@ -28,6 +28,7 @@ mod open;
 mod options;
 mod output;
 mod perft_blocks;
+mod plain_line;
 mod read_ahead;
 mod store_target;
 mod target;
@@ -43,9 +44,9 @@ pub use lines::Lines;
 pub use local::Local;
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
-pub use options::{Filter, SourceOptions};
+pub use options::{Encode, Filter, SourceOptions};
 pub use output::Output;
-pub use target::{GameFormat, Lost, Target, TargetOptions};
+pub use target::{EncodedBatch, GameFormat, Lost, Target, TargetOptions};
 
 use crate::error::Result;
 

@@ -211,6 +211,11 @@ impl Source {
         }
     }
 
+    /// The same source, whose records come as records.
+    pub(super) fn with_records_as_such(self) -> Source {
+        Source { options: self.options.records_as_such(), ..self }
+    }
+
     /// Warns of a text that is in UTF-16; only the lenient profile takes it.
     fn report_encoding<E: From<Error>>(&self, visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         let Some(encoding) = self.encoding else { return Ok(()) };

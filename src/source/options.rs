@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::format::FileFormat;
-use crate::error::Place;
-use crate::model::{EpdRecord, Game};
+use crate::error::{Place, Result};
+use crate::model::{Counters, EpdRecord, Game};
 use crate::text::pgn::{PgnReadOptions, PositionOptions};
-use crate::text::{ParseOptions, lines};
+use crate::text::{ParseOptions, Profile, lines};
 
 /// Says which records and games are taken. It is asked on several threads at once.
 pub trait Filter: Send + Sync {
@@ -17,6 +17,22 @@ pub trait Filter: Send + Sync {
 
     /// Whether a game is taken as such.
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
+}
+
+/// Makes bytes of records on the threads that read them, several at once.
+pub trait Encode: Send + Sync {
+    /// Appends the bytes of a record.
+    ///
+    /// # Errors
+    /// The record has none; reading ends then.
+    fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
+
+    /// Appends the bytes of the record of a packed identity board with these counters and nothing
+    /// else, and says whether it has done so; otherwise the record is made.
+    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
+        let _ = (board, counters, out);
+        false
+    }
 }
 
 /// What reading a store may take beside the work that is done with its records.
@@ -43,6 +59,7 @@ pub struct SourceOptions {
     pub(super) positions: Option<PositionOptions>,
     pub(super) deny_warnings: bool,
     pub(super) filter: Option<Arc<dyn Filter>>,
+    encode: Option<Arc<dyn Encode>>,
     pub(super) memory: usize,
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
 }
@@ -64,6 +81,7 @@ impl SourceOptions {
             positions: None,
             deny_warnings: false,
             filter: None,
+            encode: None,
             memory: STORE_MEMORY,
             bytes_read: None,
         }
@@ -119,6 +137,14 @@ impl SourceOptions {
         self
     }
 
+    /// What records of lines are encoded as: they come as [`Item::Encoded`](super::Item::Encoded)
+    /// where they would be made on several threads, and as records elsewhere, as in iterators.
+    #[must_use]
+    pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
+        self.encode = Some(encode);
+        self
+    }
+
     /// About how many bytes of memory reading a store may take; 64 MiB otherwise.
     #[must_use]
     pub const fn memory_bytes(mut self, bytes: usize) -> SourceOptions {
@@ -131,6 +157,25 @@ impl SourceOptions {
     pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
         self.bytes_read = Some(count);
         self
+    }
+
+    /// The same options without [`SourceOptions::encode`].
+    pub(super) fn records_as_such(mut self) -> SourceOptions {
+        self.encode = None;
+        self
+    }
+
+    /// What encodes records of lines, unless several lines may make one.
+    pub(super) fn encode_lines(&self) -> Option<&dyn Encode> {
+        self.encode.as_deref().filter(|_| !self.text.perft)
+    }
+
+    /// The same for lines of which nobody asks more than what they are encoded as, and which are read
+    /// as they are found.
+    pub(super) fn encode_plain(&self) -> Option<&dyn Encode> {
+        let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
+        let is_usual = is_usual && self.filter.is_none();
+        self.encode_lines().filter(|_| is_usual)
     }
 
     pub(super) fn line_limit(&self) -> usize {
@@ -156,6 +201,7 @@ impl fmt::Debug for SourceOptions {
             .field("positions", &self.positions)
             .field("deny_warnings", &self.deny_warnings)
             .field("filter", &self.filter.is_some())
+            .field("encode", &self.encode.is_some())
             .field("memory", &self.memory)
             .finish_non_exhaustive()
     }

@@ -554,6 +554,83 @@ fn wrong_calls_are_explained() {
     assert_eq!(scratch.names(), ["suite.epd"], "nothing was written");
 }
 
+/// The fields of a position with three pieces on squares that a number tells, in no order.
+fn three_pieces(number: usize) -> String {
+    let place = number * 7919 % (48 * 8 * 8);
+    let (pawn, kings) = (8 + place % 48, place / 48);
+    let mut squares = [b'1'; 64];
+    squares[kings % 8] = b'K';
+    squares[56 + kings / 8] = b'k';
+    squares[pawn] = b'P';
+    let ranks: Vec<_> = squares.chunks(8).map(String::from_utf8_lossy).collect();
+    let mut text = String::new();
+    for byte in ranks.join("/").bytes() {
+        match (byte, text.as_bytes().last().copied()) {
+            (b'1', Some(digit @ b'1'..=b'7')) => {
+                text.pop();
+                text.push(char::from(digit + 1));
+            }
+            _ => text.push(char::from(byte)),
+        }
+    }
+    // The king of the side to move is the one that may be in check.
+    text + " b - -"
+}
+
+/// More lines than are read at a time, with what is rejected between them, ends of lines of every
+/// kind, none at the end of the file, positions that come again in another batch and another file
+/// and say something else: the outcome is the same in memory, through temporary files, and with any
+/// number of threads.
+#[test]
+fn sets_of_many_lines_are_the_same_in_any_memory_and_on_any_threads() {
+    let (mut first, mut second) = (String::new(), String::new());
+    for number in 0..20_000_usize {
+        let said = ["", " 0 1", " id \"a\";", " id \"b\";", " ce 3;"][number / 3000 % 5];
+        let end = ["\n", "\r\n", "\r"][number % 3];
+        let fields = three_pieces(number);
+        first.push_str(&match number % 1000 {
+            999 => format!("no position{end}{end}"),
+            _ => format!("{fields}{said}{end}"),
+        });
+        if number % 7 == 0 {
+            second.push_str(&format!("{fields} ce {};{end}", number % 2));
+        }
+    }
+    second.push_str(&three_pieces(5));
+    let scratch = Scratch::with("first.epd", first);
+    scratch.write("second.epd", second);
+    let files = ["first.epd", "second.epd"];
+    for (command, has_by) in
+        [("dedupe", true), ("subtract", true), ("intersect", true), ("stats", false)]
+    {
+        for by in ["position", "board", "record"].iter().take(if has_by { 3 } else { 1 }) {
+            let run = |memory, threads| {
+                let mut args = vec![command];
+                args.extend(files);
+                args.extend(["--memory", memory, "--threads", threads, "--allow-rejects"]);
+                if has_by {
+                    args.extend(["--by", by]);
+                }
+                let done = scratch.run(&args);
+                assert_eq!(done.status, 0, "{}", done.err);
+                (done.out, done.err)
+            };
+            let usual = run("256M", "2");
+            assert!(!usual.0.is_empty(), "{command} {}", usual.1);
+            for (memory, threads) in [("256M", "1"), ("1M", "2"), ("20K", "1")] {
+                assert_eq!(run(memory, threads), usual, "{command} --by {by} in {memory}");
+            }
+        }
+    }
+    let plain = Scratch::with(
+        "plain.fen",
+        (0..20_000).map(|n| three_pieces(n) + " 0 1\r\n").collect::<String>(),
+    );
+    let unique: Vec<_> = (0..48 * 64).map(|n| three_pieces(n) + " 0 1\n").collect();
+    assert_eq!(out(&plain, &["dedupe", "plain.fen"]), unique.concat());
+    assert_eq!(out(&plain, &["count", "plain.fen"]), "20000\n");
+}
+
 /// One book has one position in several spellings of the en passant field; the other was made of
 /// it and has each once, with counters.
 #[test]

@@ -1,6 +1,7 @@
 //! `epdb count`: a bare number.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 
@@ -10,9 +11,9 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Visited};
-use crate::error::Place;
-use crate::model::Game;
-use crate::source::{FileFormat, Item};
+use crate::error::{self, Place};
+use crate::model::{Counters, EpdRecord, Game};
+use crate::source::{Encode, FileFormat, Item};
 
 /// Print how many records there are; of files of games how many games, or with --positions how
 /// many positions
@@ -40,10 +41,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if !files.is_empty() {
         let (read, mut any) = (&args.read, |_: Item<'_>| Ok(true));
         let mut any_game = |_: &Game, _: &Place| Ok(Visited::Taken);
-        source::read_with_games(&files, read, &mut diagnostics, &mut any, &mut any_game)?;
+        let encode = Arc::new(Nothing);
+        source::read_encoded_with_games(
+            &files,
+            read,
+            &mut diagnostics,
+            encode,
+            &mut any,
+            &mut any_game,
+        )?;
     }
     print_line(stored + diagnostics.tally.records + diagnostics.tally.games)?;
     diagnostics.finish()
+}
+
+/// Records that are only counted.
+struct Nothing;
+
+impl Encode for Nothing {
+    fn encode(&self, _: &EpdRecord, _: &Place, _: &mut Vec<u8>) -> error::Result<()> {
+        Ok(())
+    }
+
+    fn encode_plain(&self, _: &[u8], _: Option<Counters>, _: &mut Vec<u8>) -> bool {
+        true
+    }
 }
 
 /// How many records a file says that it has, where all of them are counted: nothing is decoded.

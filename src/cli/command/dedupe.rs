@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
@@ -16,7 +17,7 @@ use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directo
 use crate::library::game_sets::{GameDedupe, SameGame};
 use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
-use crate::source::Output;
+use crate::source::{Encode, Output};
 
 /// Merge records of one position, in one file or in several
 ///
@@ -113,10 +114,12 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     };
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory);
+    let encode: Arc<dyn Encode> = Arc::new(by);
     let mut has_conflicts = false;
-    let outcome = args.pipe.collect(
+    let outcome = args.pipe.collect_encoded(
         union,
-        |union, record, place| Ok(union.add(record, place)?),
+        &encode,
+        |union, encoded, place| Ok(union.add_encoded(encoded, place)?),
         |union, places| {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, places)?;

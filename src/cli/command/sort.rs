@@ -1,15 +1,21 @@
 //! `epdb sort`: records in the order of what they say, games in the order of archives.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 
 use crate::cli::args::MemoryArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{NeverMet, Pipe, each_with_game, temporary_directory, write_all};
+use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::read_encoded;
+use crate::error::{self, Place};
 use crate::library::order::{RecordSorter, SortOrder};
 use crate::library::subject::{Subject, record_of_game};
+use crate::model::{Counters, EpdRecord};
+use crate::source::{Encode, Item};
 use crate::spill::Sorter;
 use crate::text::pgn;
 
@@ -47,27 +53,56 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
 }
 
+/// Encodes records with their sort keys, and remembers which fields they had.
+struct Keyed {
+    order: SortOrder,
+    never_met: NeverMet,
+}
+
+impl Encode for Keyed {
+    fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> error::Result<()> {
+        let subject = Subject::new(record, None, place);
+        self.never_met.ask(&subject);
+        self.order.encode(&subject, out)
+    }
+
+    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
+        let is_encoded = self.order.encode_plain(board, counters, out);
+        if is_encoded {
+            self.never_met.met_record();
+        }
+        is_encoded
+    }
+}
+
 fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
-    let mut never_met = NeverMet::new(order.fields());
-    each_with_game(files, read, &mut diagnostics, |record, place, game| {
-        let subject = Subject::new(&record, game, place);
-        never_met.ask(&subject);
-        sorter.add(&subject)?;
-        Ok(true)
+    let never_met = NeverMet::new(order.fields());
+    let keyed = Arc::new(Keyed { order: order.clone(), never_met });
+    let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
+    read_encoded(files, read, &mut diagnostics, encode, |item| match item {
+        Item::Encoded { bytes, .. } => Ok(sorter.add_keyed(bytes)?),
+        Item::Record { record, place, game, .. } => {
+            let subject = Subject::new(&record, game, place);
+            keyed.never_met.ask(&subject);
+            encoded.clear();
+            order.encode(&subject, &mut encoded)?;
+            Ok(sorter.add_keyed(&encoded)?)
+        }
+        _ => Ok(()),
     })?;
     write_all(sorter.finish()?, &mut output)?;
     let written = output.finish()?;
-    never_met.report();
+    keyed.never_met.report();
     Ok(diagnostics.finish()?.and(written))
 }
 
 fn sort_games(args: &Args, order: &SortOrder, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
-    let mut never_met = NeverMet::new(order.fields());
+    let never_met = NeverMet::new(order.fields());
     let outcome = games.collect(
         sorter,
         |sorter, game, place, bytes| {

@@ -246,7 +246,7 @@ fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::R
 fn by_field(args: &Args, field: &Field, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let format = args.game_format()?;
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory);
-    let mut never_met = NeverMet::new(std::iter::once(field));
+    let never_met = NeverMet::new(std::iter::once(field));
     let mut values = HashSet::new();
     let mut bytes = Vec::new();
     each_unit(args, diagnostics, &mut |unit, place| {

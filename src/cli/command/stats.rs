@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -9,9 +10,8 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
-use crate::codec::record::encode;
 use crate::error::Place;
-use crate::library::census::{Census, CensusTally};
+use crate::library::census::{Census, CensusEncode, CensusTally};
 use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
 use crate::source::{FileFormat, Item, Output};
@@ -41,14 +41,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut census = Census::new(std::env::temp_dir(), args.memory.memory / 2);
-    let (mut encoded, mut record_bytes) = (Vec::new(), 0);
     let mut games = GameCensus::default();
     let mut count_record = |item: Item<'_>| {
-        if let Item::Record { record, .. } = item {
-            census.add(&record)?;
-            encoded.clear();
-            encode(&record, &mut encoded)?;
-            record_bytes += encoded.len() as u64;
+        match item {
+            Item::Encoded { bytes, .. } => census.add_encoded(bytes)?,
+            Item::Record { record, .. } => census.add(&record)?,
+            _ => {}
         }
         Ok(true)
     };
@@ -57,7 +55,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(Visited::Taken)
     };
     let (files, read) = (&args.files, &args.read);
-    source::read_with_games(files, read, &mut diagnostics, &mut count_record, &mut count_game)?;
+    source::read_encoded_with_games(
+        files,
+        read,
+        &mut diagnostics,
+        Arc::new(CensusEncode),
+        &mut count_record,
+        &mut count_game,
+    )?;
     let tally = census.finish()?;
     let file_bytes = args.files.iter().map(|path| Some(path.metadata().ok()?.len())).sum();
     let mut out = open_output(None)?;
@@ -72,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             return diagnostics.finish();
         }
     }
-    let stats = json::Stats::new(&tally, record_bytes, file_bytes);
+    let stats = json::Stats::new(&tally, tally.encoded_bytes, file_bytes);
     if args.json {
         json::line(&mut out, &stats)?;
     } else {

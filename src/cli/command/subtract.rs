@@ -1,13 +1,16 @@
 //! `epdb subtract` and `epdb intersect`: the records of one source that others lack or have.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
-use crate::cli::pipe::{each, temporary_directory, write_all};
+use crate::cli::pipe::{temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
+use crate::cli::source::read_all_encoded;
 use crate::library::sets::{By, Keep, Selection};
+use crate::source::Encode;
 
 /// Write the records of the first source that are in none (subtract) or in all (intersect) of the
 /// others, unchanged and in their order
@@ -40,19 +43,19 @@ pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let (directory, memory) = (temporary_directory(), args.memory.memory);
+    let encode: Arc<dyn Encode> = Arc::new(args.by);
     let mut selection = Selection::new(keep, args.by, directory, memory);
     let own = std::slice::from_ref(&args.file);
-    each(own, &args.read, &mut diagnostics, |record, _| {
-        selection.add(&record)?;
-        Ok(true)
+    read_all_encoded(own, &args.read, &mut diagnostics, &encode, |record, _| {
+        Ok(selection.add_encoded(record)?)
     })?;
     for (number, other) in args.others.iter().enumerate() {
         if number > 0 {
             selection.next_other();
         }
-        each(std::slice::from_ref(other), &args.read, &mut diagnostics, |record, _| {
-            selection.add_other(&record)?;
-            Ok(true)
+        let other = std::slice::from_ref(other);
+        read_all_encoded(other, &args.read, &mut diagnostics, &encode, |record, _| {
+            Ok(selection.add_other_encoded(record)?)
         })?;
     }
     write_all(selection.finish()?, &mut output)?;

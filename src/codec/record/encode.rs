@@ -62,9 +62,7 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
         if fullmove_number == 0 {
             return Err(EncodeError::FullmoveNumber);
         }
-        for value in [halfmove_clock, fullmove_number] {
-            put_integer(out, 1 << (width - 1), value.into());
-        }
+        put_counters(halfmove_clock, fullmove_number, width, out);
     }
     if !record.operations().is_empty() {
         let root = Playable::new(record.position()).ok();
@@ -74,6 +72,35 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
         out.push(NO_MORE_OPERATIONS);
     }
     Ok(())
+}
+
+fn put_counters(halfmove_clock: u32, fullmove_number: u32, width: u8, out: &mut Vec<u8>) {
+    for value in [halfmove_clock, fullmove_number] {
+        put_integer(out, 1 << (width - 1), value.into());
+    }
+}
+
+/// Appends the encoding of the record that has this packed identity board, these counters (the
+/// fullmove number at least 1) and nothing else.
+///
+/// ```
+/// use epdb::codec::{packed, record};
+/// use epdb::model::Counters;
+/// let read = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39")?;
+/// let counters = Counters { halfmove_clock: 5, fullmove_number: 39 };
+/// let (mut whole, mut plain) = (Vec::new(), Vec::new());
+/// record::encode(&read, &mut whole)?;
+/// record::encode_plain(packed::encode(read.position()).as_bytes(), Some(counters), &mut plain);
+/// assert_eq!(whole, plain);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn encode_plain(board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) {
+    let width = counters.map_or(0, counter_width);
+    out.push(MARKER | width);
+    out.extend_from_slice(board);
+    if let Some(Counters { halfmove_clock, fullmove_number }) = counters {
+        put_counters(halfmove_clock, fullmove_number, width, out);
+    }
 }
 
 /// An operand as it is written.

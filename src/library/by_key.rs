@@ -1,0 +1,286 @@
+//! Entries in memory that are found by their keys.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
+/// How many bytes of entries stand together, so that growing copies none and they can be let go of
+/// bit by bit.
+const CHUNK: usize = 1 << 20;
+
+/// The number of an entry, in the order in which entries came.
+pub(super) type Number = u32;
+
+/// The number of no entry.
+const NONE: Number = Number::MAX;
+
+/// Entries in the order in which they came. Those of one key form a ring in that order, which is
+/// found by the key.
+///
+/// What the key of an entry is, whoever keeps entries knows.
+#[derive(Debug)]
+pub(super) struct ByKey {
+    chunks: Vec<Vec<u8>>,
+    entries: Vec<Entry>,
+    /// The last entry of each ring, where the hash of its key or the next free place behind it says.
+    slots: Vec<Slot>,
+    rings: usize,
+    state: RandomState,
+    /// The bits of hashes that count: all of them but in tests.
+    hash_mask: u32,
+    memory: usize,
+}
+
+/// The hash stands beside the number, so that memory is touched once for most keys.
+#[derive(Copy, Clone, Debug)]
+struct Slot {
+    hash: u32,
+    last: Number,
+}
+
+const FREE: Slot = Slot { hash: 0, last: NONE };
+
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    chunk: u32,
+    start: u32,
+    /// The next entry of the ring: behind the last one the first, alone the entry itself; none for an
+    /// entry that was struck out.
+    next: Number,
+}
+
+/// Where an entry of a key would stand.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Place {
+    hash: u32,
+    slot: usize,
+    /// The last entry of the key, if there is one.
+    pub(super) last: Option<Number>,
+}
+
+impl ByKey {
+    /// No entries, which will take no more than about `memory` bytes.
+    pub(super) fn new(memory: usize) -> ByKey {
+        ByKey {
+            chunks: Vec::new(),
+            entries: Vec::new(),
+            slots: vec![FREE; 64],
+            rings: 0,
+            state: RandomState::default(),
+            hash_mask: u32::MAX,
+            memory,
+        }
+    }
+
+    /// The number of entries.
+    pub(super) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether another entry of so many bytes fits the memory.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        let chunks: usize = CHUNK * self.chunks.len().saturating_sub(1);
+        let last = self.chunks.last().map_or(0, Vec::len);
+        // Lists that are full grow to twice their length, and are there twice for a while.
+        let entries = 3 * size_of::<Entry>() * self.entries.len();
+        let slots = 3 * size_of::<Slot>() * self.slots.len();
+        chunks + last + bytes + entries + slots < self.memory && self.entries.len() < NONE as usize
+    }
+
+    /// Looks for a key; `key_of` tells the key of an entry.
+    pub(super) fn find(&self, key: &[u8], key_of: impl Fn(&[u8]) -> &[u8]) -> Place {
+        let hash = self.state.hash_one(key) as u32 & self.hash_mask;
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let Slot { hash: other, last } = self.slots[slot];
+            if last == NONE {
+                return Place { hash, slot, last: None };
+            }
+            if other == hash && key_of(self.entry(last)) == key {
+                return Place { hash, slot, last: Some(last) };
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Puts an entry at a place that was just found, in parts that come to stand together.
+    pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let fits = |chunk: &Vec<u8>| chunk.len() + HEADER + len <= CHUNK;
+        if !self.chunks.last().is_some_and(fits) {
+            self.chunks.push(Vec::with_capacity((HEADER + len).max(CHUNK)));
+        }
+        let number = self.entries.len() as Number;
+        let chunk = self.chunks.len() - 1;
+        let bytes = &mut self.chunks[chunk];
+        let start = bytes.len() as u32;
+        bytes.extend_from_slice(&(len as u32).to_le_bytes());
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let next = match place.last {
+            Some(last) => std::mem::replace(&mut self.entries[last as usize].next, number),
+            None => number,
+        };
+        self.entries.push(Entry { chunk: chunk as u32, start, next });
+        self.slots[place.slot] = Slot { hash: place.hash, last: number };
+        self.rings += usize::from(place.last.is_none());
+        if 4 * self.rings > 3 * self.slots.len() {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        let mask = 2 * self.slots.len() - 1;
+        let mut slots = vec![FREE; mask + 1];
+        for taken in self.slots.iter().filter(|slot| slot.last != NONE) {
+            let mut slot = taken.hash as usize & mask;
+            while slots[slot].last != NONE {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = *taken;
+        }
+        self.slots = slots;
+    }
+
+    /// The bytes of an entry.
+    pub(super) fn entry(&self, number: Number) -> &[u8] {
+        let Entry { chunk, start, .. } = self.entries[number as usize];
+        let bytes = &self.chunks[chunk as usize][start as usize..];
+        let (len, bytes) = bytes.split_at(HEADER);
+        let len = len.iter().rev().fold(0, |len, byte| len << 8 | usize::from(*byte));
+        &bytes[..len]
+    }
+
+    /// Whether an entry is the only one of its key.
+    pub(super) fn is_alone(&self, number: Number) -> bool {
+        self.entries[number as usize].next == number
+    }
+
+    /// The entries of each key in their order, the keys in that of their last entries.
+    pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+        let next = |number: Number| self.entries[number as usize].next;
+        // Behind the last entry of a ring its first one follows.
+        let lasts = (0..self.len() as Number).filter(move |number| next(*number) <= *number);
+        lasts.map(move |last| {
+            let mut following = Some(next(last));
+            std::iter::from_fn(move || {
+                let number = following?;
+                following = (number != last).then(|| next(number));
+                Some(number)
+            })
+        })
+    }
+
+    /// Lets go of the keys: of all entries those stay alone that `stays` says.
+    pub(super) fn into_list(mut self, stays: impl Fn(&ByKey, Number) -> bool) -> List {
+        let stay: Vec<bool> = (0..self.len() as Number).map(|it| stays(&self, it)).collect();
+        self.slots = Vec::new();
+        for (number, stays) in (0..).zip(stay) {
+            self.entries[number as usize].next = if stays { number } else { NONE };
+        }
+        List { entries: self, next: 0 }
+    }
+}
+
+/// Bytes before each entry: its length.
+const HEADER: usize = 4;
+
+/// Entries in the order in which they came.
+#[derive(Debug)]
+pub(super) struct List {
+    entries: ByKey,
+    next: Number,
+}
+
+impl List {
+    /// The number of the entry that is next, if there is one.
+    pub(super) fn peek(&mut self) -> Option<Number> {
+        while (self.next as usize) < self.entries.len() {
+            if self.entries.is_alone(self.next) {
+                return Some(self.next);
+            }
+            self.next += 1;
+        }
+        None
+    }
+
+    /// Goes on to the next entry and gives it. What lies before it is let go of.
+    pub(super) fn next(&mut self) -> Option<&[u8]> {
+        let number = self.peek()?;
+        self.next += 1;
+        let chunk = self.entries.entries[number as usize].chunk as usize;
+        if let Some(before) = chunk.checked_sub(1).and_then(|it| self.entries.chunks.get_mut(it))
+            && !before.is_empty()
+        {
+            *before = Vec::new();
+        }
+        Some(self.entries.entry(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The key is the first byte of an entry.
+    fn key_of(entry: &[u8]) -> &[u8] {
+        &entry[..1]
+    }
+
+    /// Keys of one hash are told apart, and rings keep their order, whatever the bits of hashes.
+    #[test]
+    fn keys_that_share_a_hash_are_told_apart() {
+        for hash_mask in [0, 1, 7, u32::MAX] {
+            let mut entries = ByKey { hash_mask, ..ByKey::new(1 << 20) };
+            for number in 0..1000_u32 {
+                let key = [(number * 7 % 250) as u8];
+                let place = entries.find(&key, key_of);
+                assert_eq!(place.last.is_none(), number < 250);
+                entries.insert(place, &[&key, &number.to_le_bytes()]);
+            }
+            let mut keys = 0;
+            for ring in entries.rings() {
+                let ring: Vec<_> = ring.collect();
+                let first = ring[0];
+                assert!(first < 250);
+                assert_eq!(ring, [first, first + 250, first + 500, first + 750]);
+                for number in ring {
+                    assert_eq!(entries.entry(number)[1..], number.to_le_bytes());
+                    assert!(!entries.is_alone(number));
+                }
+                keys += 1;
+            }
+            assert_eq!(keys, 250);
+            let mut list = entries.into_list(|_, number| number % 3 == 0);
+            for number in (0..1000).step_by(3) {
+                assert_eq!(list.peek(), Some(number));
+                assert_eq!(list.next().unwrap()[1..], number.to_le_bytes());
+            }
+            assert_eq!(list.next(), None);
+        }
+    }
+
+    #[test]
+    fn entries_of_any_size_pass_and_the_memory_is_kept_to() {
+        let memory = 4 * CHUNK;
+        let mut entries = ByKey::new(memory);
+        let large = vec![7; CHUNK + 1];
+        let place = entries.find(&[7], key_of);
+        entries.insert(place, &[&large]);
+        let mut count = 1;
+        while entries.has_room(100) {
+            let bytes = [(count % 251) as u8; 100];
+            let place = entries.find(&bytes[..1], key_of);
+            entries.insert(place, &[&bytes]);
+            count += 1;
+        }
+        assert!(count > 5000, "{count}");
+        let chunks: usize = entries.chunks.iter().map(Vec::capacity).sum();
+        let lists = entries.entries.capacity() * size_of::<Entry>() + entries.slots.len() * 4;
+        assert!(chunks + lists <= memory + CHUNK, "{chunks} {lists}");
+        assert_eq!(entries.entry(0), large);
+        assert!(!ByKey::new(0).has_room(1));
+    }
+}
