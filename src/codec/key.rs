@@ -42,7 +42,7 @@ impl Numbers {
         }
         nth = 0;
         while nth < 16 * 4 {
-            if nth / 4 >> (nth % 4) & 1 == 1 {
+            if (nth / 4) >> (nth % 4) & 1 == 1 {
                 numbers.castling[nth / 4] ^= number(table, 12 * 64 + nth % 4);
             }
             nth += 1;

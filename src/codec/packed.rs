@@ -212,7 +212,7 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     codes[..bytes.len() - OCCUPANCY].copy_from_slice(&bytes[OCCUPANCY..]);
     let codes = u128::from_le_bytes(codes);
     // A king to move is the code with all four bits.
-    let to_move = codes & codes >> 1 & codes >> 2 & codes >> 3 & u128::MAX / 15;
+    let to_move = codes & codes >> 1 & codes >> 2 & codes >> 3 & (u128::MAX / 15);
     let turn = if to_move == 0 { Color::White } else { Color::Black };
     let mut en_passant = None;
     let mut pieces = Pieces::default();

@@ -177,8 +177,8 @@ impl Home {
     /// Whether other codes stand where king and rooks should, if anything stands there.
     #[inline(always)]
     fn differs(&self, codes: u32, king: u8, rook: u8) -> bool {
-        let expected = self.king * u32::from(king) | self.rooks * u32::from(rook);
-        (codes ^ expected) & (self.king | self.rooks) * 15 != 0
+        let expected = (self.king * u32::from(king)) | (self.rooks * u32::from(rook));
+        (codes ^ expected) & ((self.king | self.rooks) * 15) != 0
     }
 }
 

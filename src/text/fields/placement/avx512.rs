@@ -13,9 +13,9 @@
 
 use std::arch::x86_64::*;
 
-use super::hash::CodeBits;
 use super::tables::{
-    DIGIT, FIRST_RUN, Letters, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks, signs,
+    CodeBits, DIGIT, FIRST_RUN, Letters, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks,
+    signs,
 };
 
 const PIECE: u8 = 0x40;

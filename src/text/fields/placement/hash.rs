@@ -1,16 +1,7 @@
 //! The hash of a board that is not text.
 
 use super::instructions::{InstructionSet, Set};
-use super::tables::{MOST_PIECES, PieceNumbers, place};
-
-/// The codes of the pieces on a board, as sets of squares.
-pub(crate) struct CodeBits {
-    /// The squares with a piece.
-    pub(crate) occupied: u64,
-    /// For each bit of a code the squares that have it, the lowest bit first. A square without a
-    /// piece has a code that is none.
-    pub(crate) bits: [u64; 4],
-}
+use super::tables::{CodeBits, MOST_PIECES, PieceNumbers, place};
 
 /// The numbers of all pieces, combined by exclusive or.
 #[inline]
@@ -53,33 +44,6 @@ fn hash_squares(board: &CodeBits, numbers: &PieceNumbers) -> u64 {
     }
     hashes[0] ^ hashes[1]
 }
-
-impl CodeBits {
-    /// The codes of each rank in a byte for each file, the a-file lowest.
-    #[inline]
-    pub(crate) fn ranks(&self) -> [u64; 8] {
-        [0, 1, 2, 3, 4, 5, 6, 7].map(|rank| {
-            let spread = |bit: usize| SPREAD[usize::from((self.bits[bit] >> (8 * rank)) as u8)];
-            let codes = spread(0) | spread(1) << 1 | spread(2) << 2 | spread(3) << 3;
-            codes & u64::MAX / 255 * 15
-        })
-    }
-}
-
-/// For each set of eight squares a byte of 1 or 0 for each of them.
-static SPREAD: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut set = 0;
-    while set < 256 {
-        let mut file = 0;
-        while file < 8 {
-            table[set] |= (set as u64 >> file & 1) << (8 * file);
-            file += 1;
-        }
-        set += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {

@@ -25,10 +25,9 @@ use self::vector::{
     nibbles, or, splat, spread, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes,
     xor,
 };
-use super::hash::CodeBits;
 use super::tables::{
-    Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, RANKS, ROOM, RankText, hash_of_places,
-    signs,
+    CodeBits, Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, RANKS, ROOM, RankText,
+    hash_of_places, signs,
 };
 
 /// The letters in lower case by a slot that tells the six apart: the low nibble with the high nibble
@@ -166,7 +165,7 @@ fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
         solidi &= solidi.wrapping_sub(1);
     }
     let at = start.min(last_word);
-    words[0] = word(at)? >> ((start - at) * 8 & 63);
+    words[0] = word(at)? >> (((start - at) * 8) & 63);
     Some((len, words))
 }
 

@@ -18,10 +18,10 @@ mod read;
 mod tables;
 mod write;
 
-pub(crate) use hash::{CodeBits, hash_of_board};
+pub(crate) use hash::hash_of_board;
 pub use instructions::InstructionSet;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;
-pub(crate) use tables::{Letters, PieceNumbers, Pieces, piece_code, place};
+pub(crate) use tables::{CodeBits, Letters, PieceNumbers, Pieces, piece_code, place};
 pub(crate) use write::{letters_of, write_letters, write_pieces};

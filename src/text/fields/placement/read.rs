@@ -136,7 +136,7 @@ fn read_bytewise(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
 
 /// The set of the files that have a piece, of eight marks.
 const fn files_of(marks: u64) -> u8 {
-    let pieces = marks >> PIECE.trailing_zeros() & u64::MAX / 255;
+    let pieces = marks >> PIECE.trailing_zeros() & (u64::MAX / 255);
     // Each piece is brought to the highest byte, at the place of its file.
     (pieces.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
