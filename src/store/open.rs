@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
+use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
 use super::block::BlockWriter;
 use super::error::{Fault, Result as Inner, StoreError, guarded};
@@ -21,6 +21,9 @@ use crate::new_file::NewFile;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
+/// A file with this many times less unused than used is left as it is.
+const USED_TO_UNUSED: u64 = 16;
+
 /// An open store.
 pub struct Store {
     pub(super) shared: Arc<Shared>,
@@ -31,6 +34,8 @@ pub struct Store {
     pub(super) importing: AtomicBool,
     /// Imports that this process completed and has not yet closed in the journal.
     delivered: Mutex<Vec<u64>>,
+    /// Whether something was imported.
+    pub(super) has_grown: AtomicBool,
 }
 
 impl fmt::Debug for Store {
@@ -158,6 +163,7 @@ impl Store {
             batch_bytes,
             importing: AtomicBool::new(false),
             delivered: Mutex::default(),
+            has_grown: AtomicBool::new(false),
         }
     }
 
@@ -184,8 +190,8 @@ impl Store {
         })
     }
 
-    /// Makes the file as small as it can be. Worth while after a large import, which leaves the
-    /// space that its earlier batches took.
+    /// Makes the file as small as it can be, which [`Store::close`] does as well where imports left
+    /// much of it unused.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while readers exist; [`StoreError::Io`].
@@ -200,26 +206,31 @@ impl Store {
         }
     }
 
-    /// Closes the store and says whether that went well; dropping it closes it silently.
+    /// Closes the store and says whether that went well; dropping it closes it silently. A file of
+    /// which imports left more than a sixteenth unused is made smaller, unless there are readers.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
     pub fn close(mut self) -> Result<()> {
-        self.finish_and_close()
+        self.record_delivered()?;
+        if let (Some(Handle::Write(database)), true) = (&mut self.handle, *self.has_grown.get_mut())
+        {
+            guarded(&self.shared.path, || take_back_unused(database, &self.shared))?;
+        }
+        self.handle = None;
+        Ok(())
     }
 
     /// Imports that completed are marked as such only here, as late as can be: one whose process
     /// dies before is found complete when it is run again, and not imported twice.
-    fn finish_and_close(&mut self) -> Result<()> {
+    fn record_delivered(&self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());
-        let Some(handle) = self.handle.take() else { return Ok(()) };
-        guarded(&self.shared.path, || {
-            if let (Handle::Write(database), false) = (&handle, delivered.is_empty()) {
-                journal::close(database, &delivered)?;
+        match &self.handle {
+            Some(Handle::Write(database)) if !delivered.is_empty() => {
+                guarded(&self.shared.path, || journal::close(database, &delivered))
             }
-            drop(handle);
-            Ok(())
-        })
+            _ => Ok(()),
+        }
     }
 
     /// The imports that this process completed and has not yet closed in the journal.
@@ -245,7 +256,31 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.finish_and_close().ok();
+        self.record_delivered().ok();
+    }
+}
+
+/// Gives back to the system what the file has beside its pages, where that is much: redb doubles a
+/// file that is full.
+fn take_back_unused(database: &mut Database, shared: &Shared) -> Inner<()> {
+    // What the last commit replaced is free after the next.
+    begin_write(database)?.commit()?;
+    let transaction = begin_write(database)?;
+    let stats = transaction.stats()?;
+    transaction.abort()?;
+    let used = stats.allocated_pages() * stats.page_size() as u64;
+    let Ok(file) = fs::metadata(&shared.file).or_else(|_| fs::metadata(&shared.path)) else {
+        return Ok(());
+    };
+    if file.len().saturating_sub(used) <= used / USED_TO_UNUSED {
+        return Ok(());
+    }
+    loop {
+        match database.compact() {
+            Ok(true) => {}
+            Ok(false) | Err(CompactionError::TransactionInProgress) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

@@ -151,15 +151,15 @@ fn batches_of_lookups_answer_all() {
     }
 }
 
-/// The file of a small store is small once it is compacted.
+/// The file of a small store is small once it is closed: redb had doubled it.
 #[test]
 fn a_small_store_is_a_small_file() {
     let scratch = Scratch::new();
     let path = scratch.path("small.epdb");
     let records: Vec<_> = (0..100).map(generated).collect();
-    let mut store = store_of(&path, &records);
-    store.compact().unwrap();
+    let store = store_of(&path, &records);
+    let open = std::fs::metadata(&path).unwrap().len();
     store.close().unwrap();
     let len = std::fs::metadata(&path).unwrap().len();
-    assert!(len <= 128 << 10, "{len}");
+    assert!(len <= 128 << 10 && len < open / 2, "{open} {len}");
 }

@@ -167,9 +167,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     };
     import_all(args, &mut target, &mut diagnostics)?;
-    let OpenStore { mut store, .. } = target;
-    finish(&mut store)?;
-    store.close()?;
+    target.store.close()?;
     diagnostics.finish()
 }
 
@@ -259,11 +257,10 @@ pub(crate) fn into_new_store(
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let new = NewFile::create(path)?;
-    let mut store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
+    let store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
     let mut options = ImportOptions { settings: settings(read), ..ImportOptions::default() };
     recognise(&store, source, &mut options)?;
     import(&store, source, read, &options, &mut diagnostics, &mut None)?;
-    finish(&mut store)?;
     store.close()?;
     new.finish_new()?;
     diagnostics.finish()
@@ -317,15 +314,6 @@ fn bytes_of<'a>(item: &'a Item<'_>, encoded: &'a mut Vec<u8>) -> Result<&'a [u8]
 
 fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
     Ok(new.take().map_or(Ok(()), NewFile::finish_new)?)
-}
-
-/// Gives back the space that earlier batches took, where it is much.
-fn finish(store: &mut Store) -> anyhow::Result<()> {
-    let stats = store.reader()?.stats()?;
-    if stats.file_bytes > stats.record_bytes / 2 * 3 + (1 << 20) {
-        store.compact()?;
-    }
-    Ok(())
 }
 
 /// Says what became of a file; `earlier` is the name under which it was imported before.

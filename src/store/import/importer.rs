@@ -266,6 +266,7 @@ impl<'s> Importer<'s> {
 
     fn commit(&mut self, state: ImportState) -> Result<()> {
         self.failed = true;
+        self.store.has_grown.store(true, Ordering::Release);
         let database = self.store.database()?;
         guarded(&self.store.shared.path, || {
             let transaction = begin_write(database)?;
