@@ -4,6 +4,8 @@
 //! Encoder and decoder have one description of what is coded: a [`BitCoder`] is either of them, and
 //! passes every bit through, so that a format is written down once.
 
+use super::rounded_count::{decode_count, encode_count};
+
 /// The probability of a one bit, adapted to the bits before.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct BitModel {
@@ -30,6 +32,54 @@ impl BitModel {
             if bit { one + (((0xffff - one) * rate) >> 8) } else { one - ((one * rate) >> 8) };
         self.one = moved as u16;
         self.seen = (self.seen + 1).min(RATES.len() as u8 - 1);
+    }
+}
+
+/// The least probability of a bit with which a model starts, of 65,536.
+const MIN_ONE: u16 = 32;
+
+impl BitModel {
+    /// Moves towards a bit so that the probability becomes the average of all.
+    fn train(&mut self, bit: bool) {
+        let seen = u32::from(self.seen);
+        let one = u32::from(self.one);
+        let step = |distance: u32| distance * 2 / (2 * seen + 3);
+        let moved = if bit { one + step(0xffff - one) } else { one - step(one) };
+        self.one = moved as u16;
+        self.seen = self.seen.saturating_add(1);
+    }
+
+    /// What a segment says of a model that was trained: whether a one bit is the likelier, and the
+    /// rounded probability of the other; `None` of one that saw next to nothing.
+    pub(super) fn trained(self) -> Option<(bool, u32)> {
+        let is_likely = self.one >= 1 << 15;
+        let other = if is_likely { 0xffff - self.one } else { self.one };
+        (self.seen > 1).then(|| (is_likely, encode_count(other.max(MIN_ONE).into())))
+    }
+
+    /// A model that starts as a segment says, as if it had seen so many bits.
+    pub(super) fn start((is_likely, other): (bool, u32), seen: u8) -> BitModel {
+        let other = decode_count(other).min(1 << 15) as u16;
+        let one = if is_likely { 0xffff - other } else { other };
+        BitModel { one, seen: seen.min(RATES.len() as u8 - 1) }
+    }
+}
+
+/// Trains the models of what is coded; its bytes nobody wants.
+pub(super) struct BitTrainer;
+
+impl BitCoder for BitTrainer {
+    fn bit(&mut self, bit: bool, _: u16) -> bool {
+        bit
+    }
+
+    fn is_exhausted(&self) -> bool {
+        false
+    }
+
+    fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
+        model.train(bit);
+        bit
     }
 }
 
@@ -211,23 +261,34 @@ impl SymbolModel {
 /// highest, the first two of them under models.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerModel {
-    lengths: SymbolModel,
+    /// By context.
+    lengths: Vec<SymbolModel>,
     heads: Box<[BitModel]>,
 }
 
 impl Default for IntegerModel {
     fn default() -> IntegerModel {
-        IntegerModel {
-            lengths: SymbolModel::new(7),
-            heads: vec![BitModel::default(); 65 * 4].into(),
-        }
+        IntegerModel::with_contexts(1)
     }
 }
 
 impl IntegerModel {
+    /// With lengths under so many contexts.
+    pub(super) fn with_contexts(count: usize) -> IntegerModel {
+        IntegerModel {
+            lengths: vec![SymbolModel::new(7); count],
+            heads: vec![BitModel::default(); 65 * 4].into(),
+        }
+    }
+
     pub(super) fn code(&mut self, coder: &mut impl BitCoder, value: u64) -> u64 {
+        self.code_in(0, coder, value)
+    }
+
+    /// Codes a number in a context.
+    pub(super) fn code_in(&mut self, context: usize, coder: &mut impl BitCoder, value: u64) -> u64 {
         let length = 64 - value.leading_zeros();
-        let length = self.lengths.code(coder, length).min(64);
+        let length = self.lengths[context].code(coder, length).min(64);
         if length < 2 {
             return length.into();
         }
@@ -242,6 +303,32 @@ impl IntegerModel {
             read = read << 1 | u64::from(bit);
         }
         read << below | coder.raw(value & ((1 << below) - 1), below)
+    }
+}
+
+/// What consists of bit models.
+pub(super) trait BitModels {
+    /// Visits all of them, always in the same order.
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel));
+}
+
+impl BitModels for BitModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        visit(self);
+    }
+}
+
+impl BitModels for SymbolModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.models.iter_mut().skip(1).for_each(visit);
+    }
+}
+
+impl BitModels for IntegerModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.lengths.iter_mut().for_each(|lengths| lengths.each_model(visit));
+        let heads = self.heads.chunks_mut(4).skip(2);
+        heads.for_each(|heads| heads[1..].iter_mut().for_each(&mut *visit));
     }
 }
 

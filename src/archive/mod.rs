@@ -7,13 +7,15 @@
 //!
 //! - `reader` and `writer`: the whole file, whatever its level; `side`, what verbatim archives keep;
 //! - `rows`: level fast, rows of fixed size; `blocks`: level default, blocks under a model;
-//! - `tree`: the model of positions; `mixing`: that of level max; `operations`: the model of operations; `row`: a record's position as
-//!   the columns that are coded;
+//! - `tree`: the model of positions; `mixing`: that of level max; `operations`: the model of operations;
+//!   `row`: a record's position as the columns that are coded; `chain`: rows that follow each other by
+//!   moves;
 //! - `rans` and `adaptive`: the two entropy coders;
 //! - `file`: headers, sections, checks and the bytes of a file.
 
 mod adaptive;
 mod blocks;
+mod chain;
 mod error;
 mod file;
 mod index_entries;
@@ -21,6 +23,7 @@ mod mixing;
 mod operations;
 mod rans;
 mod reader;
+mod rounded_count;
 mod row;
 mod rows;
 mod scan;

@@ -145,6 +145,11 @@ impl Row {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
 
+    /// Whether pieces, side to move and rights are the same.
+    pub(super) fn has_board_of(&self, other: &Row) -> bool {
+        self.0[STATE..EN_PASSANT] == other.0[STATE..EN_PASSANT]
+    }
+
     /// The row of a position alone.
     pub(super) fn of_position(position: &Position) -> Row {
         let board = position.board();
@@ -192,6 +197,11 @@ impl Row {
     /// Whether the record has operations other than counters.
     pub(super) const fn has_operations(&self) -> bool {
         self.0[FORM] & OPERATIONS != 0
+    }
+
+    /// Says of a row with operations that it has none, and the other way round.
+    pub(super) const fn change_operations(&mut self) {
+        self.0[FORM] ^= OPERATIONS;
     }
 
     const fn turn(&self) -> Color {

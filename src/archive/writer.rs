@@ -338,6 +338,9 @@ impl<W: Write> ArchiveWriter<W> {
         if [CODER_TREE, CODER_MIXING].contains(&coded.coder) {
             self.put_section(SectionKind::Model, &coded.model)?;
         }
+        if !coded.operation_start.is_empty() {
+            self.put_section(SectionKind::OperationStart, &coded.operation_start)?;
+        }
         self.put_section(SectionKind::BlockDirectory, &coded.directory)?;
         self.out.begin();
         coded.blocks.iter().try_for_each(|block| self.out.put(block))?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use epdb::archive::Restored;
 use epdb::codec::query::Visit;
 
-use super::games::{Squares, positions};
+use super::games::{Squares, annotated, positions};
 use super::*;
 
 /// A small generator of numbers.
@@ -202,6 +202,7 @@ fn samples() -> Vec<Sample> {
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
+        Sample::new("games with operations", annotated(2), &default),
         Sample::new("text", records(&repeated), &default),
         Sample::new("fast", lines(20), &fast),
         Sample::new("fast games", games(), &fast),

@@ -1,8 +1,9 @@
 //! Positions of games in order: a move tells each from the one before.
 
 use epdb::codec::ordinal;
-use epdb::model::rules::{Playable, en_passant_is_legal, is_zeroing};
+use epdb::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};
 use epdb::model::{Counters, Position};
+use epdb::text::san;
 
 use super::damage::Random;
 use super::*;
@@ -74,6 +75,77 @@ fn positions_of_games_take_little_more_than_their_moves() {
             }
         }
     }
+}
+
+/// Positions of random games with what an engine says of them: the move played or another, a line
+/// that the game follows for a while, a score and a result of the side to move.
+pub(super) fn annotated(games: usize) -> Vec<EpdRecord> {
+    let mut random = Random(7 * games as u64);
+    let positions = positions(games, Squares::AfterDoubleSteps, true);
+    let lines = positions.iter().enumerate().map(|(number, record)| {
+        let mut line = String::from_utf8(epdb::format_epd(record)).unwrap();
+        let turn = if number % 2 == 0 { 1 } else { -1 };
+        let score = turn * (number as i64 / 60 * 37 % 500) + random.below(40) as i64;
+        let mut now = Playable::new(record.position()).unwrap();
+        let mut moves = Vec::new();
+        for next in positions[number + 1..].iter().take(random.below(4)) {
+            let moves_now = ordinal::list(&now);
+            let leads = |mv: &Move| now.after(*mv).position().board() == next.position().board();
+            let Some(&mv) = moves_now.iter().find(|mv| leads(mv)) else { break };
+            moves.push(san::format(&now, mv));
+            now = now.after(mv);
+        }
+        let other = ordinal::move_at(&now, random.below(9) as u16);
+        moves.extend(other.filter(|_| random.below(2) == 0).map(|mv| san::format(&now, mv)));
+        line += &format!(" acd {}; c9 \"{}\"; ce {score}; zz {};", 20 + number % 3, turn, number);
+        let list = moves.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        match (random.below(20), moves.first()) {
+            (0, _) => return record.clone(),
+            (_, Some(first)) => line += &format!(" sm {first}; pv {list};"),
+            (_, None) => {}
+        }
+        records(&line)[0].clone()
+    });
+    lines.collect()
+}
+
+/// What engines say of games comes back, also of records in the middle of a block.
+#[test]
+fn operations_of_games_come_back() {
+    let all = annotated(20);
+    for (count, block_records) in [(1, 64), (30, 7), (2000, 1), (2000, 3), (2000, 64), (2000, 999)]
+    {
+        let given = &all[..count.min(all.len())];
+        let options = PackOptions::new().block_records(block_records);
+        let archive = Archive::from_bytes(pack(given, &options)).unwrap();
+        assert_holds(&archive, given);
+        for number in (0..archive.len()).step_by(61) {
+            assert_eq!(archive.record(number).unwrap(), given[number as usize]);
+        }
+        archive.verify().unwrap();
+    }
+}
+
+/// The move of a game is told once, scores and results by those before.
+#[test]
+fn operations_that_follow_from_the_row_before_cost_little() {
+    let all = annotated(60);
+    let size = |keep: &dyn Fn(&epdb::model::Operation) -> bool| {
+        let only = |record: &EpdRecord| {
+            let mut kept = record.clone();
+            for operation in record.operations().iter().filter(|operation| !keep(operation)) {
+                kept.remove(operation.opcode);
+            }
+            kept
+        };
+        let records: Vec<EpdRecord> = all.iter().map(only).collect();
+        pack(&records, &PackOptions::new().index(false)).len() as f64 / all.len() as f64
+    };
+    let bare = size(&|_| false);
+    let result = size(&|operation| operation.opcode.as_bytes() == b"c9") - bare;
+    assert!(result < 0.15, "{result} bytes a result");
+    let score = size(&|operation| operation.opcode.as_bytes() == b"ce") - bare;
+    assert!(score < 1.2, "{score} bytes a score");
 }
 
 /// Games with gaps, repeated lines, and lines of other kinds between.

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use super::text::read_line;
+use crate::archive::chain::Chain;
 use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::operations as coded_operations;
+use crate::archive::operations::{self as coded_operations, OperationStart};
 use crate::archive::row::Row;
 use crate::codec::record;
-use crate::model::EpdRecord;
+use crate::model::{EpdRecord, Position};
 use crate::text::{FormatOptions, epd};
 
 /// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
@@ -39,7 +41,9 @@ pub(super) enum BlockRecords {
         rows: Vec<Row>,
         /// The bytes of the operations.
         operations: Vec<u8>,
-        /// What these may take, in bytes, when they are read.
+        /// What these begin with.
+        start: Arc<OperationStart>,
+        /// What they may take, in bytes, when they are read.
         memory: usize,
     },
     /// Canonical text, a line a record.
@@ -122,9 +126,9 @@ impl Block {
                 let lines = text.split(|&byte| byte == b'\n');
                 lines.skip(range.start).take(range.len()).map(read_line).collect()
             }),
-            BlockRecords::Rows { rows, operations, memory } => {
-                let rows = &rows[..rows.len().min(range.end)];
-                let mut records = records_of(rows, operations, *memory)
+            BlockRecords::Rows { rows, operations, start, memory } => {
+                let count = rows.len().min(range.end);
+                let mut records = records_of(rows, count, (operations, start), *memory)
                     .map_err(|refusal| refusal.at(PART, self.first))?;
                 records.drain(..range.start.min(records.len()));
                 Some(records)
@@ -181,16 +185,24 @@ impl Block {
 const PART: &str = "block of record";
 
 /// The records of the first rows of a block, with the operations of those that have any.
-fn records_of(rows: &[Row], operations: &[u8], memory: usize) -> Result<Vec<EpdRecord>, Refusal> {
+fn records_of(
+    rows: &[Row],
+    count: usize,
+    (operations, start): (&[u8], &OperationStart),
+    memory: usize,
+) -> Result<Vec<EpdRecord>, Refusal> {
+    let mut chain = Chain::of(rows);
+    let rows = &rows[..count];
     let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
     let mut records = records.ok_or(Refusal::Damaged)?;
     let with_operations = || rows.iter().zip(0..).filter(|(row, _)| row.has_operations());
-    let positions: Vec<_> =
-        with_operations().map(|(_, place): (_, usize)| *records[place].position()).collect();
-    if positions.is_empty() {
+    let subjects: Vec<(usize, Position)> =
+        with_operations().map(|(_, place)| (place, *records[place].position())).collect();
+    if subjects.is_empty() {
         return Ok(records);
     }
-    let decoded = coded_operations::decode(operations, positions.into_iter(), memory)?;
+    let subjects = subjects.into_iter();
+    let decoded = coded_operations::decode(operations, start, &mut chain, subjects, memory)?;
     let mut scratch = Vec::new();
     for ((row, place), operations) in with_operations().zip(decoded) {
         let record = &mut records[place];

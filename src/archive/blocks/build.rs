@@ -2,23 +2,26 @@
 
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 
 use super::encoder::BlockEncoder;
 use super::{block, directory, text};
+use crate::archive::chain::Chain;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::layout::{
     CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS,
 };
+use crate::archive::file::sections::SectionEntry;
 use crate::archive::file::sized::put_sized;
 use crate::archive::mixing::MixingModel;
+use crate::archive::operations::{self as coded_operations, OperationStart, Subject};
+use crate::archive::rans;
 use crate::archive::row::{Row, operations};
 use crate::archive::tree::{self, TrainingSet};
-use crate::archive::{operations as coded_operations, rans};
 use crate::codec::key::position_key;
 use crate::codec::record;
-use crate::model::{EpdRecord, Operation};
+use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
 /// Records that wait to be coded.
@@ -42,19 +45,37 @@ pub(in crate::archive) struct CodedSegment {
     pub(in crate::archive) flags: u8,
     pub(in crate::archive) block_records: u32,
     pub(in crate::archive) model: Vec<u8>,
+    /// What the operations of each block begin with; empty where there is nothing.
+    pub(in crate::archive) operation_start: Vec<u8>,
     pub(in crate::archive) directory: Vec<u8>,
     pub(in crate::archive) blocks: Vec<Vec<u8>>,
+}
+
+/// The coded operations of a segment; of none where no record has any.
+#[derive(Default)]
+struct CodedOperations {
+    /// What those of each block begin with.
+    start: Vec<u8>,
+    blocks: Vec<Vec<u8>>,
+}
+
+/// The operations of the records of a block that have any, with their places.
+struct BlockOperations<'a> {
+    rows: &'a [Row],
+    records: Vec<(usize, Position, Vec<Operation>)>,
 }
 
 impl CodedSegment {
     pub(super) fn len(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Vec::len).sum();
-        self.model.len() + self.directory.len() + blocks
+        self.model.len() + self.operation_start.len() + self.directory.len() + blocks
     }
 }
 
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
+/// Of more records than this a sample tells what their operations have in common.
+const TRAINED: usize = 1 << 15;
 /// Records in a block of text under zstd, or a few less: many, for it lives on repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
@@ -166,23 +187,24 @@ impl BlockSegmentBuilder {
         may_mix: bool,
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
+        let operations = self.code_operations(per_block)?;
+        let code = |coder, model, encoder: BlockEncoder| {
+            self.code_positions((coder, model), &encoder, &operations, block_records)
+        };
         let training = TrainingSet::of(&self.rows, per_block);
         let plan = training.best_plan();
         let (bytes, model) = training.build(&plan, false).write();
-        let encoder = BlockEncoder::Tree(model.encoder());
-        let mut best = self.code_positions(CODER_TREE, bytes, &encoder, block_records)?;
+        let mut best = code(CODER_TREE, bytes, BlockEncoder::Tree(model.encoder()))?;
         let mut consider = |other: CodedSegment| {
             if other.len() < best.len() {
                 best = other;
             }
         };
         if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
-            let encoder = BlockEncoder::Tree(shipped.encoder());
-            consider(self.code_positions(CODER_SHIPPED, Vec::new(), &encoder, block_records)?);
+            consider(code(CODER_SHIPPED, Vec::new(), BlockEncoder::Tree(shipped.encoder()))?);
         }
         if may_mix && let Some(model) = MixingModel::of(&self.rows) {
-            let encoder = BlockEncoder::Mixing(model.encoder());
-            consider(self.code_positions(CODER_MIXING, model.write(), &encoder, block_records)?);
+            consider(code(CODER_MIXING, model.write(), BlockEncoder::Mixing(model.encoder()))?);
         }
         let limit = best.len();
         match self.code_text(limit, per_block)? {
@@ -191,63 +213,80 @@ impl BlockSegmentBuilder {
         }
     }
 
-    /// Codes by a model with these bytes in the segment.
+    /// Codes the operations of all blocks.
+    fn code_operations(&self, per_block: usize) -> Result<CodedOperations, ArchiveError> {
+        if self.ends.is_empty() {
+            return Ok(CodedOperations::default());
+        }
+        let blocks = self.rows.len().div_ceil(per_block);
+        let step = self.rows.len().div_ceil(TRAINED).max(1);
+        let sample: Vec<BlockOperations> = (0..blocks)
+            .into_par_iter()
+            .filter(|block| block.is_multiple_of(step))
+            .map(|block| self.block_operations(block * per_block, per_block))
+            .collect::<Result<_, _>>()?;
+        let len = |start: &OperationStart| -> usize {
+            sample.par_iter().map(|block| block.encode(start).len()).sum()
+        };
+        let none = OperationStart::default();
+        let (bytes, trained) = OperationStart::train(sample.iter().map(|it| it.subjects())).write();
+        let section = bytes.len() + size_of::<SectionEntry>();
+        let is_shorter = section + len(&trained) * step < len(&none) * step;
+        let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
+        let blocks = (0..blocks)
+            .into_par_iter()
+            .map(|block| Ok(self.block_operations(block * per_block, per_block)?.encode(&start)))
+            .collect::<Result<_, ArchiveError>>()?;
+        Ok(CodedOperations { start: bytes, blocks })
+    }
+
+    /// What a block has beside its rows.
+    fn block_operations(
+        &self,
+        first: usize,
+        count: usize,
+    ) -> Result<BlockOperations<'_>, ArchiveError> {
+        let rows = &self.rows[first..(first + count).min(self.rows.len())];
+        let mut records = Vec::new();
+        if rows.iter().any(Row::has_operations) {
+            for (place, record) in self.records(first, count)?.iter().enumerate() {
+                let kept: Vec<Operation> = operations(record).cloned().collect();
+                if !kept.is_empty() {
+                    records.push((place, *record.position(), kept));
+                }
+            }
+        }
+        Ok(BlockOperations { rows, records })
+    }
+
+    /// Codes by a coder and the bytes of its model in the segment.
     fn code_positions(
         &self,
-        coder: u8,
-        model: Vec<u8>,
+        (coder, model): (u8, Vec<u8>),
         encoder: &BlockEncoder,
+        operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
         let identity = self.identity();
         let per_block = block_records as usize;
-        let blocks: Vec<Vec<u8>> = (0..self.rows.len().div_ceil(per_block))
-            .into_par_iter()
-            .map(|block| self.code_block(encoder, identity, block * per_block, per_block))
-            .collect::<Result<_, _>>()?;
+        let blocks: Vec<Vec<u8>> = self
+            .rows
+            .par_chunks(per_block)
+            .enumerate()
+            .map(|(number, rows)| {
+                let place = check::place(identity, self.first + (number * per_block) as u64);
+                code_block(encoder, place, rows, operations.blocks.get(number))
+            })
+            .collect();
         Ok(CodedSegment {
             coder,
             flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
             block_records,
             model,
+            operation_start: operations.start.clone(),
             directory: directory::write(&lens(&blocks)?),
             blocks,
         })
-    }
-
-    fn code_block(
-        &self,
-        encoder: &BlockEncoder,
-        identity: u32,
-        first: usize,
-        count: usize,
-    ) -> Result<Vec<u8>, ArchiveError> {
-        let rows = &self.rows[first..(first + count).min(self.rows.len())];
-        let mut tail = Vec::new();
-        if rows.iter().any(Row::has_operations) {
-            let records = self.records(first, count)?;
-            let kept: Vec<_> = records
-                .iter()
-                .map(|record| {
-                    let kept: Vec<Operation> = operations(record).cloned().collect();
-                    (*record.position(), kept)
-                })
-                .filter(|(_, operations)| !operations.is_empty())
-                .collect();
-            tail = coded_operations::encode(
-                kept.iter().map(|(position, operations)| (*position, operations.as_slice())),
-            );
-        }
-        let mut block = Vec::new();
-        let place = check::place(identity, self.first + first as u64);
-        rans::encode(&encoder.encode(rows), block::check(place, rows, &tail), &mut block);
-        if self.ends.is_empty() {
-            return Ok(block);
-        }
-        let mut out = Vec::with_capacity(block.len() + tail.len() + 3);
-        put_sized(&block, &mut out);
-        out.extend_from_slice(&tail);
-        Ok(out)
     }
 
     /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
@@ -288,6 +327,7 @@ impl BlockSegmentBuilder {
             flags: 0,
             block_records: text_block as u32,
             model: Vec::new(),
+            operation_start: Vec::new(),
             directory: directory::write(&lens(&blocks)?),
             blocks,
         }))
@@ -307,6 +347,41 @@ impl BlockSegmentBuilder {
             text.push(b'\n');
         }
         Ok(Some(text))
+    }
+}
+
+/// A block of rows, with its coded operations where the segment has any.
+fn code_block(
+    encoder: &BlockEncoder,
+    place: U64,
+    rows: &[Row],
+    operations: Option<&Vec<u8>>,
+) -> Vec<u8> {
+    let tail = operations.map_or(&[][..], Vec::as_slice);
+    let mut block = Vec::new();
+    rans::encode(&encoder.encode(rows), block::check(place, rows, tail), &mut block);
+    if operations.is_none() {
+        return block;
+    }
+    let mut out = Vec::with_capacity(block.len() + tail.len() + 3);
+    put_sized(&block, &mut out);
+    out.extend_from_slice(tail);
+    out
+}
+
+impl BlockOperations<'_> {
+    fn subjects(&self) -> (Chain<'_>, Vec<Subject<'_>>) {
+        let subjects = self.records.iter().map(|(place, position, operations)| Subject {
+            place: *place,
+            position,
+            operations,
+        });
+        (Chain::of(self.rows), subjects.collect())
+    }
+
+    fn encode(&self, start: &OperationStart) -> Vec<u8> {
+        let (mut chain, subjects) = self.subjects();
+        coded_operations::encode(start, &mut chain, &subjects)
     }
 }
 

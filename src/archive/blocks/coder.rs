@@ -1,5 +1,7 @@
 //! What it takes to decode the blocks of a segment.
 
+use std::sync::Arc;
+
 use super::block::{self, Block, BlockRecords};
 use super::encoder::BlockEncoder;
 use super::segment::{BlockSegment, EncodedBlock};
@@ -7,14 +9,23 @@ use super::text;
 use crate::archive::error::Refusal;
 use crate::archive::file::check;
 use crate::archive::file::layout::{CODER_MIXING, CODER_SHIPPED, CODER_TREE};
+use crate::archive::file::sections::Section;
 use crate::archive::file::sized::take_sized;
 use crate::archive::mixing::MixingModel;
+use crate::archive::operations::OperationStart;
 use crate::archive::rans::RansDecoder;
 use crate::archive::row::Row;
 use crate::archive::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
-pub(super) enum SegmentCoder {
+pub(super) struct SegmentCoder {
+    rows: RowCoder,
+    /// What the operations of each block begin with.
+    operations: Arc<OperationStart>,
+}
+
+/// The coder of the rows of a segment.
+enum RowCoder {
     /// By the position model of the segment.
     Tree(Box<PositionModel>),
     /// By the position model that comes with epdb.
@@ -32,27 +43,34 @@ impl SegmentCoder {
         file: &[u8],
         memory: usize,
     ) -> Result<SegmentCoder, Refusal> {
-        Ok(match segment.coder {
-            CODER_TREE => SegmentCoder::Tree(Box::new(PositionModel::read(
-                model_bytes(segment, file)?,
-                memory,
-            )?)),
-            CODER_MIXING => SegmentCoder::Mixing(Box::new(MixingModel::read(
-                model_bytes(segment, file)?,
-                memory,
-            )?)),
-            CODER_SHIPPED => SegmentCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
-            _ => SegmentCoder::Text,
-        })
+        let rows = match segment.coder {
+            CODER_TREE => {
+                RowCoder::Tree(Box::new(PositionModel::read(model_bytes(segment, file)?, memory)?))
+            }
+            CODER_MIXING => {
+                RowCoder::Mixing(Box::new(MixingModel::read(model_bytes(segment, file)?, memory)?))
+            }
+            CODER_SHIPPED => RowCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
+            _ => RowCoder::Text,
+        };
+        let operations = match segment.operation_start {
+            Section { len: 0, .. } => OperationStart::default(),
+            section => {
+                let bytes = section.checked(file, "start of operations");
+                let bytes = bytes.map_err(|_| Refusal::Damaged)?;
+                OperationStart::read(bytes).ok_or(Refusal::Damaged)?
+            }
+        };
+        Ok(SegmentCoder { rows, operations: Arc::new(operations) })
     }
 
     /// What would code rows as they are coded; `None` for text.
     pub(super) fn encoder(&self) -> Option<BlockEncoder<'_>> {
-        match self {
-            SegmentCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
-            SegmentCoder::Shipped(model) => Some(BlockEncoder::Tree(model.encoder())),
-            SegmentCoder::Mixing(model) => Some(BlockEncoder::Mixing(model.encoder())),
-            SegmentCoder::Text => None,
+        match &self.rows {
+            RowCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
+            RowCoder::Shipped(model) => Some(BlockEncoder::Tree(model.encoder())),
+            RowCoder::Mixing(model) => Some(BlockEncoder::Mixing(model.encoder())),
+            RowCoder::Text => None,
         }
     }
 
@@ -62,20 +80,20 @@ impl SegmentCoder {
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
     ) -> Option<Vec<(RansDecoder<'a>, Vec<Row>)>> {
-        match self {
-            SegmentCoder::Tree(model) => Some(model.decode(blocks)),
-            SegmentCoder::Shipped(model) => Some(model.decode(blocks)),
-            SegmentCoder::Mixing(model) => Some(model.decode(blocks)),
-            SegmentCoder::Text => None,
+        match &self.rows {
+            RowCoder::Tree(model) => Some(model.decode(blocks)),
+            RowCoder::Shipped(model) => Some(model.decode(blocks)),
+            RowCoder::Mixing(model) => Some(model.decode(blocks)),
+            RowCoder::Text => None,
         }
     }
 
     /// What a model of a segment takes, about, in bytes.
     pub(super) fn cost(&self) -> usize {
-        match self {
-            SegmentCoder::Tree(model) => model.cost(),
-            SegmentCoder::Mixing(model) => model.cost(),
-            SegmentCoder::Shipped(_) | SegmentCoder::Text => 0,
+        match &self.rows {
+            RowCoder::Tree(model) => model.cost(),
+            RowCoder::Mixing(model) => model.cost(),
+            RowCoder::Shipped(_) | RowCoder::Text => 0,
         }
     }
 
@@ -106,7 +124,8 @@ impl SegmentCoder {
             .map(|(((decoder, rows), operations), &EncodedBlock { first, .. })| {
                 let place = check::place(identity, first);
                 let holds = decoder.is_done(block::check(place, &rows, &operations));
-                let records = BlockRecords::Rows { rows, operations, memory };
+                let start = Arc::clone(&self.operations);
+                let records = BlockRecords::Rows { rows, operations, start, memory };
                 holds.then(|| Block::new(first, records))
             })
             .collect()

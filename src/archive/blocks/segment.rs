@@ -22,6 +22,8 @@ pub(in crate::archive) struct BlockSegment {
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) has_operations: bool,
     pub(in crate::archive) model: Section,
+    /// What the operations of each block begin with; empty where there is nothing.
+    pub(in crate::archive) operation_start: Section,
     pub(in crate::archive) directory: Section,
     pub(in crate::archive) blocks: Section,
     /// The numbers of the records by their places; empty where they are the same.

@@ -27,10 +27,11 @@ pub(in crate::archive) enum SectionKind {
     SideData = 11,
     Order = 12,
     Separators = 13,
+    OperationStart = 14,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 13] = [
+    const ALL: [SectionKind; 14] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -44,6 +45,7 @@ impl SectionKind {
         SectionKind::SideData,
         SectionKind::Order,
         SectionKind::Separators,
+        SectionKind::OperationStart,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -65,6 +67,7 @@ impl SectionKind {
             SectionKind::SideData => "side data",
             SectionKind::Order => "order of records",
             SectionKind::Separators => "separators",
+            SectionKind::OperationStart => "start of operations",
         }
     }
 
@@ -79,6 +82,7 @@ impl SectionKind {
                 | SectionKind::Heap
                 | SectionKind::Order
                 | SectionKind::Separators
+                | SectionKind::OperationStart
         )
     }
 

@@ -1,19 +1,23 @@
 //! The operations of a block as bytes.
 
 use super::cost;
-use super::record::OperationModel;
+use super::record::{OperationModel, Subject};
+use super::start::OperationStart;
 use crate::archive::adaptive::{BitDecoder, BitEncoder};
+use crate::archive::chain::Chain;
 use crate::archive::error::Refusal;
 use crate::model::{Operation, Position};
 
-/// The operations of some records, in the order of the records.
-pub(in crate::archive) fn encode<'a>(
-    records: impl Iterator<Item = (Position, &'a [Operation])>,
+/// The operations of some records of a block, in its order.
+pub(in crate::archive) fn encode(
+    start: &OperationStart,
+    chain: &mut Chain,
+    subjects: &[Subject],
 ) -> Vec<u8> {
     let mut encoder = BitEncoder::new();
-    let mut model = OperationModel::up_to(usize::MAX);
-    for (position, operations) in records {
-        model.record(&mut encoder, &position, operations);
+    let mut model = OperationModel::new(start.state(), usize::MAX);
+    for subject in subjects {
+        model.record(&mut encoder, chain, subject);
     }
     padded(encoder.finish(), model.cost())
 }
@@ -25,17 +29,22 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes
 }
 
-/// The operations of records at these positions, in about `memory` bytes.
+/// The operations of records at these places and positions, in about `memory` bytes.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
-    positions: impl Iterator<Item = Position>,
+    start: &OperationStart,
+    chain: &mut Chain,
+    records: impl Iterator<Item = (usize, Position)>,
     memory: usize,
 ) -> Result<Vec<Vec<Operation>>, Refusal> {
     let mut decoder = BitDecoder::new(bytes);
     let paid = cost::paid_by(bytes.len());
-    let mut model = OperationModel::up_to(paid.min(memory));
-    let read: Option<_> =
-        positions.map(|position| model.record(&mut decoder, &position, &[])).collect();
+    let mut model = OperationModel::new(start.state(), paid.min(memory));
+    let mut record = |(place, position): (usize, Position)| {
+        let subject = Subject { place, position: &position, operations: &[] };
+        model.record(&mut decoder, chain, &subject)
+    };
+    let read: Option<_> = records.map(&mut record).collect();
     let is_allowed = model.cost() <= memory || memory >= paid;
     read.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })
 }
@@ -56,18 +65,23 @@ mod tests {
             [(Operand::string(vec![b'a'; 20_000]), 100), (Operand::Integer(1), 10_000)]
         {
             let operations = [Operation { opcode: Opcode::ACN, operands: vec![operand; times] }];
+            let subject = Subject { place: 0, position: &position, operations: &operations };
+            let start = OperationStart::default();
             let mut encoder = BitEncoder::new();
-            let mut model = OperationModel::up_to(usize::MAX);
-            model.record(&mut encoder, &position, &operations);
+            let mut model = OperationModel::new(start.state(), usize::MAX);
+            model.record(&mut encoder, &mut Chain::of(&[]), &subject);
             let bare = encoder.finish();
             assert!(model.cost() > cost::FREE);
-            let bytes = encode([(position, &operations[..])].into_iter());
+            let bytes = encode(&start, &mut Chain::of(&[]), &[subject]);
             assert!(bytes.starts_with(&bare));
-            let read = |bytes: &[u8]| decode(bytes, [position].into_iter(), usize::MAX);
+            let within = |bytes: &[u8], memory| {
+                let records = [(0, position)].into_iter();
+                decode(bytes, &start, &mut Chain::of(&[]), records, memory)
+            };
+            let read = |bytes: &[u8]| within(bytes, usize::MAX);
             assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));
-            let within = |memory| decode(&bytes, [position].into_iter(), memory);
-            assert_eq!(within(model.cost()), read(&bytes));
-            assert_eq!(within(model.cost() - 1), Err(Refusal::Memory));
+            assert_eq!(within(&bytes, model.cost()), read(&bytes));
+            assert_eq!(within(&bytes, model.cost() - 1), Err(Refusal::Memory));
             let paid = model.cost() <= cost::FREE + cost::OF_BYTE * bare.len();
             assert_eq!(read(&bare).is_ok(), paid);
             if bytes.len() > bare.len() {

@@ -2,7 +2,8 @@
 //! that had it.
 
 use super::form::{FORMS, Form};
-use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel, SymbolModel};
+use super::integers::IntegerOperandModel;
+use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SymbolModel};
 use crate::model::Operand;
 
 /// Kinds of operands. The end of the operands is coded like one.
@@ -31,13 +32,16 @@ impl Kind {
 }
 
 /// What is known of an opcode.
+#[derive(Clone)]
 pub(super) struct FieldModel {
     /// The operands in the last record that had it.
     pub(super) before: Vec<Operand>,
     kinds: Vec<SymbolModel>,
-    forms: [SymbolModel; 2],
+    forms: Vec<SymbolModel>,
     pub(super) is_first_listed: BitModel,
-    integers: IntegerOperandModel,
+    /// Whether a move is that to the next row: the first operand, and others.
+    is_next: [BitModel; 2],
+    pub(super) integers: IntegerOperandModel,
 }
 
 /// Kinds have models of their own for the first operands, and after each kind.
@@ -48,10 +52,17 @@ impl FieldModel {
         FieldModel {
             before: Vec::new(),
             kinds: vec![SymbolModel::new(3); PLACES * KINDS.len()],
-            forms: [SymbolModel::new(3), SymbolModel::new(3)],
+            forms: vec![SymbolModel::new(3); 4],
             is_first_listed: BitModel::default(),
+            is_next: [BitModel::default(); 2],
             integers: IntegerOperandModel::default(),
         }
+    }
+
+    /// Forgets the last record that had the opcode.
+    pub(super) fn restart(&mut self) {
+        self.before.clear();
+        self.integers.restart();
     }
 
     /// Passes the kind of the operand behind some others through a coder.
@@ -67,28 +78,37 @@ impl FieldModel {
         KINDS.get(kind as usize).copied()
     }
 
-    /// Passes an integer through a coder.
+    /// Passes an integer through a coder. `follows`: a move led to the record from that before.
     pub(super) fn integer(
         &mut self,
         coder: &mut impl BitCoder,
+        follows: bool,
         given: Option<&Operand>,
     ) -> Option<Operand> {
         let given = match given {
             Some(Operand::Integer(value)) => *value,
             _ => 0,
         };
-        self.integers.code(coder, given).map(Operand::Integer)
+        self.integers.code(coder, follows, given).map(Operand::Integer)
     }
 
     /// Passes the form of a text at a place among the operands through a coder.
     pub(super) fn form(
         &mut self,
         coder: &mut impl BitCoder,
+        follows: bool,
         place: usize,
         given: Form,
     ) -> Option<Form> {
-        let form = self.forms[place.min(1)].code(coder, given as u32);
+        let context = 2 * usize::from(follows) + place.min(1);
+        let form = self.forms[context].code(coder, given as u32);
         FORMS.get(form as usize).copied()
+    }
+
+    /// Passes through a coder whether the move at a place among the operands is that to the next
+    /// row.
+    pub(super) fn is_next(&mut self, coder: &mut impl BitCoder, place: usize, given: bool) -> bool {
+        coder.adaptive_bit(given, &mut self.is_next[place.min(1)])
     }
 
     /// The text of the operand at a place in the last record that had the opcode.
@@ -97,38 +117,12 @@ impl FieldModel {
     }
 }
 
-/// The integers of one opcode: coded by themselves or by their difference to the one before,
-/// whichever has been shorter.
-#[derive(Default)]
-struct IntegerOperandModel {
-    before: i128,
-    is_negative: BitModel,
-    magnitude: IntegerModel,
-    is_near: BitModel,
-    falls: BitModel,
-    step: IntegerModel,
-    value_bits: u32,
-    step_bits: u32,
-}
-
-impl IntegerOperandModel {
-    fn code(&mut self, coder: &mut impl BitCoder, given: i128) -> Option<i128> {
-        let step = given - self.before;
-        let by_step = self.step_bits < self.value_bits
-            && coder.adaptive_bit(u64::try_from(step.unsigned_abs()).is_ok(), &mut self.is_near);
-        let value = if by_step {
-            let falls = coder.adaptive_bit(step < 0, &mut self.falls);
-            let size = self.step.code(coder, step.unsigned_abs() as u64);
-            self.before + if falls { -i128::from(size) } else { size.into() }
-        } else {
-            let is_negative = coder.adaptive_bit(given < 0, &mut self.is_negative);
-            let size = self.magnitude.code(coder, given.unsigned_abs() as u64);
-            if is_negative { -i128::from(size) } else { size.into() }
-        };
-        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
-        self.value_bits = self.value_bits - self.value_bits / 4 + bits(value);
-        self.step_bits = self.step_bits - self.step_bits / 4 + bits(value - self.before);
-        self.before = value;
-        (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
+impl BitModels for FieldModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.kinds.iter_mut().for_each(|kinds| kinds.each_model(visit));
+        self.forms.iter_mut().for_each(|forms| forms.each_model(visit));
+        visit(&mut self.is_first_listed);
+        self.is_next.iter_mut().for_each(&mut *visit);
+        self.integers.each_model(visit);
     }
 }

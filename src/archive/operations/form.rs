@@ -17,10 +17,12 @@ pub(super) enum Form {
     Coordinates,
     /// The record's lists of moves and numbers, `move=number` with commas between.
     Pairs,
+    /// As in the record before, a whole number with the other sign.
+    Negated,
 }
 
 /// All, by their number.
-pub(super) const FORMS: [Form; 7] = [
+pub(super) const FORMS: [Form; 8] = [
     Form::Plain,
     Form::Same,
     Form::Successor,
@@ -28,4 +30,5 @@ pub(super) const FORMS: [Form; 7] = [
     Form::Numbers,
     Form::Coordinates,
     Form::Pairs,
+    Form::Negated,
 ];

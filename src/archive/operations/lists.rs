@@ -121,6 +121,19 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// A whole number in decimal with the other sign; 0 is its own.
+pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    match digits {
+        b"0" => (text == b"0").then(|| text.to_vec()),
+        [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => {
+            let sign = if digits.len() == text.len() { &b"-"[..] } else { b"" };
+            Some([sign, digits].concat())
+        }
+        _ => None,
+    }
+}
+
 impl ListModel {
     pub(super) fn moves(
         &mut self,
@@ -204,6 +217,17 @@ impl ListModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_change_their_sign() {
+        for (text, other) in [(&b"1"[..], &b"-1"[..]), (b"-1207", b"1207"), (b"0", b"0")] {
+            assert_eq!(negated(text).as_deref(), Some(other));
+            assert_eq!(negated(other).as_deref(), Some(text));
+        }
+        for text in [&b""[..], b"-", b"-0", b"01", b"+1", b"1.5", b"--1", b"1-0"] {
+            assert_eq!(negated(text), None);
+        }
+    }
 
     #[test]
     fn successors_keep_their_width() {

@@ -1,5 +1,5 @@
-//! The operations of a block of records, coded one after the other by a model that starts anew in
-//! each block.
+//! The operations of a block of records, coded one after the other by a model that starts in
+//! each block as the segment says, or anew.
 //!
 //! Moves are ordinals under the number of legal moves, integers and names are coded by those of
 //! the record before, and texts that follow from other texts of the record cost next to nothing.
@@ -8,10 +8,14 @@ mod block;
 mod cost;
 mod field;
 mod form;
+mod integers;
 mod lists;
 mod opcodes;
 mod record;
+mod start;
 mod text;
 mod text_forms;
 
 pub(super) use block::{MAX_BLOCK, decode, encode};
+pub(super) use record::Subject;
+pub(super) use start::OperationStart;

@@ -2,16 +2,17 @@
 
 use foldhash::HashMap;
 
-use crate::archive::adaptive::{BitCoder, IntegerModel, SymbolModel};
+use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
 use crate::model::{Opcode, Operation, StandardOpcode};
 
 /// Standard opcodes with numbers below this have that number as their symbol; all others are
 /// spelled when they are met first.
-const NUMBERED: u8 = 50;
+pub(super) const NUMBERED: u8 = 50;
 /// The most operations of a record that a decoder takes: more do not fit the longest record.
 const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 
 /// The models of lists of opcodes.
+#[derive(Clone)]
 pub(super) struct OpcodeModel {
     /// Lists that records had, the last one first.
     shapes: Vec<Vec<Opcode>>,
@@ -46,6 +47,33 @@ impl OpcodeModel {
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
         let number = opcode.standard().map(StandardOpcode::number).filter(|it| *it < NUMBERED);
         number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
+    }
+
+    /// Takes an opcode in that has no number; `None` when it is there or has one.
+    pub(super) fn add(&mut self, opcode: Opcode) -> Option<()> {
+        if self.field(opcode).is_some() {
+            return None;
+        }
+        self.others.insert(opcode, self.opcodes.len());
+        self.opcodes.push(opcode);
+        Some(())
+    }
+
+    /// All opcodes that have a number or were met.
+    pub(super) fn opcodes(&self) -> &[Opcode] {
+        &self.opcodes
+    }
+
+    /// Begins with these lists, and knows as many opcodes as before others were met.
+    pub(super) fn start_with(&mut self, shapes: &[Vec<Opcode>], opcodes: usize) {
+        self.shapes = shapes.to_vec();
+        self.opcodes.truncate(opcodes);
+        self.others.retain(|_, place| *place < opcodes);
+    }
+
+    /// The lists so far.
+    pub(super) fn shapes(&self) -> &[Vec<Opcode>] {
+        &self.shapes
     }
 
     /// Which opcodes the record has.
@@ -91,9 +119,17 @@ impl OpcodeModel {
         let name: Vec<u8> = (0..len as usize)
             .map(|at| bytes.code(coder, name.get(at).copied().unwrap_or(0).into()) as u8)
             .collect();
-        let opcode = Opcode::new(&name).ok().filter(|&opcode| self.field(opcode).is_none())?;
-        self.others.insert(opcode, self.opcodes.len());
-        self.opcodes.push(opcode);
+        let opcode = Opcode::new(&name).ok()?;
+        self.add(opcode)?;
         Some(opcode)
+    }
+}
+
+impl BitModels for OpcodeModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        for numbers in [&mut self.place, &mut self.len, &mut self.opcode] {
+            numbers.each_model(visit);
+        }
+        self.name.iter_mut().for_each(|symbols| symbols.each_model(visit));
     }
 }

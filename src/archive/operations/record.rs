@@ -7,9 +7,10 @@ use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::OpcodeModel;
 use super::text::TextModel;
 use super::text_forms::TextForms;
-use crate::archive::adaptive::BitCoder;
+use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
+use crate::archive::chain::Chain;
 use crate::codec::ordinal;
-use crate::model::rules::Playable;
+use crate::model::rules::{Move, Playable};
 use crate::model::{Opcode, Operand, Operands, Operation, Position};
 use crate::text::san;
 
@@ -18,9 +19,7 @@ const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and what it had so far.
 pub(super) struct OperationModel {
-    opcodes: OpcodeModel,
-    /// Of each opcode, once it is met.
-    fields: Vec<Option<FieldModel>>,
+    state: OperationState,
     lists: ListModel,
     /// Made when the first text needs it.
     text: Option<TextModel>,
@@ -28,8 +27,29 @@ pub(super) struct OperationModel {
     cost: Cost,
 }
 
+/// That part of an [`OperationModel`] which a segment may have a start of its own for.
+#[derive(Clone)]
+pub(super) struct OperationState {
+    pub(super) opcodes: OpcodeModel,
+    /// Of each opcode, once it is met.
+    pub(super) fields: Vec<Option<FieldModel>>,
+}
+
+/// A record to be coded.
+pub(in crate::archive) struct Subject<'a> {
+    /// Its place in the block.
+    pub(in crate::archive) place: usize,
+    pub(in crate::archive) position: &'a Position,
+    /// None for a decoder.
+    pub(in crate::archive) operations: &'a [Operation],
+}
+
 /// A record that is being coded.
 struct CodedRecord {
+    /// Its place in the block.
+    place: usize,
+    /// Whether a move leads to it from the row before.
+    follows: bool,
     root: Option<Playable>,
     /// The forms of the texts that an encoder was given.
     forms: TextForms,
@@ -49,14 +69,13 @@ struct Place {
 
 impl OperationModel {
     /// For a block whose operations may cost so much.
-    pub(super) fn up_to(cost: usize) -> OperationModel {
-        OperationModel {
-            opcodes: OpcodeModel::new(),
-            fields: Vec::new(),
-            lists: ListModel::default(),
-            text: None,
-            cost: Cost::up_to(cost),
-        }
+    pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
+        OperationModel { state, lists: ListModel::default(), text: None, cost: Cost::up_to(cost) }
+    }
+
+    /// What was learnt.
+    pub(super) fn into_state(self) -> OperationState {
+        self.state
     }
 
     /// What the records so far cost.
@@ -64,65 +83,66 @@ impl OperationModel {
         self.cost.spent()
     }
 
-    /// Passes a record's operations through a coder. A decoder is given none.
+    /// Passes a record's operations through a coder.
     pub(super) fn record(
         &mut self,
         coder: &mut impl BitCoder,
-        position: &Position,
-        given: &[Operation],
+        chain: &mut Chain,
+        subject: &Subject,
     ) -> Option<Vec<Operation>> {
-        let shape = self.opcodes.shape(coder, given)?;
+        let Subject { place, position, operations: given } = *subject;
+        let shape = self.state.opcodes.shape(coder, given)?;
         let root = Playable::new(position).ok();
-        let forms = TextForms::of(root.as_ref(), given, |opcode| self.known_field(opcode));
+        let follows = chain.follows(place);
+        let forms =
+            TextForms::of(root.as_ref(), follows, given, |opcode| self.state.known_field(opcode));
         let (lists, derived) = (RecordLists::default(), Vec::new());
-        let mut record = CodedRecord { root, forms, lists, derived };
+        let mut record = CodedRecord { place, follows, root, forms, lists, derived };
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, opcode) in shape.into_iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
-            let operands = self.operands(coder, &mut record, (nth, opcode), given)?;
+            let operands = self.operands(coder, chain, &mut record, (nth, opcode), given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
         }
         record.put_derived(&mut operations, &mut self.cost)?;
         for operation in &operations {
-            let field = self.opcodes.field(operation.opcode)?;
-            self.field(field).before.clone_from(&operation.operands);
+            let field = self.state.opcodes.field(operation.opcode)?;
+            self.state.field(field).before.clone_from(&operation.operands);
         }
         Some(operations)
-    }
-
-    /// What is known of an opcode with a number.
-    fn field(&mut self, number: usize) -> &mut FieldModel {
-        if self.fields.len() <= number {
-            self.fields.resize_with(number + 1, || None);
-        }
-        self.fields[number].get_or_insert_with(FieldModel::new)
-    }
-
-    /// What is known of an opcode, if it was met.
-    fn known_field(&self, opcode: Opcode) -> Option<&FieldModel> {
-        self.fields.get(self.opcodes.field(opcode)?)?.as_ref()
     }
 
     /// Passes the operands of an operation through a coder.
     fn operands(
         &mut self,
         coder: &mut impl BitCoder,
+        chain: &mut Chain,
         record: &mut CodedRecord,
         (operation, opcode): (usize, Opcode),
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
-        let field = self.opcodes.field(opcode)?;
+        let field = self.state.opcodes.field(opcode)?;
         let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
         let mut now = record.root;
+        // The row whose next row a move may lead to.
+        let mut row = Some(record.place);
         let mut read: Vec<Operand> = Vec::new();
         loop {
             let place = Place { operation, field, operand: read.len() };
             let given = given.get(read.len());
-            let operand = match self.field(field).kind(coder, &read, given)? {
+            let operand = match self.state.field(field).kind(coder, &read, given)? {
                 Kind::End => return Some(read),
-                Kind::Move => code_move(coder, now.as_ref()?, given)?,
-                Kind::Integer => self.field(field).integer(coder, given)?,
+                Kind::Move => {
+                    let now = now.as_ref()?;
+                    let next = row.and_then(|row| chain.next_move(row));
+                    let next = next.filter(|&next| now.is_legal(next));
+                    let field = (self.state.field(field), read.len());
+                    let (operand, is_next) = code_move(coder, now, next, field, given)?;
+                    row = row.filter(|_| is_next == is_line).map(|row| row + usize::from(is_line));
+                    operand
+                }
+                Kind::Integer => self.state.field(field).integer(coder, record.follows, given)?,
                 Kind::Str => Operand::string(self.text(coder, record, place, given)?),
                 Kind::Token => Operand::token(self.text(coder, record, place, given)?),
             };
@@ -149,13 +169,14 @@ impl OperationModel {
         given: Option<&Operand>,
     ) -> Option<Vec<u8>> {
         let given = given.map(Operand::text).unwrap_or_default();
-        let field = self.fields.get_mut(place.field)?.as_mut()?;
+        let field = self.state.fields.get_mut(place.field)?.as_mut()?;
         let form = record.forms.form(place.operation, place.operand);
-        let form = field.form(coder, place.operand, form)?;
+        let form = field.form(coder, record.follows, place.operand, form)?;
         let before = field.text_before(place.operand).unwrap_or_default();
         match form {
             Form::Same => Some(before),
             Form::Successor => lists::successor(&before),
+            Form::Negated => lists::negated(&before),
             Form::Plain => {
                 let model = self.text.get_or_insert_with(TextModel::pretrained);
                 model.code(coder, place.field as u32 + 1, &before, &given)
@@ -170,6 +191,40 @@ impl OperationModel {
                 Some(Vec::new())
             }
         }
+    }
+}
+
+impl OperationState {
+    /// Nothing is known.
+    pub(super) fn new() -> OperationState {
+        OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
+    }
+
+    /// Forgets the records and opcodes that were met, but not what was learnt of those before.
+    pub(super) fn restart(&mut self, shapes: &[Vec<Opcode>], opcodes: usize) {
+        self.opcodes.start_with(shapes, opcodes);
+        self.fields.truncate(opcodes);
+        self.fields.iter_mut().flatten().for_each(FieldModel::restart);
+    }
+
+    /// What is known of an opcode with a number.
+    pub(super) fn field(&mut self, number: usize) -> &mut FieldModel {
+        if self.fields.len() <= number {
+            self.fields.resize_with(number + 1, || None);
+        }
+        self.fields[number].get_or_insert_with(FieldModel::new)
+    }
+
+    /// What is known of an opcode, if it was met.
+    fn known_field(&self, opcode: Opcode) -> Option<&FieldModel> {
+        self.fields.get(self.opcodes.field(opcode)?)?.as_ref()
+    }
+}
+
+impl BitModels for OperationState {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.opcodes.each_model(visit);
+        self.fields.iter_mut().flatten().for_each(|field| field.each_model(visit));
     }
 }
 
@@ -188,17 +243,27 @@ impl CodedRecord {
     }
 }
 
-/// Passes a legal move through a coder.
+/// Passes a legal move through a coder: the operand of a field at a place. `next` leads to the next
+/// row; says whether it is that.
 fn code_move(
     coder: &mut impl BitCoder,
     now: &Playable,
+    next: Option<Move>,
+    (field, place): (&mut FieldModel, usize),
     given: Option<&Operand>,
-) -> Option<Operand> {
-    let ordinal = match given {
-        Some(Operand::Move { mv, .. }) => ordinal::ordinal(now, *mv)?,
-        _ => 0,
+) -> Option<(Operand, bool)> {
+    let given = match given {
+        Some(Operand::Move { mv, .. }) => Some(*mv),
+        _ => None,
     };
-    let ordinal = coder.uniform(ordinal.into(), ordinal::count(now).into())?;
-    let mv = ordinal::move_at(now, ordinal as u16)?;
-    Some(Operand::Move { mv, san: san::format(now, mv) })
+    let is_next = next.is_some() && field.is_next(coder, place, given == next);
+    let mv = match next.filter(|_| is_next) {
+        Some(next) => next,
+        None => {
+            let ordinal = given.map_or(Some(0), |mv| ordinal::ordinal(now, mv))?;
+            let ordinal = coder.uniform(ordinal.into(), ordinal::count(now).into())?;
+            ordinal::move_at(now, ordinal as u16)?
+        }
+    };
+    Some((Operand::Move { mv, san: san::format(now, mv) }, is_next))
 }

@@ -11,9 +11,11 @@ use crate::model::{Opcode, Operand, Operation};
 pub(super) struct TextForms(Vec<Vec<Form>>);
 
 impl TextForms {
-    /// Chooses for the operations of a record; `field` gives what is known of an opcode.
+    /// Chooses for the operations of a record that a move led to, or not; `field` gives what is
+    /// known of an opcode.
     pub(super) fn of<'a>(
         root: Option<&Playable>,
+        follows: bool,
         given: &[Operation],
         field: impl Fn(Opcode) -> Option<&'a FieldModel>,
     ) -> TextForms {
@@ -24,7 +26,7 @@ impl TextForms {
             let form = |(place, operand): (usize, &Operand)| match operand {
                 Operand::Str(text) | Operand::Token(text) => {
                     let before = field.and_then(|field| field.text_before(place));
-                    repeated(before, text).unwrap_or_else(|| lists.note(root, text))
+                    repeated(before, text, follows).unwrap_or_else(|| lists.note(root, text))
                 }
                 _ => Form::Plain,
             };
@@ -61,11 +63,16 @@ impl TextForms {
     }
 }
 
-/// The form of a text that follows from that of the record before.
-fn repeated(before: Option<Vec<u8>>, text: &[u8]) -> Option<Form> {
+/// The form of a text that follows from that of the record before. A result of the side to move
+/// changes its sign with each move.
+fn repeated(before: Option<Vec<u8>>, text: &[u8], follows: bool) -> Option<Form> {
     let before = before?;
-    if before == text {
-        return Some(Form::Same);
+    let is = |other: Option<Vec<u8>>| other.as_deref() == Some(text);
+    if follows && is(lists::negated(&before)) {
+        Some(Form::Negated)
+    } else if before == text {
+        Some(Form::Same)
+    } else {
+        is(lists::successor(&before)).then_some(Form::Successor)
     }
-    (lists::successor(&before).as_deref() == Some(text)).then_some(Form::Successor)
 }

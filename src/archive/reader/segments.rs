@@ -6,7 +6,7 @@ use zerocopy::FromBytes;
 use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::layout::{
-    CODER_MIXING, CODER_ROWS, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
+    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
 };
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::span::Span;
@@ -100,6 +100,7 @@ struct SegmentSections {
     rows: Section,
     heap: Section,
     model: Section,
+    operation_start: Section,
     directory: Section,
     blocks: Section,
     order: Section,
@@ -129,6 +130,9 @@ impl SegmentSections {
             (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
             (SectionKind::Heap, CODER_ROWS) => &mut self.heap,
             (SectionKind::Model, CODER_TREE | CODER_MIXING) => &mut self.model,
+            (SectionKind::OperationStart, CODER_TREE | CODER_SHIPPED | CODER_MIXING) => {
+                &mut self.operation_start
+            }
             (SectionKind::BlockDirectory, 1..) => &mut self.directory,
             (SectionKind::Blocks, 1..) => &mut self.blocks,
             (SectionKind::Order, 1..) => &mut self.order,
@@ -152,6 +156,7 @@ impl SegmentSections {
             coder: entry.coder,
             has_operations: entry.flags & HAS_OPERATIONS != 0,
             model: self.model,
+            operation_start: self.operation_start,
             directory: self.directory,
             blocks: self.blocks,
             order: self.order,

@@ -5,7 +5,6 @@ use super::mirror::{LAST_RANK, VACATED};
 use super::model::{Column, PositionModel};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::prediction::PredictionModes;
-use super::rounded_count::{decode_count, encode_count};
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
@@ -13,6 +12,7 @@ use crate::archive::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
 };
 use crate::archive::error::Refusal;
+use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::{COLUMNS, RANKS, is_rank};
 use std::cmp::Reverse;
 

@@ -24,7 +24,6 @@ mod mirror;
 mod model;
 mod nodes;
 mod prediction;
-mod rounded_count;
 mod shipped;
 mod spec;
 mod spelling;

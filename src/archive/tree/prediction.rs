@@ -2,18 +2,22 @@
 //! row before, or by the first columns that it has in common with the last row that no move led
 //! to. Games are the first kind, sorted lists and books that go over an opening the second.
 
+use crate::archive::chain;
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
-use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
+use crate::archive::row::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// How many modes there are: numbers of columns, and the two kinds of moves.
-pub(super) const MODES: usize = COLUMNS + 3;
+/// How many modes there are: numbers of columns, and the four kinds of moves.
+pub(super) const MODES: usize = COLUMNS + 5;
 /// A move, with an en passant square after a double step.
 const MOVE: usize = COLUMNS + 1;
-/// A move, without.
-const BARE_MOVE: usize = COLUMNS + 2;
+/// What is added for a move after which there is none.
+const BARE: usize = 1;
+/// What is added for a move to a row that has operations where the one before has none, or the
+/// other way round: the last position of a game mostly has none.
+const CHANGING: usize = 2;
 
 /// How a row is predicted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -29,8 +33,7 @@ impl PredictionMode {
     pub(super) const fn number(self) -> usize {
         match self {
             PredictionMode::Columns(count) => count,
-            PredictionMode::Move(PredictedMove { is_bare: false, .. }) => MOVE,
-            PredictionMode::Move(PredictedMove { is_bare: true, .. }) => BARE_MOVE,
+            PredictionMode::Move(predicted) => MOVE + predicted.kind.number(),
         }
     }
 }
@@ -69,32 +72,42 @@ pub(super) struct PredictedMove {
     ordinal: u16,
     /// How many legal moves there are.
     count: u16,
+    kind: MoveKind,
+}
+
+/// What the row after a move has beside the position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct MoveKind {
     /// Whether a double step leaves no en passant square.
     is_bare: bool,
+    /// Whether one of the two rows has operations, and the other none.
+    is_changing: bool,
+}
+
+impl MoveKind {
+    const fn number(self) -> usize {
+        (if self.is_bare { BARE } else { 0 }) + (if self.is_changing { CHANGING } else { 0 })
+    }
+
+    const fn of_number(number: usize) -> MoveKind {
+        MoveKind { is_bare: number & BARE != 0, is_changing: number & CHANGING != 0 }
+    }
 }
 
 impl PredictedMove {
     /// The move that leads from a row to another, if there is one.
     fn between(before: &Row, row: &Row) -> Option<PredictedMove> {
-        let changed = changed_squares(before, row)?;
-        let position = before.position()?;
-        let playable = Playable::new(&position).ok()?;
-        let mut found = None;
-        playable.each_move(|mv| {
-            if changed & mv.from.bit() != 0 && changed & mv.to.bit() != 0 {
-                let is_bare = row.0[EN_PASSANT] == 0;
-                if next(before, playable.position(), mv, is_bare).0 == *row {
-                    found = Some(mv);
-                }
-            }
-            found.is_none()
-        });
-        let mv = found?;
+        let (playable, mv) = chain::step(before, row)?;
+        let is_changing = before.0[FORM] != row.0[FORM];
+        let kind = MoveKind { is_bare: row.0[EN_PASSANT] == 0, is_changing };
+        if next(before, playable.position(), mv, kind).0 != *row {
+            return None;
+        }
         let is_double = after(playable.position(), mv).en_passant().is_some();
         Some(PredictedMove {
             ordinal: ordinal::ordinal(&playable, mv)?,
             count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
-            is_bare: is_double && row.0[EN_PASSANT] == 0,
+            kind: MoveKind { is_bare: is_double && kind.is_bare, is_changing },
         })
     }
 
@@ -106,30 +119,23 @@ impl PredictedMove {
     }
 
     /// The move among so many in whose interval a slot lies.
-    fn at(slot: u16, count: u16, is_bare: bool) -> PredictedMove {
+    fn at(slot: u16, count: u16, kind: MoveKind) -> PredictedMove {
         let ordinal = ((u32::from(slot) + 1) * u32::from(count)).saturating_sub(1) / SCALE;
-        PredictedMove { ordinal: ordinal as u16, count, is_bare }
+        PredictedMove { ordinal: ordinal as u16, count, kind }
     }
-}
-
-/// The squares that differ, if they may be those of one move.
-fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
-    if (before.0[STATE] ^ row.0[STATE]) & 1 == 0 || before.0[FORM] != row.0[FORM] {
-        return None;
-    }
-    let columns = RANKS..EN_PASSANT;
-    let differ = before.0[columns.clone()].iter().zip(&row.0[columns]).map(|(a, b)| a ^ b);
-    let changed = Row::squares(differ);
-    (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
 /// The row and position after a move.
-fn next(row: &Row, position: &Position, mv: Move, is_bare: bool) -> (Row, Position) {
+fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Position) {
     let mut next = after(position, mv);
-    if is_bare {
+    if kind.is_bare {
         next = next.with_en_passant(None).unwrap_or(next);
     }
-    (row.after(position, mv, &next), next)
+    let mut row = row.after(position, mv, &next);
+    if kind.is_changing {
+        row.change_operations();
+    }
+    (row, next)
 }
 
 /// The distribution of modes.
@@ -194,7 +200,7 @@ impl DecodeHistory {
             count @ 0..=COLUMNS => Some(count),
             number => {
                 // Where damaged bytes ask for a move of none, the check of the block says so.
-                if self.go_on(number == BARE_MOVE, decoder).is_none() {
+                if self.go_on(MoveKind::of_number(number - MOVE), decoder).is_none() {
                     self.restart(&Row::default());
                 }
                 None
@@ -202,17 +208,17 @@ impl DecodeHistory {
         }
     }
 
-    fn go_on(&mut self, is_bare: bool, decoder: &mut RansDecoder) -> Option<()> {
+    fn go_on(&mut self, kind: MoveKind, decoder: &mut RansDecoder) -> Option<()> {
         let position = self.position.or_else(|| self.last.position())?;
         let playable = Playable::new(&position).ok()?;
         let count = ordinal::count(&playable);
         if count == 0 || u32::from(count) > SCALE {
             return None;
         }
-        let predicted = PredictedMove::at(decoder.slot(), count, is_bare);
+        let predicted = PredictedMove::at(decoder.slot(), count, kind);
         decoder.pass(predicted.interval());
         let mv = ordinal::move_at(&playable, predicted.ordinal)?;
-        let (row, position) = next(&self.last, playable.position(), mv, is_bare);
+        let (row, position) = next(&self.last, playable.position(), mv, kind);
         (self.last, self.position) = (row, Some(position));
         Some(())
     }
@@ -226,7 +232,7 @@ mod tests {
     fn each_slot_gives_the_move_in_whose_interval_it_lies() {
         for count in (1..300).chain([SCALE as u16]) {
             for slot in 0..SCALE as u16 {
-                let predicted = PredictedMove::at(slot, count, false);
+                let predicted = PredictedMove::at(slot, count, MoveKind::of_number(0));
                 let Interval { start, freq } = predicted.interval();
                 assert!(start <= slot && slot - start < freq, "{slot} of {count}");
                 assert!(predicted.ordinal < count);

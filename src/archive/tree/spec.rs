@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::prediction::MODES;
-use super::rounded_count::{decode_count, encode_count};
 use super::spelling::Counts;
+use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::is_rank;
 
 /// The most values of a dictionary.

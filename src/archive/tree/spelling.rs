@@ -1,9 +1,9 @@
 //! Values that a dictionary lacks: ranks square by square, other columns byte by byte.
 
 use super::mirror::{LAST_RANK, VACATED};
-use super::rounded_count::{decode_count, encode_count};
 use crate::archive::adaptive::{BitCoder, IntegerModel};
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::{RANKS, is_rank};
 
 /// The number of codes of a square.

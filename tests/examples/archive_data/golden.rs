@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
-use epdb::model::EpdRecord;
-use epdb::text::{FormatOptions, epd};
+use epdb::codec::ordinal;
+use epdb::model::rules::Playable;
+use epdb::model::{EpdRecord, Position};
+use epdb::text::{FormatOptions, epd, san};
 
 #[allow(dead_code, reason = "the tests of damage use all of it")]
 #[allow(clippy::unwrap_used, reason = "what it changes was written just before")]
@@ -29,6 +31,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     let kings: Vec<String> = (0..KINGS).map(kings_line).collect();
     fs::write(folder.join("kings.epd"), kings.concat())?;
     fs::write(folder.join("scattered.epd"), scattered_lines(600))?;
+    fs::write(folder.join("annotated.epd"), annotated()?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
     let mut valid = Vec::new();
@@ -46,6 +49,12 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "games",
             &default,
             "Positions of games, with the moves that lead from one to the next",
+        ),
+        (
+            "annotated",
+            "annotated",
+            &default,
+            "Positions of a game with its moves, lines, scores and results",
         ),
         ("segments", "games", &segments(&default), "Several segments"),
         ("fast_segments", "games", &segments(&fast), "Several segments at level fast"),
@@ -146,6 +155,37 @@ fn scattered_lines(count: usize) -> String {
     text
 }
 
+/// The positions of a game that goes on by ordinals, each with its move, a line of two moves, and a
+/// score and a result of the side to move. The last has none of them.
+fn annotated() -> Result<String> {
+    let mut position = Position::START;
+    let mut lines = String::new();
+    let mut numbers = (1..).map(|number: u32| number.wrapping_mul(0x9e37_79b1) >> 16);
+    for ply in 0..300_u16 {
+        let playable = Playable::new(&position)?;
+        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(position)))?;
+        let mut moves = numbers.next().into_iter().filter_map(|number| {
+            let count = u32::from(ordinal::count(&playable));
+            ordinal::move_at(&playable, number.checked_rem(count)? as u16)
+        });
+        let Some(mv) = moves.next() else {
+            lines += &format!("{fen}\n");
+            break;
+        };
+        let next = playable.after(mv);
+        let reply = ordinal::move_at(&next, ply % 7).map(|reply| san::format(&next, reply));
+        let reply = reply.map_or(String::new(), |reply| format!(" {reply}"));
+        let sign = if ply % 2 == 0 { 1 } else { -1 };
+        let score = sign * (i32::from(ply) * i32::from(ply) % 90 + i32::from(ply));
+        let played = san::format(&playable, mv);
+        lines += &format!(
+            "{fen} c9 \"{sign}\"; ce {score}; nps_ {ply}; pv {played}{reply}; sm {played};\n"
+        );
+        position = *next.position();
+    }
+    Ok(lines)
+}
+
 /// Lines of one position.
 fn crowded_line(number: u32) -> String {
     format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", number % 50, number + 1)
@@ -176,6 +216,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let read = |name: &str| fs::read(folder.join(name)).map(|bytes| Forged::new(&bytes));
     let (default, fast, segments) =
         (read("default.epa")?, read("fast.epa")?, read("segments.epa")?);
+    let annotated = read("annotated.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
@@ -201,6 +242,14 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "segment_flag",
             "A flag of a segment that there is not",
             default.with(default.segments().start + 29, |flags| flags | 2),
+        ),
+        (
+            "start_lists",
+            "A start of operations with more opcodes than there may be",
+            annotated.changed(|bytes| {
+                let start = annotated.section(14);
+                bytes[start].fill(0);
+            }),
         ),
         (
             "segment_coder",

@@ -1,0 +1,208 @@
+//! What is known of the operations of a segment before a block begins: with it the models of a block
+//! need not learn everything anew.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::field::FieldModel;
+use super::opcodes::NUMBERED;
+use super::record::{OperationModel, OperationState, Subject};
+use crate::archive::adaptive::{
+    BitCoder, BitDecoder, BitEncoder, BitModel, BitModels, BitTrainer, IntegerModel, SymbolModel,
+};
+use crate::archive::chain::Chain;
+use crate::model::Opcode;
+
+/// The most opcodes without number, and the most lists of opcodes.
+const MOST: usize = 64;
+/// Bits of a rounded probability.
+const PROBABILITY_BITS: u32 = 6;
+/// How many bits the models count as seen, with which a writer has them start.
+const SEEN: u8 = 7;
+
+/// What the blocks of a segment begin with.
+#[derive(Clone)]
+pub(in crate::archive) struct OperationStart(OperationState);
+
+impl Default for OperationStart {
+    /// Nothing is known.
+    fn default() -> OperationStart {
+        OperationStart(OperationState::new())
+    }
+}
+
+impl OperationStart {
+    /// What the records of some blocks have in common.
+    pub(in crate::archive) fn train<'a>(
+        blocks: impl Iterator<Item = (Chain<'a>, Vec<Subject<'a>>)>,
+    ) -> OperationStart {
+        let blocks: Vec<_> = blocks.collect();
+        let (others, shapes) = frequent(blocks.iter().flat_map(|(_, subjects)| subjects));
+        let mut state = OperationState::new();
+        for opcode in others {
+            // Each is met once, and has no number.
+            let _ = state.opcodes.add(opcode);
+        }
+        let opcodes = state.opcodes.opcodes().len();
+        state.restart(&shapes, opcodes);
+        for (mut chain, subjects) in blocks {
+            let mut model = OperationModel::new(state, usize::MAX);
+            for subject in &subjects {
+                model.record(&mut BitTrainer, &mut chain, subject);
+            }
+            state = model.into_state();
+            state.restart(&shapes, opcodes);
+        }
+        OperationStart(state)
+    }
+
+    /// The bytes, and the start as a decoder of them has it.
+    pub(in crate::archive) fn write(&self) -> (Vec<u8>, OperationStart) {
+        let mut encoder = BitEncoder::new();
+        let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
+        (encoder.finish(), OperationStart(written))
+    }
+
+    /// Reads a start; `None` when it is damaged.
+    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<OperationStart> {
+        code(&mut BitDecoder::new(bytes), &OperationState::new()).map(OperationStart)
+    }
+
+    /// What a block begins with.
+    pub(super) fn state(&self) -> OperationState {
+        self.0.clone()
+    }
+}
+
+/// The opcodes without number, ascending, and the lists of opcodes, the most frequent first, that
+/// records have more than once.
+fn frequent<'a>(
+    subjects: impl Iterator<Item = &'a Subject<'a>>,
+) -> (Vec<Opcode>, Vec<Vec<Opcode>>) {
+    let (mut opcodes, mut shapes) = (BTreeMap::new(), BTreeMap::new());
+    for subject in subjects {
+        let shape: Vec<Opcode> = subject.operations.iter().map(|it| it.opcode).collect();
+        for &opcode in &shape {
+            *opcodes.entry(opcode).or_insert(0) += 1;
+        }
+        *shapes.entry(shape).or_insert(0) += 1;
+    }
+    let numbered = OperationState::new().opcodes;
+    opcodes.retain(|&opcode, _| numbered.field(opcode).is_none());
+    let mut others = most_frequent(opcodes);
+    others.sort_unstable();
+    let mut known = numbered;
+    others.iter().for_each(|&opcode| {
+        let _ = known.add(opcode);
+    });
+    shapes.retain(|shape, _| shape.iter().all(|&opcode| known.field(opcode).is_some()));
+    (others, most_frequent(shapes))
+}
+
+fn most_frequent<T: Ord>(counts: BTreeMap<T, u32>) -> Vec<T> {
+    let mut counts: Vec<(T, u32)> = counts.into_iter().filter(|&(_, count)| count > 1).collect();
+    counts.sort_by_key(|&(_, count)| Reverse(count));
+    counts.truncate(MOST);
+    counts.into_iter().map(|(value, _)| value).collect()
+}
+
+/// Passes a start through a coder. A decoder is given an empty one.
+fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationState> {
+    let mut read = OperationState::new();
+    let mut numbers = IntegerModel::default();
+    code_opcodes(coder, &mut numbers, given, &mut read)?;
+    code_shapes(coder, &mut numbers, given, &mut read)?;
+    for place in 0..read.opcodes.opcodes().len() {
+        let own = given.fields.get(place).and_then(Option::as_ref);
+        if numbers.code(coder, own.is_some().into()) != 0 {
+            let integers = own.map(|own| own.integers.clone()).unwrap_or_default();
+            let field: &mut FieldModel = read.field(place);
+            field.integers = integers.code_start(coder, &mut numbers);
+        }
+    }
+    let seen = numbers.code(coder, SEEN.into()).min(u8::MAX.into()) as u8;
+    code_models(coder, given.clone(), &mut read, seen);
+    (!coder.is_exhausted()).then_some(read)
+}
+
+/// The opcodes that have no number.
+fn code_opcodes(
+    coder: &mut impl BitCoder,
+    numbers: &mut IntegerModel,
+    given: &OperationState,
+    read: &mut OperationState,
+) -> Option<()> {
+    let mut bytes = SymbolModel::new(8);
+    let given = given.opcodes.opcodes().get(usize::from(NUMBERED)..).unwrap_or_default();
+    let len = numbers.code(coder, given.len() as u64) as usize;
+    for nth in 0..Some(len).filter(|&len| len <= MOST)? {
+        let given = given.get(nth).map_or(&[][..], Opcode::as_bytes);
+        let len = numbers.code(coder, given.len() as u64).min(MAX_OPCODE) as usize;
+        let name: Vec<u8> = (0..len)
+            .map(|at| bytes.code(coder, given.get(at).copied().unwrap_or(0).into()) as u8)
+            .collect();
+        read.opcodes.add(Opcode::new(&name).ok()?)?;
+    }
+    Some(())
+}
+
+/// Longer opcodes there are not.
+const MAX_OPCODE: u64 = 15;
+
+/// The lists of opcodes.
+fn code_shapes(
+    coder: &mut impl BitCoder,
+    numbers: &mut IntegerModel,
+    given: &OperationState,
+    read: &mut OperationState,
+) -> Option<()> {
+    let known = read.opcodes.opcodes().to_vec();
+    let len = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
+    let mut shapes: Vec<Vec<Opcode>> = Vec::new();
+    for nth in 0..Some(len).filter(|&len| len <= MOST)? {
+        let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], Vec::as_slice);
+        let len = numbers.code(coder, given_shape.len() as u64) as usize;
+        let mut shape: Vec<Opcode> = Vec::new();
+        for nth in 0..Some(len).filter(|&len| len <= known.len())? {
+            let opcode = given_shape.get(nth).and_then(|&opcode| given.opcodes.field(opcode));
+            let place = numbers.code(coder, opcode.unwrap_or(0) as u64) as usize;
+            let opcode = *known.get(place)?;
+            if shape.last().is_some_and(|&last| last >= opcode) {
+                return None;
+            }
+            shape.push(opcode);
+        }
+        if shapes.contains(&shape) {
+            return None;
+        }
+        shapes.push(shape);
+    }
+    read.opcodes.start_with(&shapes, known.len());
+    Some(())
+}
+
+/// The bit models; those of `read` have the same order as those of `given`.
+fn code_models(
+    coder: &mut impl BitCoder,
+    mut given: OperationState,
+    read: &mut OperationState,
+    seen: u8,
+) {
+    let mut trained = Vec::new();
+    given.each_model(&mut |model| trained.push(model.trained()));
+    let mut trained = trained.into_iter();
+    let mut is_there = [BitModel::default(); 2];
+    let mut is_likely = BitModel::default();
+    let mut probability = SymbolModel::new(PROBABILITY_BITS);
+    let mut last = false;
+    read.each_model(&mut |model| {
+        let own = trained.next().flatten();
+        last = coder.adaptive_bit(own.is_some(), &mut is_there[usize::from(last)]);
+        if last {
+            let (likely, other) = own.unwrap_or((false, 0));
+            let likely = coder.adaptive_bit(likely, &mut is_likely);
+            let other = probability.code(coder, other);
+            *model = BitModel::start((likely, other), seen);
+        }
+    });
+}
