@@ -20,30 +20,26 @@ impl MixingModel {
 impl RowEncoder<'_> {
     /// The intervals of the rows of a block.
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
-        self.written(rows).out
+        let mut written = WrittenDecisions::new(self.model);
+        for row in rows {
+            pass_row(&self.model.layout, row, &mut written);
+        }
+        written.out
     }
 
     /// Adds the bits that each column of the rows of a block takes.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
-        let written = self.written(rows);
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
-        let mut start = 0;
-        for (column, end) in written.columns {
-            bits[column] += written.out[start..end].iter().map(price).sum::<f64>();
-            start = end;
-        }
-    }
-
-    fn written(&self, rows: &[Row]) -> WrittenDecisions<'_> {
-        let mut written = WrittenDecisions {
-            network: Network::new(self.model),
-            out: Vec::new(),
-            columns: Vec::new(),
-        };
+        let mut written = WrittenDecisions::new(self.model);
         for row in rows {
             pass_row(&self.model.layout, row, &mut written);
+            let mut start = 0;
+            for (bits, end) in bits.iter_mut().zip(written.column_ends) {
+                *bits += written.out[start..end].iter().map(price).sum::<f64>();
+                start = end;
+            }
+            written.out.clear();
         }
-        written
     }
 }
 
@@ -51,8 +47,15 @@ impl RowEncoder<'_> {
 struct WrittenDecisions<'a> {
     network: Network<'a>,
     out: Vec<Interval>,
-    /// The columns and where their intervals end.
-    columns: Vec<(usize, usize)>,
+    /// Where the intervals of each column of the last row end.
+    column_ends: [usize; COLUMNS],
+}
+
+impl<'a> WrittenDecisions<'a> {
+    fn new(model: &'a MixingModel) -> WrittenDecisions<'a> {
+        let (network, column_ends) = (Network::new(model), [0; COLUMNS]);
+        WrittenDecisions { network, out: Vec::new(), column_ends }
+    }
 }
 
 /// The interval of a decision that is true with a probability of [`SCALE`].
@@ -94,6 +97,6 @@ impl Decisions for WrittenDecisions<'_> {
     }
 
     fn end_column(&mut self, column: usize) {
-        self.columns.push((column, self.out.len()));
+        self.column_ends[column] = self.out.len();
     }
 }

@@ -75,3 +75,55 @@ fn dot(weights: &[i16], says: &[i16]) -> i32 {
         weights.iter().zip(says).map(|(&weight, &says)| i32::from(weight) * i32::from(says));
     products.sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::BIAS;
+    use super::*;
+    use crate::archive::row::{EN_PASSANT, RANKS, Row};
+
+    /// Rows in which every square is one of few pieces, by a rule that no square tells alone.
+    fn rows() -> Vec<Row> {
+        let row = |number: u32| {
+            let mut row = Row::default();
+            for column in RANKS..EN_PASSANT {
+                let mixed = (number * 7 + column as u32).wrapping_mul(0x9e37_79b9) >> 7;
+                row.0[column] = mixed & 0x1111_1111 | (mixed & mixed >> 9 & 0x1111_1111) << 1;
+            }
+            row
+        };
+        (0..300).map(row).collect()
+    }
+
+    /// The formula of the format page, in numbers without bounds.
+    #[test]
+    fn probabilities_are_those_of_the_page() {
+        let model = MixingModel::learned(&rows(), 8);
+        let (weights, layout) = (&model.weights, &model.layout);
+        let mut network = Network::new(&model);
+        let mut active = Vec::new();
+        for feature in (BIAS..layout.features()).step_by(3) {
+            active.push(feature);
+            network.activate(feature);
+            for unit in 0..layout.units() {
+                if active.iter().any(|&feature| layout.start(feature) > unit) {
+                    continue;
+                }
+                let sum = |weight: &dyn Fn(usize) -> i16| -> i64 {
+                    active.iter().map(|&feature| i64::from(weight(feature))).sum()
+                };
+                let mut evidence =
+                    128 * sum(&|feature| weights.direct[feature * weights.stride + unit]);
+                for hidden in 0..8 {
+                    let says =
+                        (8 * sum(&|feature| weights.inner[feature * 8 + hidden])).clamp(0, 128);
+                    evidence += says * i64::from(weights.outer[unit * 8 + hidden]);
+                }
+                assert_eq!(network.probability(unit), probability((evidence >> 3) as i32));
+            }
+        }
+        assert!(
+            weights.outer.iter().chain(&weights.inner).filter(|&&weight| weight != 0).count() > 99
+        );
+    }
+}
