@@ -41,7 +41,7 @@
 //! - *Stream*: records in checksummed *frames* (`.epb`). *Store*: records in *blocks* by key (`.epdb`);
 //!   a *crowded* position has more records than a block takes; the *journal* says what was imported and
 //!   how far. *Archive*: records in *segments* (`.epa`), each of *rows* (level fast) or of *blocks*
-//!   under a *model* (level default).
+//!   under a *model* (levels default and max).
 //! - *Import number*, *record number*: the place of a record in the order in which records came.
 
 // What only some rooms use has no user where these are left out.
