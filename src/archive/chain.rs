@@ -10,8 +10,9 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let playable = Playable::new(&before.position()?).ok()?;
     let mut found = None;
     playable.each_move(|mv| {
-        // Of castling the rook's square may hold the king afterwards.
-        let may_lead = changed & mv.from.bit() != 0 || playable.castling_side(mv).is_some();
+        let both = mv.from.bit() | mv.to.bit();
+        // King and rook may stand on each other's squares after castling, or stay.
+        let may_lead = changed & both == both || playable.castling_side(mv).is_some();
         if may_lead && row.has_board_of(&Row::of_position(&after(playable.position(), mv))) {
             found = Some(mv);
         }

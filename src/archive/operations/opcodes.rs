@@ -22,8 +22,8 @@ pub(super) struct OpcodeModel {
     len: IntegerModel,
     /// The numbered opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
-    /// The places of those others.
-    others: HashMap<Opcode, usize>,
+    /// The places of all of them.
+    fields: HashMap<Opcode, usize>,
     opcode: IntegerModel,
     /// The length and the bytes of the name of a new one.
     name: [SymbolModel; 2],
@@ -32,12 +32,13 @@ pub(super) struct OpcodeModel {
 impl OpcodeModel {
     pub(super) fn new() -> OpcodeModel {
         let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
+        let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
         OpcodeModel {
             shapes: Vec::new(),
             place: IntegerModel::default(),
             len: IntegerModel::default(),
-            opcodes: numbered.map(|entry| entry.opcode).collect(),
-            others: HashMap::default(),
+            fields: opcodes.iter().copied().zip(0..).collect(),
+            opcodes,
             opcode: IntegerModel::default(),
             name: [SymbolModel::new(4), SymbolModel::new(8)],
         }
@@ -45,8 +46,7 @@ impl OpcodeModel {
 
     /// The number of an opcode that was met.
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
-        let number = opcode.standard().map(StandardOpcode::number).filter(|it| *it < NUMBERED);
-        number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
+        self.fields.get(&opcode).copied()
     }
 
     /// Takes an opcode in that has no number; `None` when it is there or has one.
@@ -54,7 +54,7 @@ impl OpcodeModel {
         if self.field(opcode).is_some() {
             return None;
         }
-        self.others.insert(opcode, self.opcodes.len());
+        self.fields.insert(opcode, self.opcodes.len());
         self.opcodes.push(opcode);
         Some(())
     }
@@ -68,7 +68,7 @@ impl OpcodeModel {
     pub(super) fn start_with(&mut self, shapes: &[Vec<Opcode>], opcodes: usize) {
         self.shapes = shapes.to_vec();
         self.opcodes.truncate(opcodes);
-        self.others.retain(|_, place| *place < opcodes);
+        self.fields.retain(|_, place| *place < opcodes);
     }
 
     /// The lists so far.

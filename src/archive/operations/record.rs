@@ -4,14 +4,14 @@ use super::cost::Cost;
 use super::field::{FieldModel, Kind};
 use super::form::Form;
 use super::lists::{self, ListModel, RecordLists};
-use super::opcodes::OpcodeModel;
+use super::opcodes::{NUMBERED, OpcodeModel};
 use super::text::TextModel;
 use super::text_forms::TextForms;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
 use crate::archive::chain::Chain;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
-use crate::model::{Opcode, Operand, Operands, Operation, Position};
+use crate::model::{Opcode, Operand, Operands, Operation, Position, StandardOpcode};
 use crate::text::san;
 
 /// The most operands of an operation that a decoder takes: more do not fit the longest record.
@@ -123,7 +123,9 @@ impl OperationModel {
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
         let field = self.state.opcodes.field(opcode)?;
-        let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
+        let standard = u8::try_from(field).ok().filter(|&number| number < NUMBERED);
+        let standard = standard.and_then(StandardOpcode::with_number);
+        let is_line = standard.is_some_and(|entry| entry.operands == Operands::MoveLine);
         let mut now = record.root;
         // The row whose next row a move may lead to.
         let mut row = Some(record.place);
