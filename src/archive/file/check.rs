@@ -3,6 +3,8 @@
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
+use super::crc_words::crc_words;
+
 /// Whether the check of some bytes is the one that stands beside them. Fuzzing goes on in any
 /// case, to reach what lies behind.
 #[inline]
@@ -35,5 +37,5 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
     let (place_room, room) = words.as_mut_bytes().split_at_mut(size_of::<U64>());
     place_room.copy_from_slice(place(identity, number).as_bytes());
     room.copy_from_slice(bytes);
-    crc32c::crc32c(words.as_bytes())
+    crc_words(&words.map(u64::from_le))
 }

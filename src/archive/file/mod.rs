@@ -3,6 +3,7 @@
 
 pub(super) mod bytes;
 pub(super) mod check;
+mod crc_words;
 pub(super) mod layout;
 mod map;
 pub(super) mod sections;
