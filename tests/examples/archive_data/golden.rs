@@ -124,10 +124,10 @@ fn scattered_lines(count: usize) -> String {
     for number in 0..count {
         let mut board = [[b'.'; 8]; 8];
         (board[0], board[7]) = (*b"r..qk..r", *b"R..QK..R");
-        for file in 0..8 {
+        (0..8).for_each(|file: usize| {
             let steps = [below(3) as usize, below(3) as usize];
             (board[1 + steps[0]][file], board[6 - steps[1]][file]) = (b'p', b'P');
-        }
+        });
         for piece in *b"nnbbNNBB" {
             let (rank, file) = (below(8) as usize, below(8) as usize);
             if board[rank][file] == b'.' {
