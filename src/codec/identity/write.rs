@@ -102,14 +102,23 @@ fn write_unusual(
 /// `None` for any other. Bytes that are no packed board give something without meaning or `None`.
 fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
-    let pieces = occupied.count_ones() as usize;
-    let stored = board.get(8..8 + pieces.div_ceil(2))?;
-    let mut codes = [0; 16];
-    codes.get_mut(..stored.len())?.copy_from_slice(stored);
-    if pieces == 0 {
+    let count = occupied.count_ones();
+    let len = (count as usize).div_ceil(2);
+    if count == 0 || len > 16 {
         return None;
     }
-    let specials = Specials::find(occupied, pieces as u32, u128::from_le_bytes(codes))?;
+    let stored = board.get(..8 + len)?;
+    let codes = match stored.last_chunk() {
+        // A copy of as many bytes as there are costs more than a shift.
+        Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - len)),
+        None => {
+            let mut codes = [0; 16];
+            codes[..len].copy_from_slice(&stored[8..]);
+            u128::from_le_bytes(codes)
+        }
+    };
+    let specials = Specials::find(occupied, count, codes)?;
+    let codes = codes.to_le_bytes();
     Some((occupied, codes, specials))
 }
 
