@@ -248,7 +248,7 @@ impl<'a> BlockIndex<'a> {
     ) -> Result<(), ArchiveError> {
         let mut bucket = self.bucket(number)?;
         while let Some(cut) = bucket.next_key()? {
-            while let Some(block) = bucket.blocks.next() {
+            for block in bucket.blocks.by_ref() {
                 visit(cut, block?)?;
             }
         }
@@ -414,7 +414,10 @@ mod tests {
         let mut listed: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for bucket in 0..index.buckets() {
             index
-                .each(bucket, |cut, block| Ok(listed.entry(cut).or_default().push(block)))
+                .each(bucket, |cut, block| {
+                    listed.entry(cut).or_default().push(block);
+                    Ok(())
+                })
                 .unwrap();
         }
         for blocks in expected.values_mut() {

@@ -360,7 +360,8 @@ impl<'a> QueryBlocks<'a> {
     }
 
     fn all(reader: &BlockReader) -> QueryBlocks<'a> {
-        QueryBlocks { ranges: VecDeque::from([0..reader.index_blocks()]), ..QueryBlocks::default() }
+        let ranges = VecDeque::from_iter(std::iter::once(0..reader.index_blocks()));
+        QueryBlocks { ranges, ..QueryBlocks::default() }
     }
 
     /// Goes on behind a block.

@@ -149,7 +149,12 @@ mod tests {
         }
         let mut found = Vec::new();
         let entries = entries.finish(|key| key).unwrap();
-        entries.finish(|entry| Ok::<(), io::Error>(found.push(entry))).unwrap();
+        entries
+            .finish(|entry| {
+                found.push(entry);
+                Ok::<(), io::Error>(())
+            })
+            .unwrap();
         let mut expected = [(pawn_key(&few), 4), (pawn_key(&few), 9), (21, 4), (21, 6), (22, 5)];
         expected.sort_unstable();
         assert_eq!(found, expected);
