@@ -176,6 +176,9 @@ fn conflicts_are_told_in_order_with_both_values() {
              [{\"opcode\":\"id\",\"first\":\"x\\\\ty\",\"second\":\"y\"}]}"
         )
     );
+    // Before anything is read.
+    let nowhere = scratch.run(&["union", "a.epd", "missing.epd", "--conflicts", "nowhere/c.tsv"]);
+    assert!(nowhere.status == 2 && nowhere.err.contains("nowhere"), "{}", nowhere.err);
     let same = scratch.run(&["dedupe", "a.epd", "--deny-conflicts"]);
     assert_eq!(same.status, 0);
     assert_eq!(scratch.run(&["dedupe", "a.epd", "--json"]).status, 2);

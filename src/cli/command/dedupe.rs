@@ -115,6 +115,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory);
     let encode: Arc<dyn Encode> = Arc::new(by);
+    let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(
         union,
@@ -122,7 +123,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
         |union, encoded, place| Ok(union.add_encoded(encoded, place)?),
         |union, places| {
             let (records, conflicts, tally) = union.finish()?;
-            report_conflicts(args, conflicts, places)?;
+            report_conflicts(args, conflicts, file, places)?;
             has_conflicts = tally.conflicts > 0;
             let counts = [
                 (tally.duplicates, "duplicates left out"),
@@ -143,9 +144,13 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Prints the first conflicts, and writes all of them where the user wants them.
-fn report_conflicts(args: &Args, mut conflicts: Conflicts, places: &Places) -> anyhow::Result<()> {
+fn report_conflicts(
+    args: &Args,
+    mut conflicts: Conflicts,
+    mut file: Option<Output>,
+    places: &Places,
+) -> anyhow::Result<()> {
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
-    let mut file = args.conflicts.as_deref().map(create_file).transpose()?;
     if let (Some(file), false) = (&mut file, args.json) {
         file.write_all(b"#first\tsecond\topcode\tfirst value\tsecond value\n")?;
     }
