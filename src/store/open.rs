@@ -217,8 +217,16 @@ impl Store {
         {
             guarded(&self.shared.path, || take_back_unused(database, &self.shared))?;
         }
-        self.handle = None;
-        Ok(())
+        self.drop_handle()
+    }
+
+    /// Lets go of the database, which redb then writes once more.
+    fn drop_handle(&mut self) -> Result<()> {
+        let handle = self.handle.take();
+        guarded(&self.shared.path, || {
+            drop(handle);
+            Ok(())
+        })
     }
 
     /// Imports that completed are marked as such only here, as late as can be: one whose process
@@ -257,6 +265,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.record_delivered().ok();
+        self.drop_handle().ok();
     }
 }
 
