@@ -172,12 +172,26 @@ impl<'a> Separators<'a> {
 
     /// The blocks that may hold a board.
     pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
-        let start = self.count(|separator| separator < key)?;
-        Ok(start.saturating_sub(1)..self.count(|separator| separator <= key)?)
+        let Some(group) = self.last_group(|separator| separator <= key)? else { return Ok(0..0) };
+        let (first, keys) = (group * GROUP as u64, self.group(group)?);
+        let end = first + keys.partition_point(|separator| separator <= key) as u64;
+        let start = match keys.partition_point(|separator| separator < key) {
+            // Equal ones may begin in a group before.
+            0 => self.count_below(key)?,
+            below => first + below as u64,
+        };
+        Ok(start.saturating_sub(1)..end)
     }
 
-    /// How many separators, the first ones, are so.
-    fn count(&self, is_so: impl Fn(&BoardKey) -> bool) -> Result<u64, ArchiveError> {
+    /// How many separators are below a board.
+    fn count_below(&self, key: &BoardKey) -> Result<u64, ArchiveError> {
+        let Some(group) = self.last_group(|separator| separator < key)? else { return Ok(0) };
+        let found = self.group(group)?.partition_point(|separator| separator < key);
+        Ok(group * GROUP as u64 + found as u64)
+    }
+
+    /// The last group whose first separator is so; the first separators are, the others are not.
+    fn last_group(&self, is_so: impl Fn(&BoardKey) -> bool) -> Result<Option<u64>, ArchiveError> {
         let mut groups = 0..self.groups();
         while !groups.is_empty() {
             let middle = groups.start + (groups.end - groups.start) / 2;
@@ -186,9 +200,7 @@ impl<'a> Separators<'a> {
                 false => groups.end = middle,
             }
         }
-        let Some(group) = groups.start.checked_sub(1) else { return Ok(0) };
-        let found = self.group(group)?.partition_point(is_so);
-        Ok(group * GROUP as u64 + found as u64)
+        Ok(groups.start.checked_sub(1))
     }
 }
 
