@@ -10,7 +10,7 @@ use crate::cli::output::open_output_of;
 use crate::cli::source;
 use crate::source::{FileFormat, Item};
 
-/// Pack files into an archive: 6 to 17 % of the text, every record still one step away
+/// Pack files into an archive: 2 to 30 % of the text, every record still one step away
 ///
 /// `unpack` gives back what `normalize` makes of the same files in the same order; with
 /// --verbatim it can also give back the files themselves, byte for byte (compressed ones as what
