@@ -44,9 +44,6 @@
 //!   under a *model* (levels default and max).
 //! - *Import number*, *record number*: the place of a record in the order in which records came.
 
-// What only some rooms use has no user where these are left out.
-#![cfg_attr(not(feature = "library"), allow(dead_code, unused_imports))]
-
 /// The examples of the README run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

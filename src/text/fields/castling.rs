@@ -165,6 +165,7 @@ impl CastlingText {
     }
 
     /// What is written.
+    #[cfg(feature = "library")]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         let (all, len) = self.padded();
         all.get(..len).unwrap_or(all)

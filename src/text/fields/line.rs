@@ -20,6 +20,7 @@ pub(crate) enum Placement<'a> {
     /// At most 32 pieces in the order of squares, two codes a byte, 0 behind the last.
     Pieces { occupied: u64, codes: &'a [u8; 16], letters: &'a Letters },
     /// Letters by square, 0 where no piece stands.
+    #[cfg(feature = "archive")]
     Squares { occupied: u64, letters: &'a [u8; 64] },
 }
 
@@ -60,6 +61,7 @@ impl Line<'_> {
             Placement::Pieces { occupied, codes, letters } => {
                 write_pieces(occupied, codes, letters, instructions, room)
             }
+            #[cfg(feature = "archive")]
             Placement::Squares { occupied, letters } => {
                 write_letters(occupied, letters, instructions, room)
             }

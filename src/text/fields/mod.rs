@@ -10,7 +10,9 @@ mod line;
 mod placement;
 mod usual;
 
-pub(crate) use castling::{CLASSIC, CastlingText, side_letter};
+#[cfg(feature = "archive")]
+pub(crate) use castling::side_letter;
+pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement};
 pub use placement::InstructionSet;
 pub(crate) use placement::{

@@ -215,6 +215,7 @@ impl Letters {
     }
 
     /// The letters by square of eight ranks of codes, each with its a-file lowest.
+    #[cfg(feature = "archive")]
     pub(crate) fn by_square(&self, ranks: [u32; 8]) -> [u8; 64] {
         let mut letters = [0; 64];
         let bytes = ranks.iter().flat_map(|rank| rank.to_le_bytes());
