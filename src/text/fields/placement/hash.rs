@@ -1,11 +1,10 @@
 //! The hash of a board that is not text.
 
-use super::instructions::{InstructionSet, Set};
+use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{CodeBits, MOST_PIECES, PieceNumbers, place};
 
 /// The numbers of all pieces, combined by exclusive or.
 #[inline]
-#[allow(unsafe_code)]
 pub(crate) fn hash_of_board(
     board: &CodeBits,
     numbers: &PieceNumbers,
@@ -15,21 +14,12 @@ pub(crate) fn hash_of_board(
     if count == 0 || count > MOST_PIECES {
         return hash_squares(board, numbers);
     }
-    match set {
-        // SAFETY: there is no value of this set but on machines that have what it is called after.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512Gathers => unsafe { super::avx512::hash_of_board::<true>(board, numbers) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512 => unsafe { super::avx512::hash_of_board::<false>(board, numbers) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { super::lanes::hash_of_board(board, numbers) },
-        // SAFETY: as above.
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Set::Neon => unsafe { super::lanes::hash_of_board(board, numbers) },
-        Set::Portable => hash_squares(board, numbers),
-    }
+    with_instructions!(
+        set,
+        avx512(GATHERS) => super::avx512::hash_of_board::<GATHERS>(board, numbers),
+        lanes => super::lanes::hash_of_board(board, numbers),
+        portable => hash_squares(board, numbers),
+    )
 }
 
 /// The way that every machine can go, through all squares: those with a piece would have to be

@@ -69,6 +69,41 @@ impl InstructionSet {
     }
 }
 
+/// Does a piece of work with the instructions of a set. What stands behind `avx512` and `lanes` calls
+/// functions compiled for them; the constant named there says whether to gather.
+macro_rules! with_instructions {
+    (
+        $set:expr,
+        avx512($gathers:ident) => $avx512:expr,
+        lanes => $lanes:expr,
+        portable => $portable:expr $(,)?
+    ) => {{
+        // SAFETY of all arms: an `InstructionSet` is only made where the machine has the
+        // instructions of its set, and what an arm calls is compiled for no others.
+        #[allow(unsafe_code)]
+        let done = match $set {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Gathers => unsafe {
+                const $gathers: bool = true;
+                $avx512
+            },
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe {
+                const $gathers: bool = false;
+                $avx512
+            },
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { $lanes },
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            Set::Neon => unsafe { $lanes },
+            Set::Portable => $portable,
+        };
+        done
+    }};
+}
+
+pub(super) use with_instructions;
+
 #[cfg(target_arch = "x86_64")]
 fn supported_vectors() -> Vec<Set> {
     let has_avx2 = is_x86_feature_detected!("avx2")

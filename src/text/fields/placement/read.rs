@@ -1,6 +1,6 @@
 //! Placements read.
 
-use super::instructions::{InstructionSet, Set};
+use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{
     BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, place, signs,
 };
@@ -27,27 +27,17 @@ pub(crate) fn read_pieces(
 
 /// `None` also where the vectors are too short for a field, or the line too short for them.
 #[inline(always)]
-#[allow(unsafe_code)]
 fn read_in_vectors(
     line: &[u8],
     numbers: &PieceNumbers,
     InstructionSet(set): InstructionSet,
 ) -> Option<Pieces> {
-    match set {
-        // SAFETY: there is no value of this set but on machines that have what it is called after.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512Gathers => unsafe { super::avx512::read::<true>(line, numbers) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512 => unsafe { super::avx512::read::<false>(line, numbers) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { super::lanes::read(line, numbers) },
-        // SAFETY: as above.
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Set::Neon => unsafe { super::lanes::read(line, numbers) },
-        Set::Portable => None,
-    }
+    with_instructions!(
+        set,
+        avx512(GATHERS) => super::avx512::read::<GATHERS>(line, numbers),
+        lanes => super::lanes::read(line, numbers),
+        portable => None,
+    )
 }
 
 /// What a byte does to the board of [`read_bytewise`].

@@ -1,13 +1,12 @@
 //! Placements written.
 
-use super::instructions::{InstructionSet, Set};
+use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{Letters, RANKS, ROOM, RankText};
 use crate::model::{Board, Color, Piece, Role, Square};
 
 /// Writes the placement of at most 32 pieces to the start of the text and gives its length. Codes
 /// stand in the order of squares, two a byte, and are 0 behind the last piece.
 #[inline]
-#[allow(unsafe_code)]
 pub(crate) fn write_pieces(
     occupied: u64,
     codes: &[u8; 16],
@@ -15,49 +14,30 @@ pub(crate) fn write_pieces(
     InstructionSet(set): InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
-    let len = match set {
-        // SAFETY: there is no value of these sets but on machines that have what they are called
-        // after.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512Gathers | Set::Avx512 => unsafe {
-            super::avx512::write_pieces(occupied, codes, letters, text)
-        },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => Some(unsafe { super::lanes::write_pieces(occupied, codes, letters, text) }),
-        // SAFETY: as above.
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Set::Neon => Some(unsafe { super::lanes::write_pieces(occupied, codes, letters, text) }),
-        Set::Portable => None,
-    };
+    let len = with_instructions!(
+        set,
+        avx512(_GATHERS) => super::avx512::write_pieces(occupied, codes, letters, text),
+        lanes => Some(super::lanes::write_pieces(occupied, codes, letters, text)),
+        portable => None,
+    );
     len.unwrap_or_else(|| pieces_bytewise(occupied, codes, letters, text))
 }
 
 /// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
 /// gives its length.
 #[inline]
-#[allow(unsafe_code)]
 pub(crate) fn write_letters(
     occupied: u64,
     letters: &[u8; 64],
     InstructionSet(set): InstructionSet,
     text: &mut [u8; ROOM],
 ) -> usize {
-    let len = match set {
-        // SAFETY: there is no value of these sets but on machines that have what they are called
-        // after.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx512Gathers | Set::Avx512 => unsafe {
-            super::avx512::write_letters(occupied, letters, text)
-        },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
-        // SAFETY: as above.
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Set::Neon => Some(unsafe { super::lanes::write_letters(occupied, letters, text) }),
-        Set::Portable => None,
-    };
+    let len = with_instructions!(
+        set,
+        avx512(_GATHERS) => super::avx512::write_letters(occupied, letters, text),
+        lanes => Some(super::lanes::write_letters(occupied, letters, text)),
+        portable => None,
+    );
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }
 
