@@ -14,8 +14,8 @@
 use std::arch::x86_64::*;
 
 use super::tables::{
-    CodeBits, DIGIT, FIRST_RUN, Letters, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks,
-    signs,
+    CodeBits, DIGIT, FIRST_RUN, Letters, NO_PIECE, PLACES, PieceNumbers, Pieces, ROOM,
+    hash_of_places, ranks, signs,
 };
 
 const PIECE: u8 = 0x40;
@@ -32,7 +32,7 @@ static KINDS: [u8; 128] = {
     let mut byte = 0;
     while byte < 128 {
         let sign = signs[byte];
-        if sign.is_piece != 0 {
+        if sign.code != NO_PIECE {
             kinds[byte] = PIECE | sign.code;
         } else if sign.doubt == DIGIT {
             kinds[byte] = RUN | sign.squares;

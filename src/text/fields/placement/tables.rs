@@ -109,7 +109,6 @@ pub(super) struct Sign {
     pub(super) code: u8,
     /// How many squares the byte stands for.
     pub(super) squares: u8,
-    pub(super) is_piece: u8,
     /// All bits are set for a solidus.
     pub(super) solidus: i8,
     /// 0, [`DIGIT`] or [`BAD`].
@@ -125,13 +124,13 @@ pub(super) const BAD: u8 = 2;
 pub(super) static SIGNS: [Sign; 256] = signs();
 
 pub(super) const fn signs() -> [Sign; 256] {
-    let other = Sign { code: NO_PIECE, squares: 0, is_piece: 0, solidus: 0, doubt: BAD };
+    let other = Sign { code: NO_PIECE, squares: 0, solidus: 0, doubt: BAD };
     let mut signs = [other; 256];
     let mut byte = 0;
     while byte < 256 {
         if let Some(piece) = Piece::from_letter(byte as u8) {
             let code = piece_code(piece);
-            signs[byte] = Sign { code, squares: 1, is_piece: 1, doubt: 0, ..other };
+            signs[byte] = Sign { code, squares: 1, doubt: 0, ..other };
         }
         byte += 1;
     }
