@@ -316,8 +316,7 @@ impl BlockSegmentBuilder {
                 };
                 let mut bytes = zstd::bulk::compress(&text, TEXT_LEVEL)?;
                 let number = self.first + (block * text_block) as u64;
-                let check = check::placed(identity, number, &bytes);
-                bytes.extend_from_slice(&check.to_le_bytes());
+                check::append_placed(identity, number, &mut bytes);
                 Ok(Some(bytes))
             })
             .collect::<Result<_, _>>()?;

@@ -140,10 +140,7 @@ fn model_bytes<'a>(segment: &BlockSegment, file: &'a [u8]) -> Result<&'a [u8], R
 fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
     // A copy: zstd must not see bytes that another process may change.
     let bytes = block.bytes.to_vec();
-    let (frame, check) = bytes.split_last_chunk()?;
-    if !check::holds(check::placed(identity, block.first, frame), u32::from_le_bytes(*check)) {
-        return None;
-    }
+    let frame = check::strip_placed(identity, block.first, &bytes)?;
     let text = text::unpack(frame, block.records)?;
     Some(Block::new(block.first, BlockRecords::Text(text)))
 }

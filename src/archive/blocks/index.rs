@@ -153,8 +153,7 @@ impl Bucket {
         self.close_key(tail);
         let mut out = self.keys.to_le_bytes().to_vec();
         out.extend(self.bits.finish());
-        let check = check::placed(identity, number, &out);
-        out.extend_from_slice(&check.to_le_bytes());
+        check::append_placed(identity, number, &mut out);
         out
     }
 }
@@ -224,12 +223,8 @@ impl<'a> BlockIndex<'a> {
         let start = number.checked_sub(1).map_or(Some(0), |before| end(before as usize));
         let range = start.zip(end(number as usize)).map(|(start, end)| start..end);
         let bucket = range.and_then(|range| self.buckets.get(range));
-        let (body, check) =
-            bucket.and_then(|bucket| bucket.split_last_chunk()).ok_or_else(corrupt)?;
-        if !check::holds(check::placed(self.identity, number, body), u32::from_le_bytes(*check)) {
-            return Err(corrupt());
-        }
-        let (keys, bits) = body.split_first_chunk().ok_or_else(corrupt)?;
+        let body = bucket.and_then(|bucket| check::strip_placed(self.identity, number, bucket));
+        let (keys, bits) = body.and_then(|body| body.split_first_chunk()).ok_or_else(corrupt)?;
         let (bits, keys) = (BitReader::new(bits), u32::from_le_bytes(*keys));
         Ok(BucketReader {
             number,

@@ -37,9 +37,9 @@ pub(super) fn write(numbers: &[u32], identity: u32) -> Vec<u8> {
     for (place, piece) in (0..).zip(numbers.chunks(PIECE)) {
         let mut bits = BitWriter::default();
         piece.iter().for_each(|&number| bits.put(number.into(), width));
-        let bytes = bits.finish();
-        out.extend_from_slice(&bytes);
-        out.extend_from_slice(&check::placed(identity, place, &bytes).to_le_bytes());
+        let mut bytes = bits.finish();
+        check::append_placed(identity, place, &mut bytes);
+        out.append(&mut bytes);
     }
     out
 }
@@ -62,9 +62,7 @@ impl<'a> Order<'a> {
         let start = piece * piece_len(PIECE, self.records);
         let numbers = (self.records as usize).checked_sub(piece * PIECE)?.min(PIECE);
         let bytes = self.bytes.get(start..start + piece_len(numbers, self.records))?;
-        let (bytes, check) = bytes.split_last_chunk()?;
-        let found = check::placed(self.identity, piece as u64, bytes);
-        check::holds(found, u32::from_le_bytes(*check)).then_some(bytes)
+        check::strip_placed(self.identity, piece as u64, bytes)
     }
 
     /// The numbers at some places, in the segment.

@@ -101,9 +101,9 @@ pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity
             separator.put(before.map_or(0, |before| separator.shared(before)), &mut bits);
             before = Some(separator);
         }
-        let bytes = bits.finish();
-        out.extend_from_slice(&bytes);
-        out.extend_from_slice(&check::placed(identity, number, &bytes).to_le_bytes());
+        let mut bytes = bits.finish();
+        check::append_placed(identity, number, &mut bytes);
+        out.append(&mut bytes);
         ends.extend_from_slice(&(out.len() as u32).to_le_bytes());
     }
     out.append(&mut ends);
@@ -164,10 +164,8 @@ impl<'a> Separators<'a> {
             Some(u32::from_le_bytes(*end) as usize)
         };
         let start = number.checked_sub(1).map_or(Some(0), end)?;
-        let (bytes, check) = groups.get(start..end(number)?)?.split_last_chunk()?;
-        let holds =
-            check::holds(check::placed(self.identity, number, bytes), u32::from_le_bytes(*check));
-        holds.then(|| BitReader::new(bytes))
+        let group = groups.get(start..end(number)?)?;
+        check::strip_placed(self.identity, number, group).map(BitReader::new)
     }
 
     /// The blocks that may hold a board.

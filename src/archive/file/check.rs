@@ -25,7 +25,20 @@ pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u3
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
-/// The same for bytes of a fixed size: `WORDS` are those of place and bytes together. They are so
+/// Appends to some bytes their check in a place.
+pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
+    let check = placed(identity, number, bytes);
+    bytes.extend_from_slice(&check.to_le_bytes());
+}
+
+/// Bytes without the check behind them; `None` where it is not theirs in this place.
+#[inline]
+pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
+    let (bytes, check) = bytes.split_last_chunk()?;
+    holds(placed(identity, number, bytes), u32::from_le_bytes(*check)).then_some(bytes)
+}
+
+/// The same as [`placed`] for bytes of a fixed size: `WORDS` are those of place and bytes together. They are so
 /// aligned that the CRC32C takes few steps.
 #[inline]
 pub(in crate::archive) fn placed_words<const WORDS: usize>(
