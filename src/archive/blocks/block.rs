@@ -13,7 +13,7 @@ use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::operations::{self as coded_operations, OperationStart};
 use crate::archive::row::Row;
 use crate::codec::record;
-use crate::model::{EpdRecord, Position};
+use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
 /// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
@@ -121,20 +121,36 @@ impl Block {
 
     /// Some of the records. What comes behind them is not decoded.
     pub(super) fn records_in(&self, range: Range<usize>) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let records = match &self.records {
-            BlockRecords::Text(text) => text.strip_suffix(b"\n").and_then(|text| {
-                let lines = text.split(|&byte| byte == b'\n');
-                lines.skip(range.start).take(range.len()).map(read_line).collect()
-            }),
-            BlockRecords::Rows { rows, operations, start, memory } => {
-                let count = rows.len().min(range.end);
-                let mut records = records_of(rows, count, (operations, start), *memory)
-                    .map_err(|refusal| refusal.at(PART, self.first))?;
-                records.drain(..range.start.min(records.len()));
-                Some(records)
+        match &self.records {
+            BlockRecords::Text(text) => {
+                let lines = text.strip_suffix(b"\n").map(|text| text.split(|&byte| byte == b'\n'));
+                let read = lines.and_then(|lines| {
+                    lines.skip(range.start).take(range.len()).map(read_line).collect()
+                });
+                read.ok_or_else(|| self.damaged())
             }
-        };
-        records.ok_or_else(|| self.damaged())
+            BlockRecords::Rows { rows, .. } => {
+                let places: Vec<usize> = (range.start..rows.len().min(range.end)).collect();
+                self.records_at(&places, usize::MAX)
+            }
+        }
+    }
+
+    /// The records at ascending places, their operations in about so many bytes of memory. Of what
+    /// comes before the last of them only that is decoded which it needs, of what comes behind it
+    /// nothing.
+    pub(super) fn records_at(
+        &self,
+        places: &[usize],
+        most_memory: usize,
+    ) -> Result<Vec<EpdRecord>, ArchiveError> {
+        match &self.records {
+            BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
+            BlockRecords::Rows { rows, operations, start, memory } => {
+                records_of(rows, places, (operations, start), most_memory.min(*memory))
+                    .map_err(|refusal| refusal.at(PART, self.first))
+            }
+        }
     }
 
     /// Appends the canonical text of one record, without line end.
@@ -184,37 +200,45 @@ impl Block {
 
 const PART: &str = "block of record";
 
-/// The records of the first rows of a block, with the operations of those that have any.
+/// The records of the rows at ascending places, with the operations of those that have any.
 fn records_of(
     rows: &[Row],
-    count: usize,
+    places: &[usize],
     (operations, start): (&[u8], &OperationStart),
     memory: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
-    let mut chain = Chain::of(rows);
-    let rows = &rows[..count];
-    let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
-    let mut records = records.ok_or(Refusal::Damaged)?;
-    let with_operations = || rows.iter().zip(0..).filter(|(row, _)| row.has_operations());
-    let subjects: Vec<(usize, Position)> =
-        with_operations().map(|(_, place)| (place, *records[place].position())).collect();
-    if subjects.is_empty() {
-        return Ok(records);
-    }
-    let subjects = subjects.into_iter();
-    let decoded = coded_operations::decode(operations, start, &mut chain, subjects, memory)?;
-    let mut scratch = Vec::new();
-    for ((row, place), operations) in with_operations().zip(decoded) {
-        let record = &mut records[place];
-        let is_new = |operation| record.set(operation).is_none();
-        if !operations.into_iter().all(is_new) {
-            return Err(Refusal::Damaged);
+    let records = places.iter().map(|&place| rows.get(place)?.record());
+    let mut records: Vec<EpdRecord> = records.collect::<Option<_>>().ok_or(Refusal::Damaged)?;
+    let has_operations = |&place: &usize| rows[place].has_operations();
+    let Some(last) = places.iter().copied().rfind(has_operations) else { return Ok(records) };
+    let subjects: Option<Vec<(usize, Position)>> = (0..=last)
+        .filter(has_operations)
+        .map(|place| Some((place, rows[place].position()?)))
+        .collect();
+    let subjects = subjects.ok_or(Refusal::Damaged)?.into_iter();
+    let mut wanted = places.iter().zip(&mut records).filter(|(place, _)| has_operations(*place));
+    let mut next = wanted.next();
+    let (mut scratch, mut are_right) = (Vec::new(), true);
+    let visit = |place, operations| {
+        if let Some((_, record)) = next.take_if(|(wanted, _)| **wanted == place) {
+            are_right &= put_operations(record, operations, &rows[place], &mut scratch);
+            next = wanted.next();
         }
-        scratch.clear();
-        record::encode(record, &mut scratch).map_err(|_| Refusal::Damaged)?;
-        if Row::of(record) != *row {
-            return Err(Refusal::Damaged);
-        }
-    }
-    Ok(records)
+    };
+    coded_operations::decode(operations, start, &mut Chain::of(rows), subjects, memory, visit)?;
+    if are_right { Ok(records) } else { Err(Refusal::Damaged) }
+}
+
+/// Puts operations into the record of a row; false when no record has them beside such a row.
+fn put_operations(
+    record: &mut EpdRecord,
+    operations: Vec<Operation>,
+    row: &Row,
+    scratch: &mut Vec<u8>,
+) -> bool {
+    let is_new = |operation| record.set(operation).is_none();
+    scratch.clear();
+    operations.into_iter().all(is_new)
+        && record::encode(record, scratch).is_ok()
+        && Row::of(record) == *row
 }

@@ -1,10 +1,11 @@
 //! Looking positions up in an archive of level default.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::block::Block;
 use super::index::{BlockIndex, Blocks};
@@ -20,6 +21,8 @@ use crate::model::EpdRecord;
 
 /// The most blocks that are decoded before it is known that they are wanted.
 const AHEAD: usize = 256;
+/// What a record without operations takes, about, in bytes.
+const RECORD_MEMORY: usize = 512;
 
 impl BlockReader {
     /// The records of a position, one after the other.
@@ -27,10 +30,10 @@ impl BlockReader {
         &self,
         query: &Query,
     ) -> Result<BlockMatches<'_>, ArchiveError> {
-        let wanted = Wanted::of([(0, query)].into_iter());
-        let index_blocks = match (self.has_index(), wanted.0.first()) {
-            (true, Some((.., row))) => {
-                QueryBlocks::of(self, self.index()?.as_ref(), query.key(), row)?
+        let wanted: Wanted = WantedRow::of(0, query).into_iter().collect();
+        let index_blocks = match (self.has_index(), wanted.first()) {
+            (true, Some(wanted)) => {
+                QueryBlocks::of(self, self.index()?.as_ref(), query.key(), &wanted.row)?
             }
             (true, None) => QueryBlocks::default(),
             (false, _) => QueryBlocks::all(self),
@@ -52,10 +55,8 @@ impl BlockReader {
         let queries: Vec<Query> = queries.collect();
         let mut candidates = Candidates::of(self, &queries)?;
         let mut decoded = DecodedBlocks::of(self);
-        while let Some((block, places)) = candidates.next(decoded.ahead)? {
-            let wanted = Wanted::of(places.iter().map(|&place| (place, &queries[place])));
-            let found = decoded.find(block, candidates.upcoming(), &wanted)?;
-            for (place, found) in found {
+        while let Some(searched) = candidates.next(decoded.ahead)? {
+            for (place, found) in decoded.find(searched, candidates.upcoming())? {
                 if candidates.is_done[place] {
                     continue;
                 }
@@ -82,13 +83,22 @@ impl BlockReader {
             if wanted.is_empty() {
                 break;
             }
-            let OpenBlock { segment, block, range } = decoded.open(number, number + 1..blocks)?;
+            let upcoming = (number + 1..blocks).map(SearchedBlock::unsearched);
+            let opened = decoded.open(SearchedBlock::unsearched(number), upcoming)?;
+            let OpenBlock { segment, block, part: SearchedPart { range, .. } } = opened;
             let rows = block.rows_in(range.clone())?;
-            let matched = Rc::new(Matched::new(Rc::clone(&block), range.clone()));
             let numbers = self.numbers_in(segment, &block, range.clone())?;
             for ((place, number), row) in range.zip(numbers).zip(rows.iter()) {
                 let board = identity_board(row).ok_or_else(|| block.damaged())?;
-                let found = || BlockMatch { matched: Rc::clone(&matched), place, number };
+                let matched = OnceCell::new();
+                let found = || {
+                    let matched = matched.get_or_init(|| {
+                        let (block, records) = (Rc::clone(&block), OnceCell::new());
+                        let are_asked_for = Rc::clone(&decoded.are_asked_for);
+                        Rc::new(Matched { block, places: vec![place], records, are_asked_for })
+                    });
+                    BlockMatch { matched: Rc::clone(matched), nth: 0, number }
+                };
                 if !wanted.visit(&board, |query| visit(query, found()))? {
                     return Ok(());
                 }
@@ -133,15 +143,16 @@ impl BlockReader {
     }
 }
 
-/// The blocks that may hold some of the positions, ascending, as the index counts them, each with
-/// the places of the queries.
+/// The blocks that may hold some of the positions, ascending, each with what is looked for there.
 struct Candidates<'a> {
     /// The next block of each query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The blocks that come after those.
+    /// What each query looks for.
+    rows: Vec<Option<WantedRow>>,
+    /// The blocks that come after those in the heap.
     lists: Vec<QueryBlocks<'a>>,
     /// Blocks that were taken out of the heap.
-    taken: VecDeque<(u64, Vec<usize>)>,
+    taken: VecDeque<SearchedBlock>,
     /// Which queries ask for nothing more.
     is_done: Vec<bool>,
 }
@@ -149,13 +160,16 @@ struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn of(reader: &'a BlockReader, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
         let index = reader.index()?;
-        let lists = queries.iter().map(|query| match row_of(query) {
-            Some(row) => QueryBlocks::of(reader, index.as_ref(), query.key(), &row),
+        let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::of(place, query));
+        let rows: Vec<Option<WantedRow>> = rows.collect();
+        let lists = queries.iter().zip(&rows).map(|(query, wanted)| match wanted {
+            Some(wanted) => QueryBlocks::of(reader, index.as_ref(), query.key(), &wanted.row),
             None => Ok(QueryBlocks::default()),
         });
         let mut candidates = Candidates {
             heap: BinaryHeap::with_capacity(queries.len()),
             lists: lists.collect::<Result<_, _>>()?,
+            rows,
             taken: VecDeque::new(),
             is_done: vec![false; queries.len()],
         };
@@ -173,133 +187,233 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// The next block with the queries that ask for more; `ahead` blocks are known by then.
-    fn next(&mut self, ahead: usize) -> Result<Option<(u64, Vec<usize>)>, ArchiveError> {
+    /// The next block where a query asks for more; `ahead` blocks are known by then.
+    fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}
-            let Some((block, mut places)) = self.taken.pop_front() else { return Ok(None) };
-            places.retain(|&place| !self.is_done[place]);
-            if !places.is_empty() {
-                return Ok(Some((block, places)));
+            let Some(searched) = self.taken.pop_front() else { return Ok(None) };
+            if self.is_wanted(&searched) {
+                return Ok(Some(searched));
             }
         }
     }
 
     /// Takes a block out of the heap; false when there is none.
     fn take(&mut self) -> Result<bool, ArchiveError> {
-        let Some(&Reverse((block, _))) = self.heap.peek() else { return Ok(false) };
-        let mut places = Vec::new();
-        while self.heap.peek().is_some_and(|Reverse((of, _))| *of == block) {
+        let Some(&Reverse((index_block, _))) = self.heap.peek() else { return Ok(false) };
+        let mut wanted = Vec::new();
+        while self.heap.peek().is_some_and(|Reverse((of, _))| *of == index_block) {
             let Some(Reverse((_, place))) = self.heap.pop() else { break };
             if !self.is_done[place] {
-                places.push(place);
+                wanted.extend(self.rows[place]);
                 self.push(place)?;
             }
         }
-        self.taken.push_back((block, places));
+        self.taken.push_back(SearchedBlock { index_block, wanted: wanted.into() });
         Ok(true)
     }
 
+    fn is_wanted(&self, searched: &SearchedBlock) -> bool {
+        searched.wanted.iter().any(|wanted| !self.is_done[wanted.query])
+    }
+
     /// The blocks that are known to come next.
-    fn upcoming(&self) -> impl Iterator<Item = u64> {
-        let is_wanted = |places: &[usize]| places.iter().any(|&place| !self.is_done[place]);
-        let wanted = self.taken.iter().filter(move |(_, places)| is_wanted(places));
-        wanted.map(|&(block, _)| block)
+    fn upcoming(&self) -> impl Iterator<Item = SearchedBlock> {
+        self.taken.iter().filter(|searched| self.is_wanted(searched)).cloned()
     }
 }
 
-/// A block of the position index: the decoded block, with the place of its segment, and the places of
-/// its records in that.
+/// A block, as the position index counts them, and what is looked for there.
+#[derive(Clone)]
+struct SearchedBlock {
+    index_block: u64,
+    wanted: Wanted,
+}
+
+impl SearchedBlock {
+    /// One whose rows are all looked at by whoever asks for it.
+    fn unsearched(index_block: u64) -> SearchedBlock {
+        SearchedBlock { index_block, wanted: Wanted::default() }
+    }
+}
+
+/// A decoded block, with the place of its segment, and what was found in the part of it that is a
+/// block of the position index.
 struct OpenBlock {
     segment: usize,
     block: Rc<Block>,
+    part: SearchedPart,
+}
+
+/// A part of a decoded block that was searched.
+struct SearchedPart {
+    /// The places of its records in the block.
     range: Range<usize>,
+    /// The places in the block of those that are wanted, ascending, and of their queries; `None`
+    /// when a row is none of a position.
+    found: Option<Vec<(usize, usize)>>,
+    /// The records at these places, if they were made.
+    records: Option<Vec<EpdRecord>>,
+}
+
+impl SearchedPart {
+    /// Searches a part of a block. Records are made if they fit this memory.
+    fn of(block: &Block, range: &Range<usize>, wanted: &Wanted, memory: usize) -> SearchedPart {
+        let found = match wanted.is_empty() {
+            true => Some(Vec::new()),
+            false => {
+                let rows = block.rows_in(range.clone()).ok();
+                rows.and_then(|rows| among(&rows, range.start, wanted))
+            }
+        };
+        let places = found.as_deref().map(places_of).unwrap_or_default();
+        let is_made = places.len() <= memory / RECORD_MEMORY
+            && !places.iter().all(|&place| block.is_row_alone(place));
+        // Where that fails it is done again by whoever asks for the record, and told then.
+        let records = is_made.then(|| block.records_at(&places, memory).ok()).flatten();
+        SearchedPart { range: range.clone(), found, records }
+    }
+}
+
+/// The different ones of ascending places.
+fn places_of(found: &[(usize, usize)]) -> Vec<usize> {
+    let mut places: Vec<usize> = found.iter().map(|&(place, _)| place).collect();
+    places.dedup();
+    places
+}
+
+/// A block of a segment that is to be decoded.
+struct PlannedBlock {
+    number: u32,
+    /// The blocks of the position index that it has, and what is looked for there.
+    parts: Vec<(Range<usize>, Wanted)>,
+}
+
+/// A block that was decoded.
+struct DecodedBlock {
+    /// The place of its segment, and its number there.
+    place: (usize, u32),
+    block: Rc<Block>,
+    parts: Vec<SearchedPart>,
 }
 
 /// Blocks that were decoded, in order. The more were asked for the more are decoded at once.
 struct DecodedBlocks<'a> {
     reader: &'a BlockReader,
-    /// With the place of its segment and its number there; the first is the one that was asked for
-    /// last.
-    blocks: VecDeque<((usize, u32), Rc<Block>)>,
+    /// The first is the one that was asked for last.
+    blocks: VecDeque<DecodedBlock>,
     /// How many are decoded next.
     ahead: usize,
+    /// Whether found records were asked for. Then those of the next blocks are made when these are
+    /// decoded, on the same threads.
+    are_asked_for: Rc<Cell<bool>>,
 }
 
 impl<'a> DecodedBlocks<'a> {
     fn of(reader: &'a BlockReader) -> DecodedBlocks<'a> {
-        DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1 }
+        DecodedBlocks { reader, blocks: VecDeque::new(), ahead: 1, are_asked_for: Rc::default() }
     }
 
     /// A block of the position index. `upcoming` are those that are asked for next.
     fn open(
         &mut self,
-        index_block: u64,
-        upcoming: impl Iterator<Item = u64>,
+        searched: SearchedBlock,
+        upcoming: impl Iterator<Item = SearchedBlock>,
     ) -> Result<OpenBlock, ArchiveError> {
-        let (segment, number, range) = self.reader.locate(index_block)?;
-        while self.blocks.front().is_some_and(|(place, _)| *place != (segment, number)) {
+        let (segment, number, range) = self.reader.locate(searched.index_block)?;
+        while self.blocks.front().is_some_and(|block| block.place != (segment, number)) {
             self.blocks.pop_front();
         }
         if self.blocks.is_empty() {
-            self.decode(segment, number, upcoming)?;
+            let first =
+                PlannedBlock { number, parts: vec![(range.clone(), searched.wanted.clone())] };
+            self.decode(segment, first, upcoming)?;
         }
-        let (_, block) = self.blocks.front().ok_or(ArchiveError::corrupt("block directory"))?;
-        Ok(OpenBlock { segment, block: Rc::clone(block), range })
+        let decoded = self.blocks.front_mut();
+        let DecodedBlock { block, parts, .. } =
+            decoded.ok_or(ArchiveError::corrupt("block directory"))?;
+        let part = match parts.iter().position(|part| part.range == range) {
+            Some(place) => parts.swap_remove(place),
+            None => SearchedPart::of(block, &range, &searched.wanted, 0),
+        };
+        Ok(OpenBlock { segment, block: Rc::clone(block), part })
     }
 
     /// Decodes a block, and some of those that come next in its segment.
     fn decode(
         &mut self,
         segment: usize,
-        number: u32,
-        upcoming: impl Iterator<Item = u64>,
+        first: PlannedBlock,
+        upcoming: impl Iterator<Item = SearchedBlock>,
     ) -> Result<(), ArchiveError> {
-        let mut numbers = vec![number];
-        for index_block in upcoming {
-            let next = self.reader.locate(index_block)?;
-            if numbers.len() == self.ahead || next.0 != segment {
-                break;
-            }
-            if numbers.last() != Some(&next.1) {
-                numbers.push(next.1);
+        let mut planned = vec![first];
+        for SearchedBlock { index_block, wanted } in upcoming {
+            let (of, number, range) = self.reader.locate(index_block)?;
+            let is_full = of != segment || planned.len() == self.ahead;
+            match planned.last_mut().filter(|last| of == segment && last.number == number) {
+                Some(last) => last.parts.push((range, wanted)),
+                None if is_full => break,
+                None => planned.push(PlannedBlock { number, parts: vec![(range, wanted)] }),
             }
         }
-        let mut blocks = self.reader.scattered_blocks(segment, &numbers);
-        if blocks.is_err() && numbers.len() > 1 {
+        let mut blocks = self.decode_planned(segment, &planned);
+        if blocks.is_err() && planned.len() > 1 {
             // What comes before a damaged block is found.
-            numbers.truncate(1);
-            blocks = self.reader.scattered_blocks(segment, &numbers);
+            blocks = self.decode_planned(segment, &planned[..1]);
         }
-        let places = numbers.into_iter().map(|number| (segment, number));
-        self.blocks = places.zip(blocks?.into_iter().map(Rc::new)).collect();
+        self.blocks = blocks?;
         self.ahead = (2 * self.ahead).min(self.reader.blocks_in_memory(segment)).clamp(1, AHEAD);
         Ok(())
+    }
+
+    fn decode_planned(
+        &self,
+        segment: usize,
+        planned: &[PlannedBlock],
+    ) -> Result<VecDeque<DecodedBlock>, ArchiveError> {
+        let memory = if self.are_asked_for.get() { self.reader.memory() / 4 } else { 0 };
+        let memory = memory / planned.len().max(1);
+        let number = |planned: &PlannedBlock| planned.number;
+        let decoded = self.reader.map_blocks(segment, planned, number, |planned, block| {
+            let parts = planned.parts.iter();
+            let parts: Vec<SearchedPart> = parts
+                .map(|(range, wanted)| SearchedPart::of(&block, range, wanted, memory))
+                .collect();
+            (planned.number, block, parts)
+        })?;
+        let decoded = decoded.into_iter().map(|(number, block, parts)| DecodedBlock {
+            place: (segment, number),
+            block: Rc::new(block),
+            parts,
+        });
+        Ok(decoded.collect())
     }
 
     /// The records of a block of the position index that are wanted, each with the place of its
     /// query. `upcoming` are the blocks that are asked for next.
     fn find(
         &mut self,
-        index_block: u64,
-        upcoming: impl Iterator<Item = u64>,
-        wanted: &Wanted,
+        searched: SearchedBlock,
+        upcoming: impl Iterator<Item = SearchedBlock>,
     ) -> Result<Vec<(usize, BlockMatch)>, ArchiveError> {
-        if wanted.0.is_empty() {
+        if searched.wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let OpenBlock { segment, block, range } = self.open(index_block, upcoming)?;
-        let start = range.start;
-        let rows = block.rows_in(range)?;
-        let found = wanted.among(&rows).ok_or_else(|| block.damaged())?;
-        drop(rows);
-        let Some((last, _)) = found.last() else { return Ok(Vec::new()) };
-        let (first, range) = (found[0].0, start + found[0].0..start + last + 1);
-        let numbers = self.reader.numbers_in(segment, &block, range.clone())?;
-        let matched = Rc::new(Matched::new(block, range));
-        let of = |(nth, query)| {
-            let (place, number) = (start + nth, numbers[nth - first]);
-            (query, BlockMatch { matched: Rc::clone(&matched), place, number })
+        let OpenBlock { segment, block, part } = self.open(searched, upcoming)?;
+        let found = part.found.ok_or_else(|| block.damaged())?;
+        let places = places_of(&found);
+        let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+            return Ok(Vec::new());
+        };
+        let numbers = self.reader.numbers_in(segment, &block, first..last + 1)?;
+        let records = part.records.map_or_else(OnceCell::new, OnceCell::from);
+        let are_asked_for = Rc::clone(&self.are_asked_for);
+        let matched = Rc::new(Matched { block, places, records, are_asked_for });
+        let mut nth = 0;
+        let of = |(place, query)| {
+            nth += usize::from(matched.places[nth] != place);
+            let number = numbers[place - first];
+            (query, BlockMatch { matched: Rc::clone(&matched), nth, number })
         };
         Ok(found.into_iter().map(of).collect())
     }
@@ -411,8 +525,10 @@ impl Iterator for BlockMatches<'_> {
                 return Some(Ok(found));
             }
             let block = self.index_blocks.next()?;
-            let upcoming = self.index_blocks.clone().map_while(Result::ok);
-            let found = block.and_then(|block| self.decoded.find(block, upcoming, &self.wanted));
+            let search =
+                |index_block| SearchedBlock { index_block, wanted: Arc::clone(&self.wanted) };
+            let upcoming = self.index_blocks.clone().map_while(Result::ok).map(search);
+            let found = block.and_then(|block| self.decoded.find(search(block), upcoming));
             match found {
                 Ok(found) => self.found = found.into_iter(),
                 Err(error) => return Some(Err(error)),
@@ -424,24 +540,19 @@ impl Iterator for BlockMatches<'_> {
 /// A record that was found.
 pub(in crate::archive) struct BlockMatch {
     matched: Rc<Matched>,
-    /// Its place in the block.
-    place: usize,
+    /// Which of the found records of the block it is.
+    nth: usize,
     number: u64,
 }
 
 /// A decoded block with records that were found.
 struct Matched {
     block: Rc<Block>,
-    /// The places of those records, and of others between them.
-    range: Range<usize>,
-    /// The records of the range, made when there are several and one is asked for.
+    /// The places of these records.
+    places: Vec<usize>,
+    /// These records, made when the first of them is asked for.
     records: OnceCell<Vec<EpdRecord>>,
-}
-
-impl Matched {
-    fn new(block: Rc<Block>, range: Range<usize>) -> Matched {
-        Matched { block, range, records: OnceCell::new() }
-    }
+    are_asked_for: Rc<Cell<bool>>,
 }
 
 impl BlockMatch {
@@ -450,57 +561,67 @@ impl BlockMatch {
         self.number
     }
 
+    fn place(&self) -> usize {
+        self.matched.places[self.nth]
+    }
+
     /// The record.
     pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
-        let Matched { block, range, records } = &*self.matched;
-        if range.len() == 1 || block.is_row_alone(self.place) {
-            return block.record(self.place);
+        let Matched { block, places, records, are_asked_for } = &*self.matched;
+        if block.is_row_alone(self.place()) {
+            return block.record(self.place());
         }
+        are_asked_for.set(true);
         let all = match records.get() {
             Some(all) => all,
             None => {
-                let all = block.records_in(range.clone())?;
+                let all = block.records_at(places, usize::MAX)?;
                 records.get_or_init(|| all)
             }
         };
-        all.get(self.place - range.start).cloned().ok_or_else(|| block.damaged())
+        all.get(self.nth).cloned().ok_or_else(|| block.damaged())
     }
 
     /// Appends the canonical text of the record, without line end.
     pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
-        self.matched.block.write_record(self.place, || self.record(), out)
+        self.matched.block.write_record(self.place(), || self.record(), out)
     }
 }
 
-/// What is looked for among rows: for each query its place, its board, and a row with the same
-/// pieces.
-struct Wanted(Vec<(usize, PackedBoard, Row)>);
+/// What is looked for among rows.
+type Wanted = Arc<[WantedRow]>;
 
-impl Wanted {
-    fn of<'q>(queries: impl Iterator<Item = (usize, &'q Query)>) -> Wanted {
-        let row = |(place, query): (usize, &Query)| Some((place, *query.board(), row_of(query)?));
-        Wanted(queries.filter_map(row).collect())
+/// What a query looks for.
+#[derive(Copy, Clone)]
+struct WantedRow {
+    /// The place of the query.
+    query: usize,
+    board: PackedBoard,
+    /// A row with the same pieces.
+    row: Row,
+}
+
+impl WantedRow {
+    /// What the query at a place looks for; what is no board is not found.
+    fn of(place: usize, query: &Query) -> Option<WantedRow> {
+        let (position, _) = packed::decode(query.board().as_ref()).ok()?;
+        let row = Row::of_position(&position);
+        Some(WantedRow { query: place, board: *query.board(), row })
     }
+}
 
-    /// Which of some rows have the identity of which queries; `None` when a row is none. The
-    /// pieces of most rows rule them out.
-    fn among(&self, rows: &[Row]) -> Option<Vec<(usize, usize)>> {
-        let mut found = Vec::new();
-        for (nth, row) in rows.iter().enumerate() {
-            for (place, board, _) in self.0.iter().filter(|(.., like)| like.has_pieces_of(row)) {
-                if identity_board(row)? == *board {
-                    found.push((nth, *place));
-                }
+/// The places of rows with a wanted identity, counted from that of the first row, and of their
+/// queries; `None` when a row is none of a position. The pieces of most rows rule them out.
+fn among(rows: &[Row], first: usize, wanted: &[WantedRow]) -> Option<Vec<(usize, usize)>> {
+    let mut found = Vec::new();
+    for (place, row) in (first..).zip(rows) {
+        for wanted in wanted.iter().filter(|wanted| wanted.row.has_pieces_of(row)) {
+            if identity_board(row)? == wanted.board {
+                found.push((place, wanted.query));
             }
         }
-        Some(found)
     }
-}
-
-/// A row with the pieces of a query; what is no board is not found.
-fn row_of(query: &Query) -> Option<Row> {
-    let (position, _) = packed::decode(query.board().as_ref()).ok()?;
-    Some(Row::of_position(&position))
+    Some(found)
 }
 
 /// The packed identity board of a row; `None` when it is none of a position.

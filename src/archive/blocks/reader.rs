@@ -133,12 +133,27 @@ impl BlockReader {
         place: usize,
         blocks: &[u32],
     ) -> Result<Vec<Block>, ArchiveError> {
-        if blocks.len() <= SIDE_BY_SIDE {
-            return self.blocks(place, blocks.iter().copied());
+        self.map_blocks(place, blocks, |&number| number, |_, block| block)
+    }
+
+    /// What is made of some of the blocks of a segment, many of them on all threads; `number` says
+    /// which block an item means.
+    pub(super) fn map_blocks<I: Sync, T: Send>(
+        &self,
+        place: usize,
+        items: &[I],
+        number: impl Fn(&I) -> u32 + Sync,
+        make: impl Fn(&I, Block) -> T + Sync,
+    ) -> Result<Vec<T>, ArchiveError> {
+        let make_part = |part: &[I]| {
+            let blocks = self.blocks(place, part.iter().map(&number))?;
+            Ok(part.iter().zip(blocks).map(|(item, block)| make(item, block)).collect())
+        };
+        if items.len() <= SIDE_BY_SIDE {
+            return make_part(items);
         }
-        let parts = blocks.par_chunks(SIDE_BY_SIDE);
-        let parts = parts.map(|part| self.blocks(place, part.iter().copied()));
-        Ok(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let parts = items.par_chunks(SIDE_BY_SIDE).map(make_part);
+        Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 
     /// How many decoded blocks of a segment memory holds, at least one.

@@ -29,24 +29,28 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes
 }
 
-/// The operations of records at these places and positions, in about `memory` bytes.
+/// Decodes the operations of records at these places and positions, in about `memory` bytes, and
+/// calls `visit` with the place and the operations of each.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &OperationStart,
     chain: &mut Chain,
     records: impl Iterator<Item = (usize, Position)>,
     memory: usize,
-) -> Result<Vec<Vec<Operation>>, Refusal> {
+    mut visit: impl FnMut(usize, Vec<Operation>),
+) -> Result<(), Refusal> {
     let mut decoder = BitDecoder::new(bytes);
     let paid = cost::paid_by(bytes.len());
     let mut model = OperationModel::new(start.state(), paid.min(memory));
-    let mut record = |(place, position): (usize, Position)| {
+    for (place, position) in records {
         let subject = Subject { place, position: &position, operations: &[] };
-        model.record(&mut decoder, chain, &subject)
-    };
-    let read: Option<_> = records.map(&mut record).collect();
-    let is_allowed = model.cost() <= memory || memory >= paid;
-    read.ok_or(if is_allowed { Refusal::Damaged } else { Refusal::Memory })
+        match model.record(&mut decoder, chain, &subject) {
+            Some(operations) => visit(place, operations),
+            None if model.cost() <= memory || memory >= paid => return Err(Refusal::Damaged),
+            None => return Err(Refusal::Memory),
+        }
+    }
+    Ok(())
 }
 
 /// The most bytes of EPD records with operations before a writer ends a segment.
@@ -76,7 +80,9 @@ mod tests {
             assert!(bytes.starts_with(&bare));
             let within = |bytes: &[u8], memory| {
                 let records = [(0, position)].into_iter();
-                decode(bytes, &start, &mut Chain::of(&[]), records, memory)
+                let (mut read, chain) = (Vec::new(), &mut Chain::of(&[]));
+                let visit = |_, operations| read.push(operations);
+                decode(bytes, &start, chain, records, memory, visit).map(|()| read)
             };
             let read = |bytes: &[u8]| within(bytes, usize::MAX);
             assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));

@@ -222,6 +222,40 @@ mod tests {
         }
     }
 
+    /// Once some were asked for, records are made when their blocks are decoded.
+    #[test]
+    fn records_with_operations_are_those_that_were_packed() {
+        let line = |number| match number % 4 {
+            0 => format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";"),
+            _ => format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - id \"{number}\";"),
+        };
+        let mut writer =
+            ArchiveWriter::new(Vec::new(), PackOptions::new().block_records(8)).unwrap();
+        for number in 0..BLOCKS * 8 {
+            writer.push(&crate::parse_epd(line(number).as_bytes()).unwrap()).unwrap();
+        }
+        let archive = Archive::from_bytes(writer.finish().unwrap()).unwrap();
+        let text = |found: &Match<'_>| {
+            let mut text = Vec::new();
+            found.write_text(&FormatOptions::default(), &mut text).unwrap();
+            (found.number() as usize, String::from_utf8(text).unwrap())
+        };
+        let packed = |number: usize| (number, line(number));
+        let expected: Vec<_> =
+            (0..BLOCKS * 8).filter(|number| number % 4 > 0).map(packed).collect();
+        let one_by_one = archive.matches(&Position::START).map(|found| text(&found.unwrap()));
+        assert!(one_by_one.eq(expected.iter().cloned()));
+        let other = crate::parse_epd(line(0).as_bytes()).unwrap();
+        let mut batch = Vec::new();
+        let visit = |place, found: Match<'_>| {
+            batch.push((place, text(&found)));
+            Ok::<Visit, ArchiveError>(Visit::Continue)
+        };
+        archive.get_batch(&[Position::START, *other.position()], visit).unwrap();
+        let place = |number| usize::from(number % 4 == 0);
+        assert!(batch.into_iter().eq((0..BLOCKS * 8).map(|it| (place(it), packed(it)))));
+    }
+
     /// The same of many queries whose visitor wants one record of each.
     #[test]
     fn the_first_matches_of_many_queries_decode_one_block() {
