@@ -31,6 +31,7 @@ pub(super) trait Decisions {
 type Counts = [u8; 16];
 
 /// Passes the decisions of a row, and returns the row that they say.
+#[inline(always)]
 pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decisions) -> Row {
     let mut passed = Row::default();
     let mut counts = Counts::default();
@@ -61,6 +62,7 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
 }
 
 /// Passes the value of a field, and returns it with its place in the list.
+#[inline(always)]
 fn pass_value(
     layout: &Layout,
     number: usize,

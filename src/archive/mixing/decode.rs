@@ -4,6 +4,7 @@ use super::decisions::{Decisions, pass_row};
 use super::encode::{first_of, interval};
 use super::model::MixingModel;
 use super::network::Network;
+use super::vectors::{self, Work};
 use crate::archive::rans::RansDecoder;
 use crate::archive::row::Row;
 
@@ -14,23 +15,44 @@ impl MixingModel {
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
     ) -> Vec<(RansDecoder<'a>, Vec<Row>)> {
+        vectors::run(self.hidden, Decoding { model: self, blocks })
+    }
+}
+
+/// Decoding blocks.
+struct Decoding<'m, B> {
+    model: &'m MixingModel,
+    blocks: B,
+}
+
+impl<'b, B: Iterator<Item = (RansDecoder<'b>, usize)>> Work for Decoding<'_, B> {
+    type Output = Vec<(RansDecoder<'b>, Vec<Row>)>;
+
+    #[inline(always)]
+    fn run<const HIDDEN: usize>(self) -> Self::Output {
         let nothing = Row::default();
-        let decoded = blocks.map(|(decoder, count)| {
-            let mut read = ReadDecisions { network: Network::new(self), decoder };
-            let rows = (0..count).map(|_| pass_row(&self.layout, &nothing, &mut read)).collect();
-            (read.decoder, rows)
-        });
-        decoded.collect()
+        let mut decoded = Vec::new();
+        for (decoder, count) in self.blocks {
+            let network = Network::<HIDDEN>::new(self.model);
+            let mut read = ReadDecisions { network, decoder };
+            let mut rows = Vec::with_capacity(count);
+            for _ in 0..count {
+                rows.push(pass_row(&self.model.layout, &nothing, &mut read));
+            }
+            decoded.push((read.decoder, rows));
+        }
+        decoded
     }
 }
 
 /// Decisions from the bytes of a block.
-struct ReadDecisions<'m, 'b> {
-    network: Network<'m>,
+struct ReadDecisions<'m, 'b, const HIDDEN: usize> {
+    network: Network<'m, HIDDEN>,
     decoder: RansDecoder<'b>,
 }
 
-impl ReadDecisions<'_, '_> {
+impl<const HIDDEN: usize> ReadDecisions<'_, '_, HIDDEN> {
+    #[inline(always)]
     fn read(&mut self, one: u16) -> bool {
         let bit = self.decoder.slot() < one;
         self.decoder.pass(interval(bit, one));
@@ -38,24 +60,29 @@ impl ReadDecisions<'_, '_> {
     }
 }
 
-impl Decisions for ReadDecisions<'_, '_> {
+impl<const HIDDEN: usize> Decisions for ReadDecisions<'_, '_, HIDDEN> {
+    #[inline(always)]
     fn begin(&mut self) {
         self.network.clear();
     }
 
+    #[inline(always)]
     fn decide(&mut self, unit: usize, _: bool) -> bool {
         let one = self.network.probability(unit);
         self.read(one)
     }
 
+    #[inline(always)]
     fn is_first(&mut self, possibilities: usize, _: bool) -> bool {
         self.read(first_of(possibilities))
     }
 
+    #[inline(always)]
     fn byte(&mut self, _: u8) -> u8 {
         self.decoder.byte()
     }
 
+    #[inline(always)]
     fn activate(&mut self, feature: usize) {
         self.network.activate(feature);
     }

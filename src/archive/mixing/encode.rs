@@ -3,6 +3,7 @@
 use super::decisions::{Decisions, pass_row};
 use super::model::MixingModel;
 use super::network::Network;
+use super::vectors::{self, Work};
 use crate::archive::rans::{Interval, SCALE};
 use crate::archive::row::{COLUMNS, Row};
 
@@ -20,42 +21,55 @@ impl MixingModel {
 impl RowEncoder<'_> {
     /// The intervals of the rows of a block.
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
-        let mut written = WrittenDecisions::new(self.model);
-        for row in rows {
-            pass_row(&self.model.layout, row, &mut written);
-        }
-        written.out
+        vectors::run(self.model.hidden, Encoding { model: self.model, rows }).0
     }
 
     /// Adds the bits that each column of the rows of a block takes.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
-        let mut written = WrittenDecisions::new(self.model);
-        for row in rows {
-            pass_row(&self.model.layout, row, &mut written);
-            let mut start = 0;
-            for (bits, end) in bits.iter_mut().zip(written.column_ends) {
-                *bits += written.out[start..end].iter().map(price).sum::<f64>();
+        let encoding = Encoding { model: self.model, rows };
+        let (intervals, column_ends) = vectors::run(self.model.hidden, encoding);
+        let mut start = 0;
+        for ends in column_ends {
+            for (bits, end) in bits.iter_mut().zip(ends) {
+                *bits += intervals[start..end].iter().map(price).sum::<f64>();
                 start = end;
             }
-            written.out.clear();
         }
     }
 }
 
+/// Encoding rows: gives their intervals, and where those of each column of each row end.
+struct Encoding<'a> {
+    model: &'a MixingModel,
+    rows: &'a [Row],
+}
+
+impl Work for Encoding<'_> {
+    type Output = (Vec<Interval>, Vec<[usize; COLUMNS]>);
+
+    #[inline(always)]
+    fn run<const HIDDEN: usize>(self) -> Self::Output {
+        let mut written = WrittenDecisions {
+            network: Network::<HIDDEN>::new(self.model),
+            out: Vec::new(),
+            column_ends: [0; COLUMNS],
+        };
+        let mut column_ends = Vec::with_capacity(self.rows.len());
+        for row in self.rows {
+            pass_row(&self.model.layout, row, &mut written);
+            column_ends.push(written.column_ends);
+        }
+        (written.out, column_ends)
+    }
+}
+
 /// Decisions as intervals.
-struct WrittenDecisions<'a> {
-    network: Network<'a>,
+struct WrittenDecisions<'a, const HIDDEN: usize> {
+    network: Network<'a, HIDDEN>,
     out: Vec<Interval>,
     /// Where the intervals of each column of the last row end.
     column_ends: [usize; COLUMNS],
-}
-
-impl<'a> WrittenDecisions<'a> {
-    fn new(model: &'a MixingModel) -> WrittenDecisions<'a> {
-        let (network, column_ends) = (Network::new(model), [0; COLUMNS]);
-        WrittenDecisions { network, out: Vec::new(), column_ends }
-    }
 }
 
 /// The interval of a decision that is true with a probability of [`SCALE`].
@@ -71,31 +85,37 @@ pub(super) const fn first_of(possibilities: usize) -> u16 {
     (SCALE as usize / possibilities) as u16
 }
 
-impl Decisions for WrittenDecisions<'_> {
+impl<const HIDDEN: usize> Decisions for WrittenDecisions<'_, HIDDEN> {
+    #[inline(always)]
     fn begin(&mut self) {
         self.network.clear();
     }
 
+    #[inline(always)]
     fn decide(&mut self, unit: usize, bit: bool) -> bool {
         let one = self.network.probability(unit);
         self.out.push(interval(bit, one));
         bit
     }
 
+    #[inline(always)]
     fn is_first(&mut self, possibilities: usize, bit: bool) -> bool {
         self.out.push(interval(bit, first_of(possibilities)));
         bit
     }
 
+    #[inline(always)]
     fn byte(&mut self, byte: u8) -> u8 {
         self.out.push(Interval::byte(byte));
         byte
     }
 
+    #[inline(always)]
     fn activate(&mut self, feature: usize) {
         self.network.activate(feature);
     }
 
+    #[inline(always)]
     fn end_column(&mut self, column: usize) {
         self.column_ends[column] = self.out.len();
     }

@@ -157,7 +157,7 @@ impl ModelCodec {
         let mut of_units = vec![Density::default(); layout.units()];
         for feature in 0..layout.features() {
             let direct = &mut weights.direct[feature * weights.stride..][..layout.units()];
-            let inner = &mut weights.inner[feature * hidden..][..hidden];
+            let inner = &mut weights.inner[feature * weights.hidden_stride..][..hidden];
             let is_used = direct.iter().chain(&*inner).any(|&weight| weight != 0);
             if feature != BIAS && !coder.adaptive_bit(is_used, &mut self.is_used) {
                 continue;
@@ -174,10 +174,12 @@ impl ModelCodec {
                 return None;
             }
         }
-        weights
-            .outer
-            .iter_mut()
-            .for_each(|weight| *weight = pass_byte(coder, &mut self.outer, *weight));
+        for unit in 0..layout.units() {
+            let outer = &mut weights.outer[unit * weights.hidden_stride..][..hidden];
+            outer
+                .iter_mut()
+                .for_each(|weight| *weight = pass_byte(coder, &mut self.outer, *weight));
+        }
         (!coder.is_exhausted()).then_some(())
     }
 
@@ -245,7 +247,7 @@ mod tests {
             hidden in prop_oneof![Just(0), Just(8), Just(MAX_HIDDEN)],
         ) {
             let rows: Vec<Row> = std::iter::repeat_n(&some, again).flatten().copied().collect();
-            let bytes = MixingModel::learned(&rows, hidden).write();
+            let bytes = MixingModel::learned(&rows, hidden, 3 * rows.len()).write();
             let model = MixingModel::read(&bytes, usize::MAX).unwrap();
             prop_assert_eq!(model.write(), bytes);
             let mut block = Vec::new();
@@ -275,7 +277,7 @@ mod tests {
             with in any::<u8>(),
             block in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            let mut bytes = MixingModel::learned(&rows, 8).write();
+            let mut bytes = MixingModel::learned(&rows, 8, 3 * rows.len()).write();
             let place = place.index(bytes.len());
             bytes[place] ^= with;
             if let Ok(model) = MixingModel::read(&bytes, 1 << 24) {
@@ -287,7 +289,7 @@ mod tests {
     #[test]
     fn a_model_that_takes_more_memory_than_is_allowed_is_refused() {
         let rows = vec![Row::default(); 30];
-        let model = MixingModel::learned(&rows, 8);
+        let model = MixingModel::learned(&rows, 8, 3 * rows.len());
         let bytes = model.write();
         assert!(MixingModel::read(&bytes, model.cost()).is_ok());
         assert_eq!(MixingModel::read(&bytes, model.cost() - 1).err(), Some(Refusal::Memory));

@@ -10,14 +10,15 @@ use crate::archive::row::Row;
 pub(super) const MAX_VALUES: usize = 255;
 /// The most units of a field.
 pub(super) const MAX_UNITS: usize = 64;
-/// A unit exists for a decision that is taken this often.
-const OFTEN: Range = Range { few: 4, many: 30, per_rows: 64 };
-
-/// Bounds of a threshold that grows with the rows.
-struct Range {
-    few: usize,
-    many: usize,
-    per_rows: usize,
+/// A unit exists for a decision that is taken this often, in segments of so many rows. Where there
+/// are few, each unit must pay for its weights; where there are many, for the time it takes too.
+const fn often(rows: usize) -> usize {
+    match rows {
+        ..256 => 4,
+        256..2_000 => rows / 64,
+        2_000..30_000 => 30,
+        _ => rows / 1_000,
+    }
 }
 
 /// Active in every row.
@@ -85,7 +86,7 @@ impl Layout {
 
     /// The layout for some rows.
     pub(super) fn of(rows: &[Row]) -> Layout {
-        let often = (rows.len() / OFTEN.per_rows).clamp(OFTEN.few, OFTEN.many);
+        let often = often(rows.len());
         let fields = (0..FIELDS).map(|field| values_of(rows, field, often)).collect();
         Layout::new(fields, rows.iter().all(has_single_kings))
     }
@@ -131,11 +132,7 @@ const fn has_value_features(field: usize) -> bool {
 }
 
 fn values_of(rows: &[Row], number: usize, often: usize) -> FieldValues {
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for row in rows {
-        *counts.entry(field::get(row, number)).or_default() += 1;
-    }
-    let mut listed: Vec<(u32, usize)> = counts.into_iter().collect();
+    let mut listed = counted(rows, number);
     listed.sort_by_key(|&(value, count)| (Reverse(count), value));
     let escapes = listed.len() > MAX_VALUES;
     listed.truncate(MAX_VALUES);
@@ -148,6 +145,20 @@ fn values_of(rows: &[Row], number: usize, often: usize) -> FieldValues {
         left -= count;
     }
     FieldValues { values: listed.into_iter().map(|(value, _)| value).collect(), units, escapes }
+}
+
+/// The values of a field, and how often there is each.
+fn counted(rows: &[Row], number: usize) -> Vec<(u32, usize)> {
+    let mut low = [0; 256];
+    let mut others: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in rows {
+        let value = field::get(row, number);
+        match low.get_mut(value as usize) {
+            Some(count) => *count += 1,
+            None => *others.entry(value).or_default() += 1,
+        }
+    }
+    (0..).zip(low).filter(|&(_, count)| count > 0).chain(others).collect()
 }
 
 /// Whether a row has no more than one king of each colour.

@@ -3,11 +3,19 @@
 use super::layout::Layout;
 use super::model::MixingModel;
 use super::quantise::quantise;
-use super::train::Trainer;
+use super::train::train;
 use crate::archive::row::Row;
 
 /// Segments of fewer rows have no model of their own.
 const FEW: usize = 500;
+
+/// Fewer lessons are not enough, unless each row was learned from so often.
+const FEW_LESSONS: usize = 1 << 15;
+const MAX_PASSES: usize = 3;
+/// More lessons than this show nothing new.
+const MAX_LESSONS: usize = 1 << 19;
+/// Blocks of as many records and more are large.
+const LARGE_BLOCK: usize = 1024;
 
 /// Hidden units for so many rows.
 const fn hidden_units(rows: usize) -> usize {
@@ -18,17 +26,25 @@ const fn hidden_units(rows: usize) -> usize {
     }
 }
 
+/// Rows to learn from, those that are taken twice counted twice. Who asks for large blocks wants a
+/// small file more than a fast writer.
+fn lessons(rows: usize, block_records: usize) -> usize {
+    let wanted = if block_records < LARGE_BLOCK { rows / 2 } else { rows * 3 / 2 };
+    wanted.clamp(FEW_LESSONS.min(rows * MAX_PASSES), MAX_LESSONS)
+}
+
 impl MixingModel {
-    /// The model that fits these rows; `None` for so few that none would pay.
-    pub(in crate::archive) fn of(rows: &[Row]) -> Option<MixingModel> {
+    /// The model that fits these rows, in blocks of so many; `None` for so few that none would pay.
+    pub(in crate::archive) fn of(rows: &[Row], block_records: usize) -> Option<MixingModel> {
+        let lessons = lessons(rows.len(), block_records);
         let pays = rows.len() >= FEW;
-        pays.then(|| MixingModel::learned(rows, hidden_units(rows.len())))
+        pays.then(|| MixingModel::learned(rows, hidden_units(rows.len()), lessons))
     }
 
-    /// The model with so many hidden units that fits these rows.
-    pub(super) fn learned(rows: &[Row], hidden: usize) -> MixingModel {
+    /// The model with so many hidden units that fits these rows, after so many lessons.
+    pub(super) fn learned(rows: &[Row], hidden: usize, lessons: usize) -> MixingModel {
         let layout = Layout::of(rows);
-        let weights = quantise(&Trainer::train(&layout, rows, hidden));
+        let weights = quantise(&layout, hidden, &train(&layout, rows, hidden, lessons));
         MixingModel { layout, hidden, weights }
     }
 }

@@ -5,7 +5,7 @@
 //! - **Decision**: whether a field has a value of its list, asked from the most frequent on.
 //! - **Unit**: what predicts a decision; **feature**: something that decisions said. A feature that
 //!   is active adds its weights to units and to **hidden units**, which have weights to units too.
-//! - **[`Trainer`]** makes the weights from the rows of a segment, in floating point, and
+//! - **[`train`]** makes the weights from the rows of a segment, in floating point, and
 //!   [`MixingModel`] has them as small whole numbers: what decides bytes is whole numbers only.
 
 mod decisions;
@@ -20,6 +20,7 @@ mod network;
 mod quantise;
 mod sigmoid;
 mod train;
+mod vectors;
 
 pub(super) use encode::RowEncoder;
 pub(super) use model::MixingModel;

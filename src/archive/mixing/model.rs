@@ -1,6 +1,7 @@
 //! A model, ready to code with.
 
 use super::layout::Layout;
+use super::vectors::padded;
 
 /// The most hidden units.
 pub(super) const MAX_HIDDEN: usize = 64;
@@ -31,24 +32,28 @@ pub(super) struct Weights {
     pub(super) outer: Vec<i16>,
     /// Weights of a feature in `direct`.
     pub(super) stride: usize,
+    /// Weights of a feature in `inner`, and of a unit in `outer`.
+    pub(super) hidden_stride: usize,
 }
 
 impl Weights {
     /// All 0.
     pub(super) fn new(layout: &Layout, hidden: usize) -> Weights {
-        let stride = stride(layout);
+        let (stride, hidden_stride) = (stride(layout), padded(hidden));
         Weights {
             direct: vec![0; layout.features() * stride],
-            inner: vec![0; layout.features() * hidden],
-            outer: vec![0; layout.units() * hidden],
+            inner: vec![0; layout.features() * hidden_stride],
+            outer: vec![0; layout.units() * hidden_stride],
             stride,
+            hidden_stride,
         }
     }
 
     /// What they take, in bytes.
     pub(super) fn cost(layout: &Layout, hidden: usize) -> usize {
-        let per_feature = stride(layout) + hidden;
-        size_of::<i16>() * (layout.features() * per_feature + layout.units() * hidden)
+        let hidden_stride = padded(hidden);
+        let per_feature = stride(layout) + hidden_stride;
+        size_of::<i16>() * (layout.features() * per_feature + layout.units() * hidden_stride)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The network while it predicts the decisions of a row.
 
-use super::model::{LANES, MAX_HIDDEN, MixingModel};
+use super::model::{LANES, MixingModel};
 use super::sigmoid::probability;
+use super::vectors;
 
 /// What one hidden unit says at most.
 const FULL: i16 = 128;
@@ -10,75 +11,89 @@ const HIDDEN_SHIFT: u32 = 3;
 /// From 16ths of [`FULL`]ths, in which evidence is summed, to 256ths.
 const EVIDENCE_SHIFT: u32 = 3;
 
-/// The sums of the weights of the active features.
-pub(super) struct Network<'a> {
+/// The sums of the weights of the active features, with room for so many hidden units.
+pub(super) struct Network<'a, const HIDDEN: usize> {
     model: &'a MixingModel,
+    inner: &'a [[i16; HIDDEN]],
+    outer: &'a [[i16; HIDDEN]],
     units: Vec<i16>,
-    hidden: [i16; MAX_HIDDEN],
+    hidden: [i16; HIDDEN],
     /// What the hidden units say, once it is asked for after a feature became active.
-    says: [i16; MAX_HIDDEN],
+    says: [i16; HIDDEN],
     is_stale: bool,
 }
 
-impl<'a> Network<'a> {
-    pub(super) fn new(model: &'a MixingModel) -> Network<'a> {
+impl<'a, const HIDDEN: usize> Network<'a, HIDDEN> {
+    pub(super) fn new(model: &'a MixingModel) -> Network<'a, HIDDEN> {
+        let weights = &model.weights;
         Network {
             model,
-            units: vec![0; model.weights.stride],
-            hidden: [0; MAX_HIDDEN],
-            says: [0; MAX_HIDDEN],
+            inner: arrays(&weights.inner),
+            outer: arrays(&weights.outer),
+            units: vec![0; weights.stride],
+            hidden: [0; HIDDEN],
+            says: [0; HIDDEN],
             is_stale: true,
         }
     }
 
     /// No feature is active.
+    #[inline(always)]
     pub(super) fn clear(&mut self) {
         self.units.fill(0);
-        self.hidden.fill(0);
+        self.hidden = [0; HIDDEN];
         self.is_stale = true;
     }
 
+    #[inline(always)]
     pub(super) fn activate(&mut self, feature: usize) {
         let weights = &self.model.weights;
         // Units of earlier fields have weight 0.
         let start = self.model.layout.start(feature) / LANES * LANES;
         let direct = &weights.direct[feature * weights.stride..][..weights.stride];
-        for (sum, weight) in self.units[start..].iter_mut().zip(&direct[start..]) {
-            *sum = sum.wrapping_add(*weight);
+        vectors::each(&mut self.units[start..], &direct[start..], i16::wrapping_add);
+        if HIDDEN > 0 {
+            vectors::each_in_arrays(&mut self.hidden, &self.inner[feature], i16::wrapping_add);
+            self.is_stale = true;
         }
-        let hidden = self.model.hidden;
-        let inner = &weights.inner[feature * hidden..][..hidden];
-        for (sum, weight) in self.hidden.iter_mut().zip(inner) {
-            *sum = sum.wrapping_add(*weight);
-        }
-        self.is_stale = true;
     }
 
     /// The probability that the decision of a unit is true.
+    #[inline(always)]
     pub(super) fn probability(&mut self, unit: usize) -> u16 {
-        let hidden = self.model.hidden;
-        if self.is_stale {
-            for (says, sum) in self.says.iter_mut().zip(&self.hidden).take(hidden) {
-                *says = (*sum).clamp(0, FULL >> HIDDEN_SHIFT) << HIDDEN_SHIFT;
+        let mut evidence = i32::from(self.units[unit]) * i32::from(FULL);
+        if HIDDEN > 0 {
+            if self.is_stale {
+                vectors::each_in_arrays(&mut self.says, &self.hidden, |_, sum| {
+                    sum.clamp(0, FULL >> HIDDEN_SHIFT) << HIDDEN_SHIFT
+                });
+                self.is_stale = false;
             }
-            self.is_stale = false;
+            evidence += dot(&self.outer[unit], &self.says);
         }
-        let outer = &self.model.weights.outer[unit * hidden..][..hidden];
-        let mixed = dot(outer, &self.says[..hidden]);
-        let sum = i32::from(self.units[unit]) * i32::from(FULL) + mixed;
-        probability(sum >> EVIDENCE_SHIFT)
+        probability(evidence >> EVIDENCE_SHIFT)
     }
 }
 
-fn dot(weights: &[i16], says: &[i16]) -> i32 {
-    let products =
-        weights.iter().zip(says).map(|(&weight, &says)| i32::from(weight) * i32::from(says));
-    products.sum()
+/// Weights in arrays; none where there are no hidden units.
+fn arrays<const HIDDEN: usize>(weights: &[i16]) -> &[[i16; HIDDEN]] {
+    if HIDDEN > 0 { weights.as_chunks().0 } else { &[] }
+}
+
+/// The sum of the products.
+#[inline(always)]
+fn dot<const N: usize>(weights: &[i16; N], says: &[i16; N]) -> i32 {
+    let mut sums = [0i32; 4];
+    for (weights, says) in weights.as_chunks::<8>().0.iter().zip(says.as_chunks::<8>().0) {
+        sums = vectors::add_products(sums, weights, says);
+    }
+    sums.iter().sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::layout::BIAS;
+    use super::super::vectors::{Instructions, Work};
     use super::*;
     use crate::archive::row::{EN_PASSANT, RANKS, Row};
 
@@ -98,32 +113,49 @@ mod tests {
     /// The formula of the format page, in numbers without bounds.
     #[test]
     fn probabilities_are_those_of_the_page() {
-        let model = MixingModel::learned(&rows(), 8);
-        let (weights, layout) = (&model.weights, &model.layout);
-        let mut network = Network::new(&model);
-        let mut active = Vec::new();
-        for feature in (BIAS..layout.features()).step_by(3) {
-            active.push(feature);
-            network.activate(feature);
-            for unit in 0..layout.units() {
-                if active.iter().any(|&feature| layout.start(feature) > unit) {
-                    continue;
-                }
-                let sum = |weight: &dyn Fn(usize) -> i16| -> i64 {
-                    active.iter().map(|&feature| i64::from(weight(feature))).sum()
-                };
-                let mut evidence =
-                    128 * sum(&|feature| weights.direct[feature * weights.stride + unit]);
-                for hidden in 0..8 {
-                    let says =
-                        (8 * sum(&|feature| weights.inner[feature * 8 + hidden])).clamp(0, 128);
-                    evidence += says * i64::from(weights.outer[unit * 8 + hidden]);
-                }
-                assert_eq!(network.probability(unit), probability((evidence >> 3) as i32));
-            }
+        let model = MixingModel::learned(&rows(), 8, 900);
+        for instructions in Instructions::supported() {
+            vectors::run_with(instructions, 8, Compared { model: &model });
         }
+        let weights = &model.weights;
         assert!(
             weights.outer.iter().chain(&weights.inner).filter(|&&weight| weight != 0).count() > 99
         );
+    }
+
+    /// A network is held against the formula.
+    struct Compared<'a> {
+        model: &'a MixingModel,
+    }
+
+    impl Work for Compared<'_> {
+        type Output = ();
+
+        fn run<const HIDDEN: usize>(self) {
+            let model = self.model;
+            let (weights, layout) = (&model.weights, &model.layout);
+            let mut network = Network::<HIDDEN>::new(model);
+            let mut active = Vec::new();
+            for feature in (BIAS..layout.features()).step_by(3) {
+                active.push(feature);
+                network.activate(feature);
+                for unit in 0..layout.units() {
+                    if active.iter().any(|&feature| layout.start(feature) > unit) {
+                        continue;
+                    }
+                    let sum = |weight: &dyn Fn(usize) -> i16| -> i64 {
+                        active.iter().map(|&feature| i64::from(weight(feature))).sum()
+                    };
+                    let mut evidence =
+                        128 * sum(&|feature| weights.direct[feature * weights.stride + unit]);
+                    for hidden in 0..8 {
+                        let says = (8 * sum(&|feature| weights.inner[feature * HIDDEN + hidden]))
+                            .clamp(0, 128);
+                        evidence += says * i64::from(weights.outer[unit * HIDDEN + hidden]);
+                    }
+                    assert_eq!(network.probability(unit), probability((evidence >> 3) as i32));
+                }
+            }
+        }
     }
 }

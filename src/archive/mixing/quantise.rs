@@ -1,7 +1,8 @@
 //! Weights as small whole numbers: those that cost more than they save are 0.
 
+use super::layout::Layout;
 use super::model::{MAX_WEIGHT, STEPS, Weights};
-use super::train::Trainer;
+use super::train::Learned;
 
 /// What a bit of the model may cost, in bits that it saves: less, since models are read by people
 /// with other positions too, and decisions hang together.
@@ -11,26 +12,26 @@ const BITS_OF_SQUARE: f32 = 0.72;
 /// Features seen less often move no hidden units.
 const SEEN: u32 = 20;
 
-pub(super) fn quantise(trainer: &Trainer) -> Weights {
-    let mut weights = Weights::new(trainer.layout, trainer.hidden);
-    for feature in 0..trainer.layout.features() {
-        for unit in trainer.layout.start(feature)..trainer.layout.units() {
-            let place = feature * trainer.stride + unit;
-            weights.direct[place] = worth(trainer.direct[place], trainer.information[place]);
+pub(super) fn quantise(layout: &Layout, hidden: usize, learned: &Learned) -> Weights {
+    let mut weights = Weights::new(layout, hidden);
+    for feature in 0..layout.features() {
+        for unit in layout.start(feature)..layout.units() {
+            let place = feature * weights.stride + unit;
+            weights.direct[place] = worth(learned.direct[place], learned.information[place]);
         }
-        if trainer.active_count[feature] >= SEEN {
-            let place = feature * trainer.hidden;
-            for (weight, &exact) in
-                weights.inner[place..].iter_mut().zip(&trainer.inner[place..][..trainer.hidden])
-            {
-                *weight = rounded(exact);
-            }
+        if learned.active_count[feature] >= SEEN {
+            let places = feature * weights.hidden_stride..(feature + 1) * weights.hidden_stride;
+            round(&mut weights.inner[places.clone()], &learned.inner[places]);
         }
     }
-    for (weight, &exact) in weights.outer.iter_mut().zip(&trainer.outer) {
+    round(&mut weights.outer, &learned.outer);
+    weights
+}
+
+fn round(weights: &mut [i16], exact: &[f32]) {
+    for (weight, &exact) in weights.iter_mut().zip(exact) {
         *weight = rounded(exact);
     }
-    weights
 }
 
 fn rounded(exact: f32) -> i16 {

@@ -1,7 +1,5 @@
 //! From a weight of evidence to a probability.
 
-use crate::archive::rans::SCALE;
-
 /// Of 16,384, the probability for -10, -9.5, ... 10 units of evidence.
 const POINTS: [i32; 41] = [
     1, 1, 2, 3, 5, 9, 15, 25, 41, 67, 110, 180, 295, 480, 777, 1243, 1953, 2989, 4406, 6186, 8192,
@@ -15,18 +13,29 @@ const LIMIT: i32 = 10 * UNIT;
 /// From one point to the next, two to this power.
 const STEP_BITS: u32 = 7;
 
-/// The probability, of [`SCALE`], of what has this evidence; never 0 nor all.
+/// The probability of each evidence within the limits, of [`SCALE`]; never 0 nor all.
+static PROBABILITIES: [u16; 2 * LIMIT as usize] = {
+    let mut all = [0; 2 * LIMIT as usize];
+    let mut at = 0;
+    while at < all.len() {
+        let (point, part) = (at >> STEP_BITS, (at & ((1 << STEP_BITS) - 1)) as i32);
+        let (low, high) = (POINTS[point], POINTS[point + 1]);
+        all[at] = (low + (((high - low) * part) >> STEP_BITS)) as u16;
+        at += 1;
+    }
+    all
+};
+
+/// The probability of what has this evidence.
+#[inline(always)]
 pub(super) fn probability(evidence: i32) -> u16 {
-    let at = (evidence.clamp(-LIMIT, LIMIT - 1) + LIMIT) as usize;
-    let (point, part) = (at >> STEP_BITS, (at & ((1 << STEP_BITS) - 1)) as i32);
-    let (low, high) = (POINTS[point], POINTS[point + 1]);
-    let between = low + (((high - low) * part) >> STEP_BITS);
-    between.clamp(1, SCALE as i32 - 1) as u16
+    PROBABILITIES[(evidence.clamp(-LIMIT, LIMIT - 1) + LIMIT) as usize]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::rans::SCALE;
 
     #[test]
     fn more_evidence_is_never_less_likely() {

@@ -1,27 +1,24 @@
 //! Learning the weights of a network from rows, by gradient descent.
 //!
-//! Additions, multiplications, divisions and square roots of IEEE 754 only: the same rows make the
-//! same model everywhere.
+//! Additions, multiplications, divisions and square roots of IEEE 754 only, in an order that is the
+//! same for vectors of any length: the same rows make the same model everywhere.
 
 use super::decisions::{Decisions, pass_row};
 use super::layout::{BIAS, Layout};
 use super::model::{LANES, MAX_WEIGHT, STEPS, stride};
 use super::sigmoid::{UNIT, probability};
+use super::vectors::{self, Work, padded};
 use crate::archive::rans::SCALE;
 use crate::archive::row::Row;
 
-/// Rows that are learned from, those that are passed twice counted twice: no more.
-const MAX_LESSONS: usize = 1 << 19;
-/// How often each row is learned from, where that is allowed.
-const PASSES: usize = 3;
 /// Rows that the information of weights is taken from, no more.
-const MAX_SAMPLE: usize = 1 << 16;
+const MAX_SAMPLE: usize = 1 << 14;
 /// How fast weights to units follow errors at first; slower, the more often their feature was
 /// active.
 const DIRECT_RATE: f32 = 0.1;
 const SETTLED: f32 = 1000.0;
 /// How fast weights of hidden units follow errors at first.
-const HIDDEN_RATE: f32 = 0.01;
+const HIDDEN_RATE: f32 = 0.015;
 /// What is left of the gradient of a hidden unit that says nothing or all.
 const LEAK: f32 = 0.02;
 /// Less information than this is not believed of a decision.
@@ -30,45 +27,42 @@ const MIN_INFORMATION: f32 = 0.03;
 /// The largest weight of a model.
 const LARGEST: f32 = MAX_WEIGHT as f32 / STEPS;
 
-/// A network that learns.
-pub(super) struct Trainer<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) hidden: usize,
-    pub(super) stride: usize,
+/// Weights that were learned.
+#[derive(PartialEq, Debug)]
+pub(super) struct Learned {
+    /// From each feature to each unit, each feature's in whole vectors.
     pub(super) direct: Vec<f32>,
+    /// From each feature to each hidden unit, and from each of these to each unit, in arrays with
+    /// room for whole vectors.
     pub(super) inner: Vec<f32>,
     pub(super) outer: Vec<f32>,
     /// How often each feature was active.
     pub(super) active_count: Vec<u32>,
-    /// How sharply the data speak of each direct weight, once that was asked.
+    /// How sharply the data speak of each direct weight.
     pub(super) information: Vec<f32>,
-    asks_information: bool,
-    units: Vec<f32>,
-    sums: Vec<f32>,
-    says: Vec<f32>,
-    is_stale: bool,
-    /// What the row shows of the units: the errors of their predictions.
-    shown: Vec<f32>,
-    steps: Vec<Step>,
-    /// The sums of the hidden units after each change.
-    history: Vec<f32>,
 }
 
-/// What happened while a row was passed.
-enum Step {
-    Activated(usize),
-    /// A unit was wrong by so much.
-    Decided(usize, f32),
-    /// The hidden units changed: behind are the decisions that they had a part in.
-    Changed,
+/// The weights of a network with so many hidden units, learned from so many rows, which are some of
+/// these or all of them repeatedly.
+pub(super) fn train(layout: &Layout, rows: &[Row], hidden: usize, lessons: usize) -> Learned {
+    vectors::run(hidden, Training { layout, rows, hidden, lessons })
 }
 
-impl<'a> Trainer<'a> {
-    /// A network with so many hidden units that has learned from some rows, and knows what its weights
-    /// are worth.
-    pub(super) fn train(layout: &'a Layout, rows: &[Row], hidden: usize) -> Trainer<'a> {
-        let mut trainer = Trainer::new(layout, hidden);
-        let lessons = (rows.len() * PASSES).min(MAX_LESSONS);
+/// Learning from rows.
+struct Training<'a> {
+    layout: &'a Layout,
+    rows: &'a [Row],
+    hidden: usize,
+    lessons: usize,
+}
+
+impl Work for Training<'_> {
+    type Output = Learned;
+
+    #[inline(always)]
+    fn run<const HIDDEN: usize>(self) -> Learned {
+        let Training { layout, rows, hidden, lessons } = self;
+        let mut trainer = Trainer::<HIDDEN>::new(layout, Learned::new(layout, hidden));
         for (lesson, row) in scattered(rows).take(lessons).enumerate() {
             pass_row(layout, row, &mut trainer);
             trainer.learn(1.0 - lesson as f32 / lessons as f32);
@@ -80,29 +74,75 @@ impl<'a> Trainer<'a> {
             trainer.gather();
         }
         let part = rows.len() as f32 / sampled as f32;
-        trainer.information.iter_mut().for_each(|information| *information *= part);
-        trainer
+        let mut learned = trainer.learned;
+        learned.information.iter_mut().for_each(|information| *information *= part);
+        learned
     }
+}
 
-    fn new(layout: &'a Layout, hidden: usize) -> Trainer<'a> {
-        let stride = stride(layout);
+impl Learned {
+    /// Nothing yet.
+    fn new(layout: &Layout, hidden: usize) -> Learned {
         let mut noise = Noise(0);
-        let mut inner: Vec<f32> =
-            (0..layout.features() * hidden).map(|_| noise.next() * 0.2).collect();
-        inner[BIAS * hidden..][..hidden].iter_mut().for_each(|weight| *weight += 0.5);
+        let mut scattered = |count: usize, scale: f32| {
+            let mut weights = vec![0.0f32; count * padded(hidden)];
+            for array in weights.chunks_exact_mut(padded(hidden).max(1)) {
+                array[..hidden].iter_mut().for_each(|weight| *weight = noise.next() * scale);
+            }
+            weights
+        };
+        let mut inner = scattered(layout.features(), 0.2);
+        let outer = scattered(layout.units(), 0.1);
+        inner[BIAS * padded(hidden)..][..hidden].iter_mut().for_each(|weight| *weight += 0.5);
+        Learned {
+            direct: vec![0.0; layout.features() * stride(layout)],
+            inner,
+            outer,
+            active_count: vec![0; layout.features()],
+            information: vec![0.0; layout.features() * stride(layout)],
+        }
+    }
+}
+
+/// A network that learns.
+struct Trainer<'a, const HIDDEN: usize> {
+    layout: &'a Layout,
+    stride: usize,
+    learned: Learned,
+    asks_information: bool,
+    units: Vec<f32>,
+    /// The sums of the hidden units.
+    sums: [f32; HIDDEN],
+    says: [f32; HIDDEN],
+    is_stale: bool,
+    /// What the row shows of the units: the errors of their predictions.
+    shown: Vec<f32>,
+    steps: Vec<Step>,
+    /// The sums of the hidden units after each change.
+    history: Vec<[f32; HIDDEN]>,
+}
+
+/// What happened while a row was passed.
+#[derive(Copy, Clone)]
+enum Step {
+    Activated(u32),
+    /// A unit was wrong by so much.
+    Decided(u32, f32),
+    /// The hidden units changed: behind are the decisions that they had a part in.
+    Changed,
+}
+
+impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
+    fn new(layout: &'a Layout, learned: Learned) -> Trainer<'a, HIDDEN> {
+        let stride = stride(layout);
         Trainer {
             layout,
-            hidden,
             stride,
-            direct: vec![0.0; layout.features() * stride],
-            inner,
-            outer: (0..layout.units() * hidden).map(|_| noise.next() * 0.1).collect(),
-            active_count: vec![0; layout.features()],
-            information: vec![0.0; layout.features() * stride],
+            learned,
             asks_information: false,
             units: vec![0.0; stride],
-            sums: vec![0.0; hidden],
-            says: vec![0.0; hidden],
+            sums: [0.0; HIDDEN],
+            says: [0.0; HIDDEN],
             is_stale: true,
             shown: vec![0.0; stride],
             steps: Vec::new(),
@@ -110,130 +150,155 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The units of whole vectors that a feature can tell of.
-    fn reach(&self, feature: usize) -> std::ops::Range<usize> {
-        self.layout.start(feature) / LANES * LANES..self.stride
+    /// The units of whole vectors that a feature can tell of: the first of them, and the place of its
+    /// weight.
+    #[inline(always)]
+    fn reach(&self, feature: usize) -> (usize, std::ops::Range<usize>) {
+        let first = self.layout.start(feature) / LANES * LANES;
+        (first, feature * self.stride + first..(feature + 1) * self.stride)
     }
 
     /// Moves the weights towards what the last row showed.
+    #[inline(always)]
     fn learn(&mut self, pace: f32) {
-        for step in &self.steps {
-            let &Step::Activated(feature) = step else { continue };
-            self.active_count[feature] += 1;
-            let seen = self.active_count[feature] as f32;
+        for &step in &self.steps {
+            let Step::Activated(feature) = step else { continue };
+            let count = &mut self.learned.active_count[feature as usize];
+            *count += 1;
+            let seen = *count as f32;
             let rate = DIRECT_RATE * pace * (SETTLED / (SETTLED + seen)).sqrt();
-            let reach = self.reach(feature);
-            let direct = &mut self.direct[feature * self.stride..][reach.clone()];
-            for (weight, shown) in direct.iter_mut().zip(&self.shown[reach]) {
-                *weight = bounded(*weight + rate * shown);
-            }
+            let (first, places) = self.reach(feature as usize);
+            vectors::each(&mut self.learned.direct[places], &self.shown[first..], moved(rate));
         }
-        self.learn_hidden(HIDDEN_RATE * pace);
+        if HIDDEN > 0 {
+            self.learn_hidden(HIDDEN_RATE * pace);
+        }
     }
 
     /// The same for the weights of hidden units, from the last step to the first.
+    #[inline(always)]
     fn learn_hidden(&mut self, rate: f32) {
-        let hidden = self.hidden;
-        let mut gradient = vec![0.0f32; hidden];
-        let mut slopes = vec![0.0f32; hidden];
-        let mut wanted = vec![0.0f32; hidden];
-        let mut says = vec![0.0f32; hidden];
-        let mut end = self.history.len();
+        let outer = arrays::<HIDDEN>(&mut self.learned.outer);
+        let inner = arrays::<HIDDEN>(&mut self.learned.inner);
+        let mut gradient = [0.0f32; HIDDEN];
+        let mut wanted = [0.0f32; HIDDEN];
+        let mut history = self.history.iter().rev();
+        let mut sums = [0.0f32; HIDDEN];
+        let mut says = [0.0f32; HIDDEN];
         let mut is_new = true;
-        for step in self.steps.iter().rev() {
-            match *step {
+        for &step in self.steps.iter().rev() {
+            match step {
                 Step::Decided(unit, error) => {
                     if is_new {
-                        let sums = &self.history[end - hidden..end];
-                        for (says, sum) in says.iter_mut().zip(sums) {
-                            *says = sum.clamp(0.0, 1.0);
-                        }
+                        sums = history.clone().next().copied().unwrap_or(sums);
+                        vectors::each_in_arrays(&mut says, &sums, |_, sum| sum.clamp(0.0, 1.0));
                         is_new = false;
                     }
-                    let outer = &mut self.outer[unit * hidden..][..hidden];
-                    for ((weight, wanted), says) in outer.iter_mut().zip(&mut wanted).zip(&says) {
-                        *wanted += error * *weight;
-                        *weight = bounded(*weight + rate * error * says);
-                    }
+                    let outer = &mut outer[unit as usize];
+                    vectors::each_in_arrays(&mut wanted, outer, |wanted, weight| {
+                        wanted + error * weight
+                    });
+                    vectors::each_in_arrays(outer, &says, moved(rate * error));
                 }
                 Step::Changed => {
-                    let sums = &self.history[end - hidden..end];
-                    for (slope, &sum) in slopes.iter_mut().zip(sums) {
-                        *slope = if sum > 0.0 && sum < 1.0 { 1.0 } else { LEAK };
-                    }
-                    for ((gradient, wanted), slope) in
-                        gradient.iter_mut().zip(&mut wanted).zip(&slopes)
-                    {
-                        *gradient += *wanted * slope;
-                        *wanted = 0.0;
-                    }
-                    end -= hidden;
+                    let sums = history.next().copied().unwrap_or(sums);
+                    vectors::each_in_arrays(&mut wanted, &sums, |wanted, sum| wanted * slope(sum));
+                    vectors::each_in_arrays(&mut gradient, &wanted, |gradient, wanted| {
+                        gradient + wanted
+                    });
+                    wanted = [0.0; HIDDEN];
                     is_new = true;
                 }
                 Step::Activated(feature) => {
-                    let inner = &mut self.inner[feature * hidden..][..hidden];
-                    for (weight, gradient) in inner.iter_mut().zip(&gradient) {
-                        *weight = bounded(*weight + rate * gradient);
-                    }
+                    let inner = &mut inner[feature as usize];
+                    vectors::each_in_arrays(inner, &gradient, moved(rate));
                 }
             }
         }
     }
 
     /// Adds what the last row showed to the information of the weights.
+    #[inline(always)]
     fn gather(&mut self) {
-        for step in &self.steps {
-            let &Step::Activated(feature) = step else { continue };
-            let reach = self.reach(feature);
-            let information = &mut self.information[feature * self.stride..][reach.clone()];
-            for (sum, shown) in information.iter_mut().zip(&self.shown[reach]) {
-                *sum += shown;
-            }
+        for &step in &self.steps {
+            let Step::Activated(feature) = step else { continue };
+            let (first, places) = self.reach(feature as usize);
+            add_scaled(&mut self.learned.information[places], 1.0, &self.shown[first..]);
         }
     }
 
     /// The probability that the decision of a unit is true.
+    #[inline(always)]
     fn predict(&mut self, unit: usize) -> f32 {
-        if self.is_stale {
-            for (says, sum) in self.says.iter_mut().zip(&self.sums) {
-                *says = sum.clamp(0.0, 1.0);
+        let mut evidence = self.units[unit];
+        if HIDDEN > 0 {
+            if self.is_stale {
+                vectors::each_in_arrays(&mut self.says, &self.sums, |_, sum| sum.clamp(0.0, 1.0));
+                self.history.push(self.sums);
+                self.steps.push(Step::Changed);
+                self.is_stale = false;
             }
-            self.history.extend_from_slice(&self.sums);
-            self.steps.push(Step::Changed);
-            self.is_stale = false;
+            evidence += dot(&arrays::<HIDDEN>(&mut self.learned.outer)[unit], &self.says);
         }
-        let outer = &self.outer[unit * self.hidden..][..self.hidden];
-        let evidence = self.units[unit] + dot(outer, &self.says);
         f32::from(probability((evidence * UNIT as f32) as i32)) / SCALE as f32
     }
 }
 
+/// What a hidden unit gives on of a change of its sum.
+#[inline(always)]
+fn slope(sum: f32) -> f32 {
+    if sum > 0.0 && sum < 1.0 { 1.0 } else { LEAK }
+}
+
 /// Within what a model can say.
+#[inline(always)]
 fn bounded(weight: f32) -> f32 {
     weight.clamp(-LARGEST, LARGEST)
 }
 
-/// In vectors, for an order of additions that is the same everywhere.
-fn dot(weights: &[f32], says: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    for (weights, says) in weights.as_chunks::<8>().0.iter().zip(says.as_chunks::<8>().0) {
-        for ((sum, weight), says) in sums.iter_mut().zip(weights).zip(says) {
-            *sum += weight * says;
-        }
-    }
-    sums.iter().sum()
+/// Weights of hidden units in arrays; none where there are none.
+#[inline(always)]
+fn arrays<const HIDDEN: usize>(weights: &mut [f32]) -> &mut [[f32; HIDDEN]] {
+    if HIDDEN > 0 { weights.as_chunks_mut().0 } else { &mut [] }
 }
 
-impl Decisions for Trainer<'_> {
+/// Adds numbers, each times the same.
+#[inline(always)]
+fn add_scaled(sums: &mut [f32], scale: f32, numbers: &[f32]) {
+    vectors::each(sums, numbers, |sum: f32, number: f32| sum + scale * number);
+}
+
+/// A weight after a step down its gradient.
+#[inline(always)]
+fn moved(rate: f32) -> impl Fn(f32, f32) -> f32 {
+    move |weight, error| bounded(weight + rate * error)
+}
+
+/// In eight sums, for an order of additions that is the same everywhere.
+#[inline(always)]
+fn dot<const N: usize>(weights: &[f32; N], says: &[f32; N]) -> f32 {
+    let mut sums = [0.0f32; 8];
+    for (weights, says) in weights.as_chunks::<8>().0.iter().zip(says.as_chunks::<8>().0) {
+        for nth in 0..8 {
+            sums[nth] += weights[nth] * says[nth];
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+impl<const HIDDEN: usize> Decisions for Trainer<'_, HIDDEN> {
+    #[inline(always)]
     fn begin(&mut self) {
         self.units.fill(0.0);
-        self.sums.fill(0.0);
+        self.sums = [0.0; HIDDEN];
         self.shown.fill(0.0);
         self.steps.clear();
         self.history.clear();
         self.is_stale = true;
     }
 
+    #[inline(always)]
     fn decide(&mut self, unit: usize, bit: bool) -> bool {
         let one = self.predict(unit);
         let error = f32::from(u8::from(bit)) - one;
@@ -241,31 +306,33 @@ impl Decisions for Trainer<'_> {
             self.shown[unit] = (one * (1.0 - one)).max(MIN_INFORMATION);
         } else {
             self.shown[unit] = error;
+            if HIDDEN > 0 {
+                self.steps.push(Step::Decided(unit as u32, error));
+            }
         }
-        self.steps.push(Step::Decided(unit, error));
         bit
     }
 
+    #[inline(always)]
     fn is_first(&mut self, _: usize, bit: bool) -> bool {
         bit
     }
 
+    #[inline(always)]
     fn byte(&mut self, byte: u8) -> u8 {
         byte
     }
 
+    #[inline(always)]
     fn activate(&mut self, feature: usize) {
-        let reach = self.reach(feature);
-        let direct = &self.direct[feature * self.stride..][reach.clone()];
-        for (sum, weight) in self.units[reach].iter_mut().zip(direct) {
-            *sum += weight;
+        let (first, places) = self.reach(feature);
+        add_scaled(&mut self.units[first..], 1.0, &self.learned.direct[places]);
+        if HIDDEN > 0 {
+            let inner: &[f32; HIDDEN] = &arrays(&mut self.learned.inner)[feature];
+            vectors::each_in_arrays(&mut self.sums, inner, |sum, weight| sum + weight);
+            self.is_stale = true;
         }
-        let inner = &self.inner[feature * self.hidden..][..self.hidden];
-        for (sum, weight) in self.sums.iter_mut().zip(inner) {
-            *sum += weight;
-        }
-        self.steps.push(Step::Activated(feature));
-        self.is_stale = true;
+        self.steps.push(Step::Activated(feature as u32));
     }
 }
 
@@ -294,5 +361,34 @@ impl Noise {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vectors::Instructions;
+    use super::*;
+    use crate::archive::row::RANKS;
+
+    /// Whatever the machine has, the same rows make the same weights, to the last bit.
+    #[test]
+    fn all_instructions_learn_the_same() {
+        let row = |number: u32| {
+            let mut row = Row::default();
+            row.0[RANKS] = number.wrapping_mul(0x9e37_79b9) & 0x3333_3333;
+            row.0[RANKS + 1] = row.0[RANKS] >> 4 & 0x1111_1111;
+            row
+        };
+        let rows: Vec<Row> = (0..300).map(row).collect();
+        let layout = Layout::of(&rows);
+        for hidden in [0, 8, 24] {
+            let learned = Instructions::supported().map(|instructions| {
+                let work = Training { layout: &layout, rows: &rows, hidden, lessons: 900 };
+                vectors::run_with(instructions, hidden, work)
+            });
+            let learned: Vec<Learned> = learned.collect();
+            assert!(learned.iter().all(|other| *other == learned[0]));
+            assert!(learned[0].direct.iter().any(|&weight| weight != 0.0));
+        }
     }
 }

@@ -1,0 +1,165 @@
+//! Running the network with the widest vectors of the machine.
+
+/// Work that is compiled for each number of hidden units that a network is computed with, and for
+/// each set of instructions. All of them give the same.
+pub(super) trait Work {
+    type Output;
+
+    /// Does it, for hidden units in arrays of this length. Everything within is inlined, so that it is
+    /// compiled for the instructions of the caller.
+    fn run<const HIDDEN: usize>(self) -> Self::Output;
+}
+
+/// Instructions of the processor.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Instructions {
+    /// Vectors of 32 bytes; a value is only made where the machine has them.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// What every machine has.
+    Portable,
+}
+
+/// The proof that the machine has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Avx2(());
+
+impl Instructions {
+    /// Those that the machine has, the fastest first.
+    pub(super) fn supported() -> impl Iterator<Item = Instructions> {
+        #[cfg(target_arch = "x86_64")]
+        let wide = is_x86_feature_detected!("avx2").then_some(Instructions::Avx2(Avx2(())));
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide = None;
+        wide.into_iter().chain([Instructions::Portable])
+    }
+}
+
+/// Hidden units with room to the next length that code is compiled for.
+pub(super) const fn padded(hidden: usize) -> usize {
+    match hidden {
+        0 => 0,
+        ..=16 => 16,
+        ..=32 => 32,
+        _ => 64,
+    }
+}
+
+/// Does work for a network of so many hidden units, with the fastest instructions.
+pub(super) fn run<W: Work>(hidden: usize, work: W) -> W::Output {
+    let fastest = Instructions::supported().next().unwrap_or(Instructions::Portable);
+    run_with(fastest, hidden, work)
+}
+
+/// The same with these instructions.
+pub(super) fn run_with<W: Work>(instructions: Instructions, hidden: usize, work: W) -> W::Output {
+    match padded(hidden) {
+        0 => run_array::<W, 0>(instructions, work),
+        16 => run_array::<W, 16>(instructions, work),
+        32 => run_array::<W, 32>(instructions, work),
+        _ => run_array::<W, 64>(instructions, work),
+    }
+}
+
+#[allow(unsafe_code)]
+fn run_array<W: Work, const HIDDEN: usize>(instructions: Instructions, work: W) -> W::Output {
+    match instructions {
+        // SAFETY: there is no value of `Avx2` but on machines that have it.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2(Avx2(())) => unsafe { run_avx2::<W, HIDDEN>(work) },
+        Instructions::Portable => work.run::<HIDDEN>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn run_avx2<W: Work, const HIDDEN: usize>(work: W) -> W::Output {
+    work.run::<HIDDEN>()
+}
+
+/// Adds the products of eight numbers to sums; to which of these each goes is open.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) -> [i32; 4] {
+    use std::arch::x86_64::{_mm_add_epi32, _mm_loadu_si128, _mm_madd_epi16, _mm_storeu_si128};
+
+    let mut added = [0; 4];
+    // SAFETY: each of the four arrays has the 16 bytes that are loaded or stored, at any alignment.
+    unsafe {
+        let first = _mm_loadu_si128(first.as_ptr().cast());
+        let second = _mm_loadu_si128(second.as_ptr().cast());
+        let sums = _mm_loadu_si128(sums.as_ptr().cast());
+        let sum = _mm_add_epi32(sums, _mm_madd_epi16(first, second));
+        _mm_storeu_si128(added.as_mut_ptr().cast(), sum);
+    }
+    added
+}
+
+/// The same where there is no such instruction.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+fn add_products_one_by_one(mut sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) -> [i32; 4] {
+    for nth in 0..8 {
+        sums[nth / 2] += i32::from(first[nth]) * i32::from(second[nth]);
+    }
+    sums
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(super) fn add_products(sums: [i32; 4], first: &[i16; 8], second: &[i16; 8]) -> [i32; 4] {
+    add_products_one_by_one(sums, first, second)
+}
+
+/// Numbers that are taken at once: their places in arrays are multiples of this.
+const LANES: usize = 16;
+
+/// Changes each number of the first by that of the second in its place.
+#[inline(always)]
+pub(super) fn each<T: Copy, U: Copy>(first: &mut [T], second: &[U], change: impl Fn(T, U) -> T) {
+    for (first, &second) in first.iter_mut().zip(second) {
+        *first = change(*first, second);
+    }
+}
+
+/// The same for arrays, whose length is a multiple of [`LANES`].
+#[inline(always)]
+pub(super) fn each_in_arrays<T: Copy, U: Copy, const N: usize>(
+    first: &mut [T; N],
+    second: &[U; N],
+    change: impl Fn(T, U) -> T,
+) {
+    let (first, second) = (first.as_chunks_mut::<LANES>().0, second.as_chunks::<LANES>().0);
+    for (first, second) in first.iter_mut().zip(second) {
+        // All are read before one is written, so that nothing hinders that they are one vector.
+        let (mut changed, second) = (*first, *second);
+        for nth in 0..LANES {
+            changed[nth] = change(changed[nth], second[nth]);
+        }
+        *first = changed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn products_are_added_alike(
+            sums in any::<[i16; 4]>(),
+            first in any::<[i16; 8]>(),
+            second in -128..=128i16,
+        ) {
+            let sums = sums.map(i32::from);
+            let second = std::array::from_fn(|nth| second.wrapping_add(nth as i16));
+            let fast: i32 = add_products(sums, &first, &second).iter().sum();
+            let slow: i32 = add_products_one_by_one(sums, &first, &second).iter().sum();
+            prop_assert_eq!(fast, slow);
+        }
+    }
+}
