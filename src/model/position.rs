@@ -1,5 +1,7 @@
 //! A board with the side to move, castling rights and the en passant target square.
 
+use std::fmt;
+
 use super::board::Board;
 use super::square::{Color, Piece, Role, Square};
 
@@ -28,28 +30,41 @@ impl Side {
 }
 
 /// For each colour and side the file of the rook that may castle, or none.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Castling {
-    rooks: [[Option<u8>; 2]; 2],
+    /// By colour and side: a file, or [`Castling::NO_ROOK`]. One word, since every move asks for it.
+    rooks: [u8; 4],
 }
 
 impl Castling {
     /// No right at all.
-    pub const NONE: Castling = Castling { rooks: [[None; 2]; 2] };
+    pub const NONE: Castling = Castling { rooks: [Castling::NO_ROOK; 4] };
+
+    const NO_ROOK: u8 = u8::MAX;
+    /// In place of all numbers that are no file.
+    const NO_FILE: u8 = 8;
 
     /// The file, 0 to 7, of the rook with which a colour may castle to a side.
     pub const fn rook(&self, color: Color, side: Side) -> Option<u8> {
-        self.rooks[color as usize][side as usize]
+        match self.rooks[2 * color as usize + side as usize] {
+            Castling::NO_ROOK => None,
+            file => Some(file),
+        }
     }
 
     /// Gives a right, or takes it away.
     pub const fn set(&mut self, color: Color, side: Side, rook_file: Option<u8>) {
-        self.rooks[color as usize][side as usize] = rook_file;
+        self.rooks[2 * color as usize + side as usize] = match rook_file {
+            None => Castling::NO_ROOK,
+            Some(file @ 0..8) => file,
+            Some(_) => Castling::NO_FILE,
+        };
     }
 
     /// Whether there is no right at all.
-    pub fn is_empty(&self) -> bool {
-        *self == Castling::NONE
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        u32::from_le_bytes(self.rooks) == u32::MAX
     }
 
     /// The rights in FEN order: White first, king side first.
@@ -65,6 +80,18 @@ impl Castling {
     pub fn rook_set(&self) -> u64 {
         let on_board = self.iter().filter(|(.., file)| *file < 8);
         on_board.map(|(color, _, file)| Square::at(file, color.back_rank()).bit()).sum()
+    }
+}
+
+impl Default for Castling {
+    fn default() -> Castling {
+        Castling::NONE
+    }
+}
+
+impl fmt::Debug for Castling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -234,6 +261,6 @@ const fn start_array() -> Position {
         board.put(Square::at(file, 7), piece(Color::Black, BACK[file as usize]));
         file += 1;
     }
-    let castling = Castling { rooks: [[Some(7), Some(0)]; 2] };
+    let castling = Castling { rooks: [7, 0, 7, 0] };
     Position { board, turn: Color::White, castling, en_passant: None }
 }

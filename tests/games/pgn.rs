@@ -503,3 +503,49 @@ fn peer_cases() {
     // Left out: row 11, null moves. They are no moves here (SAN-33), but text.
     assert_eq!(movetext(b"1. e4 (1. Z0) *"), "1. e4 {1. Z0} *");
 }
+
+/// What stands as export format has it is read by a way of its own. With other white space it is the
+/// same game, and what is wrong with it is found at the same place.
+#[test]
+fn games_are_the_same_however_they_are_spaced() {
+    let tags =
+        "[Event \"a\"]\n[Site \"b\"]\n[White \"M\u{fc}ller\"]\n[Black \"\"]\n[ECO \"C60\"]\n";
+    let moves = [
+        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 O-O *",
+        "1. e4 e5 2. Nf3 Nc6 {a comment} 3. Bb5 a6 (3... Nf6 4. O-O) 4. Ba4 $1 b5 1-0",
+        "1. d4 f5 2. e4 fxe4 3. f3 exf3 4. Nxf3 h6 5. Bd3 Nf6 6. Bg6# 1-0",
+        "1. e4 d5 2. e5 f5 3. exf6 gxf6 4. Qh5+ Kd7 5. Qxd5+ Ke8 6. Ke2 Nc6 7. Kd1 1/2-1/2",
+        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 5. Ba4 Nf6 *",
+        "1. e4 e5 2. Nf3 Nc6 3. O-O *",
+        "1. e4 e5 2. Qh5 Ke7 3. Qxe5+ e6 *",
+        "1. e4 e5 2. Ke3 *",
+    ];
+    let mut wanted = Vec::new();
+    for spaces in [" ", "  ", "\t", "\n", "\r\n", " \n", "\u{b}"] {
+        for line_end in ["\n", "\r\n", "\r", " \n"] {
+            let text: String = moves
+                .iter()
+                .map(|moves| {
+                    let moves = moves.replace(' ', spaces).replace("a comment", "a\tcomment");
+                    format!("{}{line_end}{moves}{line_end}{line_end}", tags.replace('\n', line_end))
+                })
+                .collect();
+            let games: Vec<String> = export(text.as_bytes())
+                .into_iter()
+                .map(|game| if game.starts_with("E-") { game[..8].into() } else { game })
+                .collect();
+            if wanted.is_empty() {
+                assert_eq!(games.len(), moves.len());
+                assert_eq!(games.iter().filter(|game| game.starts_with("E-")).count(), 3);
+                wanted = games;
+                continue;
+            }
+            assert_eq!(games, wanted, "{spaces:?} {line_end:?}");
+        }
+    }
+    // Other ends of lines leave lines and columns what they are.
+    let text = format!("{tags}\n{}\n\n{tags}\n1. e4 e5\n2. Ke2 Ke7 3. Ke4 *", moves[0]);
+    let places = export(text.as_bytes());
+    assert_eq!(places[1], "E-MOVE-ILLEGAL 16:15");
+    assert_eq!(places, export(text.replace('\n', "\r\n").as_bytes()));
+}

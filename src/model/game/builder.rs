@@ -7,6 +7,7 @@ use super::result::GameResult;
 use super::tags::{MAX_TAGS, RESULT, SEVEN_TAG_ROSTER, is_tag_name, place_in_roster};
 use super::{Game, Start};
 use crate::model::rules::Move;
+use crate::model::square::Role;
 
 /// Puts a game together, piece by piece in reading order. Pieces that come out of their order are
 /// put in it: NAGs ascending and each once, then comments and escapes, then
@@ -163,6 +164,12 @@ impl GameBuilder {
 
     /// [`GameBuilder::play`] for a move that is known to be legal.
     pub(crate) fn play_legal(&mut self, mv: Move) -> Result<(), BuildError> {
+        self.put_move(mv, None)
+    }
+
+    /// [`GameBuilder::play_legal`], where the role of the piece may be known if the move is no castling.
+    #[inline]
+    pub(crate) fn put_move(&mut self, mv: Move, role: Option<Role>) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
         if let Some(outer) = self.outer.last_mut()
             && !self.game.lists.is_move(self.end.node)
@@ -170,7 +177,7 @@ impl GameBuilder {
             self.game.lists.add_variation(outer, self.end.node)?;
         }
         let node = self.game.lists.push_node(Some(mv))?;
-        replay.play(mv);
+        replay.make(mv, role);
         self.game.lists.nodes[self.end.node.0 as usize].next = node;
         self.end = End::at(node);
         Ok(())

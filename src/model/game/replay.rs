@@ -3,7 +3,7 @@
 use super::Start;
 use crate::model::position::Position;
 use crate::model::rules::{self, Move, Playable};
-use crate::model::square::Color;
+use crate::model::square::{Color, Role};
 
 /// The position in a line of moves, with a way back out of variations. It checks nothing: the
 /// moves that it is given are legal, and a variation begins after a move.
@@ -38,9 +38,14 @@ struct Reached {
 }
 
 impl Reached {
-    /// Puts where a legal move leads in place of what `next` was.
-    fn play(&self, mv: Move, next: &mut Reached) {
-        let played = rules::play(&self.position, mv, &mut next.position);
+    /// Puts where a legal move leads in place of what `next` was; the role of the piece may be known
+    /// if the move is no castling.
+    #[inline]
+    fn play(&self, mv: Move, role: Option<Role>, next: &mut Reached) {
+        let played = match role {
+            Some(role) => rules::play_piece(&self.position, mv, role, &mut next.position),
+            None => rules::play(&self.position, mv, &mut next.position),
+        };
         next.may_be_check = played.may_be_check;
         next.halfmove_clock =
             if played.is_zeroing { 0 } else { self.halfmove_clock.saturating_add(1) };
@@ -98,9 +103,15 @@ impl Replay {
     /// Makes a legal move.
     #[inline]
     pub fn play(&mut self, mv: Move) {
+        self.make(mv, None);
+    }
+
+    /// [`Replay::play`], where the role of the piece may be known if the move is no castling.
+    #[inline]
+    pub(super) fn make(&mut self, mv: Move, role: Option<Role>) {
         let [even, odd] = &mut self.line.places;
         let (now, next) = if self.line.now == 0 { (even, odd) } else { (odd, even) };
-        now.play(mv, next);
+        now.play(mv, role, next);
         self.line.now ^= 1;
     }
 

@@ -43,6 +43,12 @@ pub fn between(a: Square, b: Square) -> u64 {
     BETWEEN[a.index()][b.index()]
 }
 
+/// The squares beyond the second of two squares of one line, as seen from the first; none for others.
+#[inline]
+pub fn beyond(from: Square, through: Square) -> u64 {
+    BEYOND[from.index()][through.index()]
+}
+
 /// The squares that a piece other than a pawn attacks from a square of an empty board.
 #[inline]
 pub fn reach(role: Role, from: Square) -> u64 {
@@ -92,6 +98,7 @@ const JUMPS: [(i8, i8); 8] =
 /// occupancy do not.
 static REACH: [[u64; 64]; 6] = reaches();
 static BETWEEN: [[u64; 64]; 64] = all_between();
+static BEYOND: [[u64; 64]; 64] = all_beyond();
 
 /// The square one step away, if it is on the board.
 const fn step(from: u8, (files, ranks): (i8, i8)) -> Option<u8> {
@@ -148,6 +155,28 @@ const fn all_between() -> [[u64; 64]; 64] {
     table
 }
 
+const fn all_beyond() -> [[u64; 64]; 64] {
+    let mut table = [[0; 64]; 64];
+    let mut from = 0;
+    while from < 64 {
+        let mut number = 0;
+        while number < 8 {
+            let mut through = step(from, DIRECTIONS[number]);
+            while let Some(passed) = through {
+                let mut next = step(passed, DIRECTIONS[number]);
+                through = next;
+                while let Some(to) = next {
+                    table[from as usize][passed as usize] |= 1 << to;
+                    next = step(to, DIRECTIONS[number]);
+                }
+            }
+            number += 1;
+        }
+        from += 1;
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +190,9 @@ mod tests {
             for to in Square::each(u64::MAX) {
                 let theirs = attacks::between(from.into(), to.into()).0;
                 assert_eq!(between(from, to), theirs, "{from} {to}");
+                let is_behind = |far: &Square| between(from, *far) & to.bit() != 0;
+                let far: u64 = Square::each(u64::MAX).filter(is_behind).map(Square::bit).sum();
+                assert_eq!(beyond(from, to), far, "{from} {to}");
             }
         }
     }

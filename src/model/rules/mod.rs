@@ -13,11 +13,13 @@ mod mv;
 mod playable;
 
 pub use attacks::{
-    BACK_RANKS, aligned_sliders, attackers, between, line, pawn_attacks, reach, role_attacks,
+    BACK_RANKS, aligned_sliders, attackers, between, beyond, line, pawn_attacks, reach,
+    role_attacks,
 };
 pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
 pub use mv::{Move, MoveTextError, PROMOTIONS};
-pub(in crate::model) use playable::play;
+pub(crate) use playable::castling_rook;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
+pub(in crate::model) use playable::{play, play_piece};

@@ -1,8 +1,8 @@
 //! Positions in which moves can be generated, and what moves lead to.
 
 use super::attacks::{
-    BACK_RANKS, aligned_sliders, attackers, between, king_attacks, line, pawn_attacks, pinned,
-    reach, role_attacks,
+    BACK_RANKS, aligned_sliders, attackers, between, beyond, king_attacks, line, pawn_attacks,
+    pinned, reach, role_attacks,
 };
 use super::en_passant::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
@@ -177,22 +177,10 @@ impl Playable {
 
     /// The square of the rook with which the king may castle to a side right now.
     pub fn castling(&self, side: Side) -> Option<Square> {
-        let us = self.position.turn();
-        let rook = Square::at(self.position.castling().rook(us, side)?, us.back_rank());
-        let board = self.position.board();
         if self.checkers != 0 {
             return None;
         }
-        let (king_to, rook_to) = side.targets(us);
-        let path =
-            between(self.king, king_to) | king_to.bit() | between(rook, rook_to) | rook_to.bit();
-        let others = board.occupied() & !self.king.bit() & !rook.bit();
-        let passes = between(self.king, king_to);
-        let without_king = board.occupied() & !self.king.bit();
-        (path & others == 0
-            && attackers(board, king_to, !us, others | rook_to.bit()) == 0
-            && Square::each(passes).all(|square| attackers(board, square, !us, without_king) == 0))
-        .then_some(rook)
+        castling_rook(&self.position, self.king, side)
     }
 
     /// Calls `visit` with each legal move, in no promised order, until it returns false.
@@ -294,6 +282,22 @@ impl Playable {
     }
 }
 
+/// The square of the rook with which a king that is not in check may castle to a side.
+pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Option<Square> {
+    let us = position.turn();
+    let rook = Square::at(position.castling().rook(us, side)?, us.back_rank());
+    let board = position.board();
+    let (king_to, rook_to) = side.targets(us);
+    let path = between(king, king_to) | king_to.bit() | between(rook, rook_to) | rook_to.bit();
+    let others = board.occupied() & !king.bit() & !rook.bit();
+    let passes = between(king, king_to);
+    let without_king = board.occupied() & !king.bit();
+    (path & others == 0
+        && attackers(board, king_to, !us, others | rook_to.bit()) == 0
+        && Square::each(passes).all(|square| attackers(board, square, !us, without_king) == 0))
+    .then_some(rook)
+}
+
 /// The position after a legal move of a playable position whose en passant square, if it has one,
 /// is possible: [`Playable::after`] without getting ready for the next move.
 pub fn after(position: &Position, mv: Move) -> Position {
@@ -316,22 +320,45 @@ pub(in crate::model) struct Played {
 pub(in crate::model) fn play(position: &Position, mv: Move, next: &mut Position) -> Played {
     let us = position.turn();
     let before = position.board();
-    let role = before.role_on(mv.from);
+    if before.pieces(us, Role::Rook) & mv.to.bit() != 0 {
+        return castle(position, mv, next);
+    }
+    play_piece(position, mv, before.role_on(mv.from), next)
+}
+
+fn castle(position: &Position, mv: Move, next: &mut Position) -> Played {
+    let us = position.turn();
+    let (board, turn, castling, en_passant) = next.parts_mut();
+    *turn = !us;
+    *en_passant = None;
+    *castling = castling_after(position, mv, Role::King);
+    let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
+    let (king_to, rook_to) = side.targets(us);
+    position.board().replace(mv.from.bit() | mv.to.bit(), king_to.bit(), us, Role::King, board);
+    let king_moved = *board;
+    king_moved.replace(0, rook_to.bit(), us, Role::Rook, board);
+    Played { is_zeroing: false, may_be_check: true }
+}
+
+/// [`play`] for a move that is no castling, of a piece of this role.
+#[inline]
+pub(in crate::model) fn play_piece(
+    position: &Position,
+    mv: Move,
+    role: Role,
+    next: &mut Position,
+) -> Played {
+    let us = position.turn();
+    let before = position.board();
     let (from, to) = (mv.from.bit(), mv.to.bit());
     let (board, turn, castling, en_passant) = next.parts_mut();
     *turn = !us;
     *en_passant = None;
-    *castling = match (from | to) & BACK_RANKS {
-        0 => *position.castling(),
-        _ => castling_after(position, mv, role),
-    };
-    if before.pieces(us, Role::Rook) & to != 0 {
-        let side = if mv.to.file() > mv.from.file() { Side::King } else { Side::Queen };
-        let (king_to, rook_to) = side.targets(us);
-        before.replace(from | to, king_to.bit(), us, Role::King, board);
-        let king_moved = *board;
-        king_moved.replace(0, rook_to.bit(), us, Role::Rook, board);
-        return Played { is_zeroing: false, may_be_check: true };
+    *castling = *position.castling();
+    // Rights end with a move of their king or rook, or with the capture of that.
+    let holders = (before.role(Role::King) | before.role(Role::Rook)) & BACK_RANKS;
+    if !castling.is_empty() && (from | to) & holders != 0 {
+        *castling = castling_after(position, mv, role);
     }
     let mut gone = from | to;
     let mut is_special = mv.promotion.is_some();
@@ -360,10 +387,9 @@ fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
         Role::Pawn => pawn_attacks(us, mv.to),
         _ => reach(role, mv.to),
     };
-    let is_direct = reach_of_piece & king != 0;
-    let opens_line = reach(Role::Queen, square) & mv.from.bit() != 0;
-    is_direct && between(mv.to, square) & after.occupied() == 0
-        || opens_line && sliders_reach(after, us, square)
+    let is_direct = (reach_of_piece & king != 0) & (between(mv.to, square) & after.occupied() == 0);
+    let opens_line = aligned_sliders(after, us, square) & beyond(square, mv.from) != 0;
+    is_direct || opens_line && sliders_reach(after, us, square)
 }
 
 /// Whether a slider of a colour attacks a square.

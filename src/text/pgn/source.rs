@@ -226,7 +226,10 @@ fn line_ends(text: &[u8], before: u8) -> u64 {
     match returns {
         0 => count(b'\n') - first,
         _ => {
-            let pairs = memmem::find_iter(text, b"\r\n").count() as u64;
+            let behind = text.get(1..).unwrap_or_default();
+            let is_pair = |(a, b): (&u8, &u8)| u8::from(*a == b'\r') & u8::from(*b == b'\n');
+            let of = |(a, b): (&[u8], &[u8])| a.iter().zip(b).map(is_pair).sum::<u8>();
+            let pairs: u64 = text.chunks(255).zip(behind.chunks(255)).map(of).map(u64::from).sum();
             returns + count(b'\n') - pairs - first
         }
     }
@@ -249,5 +252,7 @@ mod tests {
             assert_eq!(line_ends(text, before), ends, "{text:?}");
         }
         assert_eq!(line_ends(&[b'\n'; 1000], b'\n'), 1000);
+        assert_eq!(line_ends(&b"\r\n".repeat(1000), b'\n'), 1000);
+        assert_eq!(line_ends(&b"\n\r".repeat(1000), b'\n'), 1001);
     }
 }

@@ -1,7 +1,10 @@
 //! The usual SAN, read without preparing the position for all of its moves.
 
-use crate::model::rules::{BACK_RANKS, Move, aligned_sliders, between, pawn_attacks, reach};
-use crate::model::{Color, Position, Role, Square};
+use crate::model::rules::{
+    BACK_RANKS, Move, aligned_sliders, attackers, between, beyond, castling_rook, pawn_attacks,
+    reach,
+};
+use crate::model::{Color, Position, Role, Side, Square};
 
 /// The text of a token of at most seven bytes, which the longest SAN has.
 #[derive(Copy, Clone, Debug)]
@@ -34,8 +37,8 @@ impl Token {
     /// The lowest bytes of these, of which there are at most seven.
     #[inline]
     const fn of(bytes: u64, len: u8) -> Token {
-        let unused = 64 - 8 * len as u32;
-        Token { bytes: if len == 0 { 0 } else { bytes << unused }, first: bytes as u8, len }
+        // In two steps, so that no bytes are none.
+        Token { bytes: bytes << 8 << (56 - 8 * len as u32), first: bytes as u8, len }
     }
 
     /// The number of its bytes.
@@ -48,6 +51,12 @@ impl Token {
     #[inline]
     const fn byte_at_end(self, place: u32) -> u8 {
         (self.bytes >> (64 - 8 * place)) as u8
+    }
+
+    /// Whether it is this text, which is not empty.
+    #[inline]
+    fn is(self, text: &[u8]) -> bool {
+        Token::new(text).is_some_and(|text| text.bytes == self.bytes && text.len == self.len)
     }
 
     /// The same without so many bytes at its end, of which it has more.
@@ -67,23 +76,55 @@ pub(crate) struct Situation<'p> {
 }
 
 /// The legal move of a text that is written as SAN demands, if it is one that can be found without
-/// much ado; check and mate marks are not examined. `None` says nothing about the text: the full
-/// reader decides then.
+/// much ado, with the role of its piece unless it castles; check and mate marks are not examined.
+/// `None` says nothing about the text: the full reader decides then.
 #[inline]
-pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<Move> {
+pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<(Move, Option<Role>)> {
     if token.len < 2 {
         return None;
     }
     let token = token.without(u8::from(matches!(token.byte_at_end(1), b'+' | b'#')));
-    match token.first {
-        b'a'..=b'h' => pawn_move(situation, token),
-        b'N' => piece_move(situation, Role::Knight, token),
-        b'B' => piece_move(situation, Role::Bishop, token),
-        b'R' => piece_move(situation, Role::Rook, token),
-        b'Q' => piece_move(situation, Role::Queen, token),
-        b'K' => piece_move(situation, Role::King, token),
-        _ => None,
+    if token.first.wrapping_sub(b'a') < 8 {
+        return Some((pawn_move(situation, token)?, Some(Role::Pawn)));
     }
+    match PIECES[usize::from(token.first)] {
+        Some(role) => Some((piece_move(situation, role, token)?, Some(role))),
+        None => Some((castling(situation, token)?, None)),
+    }
+}
+
+/// The pieces by their letters: a table, since no processor foresees which one it is.
+static PIECES: [Option<Role>; 256] = pieces();
+
+const fn pieces() -> [Option<Role>; 256] {
+    let mut table = [None; 256];
+    let mut number = Role::Knight as usize;
+    while number < Role::ALL.len() {
+        let role = Role::ALL[number];
+        table[role.letter() as usize] = Some(role);
+        number += 1;
+    }
+    table
+}
+
+/// `O-O`, `O-O-O`.
+fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
+    let side = if token.is(b"O-O") {
+        Side::King
+    } else if token.is(b"O-O-O") {
+        Side::Queen
+    } else {
+        return None;
+    };
+    let Situation { position, may_be_check } = situation;
+    let board = position.board();
+    let us = position.turn();
+    let king = board.king(us)?;
+    if may_be_check && attackers(board, king, !us, board.occupied()) != 0 {
+        return None;
+    }
+    let rook = castling_rook(position, king, side)?;
+    Some(Move { from: king, to: rook, promotion: None })
 }
 
 /// The square that a token ends with.
@@ -96,11 +137,10 @@ fn square_at_end(token: Token) -> Option<Square> {
 
 /// `e4`, `exd5`, `e8=Q`, `exd8=Q`.
 fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
-    let (token, promotion) = match (token.len, token.byte_at_end(2)) {
-        (4 | 6, b'=') => {
-            let role = Role::from_letter(token.byte_at_end(1))
-                .filter(|role| !matches!(role, Role::Pawn | Role::King))?;
-            (token.without(2), Some(role))
+    let (token, promotion) = match token.byte_at_end(2) {
+        b'=' if matches!(token.len, 4 | 6) => {
+            let role = PIECES[usize::from(token.byte_at_end(1))];
+            (token.without(2), Some(role.filter(|role| *role != Role::King)?))
         }
         _ => (token, None),
     };
@@ -119,22 +159,14 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
 
 /// The pawn that steps to a square, as a set.
 fn origin_of_step(position: &Position, to: Square) -> u64 {
+    const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
     let us = position.turn();
-    let pawns = board.pieces(us, Role::Pawn);
     let free = !board.occupied();
-    let one = behind(us, to.bit());
-    let two = behind(us, one);
-    let double_rank = if us == Color::White { 3 } else { 4 };
-    if free & to.bit() == 0 {
-        0
-    } else if pawns & one != 0 {
-        one
-    } else if to.rank() == double_rank && free & one != 0 {
-        pawns & two
-    } else {
-        0
-    }
+    let one = behind(us, free & to.bit());
+    // What is behind a pawn is no origin, since the pawn is in the way.
+    let two = behind(us, free & one) & SECOND_RANKS;
+    board.pieces(us, Role::Pawn) & (one | two)
 }
 
 /// The pawn of a file, given by its letter, that captures on a square, as a set.
@@ -160,7 +192,7 @@ const fn behind(us: Color, set: u64) -> u64 {
 }
 
 /// `Nf3`, `Nbd2`, `R1e2`, `Qa6xb7`.
-#[inline(always)]
+#[inline]
 fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move> {
     let to = square_at_end(token)?;
     let captures = token.byte_at_end(3) == b'x';
@@ -209,7 +241,8 @@ fn keeps_king_safe(situation: Situation<'_>, mv: Move, role: Role) -> bool {
     match Square::lowest(kings) {
         Some(king) if !may_be_check && role != Role::King && !may_capture_en_passant => {
             // Who is not in check can only be exposed along a line.
-            reach(Role::Queen, king) & mv.from.bit() == 0 || is_line_closed(position, mv, king)
+            let sliders = aligned_sliders(board, !position.turn(), king);
+            sliders & beyond(king, mv.from) == 0 || is_line_closed(position, mv, king)
         }
         _ => is_king_safe_after(position, mv, role),
     }
@@ -250,11 +283,21 @@ fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::model::GameBuilder;
     use crate::model::rules::Playable;
     use crate::text::{Profile, fen, san};
 
     fn found_quickly(playable: &Playable, text: &str) -> Option<Move> {
+        let (mv, role) = found_with_role(playable, text)?;
+        let board = playable.position().board();
+        assert_eq!(role, board.role_at(mv.from).filter(|_| !text.starts_with('O')), "{text}");
+        Some(mv)
+    }
+
+    fn found_with_role(playable: &Playable, text: &str) -> Option<(Move, Option<Role>)> {
         let position = playable.position();
         let may_be_check = playable.checkers() != 0;
         let token = Token::new(text.as_bytes())?;
@@ -288,8 +331,8 @@ mod tests {
         let playable = Playable::new(&Position::START).unwrap();
         for text in [
             "", "+", "#", "e", "e4++", "e4+#", "N", "Nf", "f3", "xf3", "Nxf3", "exf3", "Nf9",
-            "Ni3", "e4=Q", "e2e4", "Ng1-f3", "Nfg3", "O-O", "0-0", "e9", "e0", "N+f3", "=Q", "e=Q",
-            "Pe4",
+            "Ni3", "e4=Q", "e2e4", "Ng1-f3", "Nfg3", "O-O", "O-O-", "O-O-O", "O", "OO", "0-0",
+            "e9", "e0", "N+f3", "=Q", "e=Q", "Pe4",
         ] {
             let found = found_quickly(&playable, text);
             assert_eq!(found.is_some(), text == "f3", "{text}");
@@ -321,11 +364,41 @@ mod tests {
                     None => refused += usize::from(full.is_err()),
                 }
             }
-            legal += row[5].split(' ').filter(|text| !text.starts_with('O')).count();
-            for text in row[5].split(' ').filter(|text| !text.starts_with('O')) {
+            legal += row[5].split(' ').count();
+            for text in row[5].split(' ') {
                 assert!(found_quickly(&playable, text).is_some(), "{text} {}", row[3]);
             }
         }
         assert!(found >= legal && refused > legal, "{found} {legal} {refused}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Whatever was played before, every legal move is found by its SAN; and to make the move that
+        /// was found leads to where the rules lead.
+        #[test]
+        fn games_made_of_what_is_found_follow_the_rules(
+            choices in proptest::collection::vec(any::<usize>(), 1..150),
+        ) {
+            let mut builder = GameBuilder::new();
+            let mut playable = Playable::new(&Position::START).unwrap();
+            for choice in choices {
+                let replay = builder.replay().unwrap();
+                prop_assert_eq!(replay.position(), playable.position());
+                prop_assert!(replay.may_be_check() || playable.checkers() == 0);
+                let moves = playable.legal_moves();
+                for mv in &moves {
+                    let text = san::format(&playable, *mv);
+                    let text = std::str::from_utf8(text.as_bytes()).unwrap();
+                    prop_assert_eq!(found_quickly(&playable, text), Some(*mv));
+                }
+                let Some(mv) = moves.get(choice % moves.len().max(1)) else { break };
+                let role = playable.position().board().role_at(mv.from);
+                let castles = playable.castling_side(*mv).is_some();
+                builder.put_move(*mv, role.filter(|_| !castles)).unwrap();
+                playable = playable.after(*mv);
+            }
+        }
     }
 }

@@ -10,11 +10,9 @@ use super::tokens::{
     SPACED_MARKERS, glued_marker, is_null_move, is_symbol, number, position_sign, symbol,
     termination_marker,
 };
-use crate::model::rules::Move;
-use crate::model::{BuildError, GameResult, Replay};
+use crate::model::{BuildError, Color, GameBuilder, GameResult, Replay};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::language::Language;
-use crate::text::pgn::source::LONGEST_TOKEN;
 use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
@@ -36,42 +34,17 @@ impl<R: Read> GameReader<R> {
     /// Takes moves and numbers up to a comment, or to what is for others.
     fn usual_tokens(&mut self) -> Result<(), BuildError> {
         let GameReader { source, builder, number_at, .. } = self;
-        let (start, text) = (source.at, source.rest());
-        let mut taken = 0;
-        let mut built = Ok(());
-        while let (Some(replay), Ok(())) = (builder.replay(), &built) {
-            let rest = match &text[taken..] {
-                [b' ', rest @ ..] => rest,
-                [b'\n', rest @ ..] if rest.first() != Some(&b'%') => rest,
-                rest => rest,
-            };
-            if rest.len() < LONGEST_TOKEN {
-                break;
-            }
-            let at = text.len() - rest.len();
-            match rest[0] {
-                b'0'..=b'9' => match usual_number(rest, replay.fullmove_number()) {
-                    Some(length) => {
-                        *number_at = start + at;
-                        taken = at + length;
-                    }
-                    None => break,
-                },
-                b'{' => {
-                    taken = at;
-                    break;
-                }
-                _ => match usual_move(rest, replay) {
-                    Some((mv, length)) => {
-                        taken = at + length;
-                        built = builder.play_legal(mv);
-                    }
-                    None => break,
-                },
-            }
+        let Some(replay) = builder.replay() else { return Ok(()) };
+        let turn = replay.position().turn();
+        let number = MoveNumber::new(replay.fullmove_number());
+        let mut tokens = UsualTokens { text: source.rest(), at: 0, number_at: None, number };
+        let taken = tokens.take(turn, builder);
+        let UsualTokens { at, number_at: last_number, .. } = tokens;
+        if let Some(place) = last_number {
+            *number_at = source.at + place;
         }
-        source.at += taken;
-        built
+        source.at += at;
+        taken
     }
 
     pub(super) fn movetext(&mut self, byte: u8, at: usize) -> Result<Step, Stop> {
@@ -246,8 +219,9 @@ impl<R: Read> GameReader<R> {
         let text = self.source.slice(place.clone());
         let is_english = self.options.language == Language::ENGLISH;
         let token = san::Token::new(text).filter(|_| is_english);
-        if let Some(mv) = token.and_then(|token| san::quick(situation(replay), token)) {
-            let played = self.builder.play_legal(mv);
+        let found = token.and_then(|token| san::quick(situation(replay), token));
+        if let Some((mv, role)) = found {
+            let played = self.builder.put_move(mv, role);
             return self.built(at, played);
         }
         let playable = replay.playable();
@@ -310,27 +284,156 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// The length of a move number of the expected value with its periods, of which there are some.
-#[inline]
-fn usual_number(text: &[u8], expected: u32) -> Option<usize> {
-    let text: &[u8; 16] = text.first_chunk()?;
-    let (mut number, mut len) = (0, 0);
-    while len < 8 && text[len].is_ascii_digit() {
-        number = 10 * number + u32::from(text[len] - b'0');
-        len += 1;
-    }
-    let periods = text[len..].iter().take_while(|byte| **byte == b'.').count();
-    let ends = len < 8 && len + periods < text.len();
-    (periods > 0 && ends && number == expected).then_some(len + periods)
+/// Moves and numbers as the export format has them, each behind at most one blank or end of line.
+struct UsualTokens<'t> {
+    text: &'t [u8],
+    /// All before has been taken.
+    at: usize,
+    /// The place of the last number.
+    number_at: Option<usize>,
+    number: MoveNumber,
 }
 
-/// The legal move that stands here as SAN demands, and the length of its text.
-#[inline]
-fn usual_move(text: &[u8], replay: &Replay) -> Option<(Move, usize)> {
-    let token = san::Token::before_blank(*text.first_chunk()?)?;
-    Some((san::quick(situation(replay), token)?, token.len()))
+/// No blank, number with its periods, blank and move together are longer.
+const WINDOW: usize = 32;
+
+impl UsualTokens<'_> {
+    /// Takes them up to a comment, or to what is none of them.
+    fn take(&mut self, turn: Color, builder: &mut GameBuilder) -> Result<(), BuildError> {
+        // Each side in a place of its own, so that the processor foresees where numbers stand.
+        let mut is_white = turn == Color::White;
+        while (!is_white || self.ply(builder)?) && self.ply(builder)? {
+            is_white = true;
+            self.number.advance();
+        }
+        if let [b' ' | b'\n', b'{', ..] = self.text[self.at..] {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes a number, if there is one, and the move behind it; false when none is there.
+    #[inline(always)]
+    fn ply(&mut self, builder: &mut GameBuilder) -> Result<bool, BuildError> {
+        let start = self.at;
+        let (Some(window), Some(replay)) =
+            (self.text[start..].first_chunk::<WINDOW>(), builder.replay())
+        else {
+            return Ok(false);
+        };
+        let mut place = blank_length(window, 0);
+        if window[place].is_ascii_digit() {
+            let Some(length) = self.number.length_at(window, place) else { return Ok(false) };
+            self.number_at = Some(start + place);
+            place += length;
+            self.at = start + place;
+            place += blank_length(window, place);
+        }
+        let Some(text) = window[place..].first_chunk() else { return Ok(false) };
+        let Some(token) = san::Token::before_blank(*text) else { return Ok(false) };
+        let Some((mv, role)) = san::quick(situation(replay), token) else { return Ok(false) };
+        self.at = start + place + token.len();
+        builder.put_move(mv, role)?;
+        Ok(true)
+    }
+}
+
+/// The length of the blank or end of line at a place, unless it is none or a `%` line follows.
+#[inline(always)]
+fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
+    match window[place..] {
+        [b' ', ..] => 1,
+        [b'\n', next, ..] if next != b'%' => 1,
+        [b'\r', b'\n', next, ..] if next != b'%' => 2,
+        _ => 0,
+    }
+}
+
+/// A move number and how it is written.
+struct MoveNumber {
+    value: u32,
+    /// Its digits and a period, the first lowest.
+    text: u64,
+    len: usize,
+}
+
+impl MoveNumber {
+    fn new(value: u32) -> MoveNumber {
+        let (mut text, mut len, mut rest) = (u64::from(b'.'), 1, value);
+        while len < 8 {
+            text = text << 8 | u64::from(b'0' + (rest % 10) as u8);
+            len += 1;
+            rest /= 10;
+            if rest == 0 {
+                return MoveNumber { value, text, len };
+            }
+        }
+        // What no text is.
+        MoveNumber { value, text: u64::MAX, len: 8 }
+    }
+
+    /// Goes on to the next number.
+    #[inline(always)]
+    fn advance(&mut self) {
+        let last_digit = 8 * (self.len - 2);
+        self.value = self.value.saturating_add(1);
+        if self.text >> last_digit & 0xff < u64::from(b'9') {
+            self.text += 1 << last_digit;
+        } else {
+            *self = MoveNumber::new(self.value);
+        }
+    }
+
+    /// The length of this number at a place with its periods, of which there are some but not many.
+    #[inline(always)]
+    fn length_at(&self, window: &[u8; WINDOW], place: usize) -> Option<usize> {
+        let text = u64::from_le_bytes(*window[place..].first_chunk()?);
+        if (text ^ self.text) << (64 - 8 * self.len) != 0 {
+            return None;
+        }
+        let behind = &window[place + self.len..];
+        let more = behind.iter().take_while(|byte| **byte == b'.').count();
+        (more < 4).then_some(self.len + more)
+    }
 }
 
 fn situation(replay: &Replay) -> san::Situation<'_> {
     san::Situation { position: replay.position(), may_be_check: replay.may_be_check() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(text: &str) -> [u8; WINDOW] {
+        let mut window = [b' '; WINDOW];
+        window[1..=text.len()].copy_from_slice(text.as_bytes());
+        window
+    }
+
+    #[test]
+    fn numbers_are_known_by_their_text() {
+        let mut number = MoveNumber::new(0);
+        for value in 0..12_345_u32 {
+            let text = value.to_string();
+            let length = |text: &str| number.length_at(&window(text), 1);
+            assert_eq!(length(&format!("{text}.e4")), Some(text.len() + 1));
+            assert_eq!(length(&format!("{text}... e5")), Some(text.len() + 3));
+            assert_eq!(length(&text), None);
+            assert_eq!(length(&format!("{text}0.")), None);
+            assert_eq!(length(&format!("{}.", value + 1)), None);
+            assert_eq!(length(&format!("{text}........")), None);
+            number.advance();
+        }
+        for value in [9_999_998, 9_999_999, 10_000_000, u32::MAX] {
+            let mut number = MoveNumber::new(value);
+            let is_known = number.length_at(&window(&format!("{value}. e4")), 1).is_some();
+            assert_eq!(is_known, value < 10_000_000, "{value}");
+            number.advance();
+            assert_eq!(number.value, value.saturating_add(1));
+        }
+        let mut number = MoveNumber::new(9_999_999);
+        number.advance();
+        assert_eq!(number.length_at(&window("9999999. e4"), 1), None);
+    }
 }

@@ -9,8 +9,8 @@ use super::blanks::has_blank_line;
 use super::report::{STRING, TAG};
 use super::stop::Stop;
 use super::tokens::SPEC_LENGTH;
-use crate::model::{BuildError, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte};
-use crate::text::pgn::charset::decode;
+use crate::model::{BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte};
+use crate::text::pgn::charset::{Charset, decode};
 use crate::text::pgn::tags::{self, TagRepair};
 use crate::text::pgn::write;
 use crate::text::{Profile, codes};
@@ -80,22 +80,18 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Takes tags as long as each stands in the line behind the one before, spelled as the export
-    /// format has them, with a name of its own. All else is left to [`GameReader::tag`].
+    /// Takes tags as long as each begins the game or stands in the line behind the one before, spelled
+    /// as the export format has them, with a name of its own. All else is left to
+    /// [`GameReader::tag`].
     pub(super) fn usual_tags(&mut self) {
         while self.tags_end == self.source.at && !self.in_movetext {
-            let Some(rest) = self.source.rest().strip_prefix(b"\n") else { return };
-            let Some((name, value)) = plain_tag(rest) else { return };
-            let length = name.len() + value.len() + 5;
-            let (Ok(name), Cow::Borrowed(value)) =
-                (std::str::from_utf8(name), decode(value, self.options.charset))
-            else {
-                return;
-            };
-            if self.builder.add_checked_tag(name, value) != Ok(true) {
+            let text = utf8_prefix(self.source.rest(), self.options.charset);
+            let is_first = self.source.at == 0;
+            let taken = take_usual_tags(text, is_first, &mut self.builder);
+            if taken == 0 {
                 return;
             }
-            self.source.at += 1 + length;
+            self.source.at += taken;
             self.end_tag();
         }
     }
@@ -220,6 +216,46 @@ impl<R: Read> GameReader<R> {
         self.source.at = self.source.end_of_line(self.source.at)?;
         self.end_tag();
         Ok(())
+    }
+}
+
+/// So many bytes of tags are looked at together.
+const TAGS_AT_ONCE: usize = 512;
+
+/// The first bytes as far as they are one text in UTF-8 and in the declared character set.
+fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
+    let bytes = &bytes[..bytes.len().min(TAGS_AT_ONCE)];
+    if declared == Some(Charset::Latin1) && !bytes.is_ascii() {
+        return "";
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+/// Takes tags from the start of a text, and gives the length of what was taken.
+fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usize {
+    let mut taken = 0;
+    loop {
+        let rest = &text[taken..];
+        let end_of_line = match rest.as_bytes() {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => 0,
+        };
+        let begins = is_first && taken == 0;
+        let Some((name, value)) = plain_tag(&rest.as_bytes()[end_of_line..]) else { return taken };
+        if (end_of_line == 0) != begins {
+            return taken;
+        }
+        let name = end_of_line + 1..end_of_line + 1 + name.len();
+        let value = name.end + 2..name.end + 2 + value.len();
+        let length = value.end + 2;
+        if builder.add_checked_tag(&rest[name], &rest[value]) != Ok(true) {
+            return taken;
+        }
+        taken += length;
     }
 }
 
