@@ -5,7 +5,7 @@ use std::io::Write;
 
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, PawnEntries};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PawnEntries};
 use super::error::ArchiveError;
 use super::file::layout::{
     CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry,
@@ -55,6 +55,10 @@ pub struct PackOptions {
     pub segment_records: u32,
     /// Bytes of memory, roughly, that writing may take. Less than 32 MiB counts as that.
     pub memory: usize,
+    /// At level max, code all segments by a network with so many hidden units, rounded up to a
+    /// multiple of 8, at most 64, even where that is not the shortest; where nothing is said, what is
+    /// shortest is taken.
+    pub hidden_units: Option<u8>,
 }
 
 impl Default for PackOptions {
@@ -67,6 +71,7 @@ impl Default for PackOptions {
             verbatim: false,
             segment_records: 1 << 20,
             memory: 256 << 20,
+            hidden_units: None,
         }
     }
 }
@@ -117,6 +122,22 @@ impl PackOptions {
     pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
         self.segment_records = segment_records;
         self
+    }
+
+    /// Code by a network with so many hidden units, at level max.
+    #[must_use]
+    pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
+        self.hidden_units = Some(hidden_units);
+        self
+    }
+
+    /// The use of mixing models that level and options ask for.
+    fn mixing(&self) -> Mixing {
+        match (self.level, self.hidden_units) {
+            (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
+            (Level::Max, None) => Mixing::WhereShorter,
+            _ => Mixing::Never,
+        }
     }
 
     /// Bytes of memory, roughly, that writing may take.
@@ -322,15 +343,15 @@ impl<W: Write> ArchiveWriter<W> {
         let next = BlockSegmentBuilder::from(self.records);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
         let block_records = self.options.block_records;
-        let may_mix = self.options.level == Level::Max;
+        let mixing = self.options.mixing();
         let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;
         let (coded, arrangement) = if self.options.sorted {
             waiting.sort(Arrangement::Renumbered);
-            (waiting.code(block_records, may_mix)?, Arrangement::Renumbered)
+            (waiting.code(block_records, mixing)?, Arrangement::Renumbered)
         } else if may_sort {
-            waiting.code_for_lookup(block_records, may_mix)?
+            waiting.code_for_lookup(block_records, mixing)?
         } else {
-            (waiting.code(block_records, may_mix)?, Arrangement::Given)
+            (waiting.code(block_records, mixing)?, Arrangement::Given)
         };
         segment.block_records = coded.block_records.into();
         segment.identity = waiting.identity().into();

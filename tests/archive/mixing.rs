@@ -13,9 +13,17 @@ fn max() -> PackOptions {
 fn records_of_level_max_come_back_in_every_way() {
     let records = records(SCATTERED);
     let default = pack(&records, &PackOptions::new());
-    for options in [max(), max().block_records(1), max().block_records(300).index(false)] {
+    for options in [
+        max(),
+        max().block_records(1),
+        max().block_records(300).index(false),
+        max().hidden_units(1),
+        max().hidden_units(17),
+        max().hidden_units(255).block_records(2000),
+    ] {
         let bytes = pack(&records, &options);
-        assert!(options.block_records < 64 || bytes.len() < default.len());
+        let may_be_larger = options.block_records < 64 || options.hidden_units.is_some();
+        assert!(may_be_larger || bytes.len() < default.len());
         let archive = Archive::from_bytes(bytes).unwrap();
         assert_eq!(archive.level(), Level::Max);
         assert_holds(&archive, &records);
@@ -56,12 +64,17 @@ fn the_number_of_threads_changes_nothing_at_level_max() {
 #[test]
 fn another_model_is_damage() {
     let whole = records(SCATTERED);
-    let file = Forged::new(&pack(&whole, &max()));
+    for options in [max(), max().hidden_units(8)] {
+        assert_that_another_model_is_damage(&whole, &Forged::new(&pack(&whole, &options)));
+    }
+}
+
+fn assert_that_another_model_is_damage(whole: &[EpdRecord], file: &Forged) {
     let model = file.section(2);
     for place in model.clone().step_by(model.len() / 40) {
         let archive = Archive::from_bytes(file.with(place, |byte| byte ^ 0x40)).unwrap();
         let read = archive.iter(0..archive.len()).map_while(Result::ok);
-        assert!(read.zip(&whole).all(|(read, whole)| read == *whole));
+        assert!(read.zip(whole).all(|(read, whole)| read == *whole));
         match archive.verify().unwrap_err() {
             ArchiveError::Corrupt { part: "model" | "block of record", .. } => {}
             error => panic!("{error}"),

@@ -24,6 +24,16 @@ use crate::codec::record;
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
+/// Whether segments have a mixing model.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::archive) enum Mixing {
+    Never,
+    /// Where that is shorter than other coders.
+    WhereShorter,
+    /// All of them, one with so many hidden units.
+    Always(usize),
+}
+
 /// Records that wait to be coded.
 #[derive(Clone, Default)]
 pub(in crate::archive) struct BlockSegmentBuilder {
@@ -189,15 +199,26 @@ impl BlockSegmentBuilder {
         *self = sorted;
     }
 
-    /// Codes all records, in whichever way is shortest; by a mixing model only where `may_mix`.
+    /// Codes all records, in whichever way is shortest that may be.
     pub(in crate::archive) fn code(
         &self,
         block_records: u32,
-        may_mix: bool,
+        mixing: Mixing,
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
-        let mixed = if may_mix { self.code_mixed(&operations, block_records)? } else { None };
+        let model = match mixing {
+            Mixing::Never => None,
+            Mixing::WhereShorter => MixingModel::of(&self.rows, per_block),
+            Mixing::Always(hidden) => {
+                let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
+                return self.code_mixed(&model, &operations, block_records);
+            }
+        };
+        let mixed = match model {
+            Some(model) => Some(self.code_mixed(&model, &operations, block_records)?),
+            None => None,
+        };
         let mut best = match mixed {
             Some(mixed) if !self.tree_may_win(&mixed, &operations, block_records)? => mixed,
             mixed => shorter(self.code_by_tree(&operations, block_records)?, mixed),
@@ -227,18 +248,15 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_TREE, bytes), &encoder, operations, block_records)
     }
 
-    /// Codes by a mixing model of these records; `None` for so few that none would pay.
+    /// Codes by a mixing model of these records.
     fn code_mixed(
         &self,
+        model: &MixingModel,
         operations: &CodedOperations,
         block_records: u32,
-    ) -> Result<Option<CodedSegment>, ArchiveError> {
-        let model = MixingModel::of(&self.rows, block_records as usize);
-        let code = |model: MixingModel| {
-            let encoder = BlockEncoder::Mixing(model.encoder());
-            self.code_positions((CODER_MIXING, model.write()), &encoder, operations, block_records)
-        };
-        model.map(code).transpose()
+    ) -> Result<CodedSegment, ArchiveError> {
+        let encoder = BlockEncoder::Mixing(model.encoder());
+        self.code_positions((CODER_MIXING, model.write()), &encoder, operations, block_records)
     }
 
     /// Whether a position model might be better than a mixing model, by what one of a part of the

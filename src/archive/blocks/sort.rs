@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::build::{BlockSegmentBuilder, CodedSegment};
+use super::build::{BlockSegmentBuilder, CodedSegment, Mixing};
 use super::separators::board_key;
 use super::{order, separators};
 use crate::archive::error::ArchiveError;
@@ -32,19 +32,19 @@ impl BlockSegmentBuilder {
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,
-        may_mix: bool,
+        mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if self.rows().iter().any(Row::has_operations) || is_of_games(self.rows()) {
-            return Ok((self.code(block_records, may_mix)?, Arrangement::Given));
+            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
         }
         if self.rows().len() > TRIED {
             self.sort(Arrangement::Sorted);
-            return Ok((self.code(block_records, may_mix)?, Arrangement::Sorted));
+            return Ok((self.code(block_records, mixing)?, Arrangement::Sorted));
         }
-        let given = self.code(block_records, may_mix)?;
+        let given = self.code(block_records, mixing)?;
         let mut sorted = self.clone();
         sorted.sort(Arrangement::Sorted);
-        let coded = sorted.code(block_records, may_mix)?;
+        let coded = sorted.code(block_records, mixing)?;
         let blocks = self.rows().len().div_ceil(block_records as usize);
         let index = self.rows().len() * (blocks.ilog2() as usize + 4) / 8;
         let order = sorted.order_section().len();

@@ -2,7 +2,7 @@
 
 use super::field::{FIELDS, LAST_PIECE, SQUARES};
 use super::layout::{BIAS, FieldValues, Layout, MAX_UNITS, MAX_VALUES};
-use super::model::{MAX_HIDDEN, MixingModel, Weights};
+use super::model::{HIDDEN_STEP, MAX_HIDDEN, MixingModel, Weights};
 use crate::archive::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
 };
@@ -10,8 +10,6 @@ use crate::archive::error::Refusal;
 
 /// The byte of a weight that is 0.
 const ZERO: i16 = 128;
-/// Hidden units come in vectors of this.
-const HIDDEN_STEP: usize = 8;
 
 impl MixingModel {
     /// The bytes of the model.

@@ -1,7 +1,7 @@
 //! Making the model of a segment.
 
 use super::layout::Layout;
-use super::model::MixingModel;
+use super::model::{HIDDEN_STEP, MAX_HIDDEN, MixingModel};
 use super::quantise::quantise;
 use super::train::train;
 use crate::archive::row::Row;
@@ -36,9 +36,19 @@ fn lessons(rows: usize, block_records: usize) -> usize {
 impl MixingModel {
     /// The model that fits these rows, in blocks of so many; `None` for so few that none would pay.
     pub(in crate::archive) fn of(rows: &[Row], block_records: usize) -> Option<MixingModel> {
-        let lessons = lessons(rows.len(), block_records);
+        let hidden = hidden_units(rows.len());
         let pays = rows.len() >= FEW;
-        pays.then(|| MixingModel::learned(rows, hidden_units(rows.len()), lessons))
+        pays.then(|| MixingModel::with_hidden_units(rows, block_records, hidden))
+    }
+
+    /// The model with so many hidden units, rounded up and bounded.
+    pub(in crate::archive) fn with_hidden_units(
+        rows: &[Row],
+        block_records: usize,
+        hidden: usize,
+    ) -> MixingModel {
+        let hidden = hidden.next_multiple_of(HIDDEN_STEP).min(MAX_HIDDEN);
+        MixingModel::learned(rows, hidden, lessons(rows.len(), block_records))
     }
 
     /// The model with so many hidden units that fits these rows, after so many lessons.

@@ -5,6 +5,8 @@ use super::vectors::padded;
 
 /// The most hidden units.
 pub(super) const MAX_HIDDEN: usize = 64;
+/// Hidden units come in vectors of this.
+pub(super) const HIDDEN_STEP: usize = 8;
 /// Weights of a feature begin at multiples of this.
 pub(super) const LANES: usize = 16;
 /// Weights are parts of this.

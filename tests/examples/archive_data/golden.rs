@@ -23,6 +23,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     let default = PackOptions::default();
     let fast = default.clone().level(Level::Fast);
     let max = default.clone().level(Level::Max);
+    let hidden_units = max.clone().hidden_units(8);
     let segments = |options: &PackOptions| options.clone().segment_records(150);
     let repeated: Vec<String> = (0..300).map(repeated_line).collect();
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
@@ -62,6 +63,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("repeated", "repeated", &default, "Text under zstd"),
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
         ("max", "scattered", &max, "Level max"),
+        ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
     ] {
         let bytes = pack(&fs::read_to_string(folder.join(format!("{text}.epd")))?, options)?;
