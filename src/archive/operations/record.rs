@@ -174,14 +174,14 @@ impl OperationModel {
         let field = self.state.fields.get_mut(place.field)?.as_mut()?;
         let form = record.forms.form(place.operation, place.operand);
         let form = field.form(coder, record.follows, place.operand, form)?;
-        let before = field.text_before(place.operand).unwrap_or_default();
+        let before = || field.text_before(place.operand).unwrap_or_default();
         match form {
-            Form::Same => Some(before),
-            Form::Successor => lists::successor(&before),
-            Form::Negated => lists::negated(&before),
+            Form::Same => Some(before()),
+            Form::Successor => lists::successor(&before()),
+            Form::Negated => lists::negated(&before()),
             Form::Plain => {
                 let model = self.text.get_or_insert_with(TextModel::pretrained);
-                model.code(coder, place.field as u32 + 1, &before, &given)
+                model.code(coder, place.field as u32 + 1, &before(), &given)
             }
             Form::Moves => {
                 let (root, first) = (record.root.as_ref()?, &mut field.is_first_listed);

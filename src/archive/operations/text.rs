@@ -22,8 +22,8 @@ const LEARNING_RATE: i32 = 10;
 /// What ends a text: no text has it.
 const END: u8 = 0;
 
-/// Slots that are reset together.
-const LINE_LOG: u32 = 6;
+/// Changes of slots that are put down: to undo more takes longer than to copy all slots.
+const MOST_CHANGES: usize = CONTEXTS << 11;
 
 /// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
 ///
@@ -66,8 +66,9 @@ impl Drop for TextModel {
 struct TextState {
     slots: Vec<u16>,
     weights: Vec<[i32; CONTEXTS]>,
-    /// One bit for each line of slots: whether it is other than in the pretrained state.
-    changed: Vec<u64>,
+    /// The slots that changed since the pretrained state, in the order of the changes, and what they
+    /// were. When there are [`MOST_CHANGES`] no more are put down.
+    changes: Vec<(u32, u16)>,
 }
 
 /// The state after the words that come with epdb.
@@ -75,13 +76,13 @@ static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
         slots: vec![HALF & !COUNT_MASK; CONTEXTS << SLOTS_LOG],
         weights: vec![[WEIGHT_ONE * 2 / 5; CONTEXTS]; 256],
-        changed: vec![0; CONTEXTS << SLOTS_LOG >> LINE_LOG >> 6],
+        changes: Vec::new(),
     };
     let mut coder = NullCoder;
     for line in include_bytes!("../../../formats/data/words.txt").split(|&byte| byte == b'\n') {
         state.code(&mut coder, 0, &[], line);
     }
-    state.changed.fill(0);
+    state.changes = Vec::new();
     state
 });
 
@@ -105,14 +106,12 @@ impl TextState {
     /// Goes back to the pretrained state.
     fn reset(&mut self) {
         self.weights.copy_from_slice(&PRETRAINED.weights);
-        for (place, bits) in self.changed.iter_mut().enumerate() {
-            while *bits != 0 {
-                let line = place << 6 | bits.trailing_zeros() as usize;
-                let slots = line << LINE_LOG..(line + 1) << LINE_LOG;
-                self.slots[slots.clone()].copy_from_slice(&PRETRAINED.slots[slots]);
-                *bits &= *bits - 1;
-            }
+        if self.changes.len() < MOST_CHANGES {
+            self.changes.iter().rev().for_each(|&(slot, was)| self.slots[slot as usize] = was);
+        } else {
+            self.slots.copy_from_slice(&PRETRAINED.slots);
         }
+        self.changes.clear();
     }
 
     fn code(
@@ -179,10 +178,10 @@ impl TextState {
             for (weight, prediction) in weights.iter_mut().zip(predictions) {
                 *weight += (prediction * error * LEARNING_RATE + (1 << 13)) >> 14;
             }
-            for slot in slots {
-                update(&mut self.slots[slot], bit);
-                self.changed[slot >> LINE_LOG >> 6] |= 1 << (slot >> LINE_LOG & 63);
+            if self.changes.len() < MOST_CHANGES {
+                self.changes.extend(slots.map(|slot| (slot as u32, self.slots[slot])));
             }
+            slots.iter().for_each(|&slot| update(&mut self.slots[slot], bit));
             partial = partial << 1 | u32::from(bit);
         }
         partial as u8
@@ -292,6 +291,11 @@ mod tests {
             encoder.finish()
         };
         let first = code();
+        assert_eq!(code(), first);
+        // More changes than are put down.
+        let text: Vec<u8> =
+            (0..MOST_CHANGES / CONTEXTS).map(|at| (at * at % 251) as u8 | 1).collect();
+        TextModel::pretrained().code(&mut NullCoder, 1, b"", &text);
         assert_eq!(code(), first);
     }
 
