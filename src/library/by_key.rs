@@ -1,6 +1,7 @@
 //! Entries in memory that are found by their keys.
 
 use std::hash::BuildHasher;
+use std::hint::black_box;
 
 use foldhash::fast::RandomState;
 
@@ -87,9 +88,28 @@ impl ByKey {
         chunks + last + bytes + entries + slots < self.memory && self.entries.len() < NONE as usize
     }
 
-    /// Looks for a key; `key_of` tells the key of an entry.
-    pub(super) fn find(&self, key: &[u8], key_of: impl Fn(&[u8]) -> &[u8]) -> Place {
-        let hash = self.state.hash_one(key) as u32 & self.hash_mask;
+    /// The hash by which a key is found.
+    pub(super) fn hash(&self, key: &[u8]) -> u32 {
+        self.state.hash_one(key) as u32 & self.hash_mask
+    }
+
+    /// Reads what looking for these hashes will read. None of it waits for another, so that memory is
+    /// waited for once, and not for one key after the other.
+    fn touch(&self, hashes: &[u32]) {
+        let mask = self.slots.len() - 1;
+        let mut lasts = [NONE; Waiting::MOST];
+        for (last, hash) in lasts.iter_mut().zip(hashes) {
+            let slot = self.slots[*hash as usize & mask];
+            *last = if slot.hash == *hash { slot.last } else { NONE };
+        }
+        let entries = lasts.iter().filter_map(|last| self.entries.get(*last as usize));
+        let first_byte =
+            |entry: &Entry| self.chunks.get(entry.chunk as usize)?.get(entry.start as usize);
+        black_box(entries.filter_map(first_byte).fold(0, |sum, byte| sum ^ byte));
+    }
+
+    /// Looks for a key with its hash; `key_of` tells the key of an entry.
+    pub(super) fn find(&self, hash: u32, key: &[u8], key_of: impl Fn(&[u8]) -> &[u8]) -> Place {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -104,9 +124,9 @@ impl ByKey {
         }
     }
 
-    /// Puts an entry at a place that was just found, in parts that come to stand together.
-    pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
-        let len: usize = parts.iter().map(|part| part.len()).sum();
+    /// Puts an entry at a place that was just found.
+    pub(super) fn insert(&mut self, place: Place, entry: &[u8]) {
+        let len = entry.len();
         let fits = |chunk: &Vec<u8>| chunk.len() + HEADER + len <= CHUNK;
         if !self.chunks.last().is_some_and(fits) {
             self.chunks.push(Vec::with_capacity((HEADER + len).max(CHUNK)));
@@ -116,7 +136,7 @@ impl ByKey {
         let bytes = &mut self.chunks[chunk];
         let start = bytes.len() as u32;
         bytes.extend_from_slice(&(len as u32).to_le_bytes());
-        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        bytes.extend_from_slice(entry);
         let next = match place.last {
             Some(last) => std::mem::replace(&mut self.entries[last as usize].next, number),
             None => number,
@@ -182,6 +202,54 @@ impl ByKey {
     }
 }
 
+/// Entries that came but were not looked for yet.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    hashes: Vec<u32>,
+}
+
+impl Waiting {
+    /// So many are looked for together.
+    const MOST: usize = 64;
+
+    /// The number of entries.
+    pub(super) const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether they should be looked for.
+    pub(super) const fn is_full(&self) -> bool {
+        self.len() >= Waiting::MOST
+    }
+
+    /// Takes an entry, in parts that come to stand together, with the hash of its key.
+    pub(super) fn push(&mut self, hash: u32, parts: &[&[u8]]) {
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.ends.push(self.bytes.len());
+        self.hashes.push(hash);
+    }
+
+    /// The entries with the hashes of their keys, which will be looked for now.
+    pub(super) fn ready<'w>(
+        &'w self,
+        kept: &ByKey,
+    ) -> impl Iterator<Item = (u32, &'w [u8])> + use<'w> {
+        kept.touch(&self.hashes);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let entries = starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end]);
+        self.hashes.iter().copied().zip(entries)
+    }
+
+    /// Lets go of all entries.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.hashes.clear();
+    }
+}
+
 /// Bytes before each entry: its length.
 const HEADER: usize = 4;
 
@@ -236,9 +304,9 @@ mod tests {
             let mut entries = ByKey { hash_mask, ..ByKey::new(1 << 20) };
             for number in 0..1000_u32 {
                 let key = [(number * 7 % 250) as u8];
-                let place = entries.find(&key, key_of);
+                let place = entries.find(entries.hash(&key), &key, key_of);
                 assert_eq!(place.last.is_none(), number < 250);
-                entries.insert(place, &[&key, &number.to_le_bytes()]);
+                entries.insert(place, &[&key[..], &number.to_le_bytes()].concat());
             }
             let mut keys = 0;
             for ring in entries.rings() {
@@ -263,17 +331,37 @@ mod tests {
     }
 
     #[test]
+    fn entries_wait_in_their_order() {
+        let kept = ByKey::new(1 << 20);
+        let mut waiting = Waiting::default();
+        for round in 0..3_u8 {
+            for number in 0..100_u8 {
+                assert_eq!(waiting.is_full(), number >= 64);
+                let entry = [number, round];
+                waiting.push(kept.hash(&entry[..1]), &[&entry[..1], &[], &entry[1..]]);
+            }
+            assert_eq!(waiting.len(), 100);
+            for (number, (hash, entry)) in (0..).zip(waiting.ready(&kept)) {
+                assert_eq!((hash, entry), (kept.hash(&[number]), &[number, round][..]));
+            }
+            waiting.clear();
+            assert_eq!(waiting.ready(&kept).count(), 0);
+        }
+    }
+
+    #[test]
     fn entries_of_any_size_pass_and_the_memory_is_kept_to() {
         let memory = 4 * CHUNK;
         let mut entries = ByKey::new(memory);
         let large = vec![7; CHUNK + 1];
-        let place = entries.find(&[7], key_of);
-        entries.insert(place, &[&large]);
+        let place = entries.find(entries.hash(&[7]), &[7], key_of);
+        entries.insert(place, &large);
         let mut count = 1;
         while entries.has_room(100) {
             let bytes = [(count % 251) as u8; 100];
-            let place = entries.find(&bytes[..1], key_of);
-            entries.insert(place, &[&bytes]);
+            let key = &bytes[..1];
+            let place = entries.find(entries.hash(key), key, key_of);
+            entries.insert(place, &bytes);
             count += 1;
         }
         assert!(count > 5000, "{count}");

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use super::by_key::{ByKey, List, Number};
+use super::by_key::{ByKey, List, Number, Waiting};
 pub use super::ordered::{By, Ordered, Origin};
 use super::ordered::{KeyedRecord, Reorder, changed, record_of};
 use crate::error::{At, Place, Result};
@@ -161,6 +161,8 @@ pub struct Union {
     directory: PathBuf,
     memory: usize,
     records: Records,
+    /// The last records, as long as they are kept in memory.
+    waiting: Waiting,
     tally: UnionTally,
 }
 
@@ -187,8 +189,8 @@ impl Union {
     ) -> Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
-        let tally = UnionTally::default();
-        Union { by, rules, on_conflict, directory, memory, records, tally }
+        let (waiting, tally) = (Waiting::default(), UnionTally::default());
+        Union { by, rules, on_conflict, directory, memory, records, waiting, tally }
     }
 
     /// Takes the next record.
@@ -206,27 +208,53 @@ impl Union {
     pub fn add_encoded(&mut self, encoded: &[u8], place: Origin) -> Result<()> {
         let order = self.tally.read;
         self.tally.read += 1;
-        let (by, key) = (self.by, self.by.key_of(encoded));
+        let place = place.to_bytes();
+        match &mut self.records {
+            Records::Kept(kept) => {
+                let hash = kept.hash(self.by.key_of(encoded));
+                self.waiting.push(hash, &[&place, encoded]);
+                if self.waiting.is_full() { self.take_waiting() } else { Ok(()) }
+            }
+            Records::Sorted(sorter) => push_sorted(sorter, self.by, order, &place, encoded),
+        }
+    }
+
+    /// Takes the records that wait.
+    fn take_waiting(&mut self) -> Result<()> {
+        let mut waiting = std::mem::take(&mut self.waiting);
         if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(Origin::LEN + encoded.len()) {
-                let found = kept.find(key, |entry| by.key_of(behind_origin(entry)));
+            let first = self.tally.read - waiting.len() as u64;
+            for (order, (hash, entry)) in (first..).zip(waiting.ready(kept)) {
+                self.take_entry(order, hash, entry)?;
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    fn take_entry(&mut self, order: u64, hash: u32, entry: &[u8]) -> Result<()> {
+        let by = self.by;
+        let (place, encoded) = split_origin(entry).unwrap_or_default();
+        if let Records::Kept(kept) = &mut self.records {
+            if kept.has_room(entry.len()) {
+                let key = by.key_of(encoded);
+                let found = kept.find(hash, key, |entry| by.key_of(behind_origin(entry)));
                 let repeats =
                     |last| kept.is_alone(last) && behind_origin(kept.entry(last)) == encoded;
                 if found.last.is_some_and(repeats) {
                     self.tally.duplicates += 1;
                 } else {
-                    kept.insert(found, &[&place.to_bytes(), encoded]);
+                    kept.insert(found, entry);
                 }
                 return Ok(());
             }
             self.spill()?;
         }
-        if let Records::Sorted(sorter) = &mut self.records {
-            let mut entry = Vec::with_capacity(Origin::LEN + 8 + encoded.len());
-            KeyedRecord::join(order, &place.to_bytes(), record_of(encoded), &mut entry);
-            sorter.push(key, &entry)?;
+        match &mut self.records {
+            Records::Sorted(sorter) => push_sorted(sorter, by, order, place, encoded),
+            Records::Kept(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Goes on with a temporary file.
@@ -250,8 +278,9 @@ impl Union {
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
-        let Union { by, rules, on_conflict: policy, directory, memory, records, tally } = self;
+    pub fn finish(mut self) -> Result<(Ordered, Conflicts, UnionTally)> {
+        self.take_waiting()?;
+        let Union { by, rules, on_conflict: policy, directory, memory, records, tally, .. } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
@@ -269,6 +298,19 @@ impl Union {
         };
         Ok((records, conflicts, groups.tally))
     }
+}
+
+/// Pushes an encoded record with its order and the bytes of its place.
+fn push_sorted(
+    sorter: &mut Sorter,
+    by: By,
+    order: u64,
+    place: &[u8],
+    encoded: &[u8],
+) -> Result<()> {
+    let mut entry = Vec::with_capacity(Origin::LEN + 8 + encoded.len());
+    KeyedRecord::join(order, place, record_of(encoded), &mut entry);
+    Ok(sorter.push(by.key_of(encoded), &entry)?)
 }
 
 /// A record as [`By`] encodes it.
@@ -455,6 +497,9 @@ pub struct Selection {
     directory: PathBuf,
     memory: usize,
     records: Records,
+    /// The last records and keys, as long as they are kept in memory.
+    waiting: Waiting,
+    /// The number of records of the own side that were taken.
     len: u64,
     others: u32,
 }
@@ -473,7 +518,8 @@ impl Selection {
     pub fn new(keep: Keep, by: By, directory: impl Into<PathBuf>, memory: usize) -> Selection {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
-        Selection { keep, by, directory, memory, records, len: 0, others: 1 }
+        let waiting = Waiting::default();
+        Selection { keep, by, directory, memory, records, waiting, len: 0, others: 1 }
     }
 
     /// Takes the next record of the collection that is selected from.
@@ -489,9 +535,7 @@ impl Selection {
     /// # Errors
     /// As [`Selection::add`].
     pub fn add_encoded(&mut self, encoded: &[u8]) -> Result<()> {
-        let order = self.len;
-        self.len += 1;
-        self.push(OWN, encoded, order)
+        self.push(OWN, encoded)
     }
 
     /// Takes a record of another collection.
@@ -509,7 +553,7 @@ impl Selection {
     pub fn add_other_encoded(&mut self, encoded: &[u8]) -> Result<()> {
         let mut key = Vec::new();
         self.by.push_key_alone(encoded, &mut key);
-        self.push(OTHER, &key, 0)
+        self.push(OTHER, &key)
     }
 
     /// Says that what [`Selection::add_other`] takes from now on belongs to a further collection.
@@ -518,27 +562,56 @@ impl Selection {
     }
 
     /// Takes an encoded record of the own side, or a key of another one.
-    fn push(&mut self, side: u8, encoded: &[u8], order: u64) -> Result<()> {
+    fn push(&mut self, side: u8, encoded: &[u8]) -> Result<()> {
+        let number = if side == OWN { 0 } else { self.others };
+        let [a, b, c, d] = number.to_be_bytes();
+        let header = [side, a, b, c, d];
+        let Records::Kept(kept) = &mut self.records else {
+            return self.push_sorted(header, encoded);
+        };
+        let hash = kept.hash(self.by.key_of(encoded));
+        self.waiting.push(hash, &[&header, encoded]);
+        if self.waiting.is_full() { self.take_waiting() } else { Ok(()) }
+    }
+
+    /// Takes what waits.
+    fn take_waiting(&mut self) -> Result<()> {
+        let mut waiting = std::mem::take(&mut self.waiting);
         if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(SIDE + encoded.len()) {
+            for (hash, entry) in waiting.ready(kept) {
+                self.take_entry(hash, entry)?;
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    fn take_entry(&mut self, hash: u32, entry: &[u8]) -> Result<()> {
+        let Some((header, encoded)) = entry.split_first_chunk::<SIDE>() else { return Ok(()) };
+        if let Records::Kept(kept) = &mut self.records {
+            if kept.has_room(entry.len()) {
                 let by = self.by;
-                let found = kept
-                    .find(by.key_of(encoded), |entry| by.key_of(&entry[SIDE.min(entry.len())..]));
-                let number = if side == OWN { 0 } else { self.others };
-                let [a, b, c, d] = number.to_be_bytes();
-                let header = [side, a, b, c, d];
-                let repeats = |last| side == OTHER && kept.entry(last).starts_with(&header);
+                let found = kept.find(hash, by.key_of(encoded), |entry| {
+                    by.key_of(&entry[SIDE.min(entry.len())..])
+                });
+                let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(header);
                 if !found.last.is_some_and(repeats) {
-                    kept.insert(found, &[&header, encoded]);
+                    kept.insert(found, entry);
                 }
+                self.len += u64::from(header[0] == OWN);
                 return Ok(());
             }
             self.spill()?;
         }
+        self.push_sorted(*header, encoded)
+    }
+
+    fn push_sorted(&mut self, header: [u8; SIDE], encoded: &[u8]) -> Result<()> {
+        let order = self.len;
+        self.len += u64::from(header[0] == OWN);
         match &mut self.records {
-            Records::Sorted(sorter) => {
-                push_side(sorter, self.by, side, encoded, order, self.others)
-            }
+            Records::Sorted(sorter) => push_side(sorter, self.by, header, encoded, order),
             Records::Kept(_) => Ok(()),
         }
     }
@@ -549,12 +622,11 @@ impl Selection {
         if let Records::Kept(kept) = &mut self.records {
             let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
             let mut order = 0;
-            while let Some(([side, number @ ..], encoded)) =
+            while let Some((header, encoded)) =
                 list.next().and_then(<[u8]>::split_first_chunk::<SIDE>)
             {
-                let other = number.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
-                push_side(&mut sorter, self.by, *side, encoded, order, other)?;
-                order += u64::from(*side == OWN);
+                push_side(&mut sorter, self.by, *header, encoded, order)?;
+                order += u64::from(header[0] == OWN);
             }
         }
         self.records = Records::Sorted(sorter);
@@ -565,7 +637,8 @@ impl Selection {
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(self) -> Result<Ordered> {
+    pub fn finish(mut self) -> Result<Ordered> {
+        self.take_waiting()?;
         let out = Reorder::new(&self.directory, self.memory / 2);
         match self.records {
             Records::Kept(kept) => {
@@ -591,10 +664,9 @@ impl Keep {
 fn push_side(
     sorter: &mut Sorter,
     by: By,
-    side: u8,
+    [side, other @ ..]: [u8; SIDE],
     encoded: &[u8],
     order: u64,
-    other: u32,
 ) -> Result<()> {
     let key = [by.key_of(encoded), &[side]].concat();
     let mut payload = Vec::new();
@@ -603,7 +675,7 @@ fn push_side(
             let place = Origin::default().to_bytes();
             KeyedRecord::join(order, &place, record_of(encoded), &mut payload);
         }
-        _ => payload.extend_from_slice(&other.to_be_bytes()),
+        _ => payload.extend_from_slice(&other),
     }
     Ok(sorter.push(&key, &payload)?)
 }
