@@ -295,6 +295,7 @@ mod tests {
         // More changes than are put down.
         let text: Vec<u8> =
             (0..MOST_CHANGES / CONTEXTS).map(|at| (at * at % 251) as u8 | 1).collect();
+        let text = [&text[..], b"Undermining the centre"].concat();
         TextModel::pretrained().code(&mut NullCoder, 1, b"", &text);
         assert_eq!(code(), first);
     }
