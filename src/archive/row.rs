@@ -340,7 +340,7 @@ impl Row {
                 code => {
                     let file = (code - EXPLICIT) as u8;
                     let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
-                    let king_file = (0..8u8).find(|&at| nibble(back_rank, at) == king)?;
+                    let king_file = files_with(back_rank, king).trailing_zeros() as u8;
                     let fits = file < 8
                         && nibble(back_rank, file) == rook
                         && (file > king_file) == (side == Side::King)
@@ -371,10 +371,10 @@ impl Row {
         })
     }
 
-    fn kings(&self, color: Color) -> usize {
+    fn kings(&self, color: Color) -> u32 {
         let king = piece_code(KING, color);
-        let on = |rank: u32| (0..8).filter(|&file| nibble(rank, file) == king).count();
-        (0..8).map(|rank| on(self.rank(rank))).sum()
+        let on = |&rank: &u32| files_with(rank, king).count_ones();
+        self.0[RANKS..EN_PASSANT].iter().map(on).sum()
     }
 }
 
@@ -384,6 +384,11 @@ pub(super) const fn occupied(rank: u32) -> u8 {
     let pairs = (set | set >> 3) & 0x0303_0303;
     let fours = (pairs | pairs >> 6) & 0x000f_000f;
     (fours | fours >> 12) as u8
+}
+
+/// The files of a rank on which a code stands.
+const fn files_with(rank: u32, code: u32) -> u8 {
+    !occupied(rank ^ 0x1111_1111 * code)
 }
 
 /// The four rights in FEN's order.
@@ -408,12 +413,15 @@ fn piece(code: u32) -> Option<Piece> {
 
 /// The file of the rook that stands farthest out on a side of the king of this rank.
 fn outermost_rook(rank: u32, color: Color, side: Side) -> Option<u8> {
-    let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
-    let king_file = (0..8).find(|&file| nibble(rank, file) == king)?;
-    match side {
-        Side::King => (king_file + 1..8).rev().find(|&file| nibble(rank, file) == rook),
-        Side::Queen => (0..king_file).find(|&file| nibble(rank, file) == rook),
-    }
+    let king = files_with(rank, piece_code(KING, color));
+    let king_file = (king != 0).then_some(king.trailing_zeros())?;
+    let rooks = files_with(rank, piece_code(ROOK, color));
+    let below_king = (1u8 << king_file) - 1;
+    let (rooks, file) = match side {
+        Side::King => (rooks & !below_king, 7 - (rooks & !below_king).leading_zeros() as i8),
+        Side::Queen => (rooks & below_king, (rooks & below_king).trailing_zeros() as i8),
+    };
+    (rooks != 0).then_some(file as u8)
 }
 
 /// The values of `hmvc` and `fmvn` where a row can hold them.

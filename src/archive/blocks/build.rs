@@ -83,8 +83,12 @@ struct BlockOperations<'a> {
 
 impl CodedSegment {
     pub(super) fn len(&self) -> usize {
-        let blocks: usize = self.blocks.iter().map(Vec::len).sum();
-        self.model.len() + self.operation_start.len() + self.directory.len() + blocks
+        self.position_bytes() + self.operation_start.len() + self.directory.len()
+    }
+
+    /// The model, and the blocks, which have the operations too.
+    fn position_bytes(&self) -> usize {
+        self.model.len() + self.blocks.iter().map(Vec::len).sum::<usize>()
     }
 }
 
@@ -95,6 +99,8 @@ const FEW: usize = 1 << 16;
 const TRIED: usize = 8;
 /// Of more records than this a sample tells what their operations have in common.
 const TRAINED: usize = 1 << 15;
+/// Blocks that tell whether the model that comes with epdb may do.
+const LOOKED_AT: usize = 64;
 /// Records in a block of text under zstd, or a few less: many, for it lives on repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
@@ -225,9 +231,11 @@ impl BlockSegmentBuilder {
         };
         if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
             let encoder = BlockEncoder::Tree(shipped.encoder());
-            let coder = (CODER_SHIPPED, Vec::new());
-            let coded = self.code_positions(coder, &encoder, &operations, block_records)?;
-            best = shorter(best, Some(coded));
+            if self.is_promising(&encoder, &best) {
+                let coder = (CODER_SHIPPED, Vec::new());
+                let coded = self.code_positions(coder, &encoder, &operations, block_records)?;
+                best = shorter(best, Some(coded));
+            }
         }
         let limit = best.len();
         match self.code_text(limit, per_block)? {
@@ -354,6 +362,16 @@ impl BlockSegmentBuilder {
         })
     }
 
+    /// Whether a coder without a model of its own may take fewer bytes than a segment that is coded.
+    fn is_promising(&self, encoder: &BlockEncoder, coded: &CodedSegment) -> bool {
+        let step = (coded.blocks.len() / LOOKED_AT).max(1);
+        let mut bytes = Vec::new();
+        for rows in self.rows.chunks(coded.block_records as usize).step_by(step) {
+            rans::encode(&encoder.encode(rows), 0, &mut bytes);
+        }
+        bytes.len() * step < coded.position_bytes() * 9 / 8
+    }
+
     /// Codes the text under zstd; `None` when that cannot be shorter than `limit`, or when text
     /// does not say all of the records.
     fn code_text(
@@ -364,13 +382,15 @@ impl BlockSegmentBuilder {
         // Whole blocks as the index counts them.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
         let identity = self.identity();
-        let sample = self.text(0, text_block)?;
-        let part = (limit as u64 * text_block.min(self.rows.len()) as u64
-            / self.rows.len().max(1) as u64) as usize;
-        let promising = sample.as_ref().is_some_and(|text| {
-            zstd::bulk::compress(text, 3).is_ok_and(|bytes| bytes.len() < part * 3 / 2)
-        });
-        if !promising {
+        // Compared at a level of less effort, so that somewhat more may still become less.
+        let may_win = |records: usize, halves: u64| -> Result<bool, ArchiveError> {
+            let all = self.rows.len();
+            let part = limit as u64 * records.min(all) as u64 / all.max(1) as u64;
+            let text = self.text(0, records)?;
+            let bytes = text.and_then(|text| zstd::bulk::compress(&text, 3).ok());
+            Ok(bytes.is_some_and(|bytes| bytes.len() as u64 * 2 < part * halves))
+        };
+        if !may_win(TEXT_BLOCK / 8, 5)? || !may_win(text_block, 3)? {
             return Ok(None);
         }
         let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(text_block))

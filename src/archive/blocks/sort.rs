@@ -10,7 +10,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::row::{EN_PASSANT, RANKS, Row, STATE};
 
 /// With more records than this it is not tried which order takes fewer bytes.
-const TRIED: usize = 1 << 17;
+const TRIED: usize = 1 << 14;
 /// Of this many pairs of records one may be joined by a move: otherwise the order is that of games,
 /// which says much about the records.
 const JOINED: usize = 8;

@@ -1,12 +1,12 @@
 //! Building a model from the rows of a segment.
 
 use super::candidates::CANDIDATES;
-use super::context::{CONTEXT_BITS, Context, ContextState, ESCAPE};
+use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain, PieceState};
 use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Counts;
-use crate::archive::row::{COLUMNS, Row};
+use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -28,6 +28,9 @@ const MOVE_BITS: f32 = 6.0;
 const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
 const SAMPLE: usize = 1 << 15;
+/// A smaller sample chooses first, and leaves those that take so many hundredths more than the best.
+const FIRST_SAMPLE: usize = 1 << 13;
+const CLOSE: f32 = 1.03;
 
 /// How a model is built.
 pub(in crate::archive) struct ModelPlan {
@@ -35,8 +38,26 @@ pub(in crate::archive) struct ModelPlan {
     mirrors: bool,
     /// Rows are predicted from those before.
     has_modes: bool,
-    contexts: Vec<&'static [Context]>,
-    /// The bits of data and model, by estimate from a sample.
+    columns: Vec<ColumnPlan>,
+}
+
+/// How a model may be built.
+struct Outline {
+    mirrors: bool,
+    has_modes: bool,
+    /// Of each column all candidates.
+    columns: Vec<Vec<ColumnPlan>>,
+    /// The bits of data and model, by estimate from the smaller sample.
+    bits: f32,
+}
+
+/// How the tree of a column is built.
+struct ColumnPlan {
+    contexts: &'static [Context],
+    /// How often each symbol, and behind them the escape, is left to the outermost node, by estimate
+    /// from a sample.
+    usage: Vec<u32>,
+    /// The bits of the sample and the model.
     bits: f32,
 }
 
@@ -51,11 +72,21 @@ fn modes(rows: &[Row], block: usize) -> Vec<u8> {
     rows.par_chunks(block.max(1)).flat_map_iter(of_block).collect()
 }
 
-/// The numbers of some of so many rows, evenly spread in runs.
-fn sample(rows: usize) -> Vec<u32> {
+/// The numbers of about `count` of so many rows, evenly spread in runs.
+fn sample(rows: usize, count: usize) -> Vec<u32> {
     const RUN: usize = 64;
-    let step = rows.div_ceil(SAMPLE).max(1);
+    let step = rows.div_ceil(count).max(1);
     (0..rows).filter(|place| (place / RUN).is_multiple_of(step)).map(|place| place as u32).collect()
+}
+
+/// How many rows each row of a sample stands for.
+fn of_all(rows: &CodedRows, sampled: &[u32]) -> f32 {
+    rows.rows.len() as f32 / sampled.len().max(1) as f32
+}
+
+/// The bits of the best of some plans.
+fn least_bits(plans: &[ColumnPlan]) -> f32 {
+    plans.iter().map(|plan| plan.bits).fold(f32::INFINITY, f32::min)
 }
 
 /// What models of the rows of a segment are built from.
@@ -78,6 +109,8 @@ struct CodedRows<'a> {
     columns: Vec<ColumnSymbols>,
     /// The last rank, coded by its difference to the first.
     mirrored: ColumnSymbols,
+    /// What was seen of the pieces of each row behind each rank.
+    pieces: Vec<Vec<PieceState>>,
 }
 
 /// A column of all rows.
@@ -111,6 +144,18 @@ impl ColumnSymbols {
     }
 }
 
+/// What was seen of the pieces of each row behind each rank.
+fn pieces(rows: &[Row]) -> Vec<Vec<PieceState>> {
+    let mut states = vec![PieceState::default(); rows.len()];
+    let after = |column| {
+        for (state, row) in states.iter_mut().zip(rows) {
+            state.add(column, Gain::of(row.0[column]));
+        }
+        states.clone()
+    };
+    (RANKS..EN_PASSANT).map(after).collect()
+}
+
 impl<'a> CodedRows<'a> {
     fn new(rows: Cow<'a, [Row]>, first: Vec<u8>) -> CodedRows<'a> {
         let mut columns: Vec<ColumnSymbols> = (0..=COLUMNS)
@@ -121,7 +166,8 @@ impl<'a> CodedRows<'a> {
             })
             .collect();
         let mirrored = columns.split_off(COLUMNS).remove(0);
-        CodedRows { rows, first, columns, mirrored }
+        let pieces = pieces(&rows);
+        CodedRows { rows, first, columns, mirrored, pieces }
     }
 
     /// Those rows that no move leads to.
@@ -150,9 +196,15 @@ impl<'a> TrainingSet<'a> {
 
     /// The better plan of a model.
     pub(in crate::archive) fn best_plan(&self) -> ModelPlan {
-        let alone = self.plan(false);
-        let predicted = self.predicted.is_some().then(|| self.plan(true));
-        predicted.filter(|predicted| predicted.bits < alone.bits).unwrap_or(alone)
+        let alone = self.outline(false);
+        let predicted = self.predicted.is_some().then(|| self.outline(true));
+        let better = predicted.filter(|predicted| predicted.bits < alone.bits).unwrap_or(alone);
+        self.settle(better)
+    }
+
+    /// Plans a model; with modes, rows are predicted from those before.
+    pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
+        self.settle(self.outline(has_modes))
     }
 
     /// The rows as they are coded with modes, or without.
@@ -160,37 +212,65 @@ impl<'a> TrainingSet<'a> {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }
 
-    /// Plans a model; with modes, rows are predicted from those before.
-    pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
+    /// Tries all candidates on the smaller sample.
+    fn outline(&self, has_modes: bool) -> Outline {
         let rows = self.coded(has_modes);
-        let sampled = sample(rows.rows.len());
-        let best = |mirrors, columns: Range<usize>| -> Vec<(&'static [Context], f32)> {
+        let sampled = sample(rows.rows.len(), FIRST_SAMPLE);
+        let of = |mirrors, columns: Range<usize>| -> Vec<Vec<ColumnPlan>> {
             let view = TrainingView { rows, mirrors };
-            columns.into_par_iter().map(|column| view.best_contexts(&sampled, column)).collect()
+            let columns = columns.into_par_iter();
+            columns.map(|column| view.plans(&sampled, column, CANDIDATES[column])).collect()
         };
-        let bits = |columns: &[(_, f32)]| columns.iter().map(|&(_, bits)| bits).sum::<f32>();
-        let of_back_ranks = |mirrors| bits(&best(mirrors, LAST_RANK..LAST_RANK + 2));
-        let mirrors = of_back_ranks(true) < of_back_ranks(false);
-        let columns = best(mirrors, 0..COLUMNS);
-        let of_all = rows.rows.len() as f32 / sampled.len().max(1) as f32;
+        let bits =
+            |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| least_bits(it)).sum::<f32>();
+        let back_ranks = LAST_RANK..LAST_RANK + 2;
+        let [plain, mirrored] = [false, true].map(|mirrors| of(mirrors, back_ranks.clone()));
+        let mirrors = bits(&mirrored) < bits(&plain);
+        let mut columns = of(mirrors, 0..back_ranks.start);
+        columns.extend(if mirrors { mirrored } else { plain });
+        columns.extend(of(mirrors, back_ranks.end..COLUMNS));
         let moves = (self.rows - rows.rows.len()) as f32;
-        let bits = bits(&columns) * of_all + MOVE_BITS * moves;
-        let contexts = columns.into_iter().map(|(contexts, _)| contexts).collect();
-        ModelPlan { mirrors, has_modes, contexts, bits }
+        let bits = bits(&columns) * of_all(rows, &sampled) + MOVE_BITS * moves;
+        Outline { mirrors, has_modes, columns, bits }
+    }
+
+    /// Chooses between those candidates of each column that are close, by the larger sample.
+    fn settle(&self, outline: Outline) -> ModelPlan {
+        let Outline { mirrors, has_modes, columns, .. } = outline;
+        let rows = self.coded(has_modes);
+        let view = TrainingView { rows, mirrors };
+        let [first, sampled] = [FIRST_SAMPLE, SAMPLE].map(|count| sample(rows.rows.len(), count));
+        let choose = |(column, mut plans): (usize, Vec<ColumnPlan>)| {
+            let limit = least_bits(&plans) * CLOSE;
+            plans.retain(|plan| plan.bits <= limit);
+            let mut scale = of_all(rows, &first);
+            if plans.len() > 1 && first.len() < sampled.len() {
+                let close: Vec<&'static [Context]> =
+                    plans.iter().map(|plan| plan.contexts).collect();
+                plans = view.plans(&sampled, column, &close);
+                scale = of_all(rows, &sampled);
+            }
+            let mut best = plans.into_iter().reduce(|a, b| if b.bits < a.bits { b } else { a })?;
+            best.usage.iter_mut().for_each(|count| *count = (*count as f32 * scale) as u32);
+            Some(best)
+        };
+        let columns = columns.into_par_iter().enumerate().filter_map(choose).collect();
+        ModelPlan { mirrors, has_modes, columns }
     }
 
     /// Builds a model. When it is open every node can escape, so that rows which are not among
     /// these can be coded too.
     pub(in crate::archive) fn build(&self, plan: &ModelPlan, open: bool) -> ModelSpec {
-        let ModelPlan { mirrors, has_modes, ref contexts, .. } = *plan;
+        let ModelPlan { mirrors, has_modes, columns: ref plans, .. } = *plan;
         let rows = self.coded(has_modes);
         let view = TrainingView { rows, mirrors };
         let all: Vec<u32> = (0..rows.rows.len() as u32).collect();
         let columns = (0..COLUMNS)
             .into_par_iter()
             .map(|column| {
-                let contexts = contexts[column];
-                let (nodes, _) = TreeBuilder::run(&view, &all, column, contexts, open);
+                let ColumnPlan { contexts, usage, .. } = &plans[column];
+                let tree = ColumnTree { column, contexts, usage: Some(usage), open };
+                let (nodes, _) = TreeBuilder::run(&view, &all, &tree);
                 let Dictionary { values, class_lens } = view.symbols(column).dictionary.clone();
                 TreeSpec { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
             })
@@ -207,16 +287,19 @@ struct TrainingView<'a> {
 }
 
 impl TrainingView<'_> {
-    /// The contexts that leave the fewest bits of a column, and these.
-    fn best_contexts(&self, sampled: &[u32], column: usize) -> (&'static [Context], f32) {
-        let mut best: (&'static [Context], f32) = (&[], f32::INFINITY);
-        for &contexts in CANDIDATES[column] {
-            let (_, bits) = TreeBuilder::run(self, sampled, column, contexts, false);
-            if bits < best.1 {
-                best = (contexts, bits);
-            }
-        }
-        best
+    /// What a sample says of candidates for the contexts of a column.
+    fn plans(
+        &self,
+        sampled: &[u32],
+        column: usize,
+        candidates: &[&'static [Context]],
+    ) -> Vec<ColumnPlan> {
+        let plan = |&contexts: &&'static [Context]| {
+            let tree = ColumnTree { column, contexts, usage: None, open: false };
+            let (nodes, bits) = TreeBuilder::run(self, sampled, &tree);
+            ColumnPlan { contexts, usage: nodes[0].usage(), bits }
+        };
+        candidates.iter().map(plan).collect()
     }
 
     fn symbols(&self, column: usize) -> &ColumnSymbols {
@@ -247,17 +330,31 @@ impl TrainingView<'_> {
         counts
     }
 
-    /// The contexts of a row before a column, and the symbol there, as one number to sort by.
-    fn key(&self, row: u32, column: usize, contexts: &[Context]) -> u128 {
-        let row = row as usize;
-        let mut state = ContextState::default();
-        for place in 0..column {
-            state.update(place, self.symbols(place).symbols[row], self.rows.rows[row].0[place]);
+    /// The contexts of some rows before a column, and the symbols there, as numbers to sort by.
+    fn keys(&self, rows: &[u32], column: usize, contexts: &[Context]) -> Vec<u128> {
+        let symbols = &self.symbols(column).symbols;
+        let rows: Vec<u32> =
+            rows.iter().copied().filter(|&row| self.is_coded(row, column)).collect();
+        let mut keys = vec![0; rows.len()];
+        let mut append = |bits: u32, value: &dyn Fn(usize) -> u32| {
+            for (key, &row) in keys.iter_mut().zip(&rows) {
+                *key = *key << bits | u128::from(value(row as usize));
+            }
+        };
+        let behind = column.min(EN_PASSANT).checked_sub(RANKS + 1);
+        let pieces = behind.and_then(|rank| self.rows.pieces.get(rank));
+        for &context in contexts {
+            match (context, pieces) {
+                (Context::Column(earlier), _) => {
+                    let symbols = &self.symbols(earlier.into()).symbols;
+                    append(CONTEXT_BITS, &|row| symbols[row].into());
+                }
+                (_, Some(pieces)) => append(CONTEXT_BITS, &|row| pieces[row].value(context)),
+                (_, None) => append(CONTEXT_BITS, &|_| 0),
+            }
         }
-        let path = contexts
-            .iter()
-            .fold(0, |path, &context| path << CONTEXT_BITS | u128::from(state.value(context)));
-        path << 16 | u128::from(self.symbols(column).symbols[row])
+        append(u16::BITS, &|row| symbols[row].into());
+        keys
     }
 }
 
@@ -287,6 +384,16 @@ impl Dictionary {
     }
 }
 
+/// The tree that is built of a column.
+struct ColumnTree<'a> {
+    column: usize,
+    contexts: &'a [Context],
+    /// How often symbols are left to the outermost node; as often as they occur where that is not
+    /// known.
+    usage: Option<&'a [u32]>,
+    open: bool,
+}
+
 /// Builds the tree of one column.
 struct TreeBuilder<'a> {
     keys: &'a [u128],
@@ -313,6 +420,13 @@ struct ListedSymbol {
 
 const NOWHERE: ListedSymbol = ListedSymbol { node: u32::MAX, place: 0, bits: 0.0 };
 
+impl NodeSpec {
+    /// How often each symbol was coded, and behind them the escape.
+    fn usage(&self) -> Vec<u32> {
+        self.list.iter().map(|&(_, count)| count).chain([self.escapes]).collect()
+    }
+}
+
 /// The number of a symbol among those of a column: the escape comes last.
 fn index(symbol: u16, escape: usize) -> usize {
     usize::from(symbol).min(escape)
@@ -320,35 +434,22 @@ fn index(symbol: u16, escape: usize) -> usize {
 
 impl<'a> TreeBuilder<'a> {
     /// The nodes, and the bits of data and model by estimate.
-    fn run(
-        view: &TrainingView,
-        rows: &[u32],
-        column: usize,
-        contexts: &[Context],
-        open: bool,
-    ) -> (Vec<NodeSpec>, f32) {
-        let mut keys: Vec<u128> = rows
-            .iter()
-            .filter(|&&row| view.is_coded(row, column))
-            .map(|&row| view.key(row, column, contexts))
-            .collect();
+    fn run(view: &TrainingView, rows: &[u32], tree: &ColumnTree) -> (Vec<NodeSpec>, f32) {
+        let mut keys = view.keys(rows, tree.column, tree.contexts);
         keys.sort_unstable();
-        let symbols = view.symbols(column).dictionary.values.len() + 1;
-        let mut usage: Vec<u32> = vec![0; symbols];
-        keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
-        let mut builder = TreeBuilder::new(&keys, contexts.len(), symbols, open);
-        for _ in 0..2 {
-            builder.restart(&usage);
-            builder.frequent_anywhere();
-            usage.fill(0);
-            for (place, &(_, count)) in builder.nodes[0].list.iter().enumerate() {
-                usage[place] = count;
+        let symbols = view.symbols(tree.column).dictionary.values.len() + 1;
+        let mut builder = TreeBuilder::new(&keys, tree.contexts.len(), symbols, tree.open);
+        match tree.usage {
+            Some(usage) => builder.start(usage),
+            None => {
+                let mut usage = vec![0; symbols];
+                keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
+                builder.start(&usage);
             }
-            usage[symbols - 1] = builder.nodes[0].escapes;
         }
-        let bits = builder.bits;
-        let mut nodes = builder.nodes;
-        if open {
+        builder.frequent_anywhere();
+        let TreeBuilder { mut nodes, bits, .. } = builder;
+        if tree.open {
             nodes.iter_mut().for_each(|node| node.escapes += 1);
             nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
         }
@@ -369,12 +470,8 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Makes the outermost node, which has all symbols.
-    fn restart(&mut self, usage: &[u32]) {
-        self.nodes.clear();
-        self.bits = 0.0;
-        self.listed.iter_mut().flatten().for_each(|listed| *listed = NOWHERE);
-        self.path.fill(None);
+    /// Makes the outermost node, which has all symbols, for such a use of them.
+    fn start(&mut self, usage: &[u32]) {
         let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
         for (place, &count) in usage.iter().enumerate() {
             let bits = (total / (count as f32 + 0.3)).log2();

@@ -1,6 +1,6 @@
 //! What the coder of a column may look at: the columns before it, and what is missing so far.
 
-use crate::archive::row::{COLUMNS, RANK_ORDER, RANKS};
+use crate::archive::row::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 
 /// The symbol of a value that its column's dictionary does not have.
 pub(super) const ESCAPE: u16 = u16::MAX;
@@ -67,47 +67,72 @@ impl Context {
 /// Bits of a piece count: knights, bishops, rooks, queens, and one bit for kings on top. Counts
 /// that overflow run into the next; encoder and decoder agree on it.
 const PIECE_BITS: u32 = 13;
-const PIECE_MASK: u64 = (1 << PIECE_BITS) - 1;
+const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 
 /// What was seen of the row that is being coded.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct ContextState {
     /// The symbols of the columns so far.
     pub(super) symbols: [u16; COLUMNS],
-    /// Piece counts, White's in the low half.
-    pieces: u64,
+    pub(super) pieces: PieceState,
+}
+
+impl ContextState {
+    /// Takes in the value of a column and its symbol.
+    pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
+        let gain = if is_rank(column) { Gain::of(value) } else { Gain::default() };
+        self.add(column, symbol, gain);
+    }
+
+    /// Takes in the symbol of a column and what its value adds, which counts of ranks only.
+    pub(super) fn add(&mut self, column: usize, symbol: u16, gain: Gain) {
+        self.symbols[column] = symbol;
+        self.pieces.add(column, gain);
+    }
+
+    /// The value of a context, of at most [`CONTEXT_BITS`] bits.
+    pub(super) fn value(&self, context: Context) -> u32 {
+        match context {
+            Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
+            _ => self.pieces.value(context),
+        }
+    }
+}
+
+/// What was seen of the pieces of a row.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct PieceState {
+    /// Piece counts, White's and Black's.
+    counts: [u16; 2],
     /// Pawn files, White's in the low byte.
     pawns: u16,
     /// Occupied squares of the back ranks.
     back_ranks: [u8; 2],
 }
 
-impl ContextState {
-    /// Takes in the value of a column and its symbol.
-    pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
-        self.symbols[column] = symbol;
-        let Some(&rank) = column.checked_sub(RANKS).and_then(|nth| RANK_ORDER.get(nth)) else {
+impl PieceState {
+    /// Takes in what the value of a column adds, which counts of ranks only.
+    pub(super) fn add(&mut self, column: usize, gain: Gain) {
+        if !is_rank(column) {
             return;
-        };
-        let bytes = value.to_le_bytes();
-        for (place, byte) in bytes.into_iter().enumerate() {
-            let pair = &PAIRS[usize::from(byte)];
-            self.pieces += pair.pieces;
-            self.pawns |= pair.pawns << (2 * place);
         }
-        if rank == 0 || rank == 7 {
-            let occupied =
-                (0..8).fold(0, |set, file| set | u8::from(value >> (4 * file) & 15 != 0) << file);
-            self.back_ranks[usize::from(rank == 7)] = occupied;
+        for (count, more) in self.counts.iter_mut().zip(gain.counts) {
+            *count = count.wrapping_add(more);
+        }
+        self.pawns |= gain.pawns;
+        match RANK_ORDER[column - RANKS] {
+            0 => self.back_ranks[0] = gain.occupied,
+            7 => self.back_ranks[1] = gain.occupied,
+            _ => {}
         }
     }
 
-    /// The value of a context, of at most [`CONTEXT_BITS`] bits.
+    /// The value of a context that is no column.
     pub(super) fn value(&self, context: Context) -> u32 {
-        let pieces = |side: Side| (self.pieces >> (32 * side as u32) & PIECE_MASK) as u32;
+        let pieces = |side: Side| u32::from(self.counts[side as usize] & PIECE_MASK);
         let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
         match context {
-            Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
+            Context::Column(_) => 0,
             Context::Pieces(side) => pieces(side),
             Context::Pawns(side) => pawns(side),
             Context::Material(side) => pieces(side) << 8 | pawns(side),
@@ -118,17 +143,40 @@ impl ContextState {
     }
 }
 
-/// What two neighbouring squares, one byte of a rank, add to a [`ContextState`].
+/// What a rank adds to a [`PieceState`].
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Gain {
+    /// Piece counts, White's and Black's.
+    counts: [u16; 2],
+    pawns: u16,
+    occupied: u8,
+}
+
+impl Gain {
+    /// What the rank adds that a value says.
+    pub(super) fn of(value: u32) -> Gain {
+        let mut gain = Gain { occupied: occupied(value), ..Gain::default() };
+        for (place, byte) in value.to_le_bytes().into_iter().enumerate() {
+            let pair = &PAIRS[usize::from(byte)];
+            gain.counts[0] += pair.counts[0];
+            gain.counts[1] += pair.counts[1];
+            gain.pawns |= pair.pawns << (2 * place);
+        }
+        gain
+    }
+}
+
+/// What two neighbouring squares, one byte of a rank, add to a [`Gain`].
 #[derive(Copy, Clone)]
 struct Pair {
-    pieces: u64,
+    counts: [u16; 2],
     pawns: u16,
 }
 
 static PAIRS: [Pair; 256] = pairs();
 
 const fn pairs() -> [Pair; 256] {
-    let mut table = [Pair { pieces: 0, pawns: 0 }; 256];
+    let mut table = [Pair { counts: [0; 2], pawns: 0 }; 256];
     let mut byte = 0;
     while byte < 256 {
         let mut place = 0;
@@ -137,9 +185,7 @@ const fn pairs() -> [Pair; 256] {
             let (white, kind) = if code <= 6 { (true, code) } else { (false, code - 6) };
             match kind {
                 1 => table[byte].pawns |= 1 << (place + if white { 0 } else { 8 }),
-                2..=6 => {
-                    table[byte].pieces += 1 << (3 * (kind - 2) + if white { 0 } else { 32 });
-                }
+                2..=6 => table[byte].counts[!white as usize] += 1 << (3 * (kind - 2)),
                 _ => {}
             }
             place += 1;

@@ -15,8 +15,9 @@ impl PositionModel {
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
     ) -> Vec<(RansDecoder<'a>, Vec<Row>)> {
+        let path = self.nodes.path(0);
         let mut blocks: Vec<BlockDecoder> =
-            blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count)).collect();
+            blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
         let most = blocks.first().map_or(0, |block| block.count);
         for nth in 0..most {
             let unfinished = blocks.partition_point(|block| block.count > nth);
@@ -33,7 +34,7 @@ impl PositionModel {
 
     fn decode_columns(&self, blocks: &mut [BlockDecoder]) {
         for (place, column) in self.columns.iter().enumerate() {
-            blocks.iter_mut().for_each(|block| block.path = Path::at(column.root));
+            blocks.iter_mut().for_each(|block| block.path = column.start);
             for &context in &column.contexts {
                 blocks.iter_mut().for_each(|block| block.step(self, context));
             }
@@ -81,7 +82,7 @@ struct BlockDecoder<'a> {
 }
 
 impl<'a> BlockDecoder<'a> {
-    fn new(decoder: RansDecoder<'a>, count: usize) -> BlockDecoder<'a> {
+    fn new(decoder: RansDecoder<'a>, count: usize, path: Path) -> BlockDecoder<'a> {
         BlockDecoder {
             decoder,
             count,
@@ -91,7 +92,7 @@ impl<'a> BlockDecoder<'a> {
             state: ContextState::default(),
             shared: Some(0),
             symbols: [0; COLUMNS],
-            path: Path::at(0),
+            path,
             chunk: 0,
         }
     }
@@ -131,14 +132,20 @@ impl<'a> BlockDecoder<'a> {
     /// Takes in what the symbol means.
     fn update(&mut self, model: &PositionModel, place: usize) {
         let symbol = self.symbols[place];
-        if self.has(place) {
-            let coded = match model.columns[place].dictionary.get(usize::from(symbol)) {
-                Some(&value) => value,
-                None => model.spelling.decode(place, &mut self.decoder),
-            };
-            self.row.0[place] = model.value_of(place, coded, &self.row);
+        match model.columns[place].dictionary.get(usize::from(symbol)) {
+            Some(entry) if !model.is_mirrored(place) => {
+                self.row.0[place] = entry.value;
+                self.state.add(place, symbol, entry.gain);
+            }
+            known => {
+                if self.has(place) {
+                    let spelled = || model.spelling.decode(place, &mut self.decoder);
+                    let coded = known.map_or_else(spelled, |entry| entry.value);
+                    self.row.0[place] = model.value_of(place, coded, &self.row);
+                }
+                self.state.update(place, symbol, self.row.0[place]);
+            }
         }
-        self.state.update(place, symbol, self.row.0[place]);
     }
 
     fn end(&mut self) {

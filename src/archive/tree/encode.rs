@@ -3,26 +3,29 @@
 use super::context::{ContextState, ESCAPE};
 use super::mirror::coded_value;
 use super::model::PositionModel;
-use super::nodes::NO_NODE;
+use super::nodes::{NO_NODE, Path};
 use super::prediction::{EncodeHistory, PredictionMode};
+use super::symbol_tables::SymbolTables;
 use super::table::Table;
 use crate::archive::rans::{Interval, SCALE};
 use crate::archive::row::{COLUMNS, Row};
 
 impl PositionModel {
-    /// An encoder that has all intervals at hand.
+    /// An encoder.
     pub(in crate::archive) fn encoder(&self) -> RowEncoder<'_> {
-        let mut intervals = Table::with_room_for(self.tables.len());
-        let mut symbols = Vec::with_capacity(COLUMNS);
-        for (place, node) in self.nodes.each() {
+        let long = || self.nodes.each().filter(|(_, node)| SymbolTables::is_long(node));
+        let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
+        let mut intervals = Table::with_room_for(count);
+        for (place, node) in long() {
             for (symbol, at) in self.tables.symbols(node) {
                 intervals.insert(place, symbol.into(), at);
             }
         }
+        let mut symbols = Vec::with_capacity(COLUMNS);
         for column in &self.columns {
             let mut table = Table::with_room_for(column.dictionary.len());
-            for (symbol, &value) in (0..).zip(&column.dictionary) {
-                table.insert(0, value, symbol);
+            for (symbol, entry) in (0..).zip(&column.dictionary) {
+                table.insert(0, entry.value, symbol);
             }
             symbols.push(table);
         }
@@ -33,17 +36,71 @@ impl PositionModel {
 /// Codes rows with a model.
 pub(in crate::archive) struct RowEncoder<'a> {
     model: &'a PositionModel,
-    /// The place of the interval of a symbol in a node.
+    /// The place of the interval of a symbol in a node that has many.
     intervals: Table,
     /// The symbol of a value in each column.
     symbols: Vec<Table>,
 }
 
+/// A row whose columns are coded.
+struct CodedRow<'a> {
+    row: &'a Row,
+    /// The first column that is not known from the rows before.
+    first: usize,
+    state: ContextState,
+    path: Path,
+    symbol: u16,
+}
+
+impl<'a> CodedRow<'a> {
+    fn new(row: &'a Row, first: usize, model: &PositionModel) -> CodedRow<'a> {
+        let path = model.nodes.path(0);
+        CodedRow { row, first, state: ContextState::default(), path, symbol: ESCAPE }
+    }
+}
+
+/// What some rows have of the intervals of a block: those of one kind, row by row.
+#[derive(Default)]
+struct IntervalsByRow {
+    intervals: Vec<Interval>,
+    ends: Vec<usize>,
+}
+
+impl IntervalsByRow {
+    fn end_row(&mut self) {
+        self.ends.push(self.intervals.len());
+    }
+
+    fn of_row(&self, nth: usize) -> &[Interval] {
+        let start = nth.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.intervals[start..self.ends[nth]]
+    }
+}
+
+/// The intervals of a block.
+struct BlockIntervals {
+    /// How each row is predicted.
+    modes: IntervalsByRow,
+    /// Whether the columns of each row are coded.
+    is_coded: Vec<bool>,
+    /// Those of each column of these.
+    columns: Vec<IntervalsByRow>,
+}
+
 impl RowEncoder<'_> {
     /// The intervals of the rows of a block.
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
+        let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
-        self.put_rows(rows, &mut out, |_, _| {});
+        let mut coded = 0;
+        for (nth, &is_coded) in block.is_coded.iter().enumerate() {
+            out.extend_from_slice(block.modes.of_row(nth));
+            if is_coded {
+                let columns = block.columns.iter();
+                columns.for_each(|column| out.extend_from_slice(column.of_row(coded)));
+                coded += 1;
+            }
+        }
         out
     }
 
@@ -51,73 +108,86 @@ impl RowEncoder<'_> {
     /// before is added to the first.
     pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
-        let mut start = 0;
-        self.put_rows(rows, &mut Vec::new(), |column, out| {
-            bits[column] += out[start..].iter().map(price).sum::<f64>();
-            start = out.len();
-        });
+        let sum = |part: &IntervalsByRow| part.intervals.iter().map(price).sum::<f64>();
+        let block = self.intervals_of(rows);
+        bits[0] += sum(&block.modes);
+        bits.iter_mut().zip(&block.columns).for_each(|(bits, column)| *bits += sum(column));
     }
 
-    /// `after` is called after each column.
-    fn put_rows(
-        &self,
-        rows: &[Row],
-        out: &mut Vec<Interval>,
-        mut after: impl FnMut(usize, &[Interval]),
-    ) {
+    /// The intervals of the rows of a block, found column by column: what the search in one row
+    /// waits for, another has.
+    fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut history = EncodeHistory::default();
+        let (mut modes, mut is_coded) = (IntervalsByRow::default(), Vec::new());
+        let mut coded = Vec::with_capacity(rows.len());
         for row in rows {
-            let mut first = 0;
-            if let Some(modes) = &self.model.modes
-                && let Some(mode) = history.next(row)
-            {
-                out.push(modes.interval(mode));
-                match mode {
-                    PredictionMode::Columns(count) => first = count,
-                    PredictionMode::Move(predicted) => out.push(predicted.interval()),
-                }
-                after(0, out);
-                if matches!(mode, PredictionMode::Move(_)) {
-                    continue;
-                }
+            let mode =
+                self.model.modes.as_ref().and_then(|modes| Some((modes, history.next(row)?)));
+            let mut first = Some(0);
+            if let Some((distribution, mode)) = mode {
+                modes.intervals.push(distribution.interval(mode));
+                first = match mode {
+                    PredictionMode::Columns(count) => Some(count),
+                    PredictionMode::Move(predicted) => {
+                        modes.intervals.push(predicted.interval());
+                        None
+                    }
+                };
             }
-            self.put_row(row, first, out, &mut after);
+            modes.end_row();
+            is_coded.push(first.is_some());
+            coded.extend(first.map(|first| CodedRow::new(row, first, self.model)));
         }
+        let columns = (0..COLUMNS).map(|place| self.column(place, &mut coded)).collect();
+        BlockIntervals { modes, is_coded, columns }
     }
 
-    /// `after` is called after each column.
-    fn put_row(
-        &self,
-        row: &Row,
-        first: usize,
-        out: &mut Vec<Interval>,
-        after: &mut impl FnMut(usize, &[Interval]),
-    ) {
-        let mut state = ContextState::default();
-        for (place, column) in self.model.columns.iter().enumerate() {
-            let coded = coded_value(self.model.mirrors, row, place);
-            let symbol = self.symbols[place].get(0, coded).map_or(ESCAPE, |symbol| symbol as u16);
-            if place >= first {
-                self.put_symbol(self.model.node(column, &state), symbol, out);
-                if symbol == ESCAPE {
-                    self.model.spelling.encode(place, coded, out);
+    /// The intervals of a column, which the rows take in.
+    fn column(&self, place: usize, rows: &mut [CodedRow]) -> IntervalsByRow {
+        let column = &self.model.columns[place];
+        let coded = |row: &Row| coded_value(self.model.mirrors, row, place);
+        for row in &mut *rows {
+            let symbol = self.symbols[place].get(0, coded(row.row));
+            row.symbol = symbol.map_or(ESCAPE, |symbol| symbol as u16);
+            row.path = column.start;
+        }
+        for &context in &column.contexts {
+            let nodes = &self.model.nodes;
+            rows.iter_mut().for_each(|row| row.path.step(nodes, row.state.value(context)));
+        }
+        let mut out = IntervalsByRow::default();
+        for row in &mut *rows {
+            if place >= row.first {
+                self.put_symbol(row.path.longest, row.symbol, &mut out.intervals);
+                if row.symbol == ESCAPE {
+                    self.model.spelling.encode(place, coded(row.row), &mut out.intervals);
                 }
             }
-            state.update(place, symbol, row.0[place]);
-            after(place, out);
+            out.end_row();
+            row.state.update(place, row.symbol, row.row.0[place]);
         }
+        out
     }
 
     fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Interval>) {
         while at != NO_NODE {
-            let found = self.intervals.get(at, symbol.into());
-            let escape = || self.intervals.get(at, ESCAPE.into());
-            let Some(place) = found.or_else(escape) else { return };
-            out.push(self.model.tables.at(place));
-            if found.is_some() && symbol != ESCAPE {
+            let node = self.model.nodes.get(at);
+            let found = match SymbolTables::is_long(node) {
+                false => self.model.tables.search(node, symbol),
+                true => self.interval(at, symbol).ok_or_else(|| self.interval(at, ESCAPE)),
+            };
+            let Some(interval) = found.map_or_else(|escape| escape, Some) else { return };
+            out.push(interval);
+            if found.is_ok() && symbol != ESCAPE {
                 return;
             }
-            at = self.model.nodes.get(at).parent;
+            at = node.parent;
         }
+    }
+
+    /// The interval of a symbol in a node that has many.
+    fn interval(&self, node: u32, symbol: u16) -> Option<Interval> {
+        let place = self.intervals.get(node, symbol.into())?;
+        Some(self.model.tables.at(place))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::{CONTEXT_BITS, Context, ESCAPE};
 use super::mirror::{LAST_RANK, VACATED};
-use super::model::{Column, PositionModel};
+use super::model::{Column, Entry, PositionModel};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
 use super::prediction::PredictionModes;
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
@@ -43,22 +43,22 @@ impl PositionModel {
     }
 
     fn new(spec: &ModelSpec) -> PositionModel {
-        let (mut nodes, mut roots): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut nodes, mut roots): (Vec<(u32, Node)>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut tables = SymbolTables::new();
         for column in &spec.columns {
             let first = nodes.len();
             for (nth, node) in column.nodes.iter().enumerate() {
                 let parent = if nth == 0 { NO_NODE } else { first as u32 + node.parent };
                 let context = if nth > 1 { node.context } else { NO_CONTEXT };
-                nodes.push(tables.push(node, parent, context));
+                nodes.push((context, tables.push(node, parent)));
             }
             roots.push(first + usize::from(column.nodes.len() > 1));
         }
         let (nodes, places) = Nodes::arrange(&nodes);
         let column = |(column, root): (&TreeSpec, usize)| Column {
             contexts: column.contexts.clone(),
-            dictionary: column.dictionary.clone(),
-            root: places[root],
+            dictionary: column.dictionary.iter().map(|&value| Entry::of(value)).collect(),
+            start: nodes.path(places[root]),
         };
         PositionModel {
             columns: spec.columns.iter().zip(roots).map(column).collect(),

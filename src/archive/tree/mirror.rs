@@ -12,13 +12,37 @@ pub(super) const LAST_RANK: usize = {
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
-/// The code of the piece of the other colour and the same kind; 0 for none.
-const fn facing(code: u32) -> u32 {
-    match code {
-        1..=6 => code + 6,
-        7..=12 => code - 6,
-        _ => 0,
+/// For two codes in a byte those of the pieces of the other colour and the same kind; 0 for none.
+static FACING: [u8; 256] = {
+    const fn facing(code: usize) -> u8 {
+        match code {
+            1..=6 => code as u8 + 6,
+            7..=12 => code as u8 - 6,
+            _ => 0,
+        }
     }
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = facing(byte & 15) | facing(byte >> 4) << 4;
+        byte += 1;
+    }
+    table
+};
+
+/// The rank that faces another.
+fn facing(rank: u32) -> u32 {
+    u32::from_le_bytes(rank.to_le_bytes().map(|byte| FACING[usize::from(byte)]))
+}
+
+/// All bits of the codes that are not 0.
+const fn mask(codes: u32) -> u32 {
+    ((codes | codes >> 1 | codes >> 2 | codes >> 3) & 0x1111_1111) * 15
+}
+
+/// The same code on every square.
+const fn everywhere(code: u32) -> u32 {
+    code * 0x1111_1111
 }
 
 /// What is coded for a column of a row.
@@ -29,24 +53,30 @@ pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
 
 /// Codes the last rank by the first: 0 where the same pieces face each other.
 fn mirrored(first: u32, last: u32) -> u32 {
-    each_square(first, last, |white, black| match black {
-        _ if black == facing(white) => 0,
-        0 => VACATED,
-        _ => black,
-    })
+    let vacated = everywhere(VACATED) & !mask(last);
+    (last | vacated) & mask(last ^ facing(first))
 }
 
 /// The last rank that [`mirrored`] codes.
 pub(super) fn unmirrored(first: u32, coded: u32) -> u32 {
-    each_square(first, coded, |white, coded| match coded {
-        0 => facing(white),
-        VACATED => 0,
-        _ => coded,
-    })
+    let coded_or_vacated = coded & mask(coded ^ everywhere(VACATED));
+    facing(first) & !mask(coded) | coded_or_vacated
 }
 
-fn each_square(first: u32, last: u32, code: impl Fn(u32, u32) -> u32) -> u32 {
-    (0..8).fold(0, |rank, file| {
-        rank | code(first >> (4 * file) & 15, last >> (4 * file) & 15) << (4 * file)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_of_codes_comes_back() {
+        for first in 0..=15 {
+            for last in (0..=15).filter(|&code| code != VACATED) {
+                let (ranks, others) = (everywhere(first) ^ 0x21, everywhere(last) & 0xffff_ff0f);
+                assert_eq!(unmirrored(ranks, mirrored(ranks, others)), others, "{first} {last}");
+            }
+            let own = everywhere(first);
+            assert_eq!(mirrored(own, facing(own)), 0);
+            assert_eq!(unmirrored(own, everywhere(VACATED)), 0);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A position model, ready to code with.
 
-use super::context::{Context, ContextState};
+use super::context::{Context, Gain};
 use super::mirror::{LAST_RANK, unmirrored};
 use super::nodes::{Nodes, Path};
 use super::prediction::PredictionModes;
@@ -27,9 +27,24 @@ pub(in crate::archive) struct PositionModel {
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) contexts: Vec<Context>,
-    /// The values that have a symbol, the most frequent first.
-    pub(super) dictionary: Vec<u32>,
-    pub(super) root: u32,
+    /// What has a symbol, the most frequent first.
+    pub(super) dictionary: Vec<Entry>,
+    /// The path before any context.
+    pub(super) start: Path,
+}
+
+/// A value of a dictionary.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) value: u32,
+    /// What it adds to contexts, when it is a rank and means what it says.
+    pub(super) gain: Gain,
+}
+
+impl Entry {
+    pub(super) fn of(value: u32) -> Entry {
+        Entry { value, gain: Gain::of(value) }
+    }
 }
 
 impl PositionModel {
@@ -38,15 +53,13 @@ impl PositionModel {
         self.cost
     }
 
-    /// The node that codes a column after what was seen.
-    pub(super) fn node(&self, column: &Column, state: &ContextState) -> u32 {
-        let mut path = Path::at(column.root);
-        column.contexts.iter().for_each(|&context| path.step(&self.nodes, state.value(context)));
-        path.longest
+    /// Whether a column is coded by its difference to the first rank.
+    pub(super) const fn is_mirrored(&self, column: usize) -> bool {
+        self.mirrors && column == LAST_RANK
     }
 
     /// The value of a column for what was coded.
     pub(super) fn value_of(&self, column: usize, coded: u32, row: &Row) -> u32 {
-        if self.mirrors && column == LAST_RANK { unmirrored(row.0[RANKS], coded) } else { coded }
+        if self.is_mirrored(column) { unmirrored(row.0[RANKS], coded) } else { coded }
     }
 }

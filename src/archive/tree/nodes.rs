@@ -9,145 +9,185 @@ pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// The symbols that are frequent in a context; the escape to the parent is one of them.
 #[derive(Copy, Clone, Debug)]
-#[repr(align(32))]
 pub(super) struct Node {
-    /// The value of the last context.
-    context: u32,
     pub(super) parent: u32,
     /// The first chunk of the symbols.
     pub(super) first: u32,
     /// Where the jumps of the node begin, and how far a slot is shifted for its place there.
     pub(super) jump: u32,
     pub(super) jump_shift: u8,
-    /// How far the hash of a context is shifted for its place among the children.
-    child_shift: u8,
-    /// Whether a child found this place and its neighbour taken.
-    was_passed: bool,
-    /// Where the children begin.
-    children: u32,
-}
-
-impl Node {
-    pub(super) const fn new(context: u32, parent: u32, first: u32, jump: u32, shift: u8) -> Node {
-        Node {
-            context,
-            parent,
-            first,
-            jump,
-            jump_shift: shift,
-            child_shift: 31,
-            was_passed: false,
-            children: 0,
-        }
-    }
-
-    /// The first of the two places where the hash of a context leads.
-    const fn home(&self, context: u32) -> usize {
-        let hash = context.wrapping_mul(0x9e37_79b9) >> 1;
-        (self.children + (hash >> self.child_shift) * 2) as usize
-    }
 }
 
 /// The first chunk of a place without a node.
 const NO_CHUNK: u32 = u32::MAX;
-const NONE: Node = Node::new(NO_CONTEXT, NO_NODE, NO_CHUNK, 0, 0);
+const NO_SUCH_NODE: Node = Node { parent: NO_NODE, first: NO_CHUNK, jump: 0, jump_shift: 0 };
+
+/// Where the children of a node are: the first pair of theirs, how many pairs there are as a power
+/// of two in five bits, and in the lowest bit something else.
+#[derive(Copy, Clone, Debug)]
+struct Children(u32);
+
+impl Children {
+    /// The first pair, which is empty.
+    const NONE: Children = Children(0);
+
+    const fn new(first: usize, pairs: usize) -> Children {
+        Children((first as u32) << 6 | pairs.trailing_zeros() << 1)
+    }
+
+    const fn first(self) -> usize {
+        (self.0 >> 6) as usize
+    }
+
+    const fn log_pairs(self) -> u32 {
+        self.0 >> 1 & 31
+    }
+
+    /// The pair to which the hash of a context leads.
+    const fn home(self, context: u32) -> usize {
+        let hash = context.wrapping_mul(0x9e37_79b9) >> 1;
+        self.first() + (hash >> (31 - self.log_pairs())) as usize
+    }
+
+    /// The pair that is tried after another.
+    const fn after(self, pair: usize) -> usize {
+        self.first() + (pair + 1 - self.first()) % (1 << self.log_pairs())
+    }
+}
+
+/// What is looked at on the way to a node: all that is, so that much of it fits a cache.
+#[derive(Copy, Clone, Debug)]
+struct Place {
+    /// The value of the last context.
+    context: u32,
+    /// The lowest bit says, in the first place of a pair, whether a child found both taken.
+    children: Children,
+}
+
+const EMPTY: Place = Place { context: NO_CONTEXT, children: Children::NONE };
+
+/// Two places, side by side in memory.
+#[derive(Copy, Clone, Debug)]
+#[repr(align(16))]
+struct Pair([Place; 2]);
+
+impl Pair {
+    const fn was_passed(&self) -> bool {
+        self.0[0].children.0 & 1 != 0
+    }
+}
 
 /// The path from the root of a column to the node of the longest path of contexts there is.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
     pub(super) longest: u32,
-    next: u32,
+    /// Those of the last node, none where there was no such node.
+    children: Children,
 }
 
 impl Path {
-    pub(super) const fn at(root: u32) -> Path {
-        Path { longest: root, next: root }
-    }
-
     /// Goes on to the node for the next context. All contexts are looked at in any case, so that
     /// nothing has to be guessed.
     pub(super) fn step(&mut self, nodes: &Nodes, context: u32) {
-        self.next = nodes.child(nodes.get(self.next), context);
-        self.longest = select_unpredictable(self.next == 0, self.longest, self.next);
+        let home = self.children.home(context);
+        let pair = &nodes.pairs[home];
+        let (mut place, mut children) = in_pair(home, pair, context);
+        if (place == 0) & pair.was_passed() {
+            (place, children) = nodes.elsewhere(self.children, home, context);
+        }
+        self.longest = select_unpredictable(place == 0, self.longest, place);
+        self.children = children;
     }
 }
 
+/// The place of a node with this context in a pair, or 0, and its children.
+fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
+    let [first, second] = &pair.0;
+    let (is_first, is_second) = (first.context == context, second.context == context);
+    let in_first = select_unpredictable(is_first, first.children.0, 0);
+    let place = 2 * number as u32 + u32::from(is_second);
+    (
+        select_unpredictable(is_first | is_second, place, 0),
+        Children(select_unpredictable(is_second, second.children.0, in_first)),
+    )
+}
+
 /// Nodes at the places where the hash of their context puts them among the children of their
-/// parent. Two places make a pair, side by side in memory. The first pair is empty: place 0 says
-/// that there is no such node.
+/// parent. The first pair is empty: place 0 says that there is no such node.
 #[derive(Debug)]
-pub(super) struct Nodes(Vec<Node>);
+pub(super) struct Nodes {
+    pairs: Vec<Pair>,
+    /// By place.
+    nodes: Vec<Node>,
+}
 
 impl Nodes {
-    /// Arranges nodes, each behind its parent, and says the place of each.
-    pub(super) fn arrange(nodes: &[Node]) -> (Nodes, Vec<u32>) {
+    /// Arranges nodes, each with the value of its last context and behind its parent, and says the
+    /// place of each.
+    pub(super) fn arrange(nodes: &[(u32, Node)]) -> (Nodes, Vec<u32>) {
         let mut children = vec![0_usize; nodes.len()];
-        for node in nodes.iter().filter(|node| node.context != NO_CONTEXT) {
+        for (_, node) in nodes.iter().filter(|&&(context, _)| context != NO_CONTEXT) {
             children[node.parent as usize] += 1;
         }
-        let mut arranged = Nodes(vec![NONE; 2]);
+        let mut arranged = Nodes { pairs: Vec::new(), nodes: Vec::new() };
+        arranged.push_pairs(1);
         let mut places: Vec<u32> = Vec::with_capacity(nodes.len());
-        for (node, children) in nodes.iter().zip(children) {
+        for (&(context, node), children) in nodes.iter().zip(children) {
             let parent = places.get(node.parent as usize).copied().unwrap_or(NO_NODE);
-            let place = match node.context {
-                NO_CONTEXT => arranged.push_pairs(1),
-                context => arranged.free(parent, context),
+            let place = match context {
+                NO_CONTEXT => 2 * arranged.push_pairs(1) as u32,
+                _ => arranged.free(parent, context),
             };
-            let mut node = Node { parent, ..*node };
+            arranged.nodes[place as usize] = Node { parent, ..node };
+            arranged.place_mut(place).context = context;
             if children > 0 {
                 // At most half of the places are taken.
                 let pairs = children.next_power_of_two();
-                node.children = arranged.push_pairs(pairs);
-                node.child_shift -= pairs.trailing_zeros() as u8;
+                let first = arranged.push_pairs(pairs);
+                arranged.place_mut(place).children = Children::new(first, pairs);
             }
-            arranged.0[place as usize] = node;
             places.push(place);
         }
         (arranged, places)
     }
 
     /// Appends empty pairs and says where they begin.
-    fn push_pairs(&mut self, count: usize) -> u32 {
-        let first = self.0.len();
-        self.0.resize(first + 2 * count, NONE);
-        first as u32
+    fn push_pairs(&mut self, count: usize) -> usize {
+        let first = self.pairs.len();
+        self.pairs.resize(first + count, Pair([EMPTY; 2]));
+        self.nodes.resize(2 * self.pairs.len(), NO_SUCH_NODE);
+        first
+    }
+
+    fn place_mut(&mut self, place: u32) -> &mut Place {
+        &mut self.pairs[place as usize / 2].0[place as usize % 2]
     }
 
     pub(super) fn get(&self, place: u32) -> &Node {
-        &self.0[place as usize]
+        &self.nodes[place as usize]
+    }
+
+    /// The path that begins with the node at a place.
+    pub(super) fn path(&self, place: u32) -> Path {
+        let Place { children, .. } = self.pairs[place as usize / 2].0[place as usize % 2];
+        Path { longest: place, children }
     }
 
     /// All nodes with their places.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, &Node)> {
-        (0..).zip(&self.0).filter(|(_, node)| node.first != NO_CHUNK)
+        (0..).zip(&self.nodes).filter(|(_, node)| node.first != NO_CHUNK)
     }
 
-    /// The place of the child of a node for a context, or 0.
-    fn child(&self, node: &Node, context: u32) -> u32 {
-        let home = node.home(context);
-        let place = self.in_pair(home, context);
-        if (place == 0) & self.0[home].was_passed {
-            return self.child_elsewhere(node, home, context);
-        }
-        place
-    }
-
-    /// The place of a node with this context in a pair, or 0.
-    fn in_pair(&self, pair: usize, context: u32) -> u32 {
-        let is_at = |place: usize, other| {
-            select_unpredictable(self.0[place].context == context, place as u32, other)
-        };
-        is_at(pair + 1, is_at(pair, 0))
-    }
-
+    /// The place of a child that is not in the pair where its hash leads, or 0, and its children.
     #[cold]
-    fn child_elsewhere(&self, node: &Node, home: usize, context: u32) -> u32 {
-        let mut pair = home;
+    fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
+        let mut number = home;
         loop {
-            pair = next_pair(node, pair);
-            let place = self.in_pair(pair, context);
-            if place != 0 || !self.0[pair].was_passed || pair == home {
-                return place;
+            number = children.after(number);
+            let pair = &self.pairs[number];
+            let found = in_pair(number, pair, context);
+            if found.0 != 0 || !pair.was_passed() || number == home {
+                return found;
             }
         }
     }
@@ -155,23 +195,16 @@ impl Nodes {
     /// The place where a child for this context is put. There is one: more than half of the
     /// places are free.
     fn free(&mut self, parent: u32, context: u32) -> u32 {
-        let node = *self.get(parent);
-        let mut pair = node.home(context);
+        let Path { children, .. } = self.path(parent);
+        let mut number = children.home(context);
         loop {
-            for place in [pair, pair + 1] {
-                if self.0[place].first == NO_CHUNK {
+            for place in [2 * number, 2 * number + 1] {
+                if self.nodes[place].first == NO_CHUNK {
                     return place as u32;
                 }
             }
-            self.0[pair].was_passed = true;
-            pair = next_pair(&node, pair);
+            self.pairs[number].0[0].children.0 |= 1;
+            number = children.after(number);
         }
     }
-}
-
-/// The pair that is tried after another.
-fn next_pair(node: &Node, pair: usize) -> usize {
-    let len = 2_usize << (31 - node.child_shift);
-    let first = node.children as usize;
-    first + (pair + 2 - first) % len
 }

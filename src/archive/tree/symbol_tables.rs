@@ -10,8 +10,10 @@ use std::cmp::Reverse;
 const CHUNK: usize = 7;
 /// The most places of a node where a search may begin.
 const MAX_JUMPS: usize = 2048;
-/// Above every slot.
-const PADDING: u16 = u16::MAX;
+/// A slot is shifted less far for its jump in a node of 64 symbols and more.
+const LONG_SHIFT: u8 = SCALE_BITS as u8 - 6;
+/// Above every slot, and no less as a number with a sign.
+const PADDING: u16 = i16::MAX as u16;
 
 /// The symbols of all nodes with their intervals.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl SymbolTables {
     }
 
     /// Takes the symbols of a node. The node has them by frequency, the escape last.
-    pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32, context: u32) -> Node {
+    pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32) -> Node {
         let mut list = spec.list.clone();
         list.sort_by_key(|&(_, count)| Reverse(count));
         if spec.escapes > 0 || list.is_empty() {
@@ -58,11 +60,11 @@ impl SymbolTables {
             chunk.symbols[..own.len()].copy_from_slice(own);
             self.chunks.push(chunk);
         }
-        let (jump, shift) = match symbols.len() {
+        let (jump, jump_shift) = match symbols.len() {
             ..=CHUNK => (0, SCALE_BITS as u8),
             _ => self.push_jumps(&starts),
         };
-        Node::new(context, parent, first, jump, shift)
+        Node { parent, first, jump, jump_shift }
     }
 
     /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
@@ -87,20 +89,36 @@ impl SymbolTables {
         node.first + u32::from(self.jumps[jump])
     }
 
-    /// The symbol in whose interval a slot lies, which is in this chunk or one behind it. All of a
-    /// chunk is compared, so that nothing has to be guessed.
+    /// The symbol in whose interval a slot lies, which is in this chunk or one behind it.
+    #[inline]
     pub(super) fn find(&self, chunk: u32, slot: u16) -> (u16, Interval) {
-        let below = |chunk: &Chunk| {
-            let ends = &chunk.starts[1..];
-            usize::from(ends.iter().map(|&end| u16::from(end <= slot)).sum::<u16>())
-        };
-        let mut chunks = &self.chunks[chunk as usize..];
-        let mut nth = below(&chunks[0]);
-        while nth == CHUNK && chunks.len() > 1 {
-            chunks = &chunks[1..];
-            nth = below(&chunks[0]);
+        let mut chunk = chunk as usize;
+        let mut nth = self.chunks[chunk].place_of(slot);
+        while nth == CHUNK && chunk + 1 < self.chunks.len() {
+            chunk += 1;
+            nth = self.chunks[chunk].place_of(slot);
         }
-        (chunks[0].symbols[nth], chunks[0].interval(nth))
+        let nth = nth.min(CHUNK - 1);
+        (self.chunks[chunk].symbols[nth], self.chunks[chunk].interval(nth))
+    }
+
+    /// Looks for a symbol in a node that is not long: its interval, or that of the escape, if there
+    /// is one.
+    pub(super) fn search(&self, node: &Node, symbol: u16) -> Result<Interval, Option<Interval>> {
+        for chunk in &self.chunks[node.first as usize..] {
+            if let Some(interval) = chunk.interval_of(symbol) {
+                return Ok(interval);
+            }
+            if chunk.is_last() {
+                return Err(chunk.interval_of(ESCAPE));
+            }
+        }
+        Err(None)
+    }
+
+    /// Whether a node has so many symbols that they should not be looked at one after another.
+    pub(super) const fn is_long(node: &Node) -> bool {
+        node.jump_shift < LONG_SHIFT
     }
 
     /// The symbols of a node, each with a place for [`SymbolTables::at`].
@@ -121,14 +139,33 @@ impl SymbolTables {
     pub(super) fn at(&self, place: u32) -> Interval {
         self.chunks[place as usize / CHUNK].interval(place as usize % CHUNK)
     }
-
-    /// How many there are, at most.
-    pub(super) const fn len(&self) -> usize {
-        self.chunks.len() * CHUNK
-    }
 }
 
 impl Chunk {
+    /// The place of the symbol in whose interval a slot lies that is no lower than the first;
+    /// [`CHUNK`] of one that lies behind all. Everything is compared, so that nothing has to be
+    /// guessed.
+    #[inline]
+    fn place_of(&self, slot: u16) -> usize {
+        let below = self.starts.iter().map(|&start| i16::from(start as i16 <= slot as i16));
+        usize::from(below.sum::<i16>() as u16).saturating_sub(1)
+    }
+
+    /// Whether no other chunk of the node follows.
+    const fn is_last(&self) -> bool {
+        self.starts[CHUNK] as u32 >= SCALE
+    }
+
+    #[inline]
+    fn interval_of(&self, symbol: u16) -> Option<Interval> {
+        let is_equal = self.symbols.map(|other| u16::from(other == symbol));
+        if is_equal == [0; CHUNK] {
+            return None;
+        }
+        let nth = is_equal.iter().position(|&is_equal| is_equal == 1)?;
+        (u32::from(self.starts[nth]) < SCALE).then(|| self.interval(nth))
+    }
+
     fn interval(&self, nth: usize) -> Interval {
         Interval { start: self.starts[nth], freq: self.starts[nth + 1] - self.starts[nth] }
     }
