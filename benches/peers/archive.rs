@@ -7,20 +7,23 @@
 //! all of them hits or all of them misses, one by one, or all at once: then the peers sort them
 //! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
 //! it gives records (as values, not bytes) or only their numbers. One thread, rounds interleaved,
-//! the best of each counts: whatever disturbs a round makes it slower.
+//! the best of each counts: whatever disturbs a round makes it slower. What a lookup adds to the
+//! reading of its line is also told in loads of cache lines, from as many bytes as the archive has:
+//! loads that do not wait for each other where all is asked at once, loads that do one by one.
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench archive -- --positions 5000000
 //! --rounds 5 --lookups 1000000 --cache-mib 1024`
 
 use std::collections::HashSet;
 use std::fs;
+use std::hint::black_box;
 
 use epdb::codec::identity;
 use epdb::codec::query::Query;
 use epdb::model::EpdRecord;
 use epdb::store::StoreOptions;
 use epdb_peers::contestants::{Epdb, FastArchive, Found, Lmdb, Reader, Redb, Sqlite, Store};
-use epdb_peers::{Random, argument, records, size_of_files, timed};
+use epdb_peers::{CacheLines, Random, argument, records, size_of_files, timed};
 
 /// Lines of text, end to end.
 struct Lines {
@@ -89,7 +92,14 @@ fn main() {
     let parsing = lookups as f64 / parsing.fold(f64::MAX, f64::min) / 1e3;
     let mut best = vec![[0.0f64; 4]; stores.len()];
     let mut sums = [0; 4];
+    let lines = CacheLines::new(size_of_files(&path(0)) as usize, &mut random);
+    let (mut independent, mut dependent) = (f64::MAX, f64::MAX);
     for _ in 0..rounds {
+        let nanoseconds = |seconds: f64| seconds * 1e9 / lookups as f64;
+        let loads = timed(|| black_box(lines.load_independent(lookups, &mut random))).0;
+        independent = independent.min(nanoseconds(loads));
+        let loads = timed(|| black_box(lines.load_dependent(lookups))).0;
+        dependent = dependent.min(nanoseconds(loads));
         for (reader, best) in readers.iter().zip(&mut best) {
             for (way, best) in best.iter_mut().enumerate() {
                 let lines = [&hits, &misses][way % 2];
@@ -122,6 +132,20 @@ fn main() {
             print!("{rate:9.0} ({:6.2})", ours / rate);
         }
         println!();
+    }
+    print_loads(best[0], parsing, independent, dependent);
+}
+
+/// What the lookups of the archive add to the reading of text, in loads of cache lines.
+fn print_loads(rates: [f64; 4], parsing: f64, independent: f64, dependent: f64) {
+    println!("a load of a cache line: {independent:.1} ns, {dependent:.1} ns after another");
+    for (way, rate) in WAYS.iter().zip(rates) {
+        let added = 1e6 / rate - 1e6 / parsing;
+        let (independent, dependent) = (added / independent, added / dependent);
+        println!(
+            "{way:18} {added:6.1} ns beyond reading: {independent:5.2} loads, or {dependent:5.2} \
+             one after another"
+        );
     }
 }
 

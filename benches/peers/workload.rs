@@ -75,6 +75,30 @@ pub fn size_of_files(directory: &Path) -> u64 {
     files.map(|file| file.and_then(|file| file.metadata()).expect("a file").len()).sum()
 }
 
+/// Lines of the processor's cache, each with the number of another: all of them are one cycle.
+pub struct CacheLines(Vec<[u64; 8]>);
+
+impl CacheLines {
+    /// As many as so many bytes have, in random order.
+    pub fn new(bytes: usize, random: &mut Random) -> CacheLines {
+        let mut order: Vec<u64> = (0..(bytes / 64).max(2) as u64).collect();
+        for place in (1..order.len()).rev() {
+            order.swap(place, random.below(place));
+        }
+        CacheLines(order.into_iter().map(|next| [next; 8]).collect())
+    }
+
+    /// Loads random lines, none of which waits for another.
+    pub fn load_independent(&self, loads: usize, random: &mut Random) -> u64 {
+        (0..loads).map(|_| self.0[random.below(self.0.len())][0]).fold(0, u64::wrapping_add)
+    }
+
+    /// Loads lines each of which says where the next one is.
+    pub fn load_dependent(&self, loads: usize) -> u64 {
+        (0..loads).fold(0, |line, _| self.0[line as usize][0])
+    }
+}
+
 /// The middle one of some figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
