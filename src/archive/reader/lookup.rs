@@ -240,7 +240,10 @@ mod tests {
             found.write_text(&FormatOptions::default(), &mut text).unwrap();
             (found.number() as usize, String::from_utf8(text).unwrap())
         };
-        let packed = |number: usize| (number, line(number));
+        let packed = |number: usize| {
+            let record = crate::parse_epd(line(number).as_bytes()).unwrap();
+            (number, String::from_utf8(crate::format_epd(&record)).unwrap())
+        };
         let expected: Vec<_> =
             (0..BLOCKS * 8).filter(|number| number % 4 > 0).map(packed).collect();
         let one_by_one = archive.matches(&Position::START).map(|found| text(&found.unwrap()));
