@@ -27,8 +27,9 @@ pub enum Level {
     /// Small: blocks under a model of the positions.
     #[default]
     Default,
-    /// Smaller, and packed and read at a tenth of the speed: blocks under a model that weighs all that
-    /// is known of a position. Never larger than level default.
+    /// Smaller, and packed and read several times slower: blocks under a model that weighs all that is
+    /// known of a position. A segment is written as at level default where that is shorter; large
+    /// ones only compare the two where a sample leaves level default a chance.
     Max,
 }
 
