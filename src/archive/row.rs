@@ -388,7 +388,7 @@ pub(super) const fn occupied(rank: u32) -> u8 {
 
 /// The files of a rank on which a code stands.
 const fn files_with(rank: u32, code: u32) -> u8 {
-    !occupied(rank ^ 0x1111_1111 * code)
+    !occupied(rank ^ (0x1111_1111 * code))
 }
 
 /// The four rights in FEN's order.

@@ -216,7 +216,7 @@ fn records_of(
         .map(|place| Some((place, rows[place].position()?)))
         .collect();
     let subjects = subjects.ok_or(Refusal::Damaged)?.into_iter();
-    let mut wanted = places.iter().zip(&mut records).filter(|(place, _)| has_operations(*place));
+    let mut wanted = places.iter().zip(&mut records).filter(|(place, _)| has_operations(place));
     let mut next = wanted.next();
     let (mut scratch, mut are_right) = (Vec::new(), true);
     let visit = |place, operations| {

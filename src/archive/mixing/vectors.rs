@@ -40,8 +40,8 @@ impl Instructions {
 pub(super) const fn padded(hidden: usize) -> usize {
     match hidden {
         0 => 0,
-        ..=16 => 16,
-        ..=32 => 32,
+        1..=16 => 16,
+        17..=32 => 32,
         _ => 64,
     }
 }
