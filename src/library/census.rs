@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::ordered::changed;
-use crate::codec::{packed, record};
+use crate::codec::packed;
+use crate::codec::record::{self, PlainRecord};
 use crate::error::{Error, Place, Result};
 use crate::model::rules::{Playable, legality};
-use crate::model::{Castling, Color, Counters, EpdRecord, Opcode, Position, PositionError, Side};
+use crate::model::{Castling, Color, EpdRecord, Opcode, Position, PositionError, Side};
 use crate::source::Encode;
 use crate::spill::Sorter;
 
@@ -202,10 +203,12 @@ impl Encode for CensusEncode {
         push_facts(record, out)
     }
 
-    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
-        let Ok((position, _)) = packed::decode(board) else { return false };
+    fn encode_plain(&self, plain: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        let Ok((identity, _)) = packed::decode(plain.board) else { return false };
+        let given = plain.en_passant.or(identity.en_passant());
+        let Ok(position) = identity.with_en_passant(given) else { return false };
         let mut record = EpdRecord::new(position);
-        record.set_fen_counters(counters);
+        record.set_fen_counters(plain.counters);
         push_facts(&record, out).is_ok()
     }
 }
@@ -312,7 +315,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Board, Operand, Operation, Piece, Square};
+    use crate::model::{Board, Counters, Operand, Operation, Piece, Square};
 
     fn position(pieces: &str, turn: Color, en_passant: &str) -> Position {
         let mut board = Board::EMPTY;

@@ -7,9 +7,9 @@ use super::field::Field;
 use super::ordered::{Ordered, changed, push_record};
 use super::subject::Subject;
 use super::value::{Number, Value};
-use crate::codec::{packed, record};
+use crate::codec::packed;
+use crate::codec::record::{self, PlainRecord};
 use crate::error::Result;
-use crate::model::Counters;
 use crate::spill::Sorter;
 
 /// Compares texts so that `WAC.2` comes before `WAC.10`: runs of digits count as numbers, whatever
@@ -150,24 +150,19 @@ impl SortOrder {
         push_record(subject.record, out)
     }
 
-    /// [`SortOrder::encode`] for the record of a packed identity board with these counters and nothing
-    /// else; false, and nothing is appended, where the order asks for more than the position.
-    pub fn encode_plain(
-        &self,
-        board: &[u8],
-        counters: Option<Counters>,
-        out: &mut Vec<u8>,
-    ) -> bool {
+    /// [`SortOrder::encode`] for a record that is given by its parts; false, and nothing is appended,
+    /// where the order asks for more than the position.
+    pub fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if self.fields().next().is_some() {
             return false;
         }
         let start = begin_key(out);
         for SortField { descending, .. } in &self.0 {
             let turned = if *descending { 0xff } else { 0 };
-            out.extend(board.iter().map(|byte| byte ^ turned));
+            out.extend(record.board.iter().map(|byte| byte ^ turned));
         }
         end_key(start, out);
-        record::encode_plain(board, counters, out);
+        record::encode_plain(record, out);
         true
     }
 }
@@ -338,8 +333,9 @@ mod tests {
                 order.encode(&Subject::of(&record), &mut keyed).unwrap();
                 sorters[1].add_keyed(&keyed).unwrap();
                 let board = packed::encode(record.position());
-                let counters = record.fen_counters();
-                let is_plain = order.encode_plain(board.as_bytes(), counters, &mut plain);
+                let (board, counters) = (board.as_bytes(), record.fen_counters());
+                let parts = PlainRecord { board, en_passant: None, counters };
+                let is_plain = order.encode_plain(&parts, &mut plain);
                 assert_eq!(is_plain, list.ends_with("position") && !list.contains(','));
                 assert!(!is_plain || plain == keyed, "{line}");
             }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::by_key::List;
-use crate::codec::{packed, record};
+use crate::codec::packed;
+use crate::codec::record::{self, PlainRecord};
 use crate::error::{Error, Place, Result};
-use crate::model::{Board, Castling, Color, Counters, EpdRecord, Position};
+use crate::model::{Board, Castling, Color, EpdRecord, Position};
 use crate::source::Encode;
 use crate::spill::{Sorted, Sorter};
 
@@ -84,12 +85,12 @@ impl Encode for By {
         push_record(record, out)
     }
 
-    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
+    fn encode_plain(&self, plain: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if *self == By::Board {
             return false;
         }
         out.push(0);
-        record::encode_plain(board, counters, out);
+        record::encode_plain(plain, out);
         true
     }
 }

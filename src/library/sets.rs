@@ -957,12 +957,13 @@ mod tests {
                 let mut plain_record = record(A_BLACK);
                 plain_record.set_fen_counters(counters);
                 let board = crate::codec::packed::encode(plain_record.position());
+                let parts = crate::codec::record::PlainRecord { board: board.as_bytes(), en_passant: None, counters };
                 for by in [By::Position, By::Record] {
                     let mut plain = Vec::new();
-                    prop_assert!(by.encode_plain(board.as_bytes(), counters, &mut plain));
+                    prop_assert!(by.encode_plain(&parts, &mut plain));
                     prop_assert_eq!(plain, encoded(by, &plain_record).unwrap());
                 }
-                prop_assert!(!By::Board.encode_plain(board.as_bytes(), counters, &mut Vec::new()));
+                prop_assert!(!By::Board.encode_plain(&parts, &mut Vec::new()));
             }
         }
 

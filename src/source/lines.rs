@@ -170,7 +170,7 @@ impl Parser<'_> {
         let start = encoded.len();
         if let Some(encode) = options.encode_plain()
             && let Some(plain) = PlainLine::read(text)
-            && encode.encode_plain(plain.board.as_bytes(), plain.counters, encoded)
+            && encode.encode_plain(&plain.parts(), encoded)
         {
             let result = Ok(Content::Encoded(Ok(start..encoded.len())));
             return ReadLine { result, warnings: Vec::new(), is_taken: true };

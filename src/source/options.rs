@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::format::FileFormat;
+use crate::codec::record::PlainRecord;
 use crate::error::{Place, Result};
-use crate::model::{Counters, EpdRecord, Game};
+use crate::model::{EpdRecord, Game};
 use crate::text::pgn::{PgnReadOptions, PositionOptions};
 use crate::text::{ParseOptions, Profile, lines};
 
@@ -27,10 +28,10 @@ pub trait Encode: Send + Sync {
     /// The record has none; reading ends then.
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Appends the bytes of the record of a packed identity board with these counters and nothing
-    /// else, and says whether it has done so; otherwise the record is made.
-    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
-        let _ = (board, counters, out);
+    /// Appends the bytes of a record that is given by its parts, and says whether it has done so;
+    /// otherwise the record is made.
+    fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        let _ = (record, out);
         false
     }
 }

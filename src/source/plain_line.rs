@@ -2,14 +2,17 @@
 
 use crate::codec::identity;
 use crate::codec::packed::PackedBoard;
+use crate::codec::record::PlainRecord;
 use crate::model::rules::legality;
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
 
 /// A record without operations, as a line of four or six fields says it.
 pub(super) struct PlainLine {
-    /// The packed identity board. The line has no en passant square.
-    pub(super) board: PackedBoard,
-    pub(super) counters: Option<Counters>,
+    /// The packed identity board.
+    board: PackedBoard,
+    /// The en passant square of the line, where it is not part of the identity.
+    en_passant: Option<Square>,
+    counters: Option<Counters>,
 }
 
 impl PlainLine {
@@ -18,20 +21,34 @@ impl PlainLine {
     pub(super) fn read(line: &[u8]) -> Option<PlainLine> {
         let identity = identity::read_fields(line)?;
         let (fields, behind) = line.split_at(identity.len);
-        let has_en_passant = !fields.ends_with(b"-");
         let counters = match behind {
             [] => None,
             [b' ', text @ ..] => Some(read_counters(text)?),
             _ => return None,
         };
-        let is_plain = !has_en_passant && legality(&placement_of(&identity.board)?).is_legal();
-        is_plain.then_some(PlainLine { board: identity.board, counters })
+        let given = match fields {
+            [.., b'-'] => None,
+            [.., file, rank] => Some(Square::from_ascii(&[*file, *rank])?),
+            _ => return None,
+        };
+        let (placement, in_identity) = placement_of(&identity.board)?;
+        let position = placement.with_en_passant(given).ok()?;
+        let en_passant = given.filter(|_| !in_identity);
+        let plain = PlainLine { board: identity.board, en_passant, counters };
+        legality(&position).is_legal().then_some(plain)
+    }
+
+    /// The record of the line.
+    pub(super) fn parts(&self) -> PlainRecord<'_> {
+        let PlainLine { board, en_passant, counters } = self;
+        PlainRecord { board: board.as_bytes(), en_passant: *en_passant, counters: *counters }
     }
 }
 
-/// The position of a packed board of at most 32 pieces, without its rights and its en passant square,
-/// which no rule asks for. That the board is sound is known, so that this is faster than decoding it.
-fn placement_of(board: &PackedBoard) -> Option<Position> {
+/// The position of a packed board of at most 32 pieces, without its rights, which no rule asks for,
+/// and without its en passant square; and whether it has one. That the board is sound is known, so
+/// that this is faster than decoding it.
+fn placement_of(board: &PackedBoard) -> Option<(Position, bool)> {
     let (occupied, codes) = board.as_bytes().split_first_chunk()?;
     let occupied = u64::from_le_bytes(*occupied);
     let mut sets = [0; 16];
@@ -40,15 +57,20 @@ fn placement_of(board: &PackedBoard) -> Option<Position> {
         sets[usize::from(code)] |= square.bit();
     }
     // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
-    let [plain @ .., _, white_rooks, black_rooks, king_to_move] = sets;
+    let [plain @ .., double_step, white_rooks, black_rooks, king_to_move] = sets;
     let [p, wp, n, wn, b, wb, r, wr, q, wq, k, wk] = plain;
-    let white = [wp, wn, wb, wr | white_rooks, wq, wk];
-    let black = [p, n, b, r | black_rooks, q, k | king_to_move];
+    let turn = if king_to_move != 0 { Color::Black } else { Color::White };
+    let [white_step, black_step] = match turn {
+        Color::White => [0, double_step],
+        Color::Black => [double_step, 0],
+    };
+    let white = [wp | white_step, wn, wb, wr | white_rooks, wq, wk];
+    let black = [p | black_step, n, b, r | black_rooks, q, k | king_to_move];
     let mut all = [0; 12];
     all[..6].copy_from_slice(&white);
     all[6..].copy_from_slice(&black);
-    let turn = if king_to_move != 0 { Color::Black } else { Color::White };
-    Position::new(Board::from_sets(&all), turn, Castling::NONE, None).ok()
+    let position = Position::new(Board::from_sets(&all), turn, Castling::NONE, None).ok()?;
+    Some((position, double_step != 0))
 }
 
 /// Two numbers of at most four digits with one blank between them, the second from 1 on.
@@ -114,6 +136,12 @@ mod tests {
             start,
             "4k3/8/8/8/4P3/8/8/4K3 b - e3",
             "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
+            "4k3/8/8/3pP3/8/8/8/4K3 w - d6",
+            "4k3/8/8/8/3pP3/8/4P3/4K3 b - e3",
+            "4k3/8/8/8/3pP3/4N3/8/4K3 b - e3",
+            "8/8/8/8/k2pP2R/8/8/4K3 b - e3",
+            "4k3/8/8/8/8/8/8/4K3 b - e3",
+            "4k3/8/8/8/4P3/8/8/4K3 b - e6",
             "4k3/8/8/8/8/8/8/4K3 w - -",
             "4k3/8/8/8/8/8/8/4KK2 w - -",
             "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -",
@@ -138,16 +166,16 @@ mod tests {
                     panic!("no record: {line}")
                 };
                 assert_eq!(warnings, [], "{line}");
-                let placement = placement_of(&read.board).unwrap();
+                let (placement, _) = placement_of(&read.board).unwrap();
                 assert_eq!(placement.board(), record.position().board(), "{line}");
                 assert_eq!(placement.turn(), record.position().turn(), "{line}");
                 let (mut whole, mut straight) = (Vec::new(), Vec::new());
                 record::encode(&record, &mut whole).unwrap();
-                record::encode_plain(read.board.as_bytes(), read.counters, &mut straight);
+                record::encode_plain(&read.parts(), &mut straight);
                 assert_eq!(whole, straight, "{line}");
                 plain += 1;
             }
         }
-        assert_eq!(plain, 18);
+        assert_eq!(plain, 42);
     }
 }

@@ -11,8 +11,9 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Visited};
+use crate::codec::record::PlainRecord;
 use crate::error::{self, Place};
-use crate::model::{Counters, EpdRecord, Game};
+use crate::model::{EpdRecord, Game};
 use crate::source::{Encode, FileFormat, Item};
 
 /// Print how many records there are; of files of games how many games, or with --positions how
@@ -63,7 +64,7 @@ impl Encode for Nothing {
         Ok(())
     }
 
-    fn encode_plain(&self, _: &[u8], _: Option<Counters>, _: &mut Vec<u8>) -> bool {
+    fn encode_plain(&self, _: &PlainRecord<'_>, _: &mut Vec<u8>) -> bool {
         true
     }
 }

@@ -11,10 +11,11 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::read_encoded;
+use crate::codec::record::PlainRecord;
 use crate::error::{self, Place};
 use crate::library::order::{RecordSorter, SortOrder};
 use crate::library::subject::{Subject, record_of_game};
-use crate::model::{Counters, EpdRecord};
+use crate::model::EpdRecord;
 use crate::source::{Encode, Item};
 use crate::spill::Sorter;
 use crate::text::pgn;
@@ -66,8 +67,8 @@ impl Encode for Keyed {
         self.order.encode(&subject, out)
     }
 
-    fn encode_plain(&self, board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) -> bool {
-        let is_encoded = self.order.encode_plain(board, counters, out);
+    fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        let is_encoded = self.order.encode_plain(record, out);
         if is_encoded {
             self.never_met.met_record();
         }

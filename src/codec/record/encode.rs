@@ -80,24 +80,39 @@ fn put_counters(halfmove_clock: u32, fullmove_number: u32, width: u8, out: &mut 
     }
 }
 
-/// Appends the encoding of the record that has this packed identity board, these counters (the
-/// fullmove number at least 1) and nothing else.
+/// What a record without operations consists of, unless its castling field was written in
+/// Shredder's letters.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct PlainRecord<'a> {
+    /// The packed identity board.
+    pub board: &'a [u8],
+    /// An en passant square that was given and is not part of the identity.
+    pub en_passant: Option<Square>,
+    /// The counters; a fullmove number is at least 1.
+    pub counters: Option<Counters>,
+}
+
+/// Appends the encoding of a record by its parts.
 ///
 /// ```
-/// use epdb::codec::{packed, record};
+/// use epdb::codec::{packed, record, record::PlainRecord};
 /// use epdb::model::Counters;
 /// let read = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39")?;
-/// let counters = Counters { halfmove_clock: 5, fullmove_number: 39 };
+/// let board = packed::encode(read.position());
+/// let counters = Some(Counters { halfmove_clock: 5, fullmove_number: 39 });
+/// let parts = PlainRecord { board: board.as_bytes(), en_passant: None, counters };
 /// let (mut whole, mut plain) = (Vec::new(), Vec::new());
 /// record::encode(&read, &mut whole)?;
-/// record::encode_plain(packed::encode(read.position()).as_bytes(), Some(counters), &mut plain);
+/// record::encode_plain(&parts, &mut plain);
 /// assert_eq!(whole, plain);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn encode_plain(board: &[u8], counters: Option<Counters>, out: &mut Vec<u8>) {
+pub fn encode_plain(record: &PlainRecord<'_>, out: &mut Vec<u8>) {
+    let PlainRecord { board, en_passant, counters } = *record;
     let width = counters.map_or(0, counter_width);
-    out.push(MARKER | width);
+    out.push(MARKER | width | if en_passant.is_some() { EN_PASSANT } else { 0 });
     out.extend_from_slice(board);
+    out.extend(en_passant.map(Square::file));
     if let Some(Counters { halfmove_clock, fullmove_number }) = counters {
         put_counters(halfmove_clock, fullmove_number, width, out);
     }

@@ -8,6 +8,6 @@ mod operands;
 mod walk;
 
 pub use decode::{decode, write_text};
-pub use encode::{encode, encode_plain};
+pub use encode::{PlainRecord, encode, encode_plain};
 pub use layout::MAX_LEN;
 pub use walk::{Part, board_of, len_of, walk};
