@@ -60,6 +60,8 @@ pub mod library;
 pub mod model;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod new_file;
+#[cfg(any(feature = "store", feature = "archive"))]
+mod prefetch;
 #[cfg(feature = "source")]
 pub mod source;
 #[cfg(any(feature = "store", feature = "archive"))]

@@ -5,10 +5,12 @@
 //! the games they come from, encoded, then sorted by key on all cores, then committed durably;
 //! the same budget of cache for all that have one (LMDB has none: it maps its file and may use
 //! all of memory); the same questions, each made from a position or from FEN text within the
-//! measured time, on one thread; and every hit is verified by comparing its packed board, and its
-//! last bytes are read. epdb checks a checksum on top of that, and could keep many records a key;
+//! measured time, on one thread, one by one or 4,096 at once: then epdb takes them as a batch, and
+//! the peers sort them by key, which is what they like best; and every hit is verified by comparing
+//! its packed board, and its last bytes are read. epdb checks a checksum on top of that, and could keep many records a key;
 //! the peers are laid out so that they cannot. Rounds are interleaved; each figure is the median
-//! of its rounds.
+//! of its rounds. What making the questions takes alone, and what loads of cache lines take from as
+//! many bytes as epdb's file has, is told too.
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench store -- --positions 10000000 --rounds 5
 //! --lookups 500000 --cache-mib 256`
@@ -16,21 +18,25 @@
 use std::collections::HashSet;
 use std::fs;
 
+use std::hint::black_box;
+
+use epdb::codec::identity;
 use epdb::codec::query::Query;
 use epdb::model::{EpdRecord, Position};
 use epdb::store::StoreOptions;
-use epdb::text::{Profile, fen};
 use epdb_peers::contestants::{Epdb, Found, Lmdb, Reader, Redb, Sqlite, Store, encoded};
-use epdb_peers::{Random, argument, median, records, size_of_files, timed};
+use epdb_peers::{CacheLines, Random, argument, median, records, size_of_files, timed};
+
+/// Questions that are there at once.
+const AT_ONCE: usize = 4096;
 
 /// The figures of one store, a column each.
 #[derive(Default)]
 struct Figures {
     load_seconds: Vec<f64>,
     bytes_a_record: f64,
-    hits: Vec<f64>,
-    misses: Vec<f64>,
-    from_text: Vec<f64>,
+    /// By way of asking, lookups a second.
+    rates: [Vec<f64>; WAYS.len()],
 }
 
 /// What the stores are asked.
@@ -38,6 +44,57 @@ struct Questions {
     hits: Vec<Position>,
     misses: Vec<Position>,
     hits_as_text: Vec<Vec<u8>>,
+}
+
+impl Questions {
+    /// Those of a kind, made as they are taken.
+    fn of(&self, kind: Kind) -> Box<dyn Iterator<Item = Query> + '_> {
+        let of_text = |text: &Vec<u8>| identity::read_fields(text).expect("a usual line").into();
+        match kind {
+            Kind::Hits => Box::new(self.hits.iter().map(Query::from)),
+            Kind::Misses => Box::new(self.misses.iter().map(Query::from)),
+            Kind::HitsAsText => Box::new(self.hits_as_text.iter().map(of_text)),
+        }
+    }
+}
+
+#[derive(Copy, Clone)]
+enum Kind {
+    Hits,
+    Misses,
+    HitsAsText,
+}
+
+/// A way of asking: what, and whether all at once.
+struct Way {
+    name: &'static str,
+    kind: Kind,
+    at_once: bool,
+}
+
+const WAYS: [Way; 6] = [
+    Way { name: "hits", kind: Kind::Hits, at_once: false },
+    Way { name: "misses", kind: Kind::Misses, at_once: false },
+    Way { name: "hits, FEN", kind: Kind::HitsAsText, at_once: false },
+    Way { name: "hits at once", kind: Kind::Hits, at_once: true },
+    Way { name: "misses", kind: Kind::Misses, at_once: true },
+    Way { name: "hits, FEN", kind: Kind::HitsAsText, at_once: true },
+];
+
+impl Way {
+    fn ask(&self, reader: &dyn Reader, questions: &Questions) -> Found {
+        let mut queries = questions.of(self.kind);
+        if !self.at_once {
+            return reader.look_up(&mut queries);
+        }
+        let mut queries = queries.peekable();
+        let mut all = Found::default();
+        while queries.peek().is_some() {
+            let found = reader.look_up_batch(&mut queries.by_ref().take(AT_ONCE));
+            all = Found { hits: all.hits + found.hits, sum: all.sum + found.sum };
+        }
+        all
+    }
 }
 
 fn main() {
@@ -77,6 +134,7 @@ fn main() {
         cache >> 20
     );
     print_table(&stores, &figures);
+    print_floor(&questions, figures[0].bytes_a_record * count as f64, &mut random);
 }
 
 fn measure(
@@ -104,58 +162,59 @@ fn measure(
 
     let readers: Vec<_> =
         stores.iter().enumerate().map(|(number, store)| store.open(&path(number))).collect();
-    type Positions<'a> = &'a mut dyn Iterator<Item = Position>;
-    let per_second = |reader: &dyn Reader, expected: &mut Option<Found>, positions: Positions| {
-        let mut queries = positions.map(|position| Query::from(&position));
-        let (seconds, found) = timed(|| reader.look_up(&mut queries));
-        assert_eq!(*expected.get_or_insert(found), found, "all stores find the same");
-        seconds
-    };
     let lookups = questions.hits.len();
-    let mut expected = [None; 3];
+    let mut expected = [None; WAYS.len()];
     for _ in 0..rounds {
         for (reader, figures) in readers.iter().zip(&mut figures) {
-            let mut ask = |kind: usize, positions: Positions| {
-                lookups as f64 / per_second(&**reader, &mut expected[kind], positions)
-            };
-            figures.hits.push(ask(0, &mut questions.hits.iter().copied()));
-            figures.misses.push(ask(1, &mut questions.misses.iter().copied()));
-            let mut parsed = questions
-                .hits_as_text
-                .iter()
-                .map(|text| *fen::parse(text, Profile::Standard).expect("a FEN").position());
-            figures.from_text.push(ask(2, &mut parsed));
+            for (nth, way) in WAYS.iter().enumerate() {
+                let (seconds, found) = timed(|| way.ask(&**reader, questions));
+                assert_eq!(*expected[nth].get_or_insert(found), found, "all find the same");
+                figures.rates[nth].push(lookups as f64 / seconds);
+            }
         }
     }
-    let hits = expected.map(|found| found.map_or(0, |found| found.hits));
-    assert_eq!(hits, [lookups as u64, 0, lookups as u64]);
+    let hits = expected.map(|found| found.map_or(0, |found| found.hits as usize));
+    assert_eq!(hits, [lookups, 0, lookups, lookups, 0, lookups]);
     figures
 }
 
 /// One line a store; in brackets how many times better (or worse, below 1) epdb is.
 fn print_table(stores: &[Box<dyn Store>], figures: &[Figures]) {
-    let columns = |figures: &Figures| {
-        let thousands = |rates: &[f64]| median(rates.to_vec()) / 1000.0;
-        [
-            median(figures.load_seconds.clone()),
-            figures.bytes_a_record,
-            thousands(&figures.hits),
-            thousands(&figures.misses),
-            thousands(&figures.from_text),
-        ]
-    };
-    let ours = columns(&figures[0]);
-    println!(
-        "{:22}{:>16}{:>16}{:>16}{:>16}{:>16}",
-        "", "load s", "bytes/record", "hits k/s", "misses k/s", "FEN text k/s"
-    );
-    for (store, figures) in stores.iter().zip(figures) {
+    let loading =
+        |figures: &Figures| [median(figures.load_seconds.clone()), figures.bytes_a_record];
+    let rate = |figures: &Figures, way: usize| median(figures.rates[way].clone()) / 1000.0;
+    print!("{:22}{:>16}{:>16}", "thousands a second", "load s", "bytes/record");
+    WAYS.iter().for_each(|way| print!("{:>16}", way.name));
+    println!();
+    for (store, theirs) in stores.iter().zip(figures) {
         print!("{:22}", store.name());
-        for (column, (figure, ours)) in columns(figures).into_iter().zip(ours).enumerate() {
-            let ratio = if column < 2 { figure / ours } else { ours / figure };
-            let digits = if column < 2 { 2 } else { 0 };
-            print!("{figure:9.digits$} ({ratio:.2})");
+        for (figure, ours) in loading(theirs).into_iter().zip(loading(&figures[0])) {
+            print!("{figure:9.2} ({:.2})", figure / ours);
+        }
+        for way in 0..WAYS.len() {
+            let figure = rate(theirs, way);
+            print!("{figure:9.0} ({:.2})", rate(&figures[0], way) / figure);
         }
         println!();
     }
+}
+
+/// What nobody can be faster than: the making of the questions, and loads of cache lines.
+fn print_floor(questions: &Questions, bytes: f64, random: &mut Random) {
+    let lookups = questions.hits.len();
+    let nanoseconds = |work: &mut dyn FnMut() -> u64| {
+        let seconds = (0..5).map(|_| timed(|| black_box(work())).0).collect();
+        median(seconds) * 1e9 / lookups as f64
+    };
+    let making =
+        |kind| nanoseconds(&mut || questions.of(kind).fold(0, |all, query| all ^ query.key()));
+    let (positions, text) = (making(Kind::Hits), making(Kind::HitsAsText));
+    let lines = CacheLines::new(bytes as usize, random);
+    let dependent = nanoseconds(&mut || lines.load_dependent(lookups));
+    let independent = nanoseconds(&mut || lines.load_independent(lookups, random));
+    println!(
+        "nanoseconds: {positions:.0} to make a question of a position, {text:.0} of FEN text; \
+         {dependent:.0} a load of a cache line that waits for the one before, {independent:.0} \
+         one that does not"
+    );
 }

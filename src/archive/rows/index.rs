@@ -5,12 +5,12 @@ use std::io::Write;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::prefetch::prefetch;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
+use crate::prefetch::prefetch;
 
 /// Entries of a line of the table.
 const ENTRIES: usize = 12;

@@ -2,7 +2,6 @@
 
 mod build;
 mod index;
-mod prefetch;
 mod reader;
 mod row;
 mod segment;

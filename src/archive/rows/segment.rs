@@ -2,7 +2,6 @@
 
 use zerocopy::FromBytes;
 
-use super::prefetch::prefetch;
 use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER, padded};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
@@ -11,6 +10,7 @@ use crate::archive::file::span::Span;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::{identity, record};
 use crate::model::EpdRecord;
+use crate::prefetch::prefetch;
 use crate::text::{FormatOptions, epd};
 
 const ROW: &str = "record";

@@ -41,25 +41,24 @@ pub(in crate::store) struct Bucket<'a> {
     crc: u32,
     /// What the checksum covers beside the identity.
     body: &'a [u8],
-    fingerprints: &'a [u8],
-    lengths: &'a [u8],
-    entries: &'a [u8],
+    count: usize,
+    /// Fingerprints, lengths, entries.
+    arrays: &'a [u8],
     id: BucketId,
 }
 
 impl<'a> Bucket<'a> {
     /// Takes the bytes of the bucket with this identity.
+    #[inline]
     pub(in crate::store) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
             bytes.split_first_chunk().ok_or(Damage("a bucket is shorter than its checksum"))?;
         let crc = u32::from_le_bytes(*crc);
         let (count, arrays) = read_count(body)?;
-        let cut = |bytes: &'a [u8]| {
-            bytes.split_at_checked(count).ok_or(Damage("a bucket is shorter than its entries"))
-        };
-        let (fingerprints, rest) = cut(arrays)?;
-        let (lengths, entries) = cut(rest)?;
-        Ok(Bucket { crc, body, fingerprints, lengths, entries, id })
+        if arrays.len() < 2 * count {
+            return Err(Damage("a bucket is shorter than its entries"));
+        }
+        Ok(Bucket { crc, body, count, arrays, id })
     }
 
     /// The checksum that it carries.
@@ -68,7 +67,20 @@ impl<'a> Bucket<'a> {
     }
 
     pub(in crate::store) fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.count == 0
+    }
+
+    /// The fingerprint and the length code of an entry.
+    #[inline]
+    fn entry(&self, nth: usize) -> Option<(u8, u8)> {
+        let length = self.count.checked_add(nth).and_then(|at| self.arrays.get(at))?;
+        self.arrays[..self.count].get(nth).map(|&fingerprint| (fingerprint, *length))
+    }
+
+    /// The bytes of all entries.
+    #[inline]
+    fn entries_bytes(&self) -> &'a [u8] {
+        &self.arrays[2 * self.count..]
     }
 
     /// Checks the checksum over all that the bucket holds.
@@ -76,7 +88,7 @@ impl<'a> Bucket<'a> {
         if !holds(bucket_crc(self.id, self.body), self.crc) {
             return Err(Damage("the checksum of a bucket does not match"));
         }
-        if self.is_empty() && !self.entries.is_empty() {
+        if self.is_empty() && !self.arrays.is_empty() {
             return Err(Damage("bytes follow the last entry of a bucket"));
         }
         Ok(())
@@ -114,32 +126,57 @@ impl<'a> Entries<'a> {
         self.cursor
     }
 
-    /// Skips to the next entry with this fingerprint; only lengths are looked at.
+    /// The next entry with this fingerprint.
+    #[inline]
     pub(in crate::store) fn next_with(
         &mut self,
         fingerprint: u8,
     ) -> Option<Result<BucketEntry<'a>>> {
+        match self.skip_to(fingerprint) {
+            Ok(true) => self.next(),
+            Ok(false) => None,
+            Err(damage) => Some(Err(damage)),
+        }
+    }
+
+    /// Skips to the next entry with this fingerprint, and says whether there is one. Of what is
+    /// skipped only lengths are looked at.
+    #[inline]
+    pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
         loop {
-            let wanted = *self.bucket.fingerprints.get(self.cursor.next)? == fingerprint;
-            let length = self.bucket.lengths[self.cursor.next];
-            match length {
-                STUB | LONG => match self.next()? {
-                    Ok(entry) if entry.fingerprint != fingerprint => {}
-                    other => return Some(other),
-                },
-                _ if wanted => return self.next(),
-                _ => {
-                    self.cursor.next += 1;
-                    self.cursor.offset += usize::from(self.bucket.id.width) + usize::from(length);
-                }
+            self.skip_short(fingerprint);
+            match self.bucket.entry(self.cursor.next) {
+                None => return Ok(false),
+                Some((own, _)) if own == fingerprint => return Ok(true),
+                Some((_, STUB | LONG)) => self.next().transpose().map(drop)?,
+                Some(_) => {}
             }
         }
     }
 
+    /// Skips entries whose length codes are lengths, up to one with this fingerprint or
+    /// [`AT_ONCE`] of them, without a jump that has to be guessed.
+    #[inline]
+    fn skip_short(&mut self, fingerprint: u8) {
+        let Bucket { count, arrays, id, .. } = self.bucket;
+        let next = self.cursor.next;
+        let lengths = word_at(arrays, count + next);
+        let ends = equal_bytes(word_at(arrays, next), fingerprint)
+            | equal_bytes(lengths, STUB)
+            | equal_bytes(lengths, LONG);
+        let first = ends.trailing_zeros() as usize / 8;
+        let skipped = first.min(count.saturating_sub(next));
+        let lengths = lengths & !u128::MAX.unbounded_shl(8 * skipped as u32);
+        let bytes: u32 = lengths.to_le_bytes().into_iter().map(u32::from).sum();
+        self.cursor.next += skipped;
+        self.cursor.offset += skipped * usize::from(id.width) + bytes as usize;
+    }
+
+    #[inline]
     fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let bytes = self
             .bucket
-            .entries
+            .entries_bytes()
             .get(self.cursor.offset..)
             .and_then(|rest| rest.get(..len))
             .ok_or(Damage("an entry ends outside its bucket"))?;
@@ -147,6 +184,7 @@ impl<'a> Entries<'a> {
         Ok(bytes)
     }
 
+    #[inline]
     fn read(&mut self, fingerprint: u8, length: u8) -> Result<BucketEntry<'a>> {
         let import_number = read_number(self.take(self.bucket.id.width.into())?);
         let payload = match length {
@@ -168,8 +206,8 @@ impl<'a> Entries<'a> {
             }
             short => Payload::Record(self.take(short.into())?),
         };
-        let last = self.cursor.next == self.bucket.lengths.len();
-        if last && self.cursor.offset != self.bucket.entries.len() {
+        let last = self.cursor.next == self.bucket.count;
+        if last && self.cursor.offset != self.bucket.entries_bytes().len() {
             return Err(Damage("bytes follow the last entry of a bucket"));
         }
         Ok(BucketEntry { fingerprint, import_number, payload })
@@ -179,16 +217,39 @@ impl<'a> Entries<'a> {
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<BucketEntry<'a>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Result<BucketEntry<'a>>> {
-        let fingerprint = *self.bucket.fingerprints.get(self.cursor.next)?;
-        let length = *self.bucket.lengths.get(self.cursor.next)?;
+        let (fingerprint, length) = self.bucket.entry(self.cursor.next)?;
         self.cursor.next += 1;
         let entry = self.read(fingerprint, length);
         if entry.is_err() {
-            self.cursor.next = self.bucket.lengths.len();
+            self.cursor.next = self.bucket.count;
         }
         Some(entry)
     }
+}
+
+/// Entries that are skipped at once.
+const AT_ONCE: usize = size_of::<u128>();
+
+/// So many bytes from a place on, zeros behind the end.
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> u128 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut word = [0; AT_ONCE];
+    match rest.first_chunk() {
+        Some(whole) => word = *whole,
+        None => word[..rest.len()].copy_from_slice(rest),
+    }
+    u128::from_le_bytes(word)
+}
+
+/// A 1 as the highest bit of each byte that is this one.
+#[inline]
+fn equal_bytes(word: u128, byte: u8) -> u128 {
+    const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
+    let differ = word ^ (u128::MAX / 255 * u128::from(byte));
+    !(((differ & LOW_BITS) + LOW_BITS) | differ | LOW_BITS)
 }
 
 /// Writes the entries of one bucket, in order of their keys.

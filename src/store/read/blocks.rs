@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use redb::ReadOnlyTable;
 
-use crate::store::block::{Block, BlockShape, Bucket, Damage};
+use crate::prefetch::prefetch;
+use crate::store::block::{Block, BlockShape, Bucket, Damage, KeySlot};
 use crate::store::error::{StoreError, damaged, guarded};
 use crate::store::row::{RowGuard, sized};
 use crate::store::shared::Shared;
@@ -23,16 +24,25 @@ pub(super) struct CheckedBlock {
 }
 
 impl CheckedBlock {
+    #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         self.guard.value()
     }
 
     /// The block, with the header's shape at hand.
+    #[inline]
     pub(super) fn view(&self) -> Block<'_> {
         Block::with_shape(self.number, self.bytes(), self.shape)
     }
 
+    /// Where in the block a key belongs, by its fraction of the block.
+    #[inline]
+    pub(super) fn slot(&self, fraction: u64) -> KeySlot {
+        KeySlot::of(fraction, self.shape.buckets)
+    }
+
     /// Checks a bucket, unless that was done before.
+    #[inline]
     pub(super) fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
         let bit = 1 << (number % 64);
         let Some(word) = self.checked.get(number as usize / 64) else { return bucket.check() };
@@ -49,16 +59,17 @@ impl CheckedBlock {
     }
 }
 
-/// A block that is kept, or one for which there was no room.
+/// A block that somebody else keeps, or one that nobody else does.
 pub(super) enum BlockRef<'r> {
-    Kept(&'r CheckedBlock),
-    Own(Arc<CheckedBlock>),
+    Borrowed(&'r CheckedBlock),
+    Own(Box<CheckedBlock>),
 }
 
 impl BlockRef<'_> {
+    #[inline]
     pub(super) fn block(&self) -> &CheckedBlock {
         match self {
-            BlockRef::Kept(block) => block,
+            BlockRef::Borrowed(block) => block,
             BlockRef::Own(block) => block,
         }
     }
@@ -84,22 +95,46 @@ impl Blocks {
         Blocks { shared, table, checks, kept }
     }
 
-    /// A block, which stays in memory if there is room for it.
-    pub(super) fn get(&self, number: u64) -> Result<BlockRef<'_>> {
-        let slot = usize::try_from(number).ok().and_then(|number| self.kept.get(number));
-        if let Some(kept) = slot.and_then(OnceLock::get) {
-            return Ok(BlockRef::Kept(kept));
+    fn slot(&self, number: u64) -> Option<&OnceLock<Box<CheckedBlock>>> {
+        usize::try_from(number).ok().and_then(|number| self.kept.get(number))
+    }
+
+    /// Brings near whether and where a block is kept.
+    #[inline]
+    pub(super) fn prefetch(&self, number: u64) {
+        if let Some(slot) = self.slot(number) {
+            prefetch(slot);
         }
+    }
+
+    /// A block, if it is in memory.
+    #[inline]
+    pub(super) fn kept(&self, number: u64) -> Option<&CheckedBlock> {
+        self.slot(number).and_then(OnceLock::get).map(Box::as_ref)
+    }
+
+    /// A block, which stays in memory if there is room for it.
+    #[inline]
+    pub(super) fn get(&self, number: u64) -> Result<BlockRef<'_>> {
+        match self.kept(number) {
+            Some(kept) => Ok(BlockRef::Borrowed(kept)),
+            None => self.load_and_keep(number),
+        }
+    }
+
+    #[cold]
+    fn load_and_keep(&self, number: u64) -> Result<BlockRef<'_>> {
+        let slot = self.slot(number);
         let block = self.load(number)?;
         let bytes = block.page_bytes();
         let Some(slot) = slot.filter(|_| self.reserve(bytes)) else {
-            return Ok(BlockRef::Own(Arc::new(block)));
+            return Ok(BlockRef::Own(Box::new(block)));
         };
         if slot.set(Box::new(block)).is_err() {
             self.shared.cache_left.fetch_add(bytes, Ordering::Relaxed);
         }
         match slot.get() {
-            Some(kept) => Ok(BlockRef::Kept(kept)),
+            Some(kept) => Ok(BlockRef::Borrowed(kept)),
             None => Err(self.damaged(number, Damage("it is missing"))),
         }
     }

@@ -2,19 +2,24 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::blocks::{BlockRef, CheckedBlock};
 use super::reader::Reader;
 use super::record::{EncodedRecord, StoredRecord};
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
-use crate::store::block::{BucketCursor, KeySlot, Payload, range_in};
+use crate::store::block::{BucketCursor, Payload, range_in};
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::StoreError;
 use crate::store::schema::spread;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// Queries that are looked up together: so many lines of the processor's cache can be on their way.
+const GROUP: usize = 32;
+
+/// A query of many, with its place among them.
+type Asked = (usize, Query);
 
 impl Reader {
     /// The records of a position, in order of their import numbers.
@@ -38,10 +43,16 @@ impl Reader {
     /// assert!(reader.contains(&Position::START)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn matches(&self, position: impl Into<Query>) -> Matches<'_> {
         let query = self.keyed(position);
-        let (number, _) = spread(query.key(), self.meta.blocks);
-        Matches::new(self, query, self.blocks.get(number))
+        let (number, fraction) = spread(query.key(), self.meta.blocks);
+        let block = self.blocks.get(number);
+        if let Ok(block) = &block {
+            let block = block.block();
+            block.view().prefetch_bucket(block.slot(fraction).bucket);
+        }
+        Matches::new(self, query, block)
     }
 
     /// Whether the store has a record of the position.
@@ -93,30 +104,85 @@ impl Reader {
         positions: impl IntoIterator<Item = Q>,
         mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
     ) -> std::result::Result<(), E> {
-        let queries: Vec<Query> = positions.into_iter().map(|query| self.keyed(query)).collect();
-        let mut order: Vec<(u64, usize)> =
-            queries.iter().enumerate().map(|(place, query)| (query.key(), place)).collect();
-        order.sort_unstable();
-        let mut held: Option<(u64, Arc<CheckedBlock>)> = None;
-        for (key, place) in order {
-            let (number, _) = spread(key, self.meta.blocks);
-            let block = match &held {
-                Some((held, block)) if *held == number => BlockRef::Own(Arc::clone(block)),
-                _ => self.blocks.get(number)?,
-            };
-            if let BlockRef::Own(block) = &block {
-                held = Some((number, Arc::clone(block)));
+        let mut queries = positions.into_iter().map(|query| self.keyed(query)).enumerate();
+        let mut asked: Vec<Asked> = Vec::with_capacity(GROUP);
+        let mut absent = Vec::new();
+        loop {
+            asked.clear();
+            asked.extend(
+                queries
+                    .by_ref()
+                    .take(GROUP)
+                    .inspect(|asked| self.blocks.prefetch(self.block_of(asked))),
+            );
+            if asked.is_empty() {
+                return self.visit_absent(absent, &mut visit);
             }
-            let mut matches = Matches::new(self, queries[place], Ok(block));
-            while let Some(record) = matches.next_encoded() {
-                match visit(place, record?)? {
-                    Visit::Continue => {}
-                    Visit::SkipQuery => break,
-                    Visit::Stop => return Ok(()),
+            let mut group = Vec::with_capacity(GROUP);
+            for asked in &asked {
+                match self.blocks.kept(self.block_of(asked)) {
+                    Some(block) => group.push((asked, block)),
+                    None => absent.push(*asked),
+                }
+            }
+            if self.visit_group(&group, &mut visit)? == Visit::Stop {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks up what is in blocks that are not in memory: sorted by key, so that each is read once
+    /// and in the order of the file.
+    fn visit_absent<E: From<StoreError>>(
+        &self,
+        mut absent: Vec<Asked>,
+        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
+    ) -> std::result::Result<(), E> {
+        absent.sort_unstable_by_key(|(place, query)| (query.key(), *place));
+        for of_block in absent.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
+            let block = self.blocks.get(self.block_of(&of_block[0]))?;
+            for asked in of_block.chunks(GROUP) {
+                let group: Vec<_> = asked.iter().map(|asked| (asked, block.block())).collect();
+                if self.visit_group(&group, visit)? == Visit::Stop {
+                    return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Looks queries up, each in its block. What a lookup needs first is asked for for all of them
+    /// before any goes on, so that they wait for memory together.
+    fn visit_group<E: From<StoreError>>(
+        &self,
+        group: &[(&Asked, &CheckedBlock)],
+        visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<Visit, E>,
+    ) -> std::result::Result<Visit, E> {
+        let bucket = |(_, query): &Asked, block: &CheckedBlock| {
+            block.slot(spread(query.key(), self.meta.blocks).1).bucket
+        };
+        for (asked, block) in group {
+            block.view().prefetch_directory(bucket(asked, block));
+        }
+        for (asked, block) in group {
+            block.view().prefetch_bucket(bucket(asked, block));
+        }
+        for ((place, query), block) in group {
+            let mut matches = Matches::new(self, *query, Ok(BlockRef::Borrowed(block)));
+            while let Some(record) = matches.next_encoded() {
+                match visit(*place, record?)? {
+                    Visit::Continue => {}
+                    Visit::SkipQuery => break,
+                    Visit::Stop => return Ok(Visit::Stop),
+                }
+            }
+        }
+        Ok(Visit::Continue)
+    }
+
+    /// The block that a query leads to.
+    fn block_of(&self, (_, query): &Asked) -> u64 {
+        spread(query.key(), self.meta.blocks).0
     }
 
     /// The query with the key under which the store keeps the position.
@@ -141,19 +207,25 @@ impl fmt::Debug for Matches<'_> {
 }
 
 enum State<'r> {
-    /// In a block; once the first match was found, at this place of its bucket.
-    Block {
-        block: BlockRef<'r>,
-        cursor: Option<BucketCursor>,
-    },
+    Block { block: BlockRef<'r>, progress: Progress },
     Crowd(Box<CrowdRecords>),
     Failed(StoreError),
     Done,
 }
 
+/// How far the search of a block is.
+#[derive(Copy, Clone)]
+enum Progress {
+    NotBegun,
+    /// At this place of the bucket.
+    At(BucketCursor),
+    /// No entry has the fingerprint any more.
+    Over,
+}
+
 /// What the search of a block ends with.
 enum BlockMatch {
-    Record { import_number: u64, bytes: Range<usize>, cursor: BucketCursor },
+    Record { import_number: u64, bytes: Range<usize>, progress: Progress },
     Crowd(Box<CrowdRecords>),
     Nothing,
 }
@@ -161,7 +233,7 @@ enum BlockMatch {
 impl<'r> Matches<'r> {
     fn new(reader: &'r Reader, query: Query, block: Result<BlockRef<'r>>) -> Matches<'r> {
         let state = match block {
-            Ok(block) => State::Block { block, cursor: None },
+            Ok(block) => State::Block { block, progress: Progress::NotBegun },
             Err(error) => State::Failed(error),
         };
         Matches { reader, query, state }
@@ -195,10 +267,10 @@ impl<'r> Matches<'r> {
 
     /// The next record's number, and its place in the block or the chunk in hand.
     fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
-        if let State::Block { block, cursor } = &mut self.state {
-            match search(self.reader, &self.query, block.block(), *cursor)? {
-                BlockMatch::Record { import_number, bytes, cursor: next } => {
-                    *cursor = Some(next);
+        if let State::Block { block, progress } = &mut self.state {
+            match search(self.reader, &self.query, block.block(), *progress)? {
+                BlockMatch::Record { import_number, bytes, progress: next } => {
+                    *progress = next;
                     return Ok(Some((import_number, bytes)));
                 }
                 BlockMatch::Nothing => return Ok(None),
@@ -221,17 +293,21 @@ fn search(
     reader: &Reader,
     query: &Query,
     loaded: &CheckedBlock,
-    cursor: Option<BucketCursor>,
+    progress: Progress,
 ) -> Result<BlockMatch> {
     let (number, fraction) = spread(query.key(), reader.meta.blocks);
     let damaged = |damage| reader.blocks.damaged(number, damage);
-    let block = loaded.view();
-    let slot = KeySlot::of(fraction, block.buckets());
-    let bucket = block.bucket(slot.bucket).map_err(damaged)?;
-    if cursor.is_none() {
-        loaded.check(slot.bucket, &bucket).map_err(damaged)?;
-    }
-    let mut entries = bucket.entries_from(cursor.unwrap_or_default());
+    let (block, slot) = (loaded.view(), loaded.slot(fraction));
+    let bucket = || block.bucket(slot.bucket).map_err(damaged);
+    let mut entries = match progress {
+        Progress::NotBegun => {
+            let bucket = bucket()?;
+            loaded.check(slot.bucket, &bucket).map_err(damaged)?;
+            bucket.entries()
+        }
+        Progress::At(cursor) => bucket()?.entries_from(cursor),
+        Progress::Over => return Ok(BlockMatch::Nothing),
+    };
     let board = query.board().as_bytes();
     while let Some(entry) = entries.next_with(slot.fingerprint) {
         let entry = entry.map_err(damaged)?;
@@ -242,7 +318,9 @@ fn search(
             Payload::Record(record) if record::board_of(record).is_ok_and(|own| own == board) => {
                 let import_number = entry.import_number;
                 let (bytes, cursor) = (range_in(block.bytes(), record), entries.cursor());
-                return Ok(BlockMatch::Record { import_number, bytes, cursor });
+                let is_over = entries.skip_to(slot.fingerprint) == Ok(false);
+                let progress = if is_over { Progress::Over } else { Progress::At(cursor) };
+                return Ok(BlockMatch::Record { import_number, bytes, progress });
             }
             _ => {}
         }

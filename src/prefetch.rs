@@ -7,7 +7,7 @@
 
 /// Asks for the cache line that a value begins in, and does not wait for it.
 #[inline]
-pub(super) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -19,4 +19,13 @@ pub(super) fn prefetch<T>(value: &T) {
     {
         std::hint::black_box(value);
     }
+}
+
+/// Asks for all cache lines of some bytes, and of more only for the first sixteen.
+#[cfg(feature = "store")]
+#[inline]
+pub(crate) fn prefetch_bytes(bytes: &[u8]) {
+    const LINE: usize = 64;
+    let bytes = bytes.get(..16 * LINE).unwrap_or(bytes);
+    bytes.iter().step_by(LINE).chain(bytes.last()).for_each(prefetch);
 }
