@@ -16,7 +16,7 @@ use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::{FormatOptions, ParseOptions, epd};
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "books/UHO_4060_v2.epd",
     "books/UHO_4060_v4.epd",
     "books/3moves_FRC.epd",
@@ -25,10 +25,13 @@ const FILES: [&str; 9] = [
     "books/FRC_openings.epd",
     "epd/fsmosca+STS-Rating/epd/STS1-STS15_LAN_v6.epd",
     "epd/helgefmi+CacheMiss/wac.epd",
+    "epd/sarona-CCCF+EPD-sets/wac.epd",
     "epd/jdart1+arasan-chess/tests/arasan2024.epd",
 ];
 
 const ROUNDS: usize = 5;
+/// Suites have no more records.
+const FEW: usize = 1 << 14;
 
 fn main() {
     let arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
@@ -43,6 +46,7 @@ fn main() {
     let samples: Vec<Sample> = files.iter().map(|path| Sample::new(path)).collect();
     sizes(&samples);
     speed(&samples);
+    lookups(&samples);
 }
 
 struct Sample {
@@ -190,6 +194,54 @@ fn speed(samples: &[Sample]) {
             by_position(&fast).as_nanos(),
         );
     }
+}
+
+/// Suites of few records: what finding one by number costs, by level and records of a block.
+fn lookups(samples: &[Sample]) {
+    println!("\nrecords by number: bytes of the archive, ratio to xz -9e, microseconds of one");
+    println!(
+        "{:<22}{:>8}{:>8}{:>10}{:>8}{:>10}{:>10}",
+        "", "level", "block", "bytes", "xz", "mean", "worst"
+    );
+    for sample in samples.iter().filter(|sample| sample.records.len() <= FEW) {
+        let xz = run("xz", &["-9e", "-c"], &sample.path).map_or(f64::NAN, |len| len as f64);
+        for level in [Level::Default, Level::Max] {
+            for block_records in [None, Some(64), Some(32), Some(16), Some(8)] {
+                let options = PackOptions::new().level(level).index(false);
+                let bytes = sample.pack(match block_records {
+                    Some(records) => options.block_records(records),
+                    None => options,
+                });
+                let len = bytes.len();
+                let times = times(sample, &Archive::from_bytes(bytes).expect("an archive"));
+                let mean = times.iter().sum::<Duration>() / times.len() as u32;
+                let worst = times.into_iter().max().unwrap_or_default();
+                println!(
+                    "{:<22.22}{:>8}{:>8}{:>10}{:>8.3}{:>10.1}{:>10.1}",
+                    sample.name,
+                    format!("{level:?}").to_lowercase(),
+                    block_records.map_or("-".into(), |records| records.to_string()),
+                    len,
+                    len as f64 / xz,
+                    mean.as_secs_f64() * 1e6,
+                    worst.as_secs_f64() * 1e6,
+                );
+            }
+        }
+    }
+}
+
+/// How long each record takes by number, at best.
+fn times(sample: &Sample, archive: &Archive) -> Vec<Duration> {
+    let mut times = vec![Duration::MAX; sample.records.len()];
+    for _ in 0..ROUNDS {
+        for (number, time) in (0..).zip(&mut times) {
+            let start = Instant::now();
+            black_box(archive.record(number).expect("a record"));
+            *time = start.elapsed().min(*time);
+        }
+    }
+    times
 }
 
 fn best<T>(mut work: impl FnMut() -> T) -> Duration {

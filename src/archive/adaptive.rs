@@ -25,6 +25,7 @@ impl Default for BitModel {
 const RATES: [u16; 12] = [110, 75, 55, 44, 36, 30, 25, 21, 17, 14, 11, 9];
 
 impl BitModel {
+    #[inline]
     fn update(&mut self, bit: bool) {
         let rate = u32::from(RATES[usize::from(self.seen)]);
         let one = u32::from(self.one);
@@ -93,6 +94,7 @@ pub(super) trait BitCoder {
     fn is_exhausted(&self) -> bool;
 
     /// Codes a bit under a model that adapts to it.
+    #[inline]
     fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
         let bit = self.bit(bit, model.one);
         model.update(bit);
@@ -213,6 +215,7 @@ impl<'a> BitDecoder<'a> {
 const MAX_BEYOND: u32 = 64;
 
 impl BitCoder for BitDecoder<'_> {
+    #[inline]
     fn bit(&mut self, _: bool, one: u16) -> bool {
         let cut = cut(self.low, self.high, one);
         let bit = self.at <= cut;
@@ -248,12 +251,26 @@ impl SymbolModel {
     }
 
     pub(super) fn code(&mut self, coder: &mut impl BitCoder, symbol: u32) -> u32 {
-        let mut node = 1;
-        for place in (0..self.bits).rev() {
-            let bit = coder.adaptive_bit(symbol >> place & 1 != 0, &mut self.models[node]);
-            node = node << 1 | usize::from(bit);
-        }
-        node as u32 - (1 << self.bits)
+        code_symbol(&mut self.models, self.bits, coder, symbol)
+    }
+}
+
+fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, symbol: u32) -> u32 {
+    let mut node = 1;
+    for place in (0..bits).rev() {
+        let bit = coder.adaptive_bit(symbol >> place & 1 != 0, &mut models[node]);
+        node = node << 1 | usize::from(bit);
+    }
+    node as u32 - (1 << bits)
+}
+
+/// A [`SymbolModel`] of three bits, kept in place: whoever has many copies them at once.
+#[derive(Copy, Clone, Default)]
+pub(super) struct SmallSymbolModel([BitModel; 8]);
+
+impl SmallSymbolModel {
+    pub(super) fn code(&mut self, coder: &mut impl BitCoder, symbol: u32) -> u32 {
+        code_symbol(&mut self.0, 3, coder, symbol)
     }
 }
 
@@ -261,10 +278,14 @@ impl SymbolModel {
 /// highest, the first two of them under models.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerModel {
-    /// By context.
-    lengths: Vec<SymbolModel>,
-    heads: Box<[BitModel]>,
+    /// Those of the lengths by context, then those of the heads.
+    models: Box<[BitModel]>,
 }
+
+/// Bits of the length of a number in bits.
+const LENGTH_BITS: u32 = 7;
+/// The models of the heads: four for each length.
+const HEADS: usize = 65 * 4;
 
 impl Default for IntegerModel {
     fn default() -> IntegerModel {
@@ -275,10 +296,7 @@ impl Default for IntegerModel {
 impl IntegerModel {
     /// With lengths under so many contexts.
     pub(super) fn with_contexts(count: usize) -> IntegerModel {
-        IntegerModel {
-            lengths: vec![SymbolModel::new(7); count],
-            heads: vec![BitModel::default(); 65 * 4].into(),
-        }
+        IntegerModel { models: vec![BitModel::default(); (count << LENGTH_BITS) + HEADS].into() }
     }
 
     pub(super) fn code(&mut self, coder: &mut impl BitCoder, value: u64) -> u64 {
@@ -287,8 +305,9 @@ impl IntegerModel {
 
     /// Codes a number in a context.
     pub(super) fn code_in(&mut self, context: usize, coder: &mut impl BitCoder, value: u64) -> u64 {
-        let length = 64 - value.leading_zeros();
-        let length = self.lengths[context].code(coder, length).min(64);
+        let (lengths, heads) = self.models.split_at_mut(self.models.len() - HEADS);
+        let lengths = &mut lengths[context << LENGTH_BITS..][..1 << LENGTH_BITS];
+        let length = code_symbol(lengths, LENGTH_BITS, coder, 64 - value.leading_zeros()).min(64);
         if length < 2 {
             return length.into();
         }
@@ -297,7 +316,7 @@ impl IntegerModel {
         let mut node = 1;
         while below > 0 && node < 4 {
             below -= 1;
-            let model = &mut self.heads[length as usize * 4 + node];
+            let model = &mut heads[length as usize * 4 + node];
             let bit = coder.adaptive_bit(value >> below & 1 != 0, model);
             node = node << 1 | usize::from(bit);
             read = read << 1 | u64::from(bit);
@@ -324,10 +343,18 @@ impl BitModels for SymbolModel {
     }
 }
 
+impl BitModels for SmallSymbolModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.0[1..].iter_mut().for_each(visit);
+    }
+}
+
 impl BitModels for IntegerModel {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
-        self.lengths.iter_mut().for_each(|lengths| lengths.each_model(visit));
-        let heads = self.heads.chunks_mut(4).skip(2);
+        let (lengths, heads) = self.models.split_at_mut(self.models.len() - HEADS);
+        let lengths = lengths.chunks_mut(1 << LENGTH_BITS);
+        lengths.for_each(|lengths| lengths[1..].iter_mut().for_each(&mut *visit));
+        let heads = heads.chunks_mut(4).skip(2);
         heads.for_each(|heads| heads[1..].iter_mut().for_each(&mut *visit));
     }
 }

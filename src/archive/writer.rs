@@ -42,8 +42,10 @@ pub struct PackOptions {
     /// Whether records can be found by position. Without it one to two bytes a record are saved,
     /// and looking for a position reads the whole archive.
     pub index: bool,
-    /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535.
-    pub block_records: u32,
+    /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535. Where
+    /// nothing is said it is 64, or fewer in a segment whose records are long: as many as have
+    /// about 176 bytes of coded operations.
+    pub block_records: Option<u32>,
     /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
     /// all the same.
     pub sorted: bool,
@@ -67,7 +69,7 @@ impl Default for PackOptions {
         PackOptions {
             level: Level::Default,
             index: true,
-            block_records: 64,
+            block_records: None,
             sorted: false,
             verbatim: false,
             segment_records: 1 << 20,
@@ -78,7 +80,8 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The default: level default, an index of positions, blocks of 64 records.
+    /// The default: level default, an index of positions, blocks of 64 records or, of long ones,
+    /// fewer.
     pub fn new() -> PackOptions {
         PackOptions::default()
     }
@@ -100,7 +103,7 @@ impl PackOptions {
     /// Records in a block, from 1 to 65,535.
     #[must_use]
     pub const fn block_records(mut self, block_records: u32) -> PackOptions {
-        self.block_records = block_records;
+        self.block_records = Some(block_records);
         self
     }
 
@@ -204,7 +207,7 @@ impl<W: Write> ArchiveWriter<W> {
         let options = PackOptions { sorted: options.sorted && !options.verbatim, ..options };
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
-        let block_records = options.block_records.clamp(1, u16::MAX.into());
+        let block_records = options.block_records.map(|records| records.clamp(1, u16::MAX.into()));
         let segment_records = options.segment_records.max(1);
         Ok(ArchiveWriter {
             out,
@@ -318,7 +321,8 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self.options.block_records as u16).into(),
+            index_records: (self.options.block_records.unwrap_or(blocks::MOST_RECORDS) as u16)
+                .into(),
         };
         match self.options.level {
             Level::Fast => self.put_rows(&mut segment)?,
@@ -343,11 +347,17 @@ impl<W: Write> ArchiveWriter<W> {
     fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
         let next = BlockSegmentBuilder::from(self.records);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
-        let block_records = self.options.block_records;
         let mixing = self.options.mixing();
         let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;
-        let (coded, arrangement) = if self.options.sorted {
+        if self.options.sorted {
             waiting.sort(Arrangement::Renumbered);
+        }
+        let block_records = match self.options.block_records {
+            Some(records) => records,
+            None => waiting.records_of_a_block()?,
+        };
+        segment.index_records = (block_records as u16).into();
+        let (coded, arrangement) = if self.options.sorted {
             (waiting.code(block_records, mixing)?, Arrangement::Renumbered)
         } else if may_sort {
             waiting.code_for_lookup(block_records, mixing)?
@@ -374,9 +384,9 @@ impl<W: Write> ArchiveWriter<W> {
             self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
             self.sorted_segments += 1;
         } else {
-            self.push_blocks(&waiting)?;
+            self.push_blocks(&waiting, block_records)?;
         }
-        self.blocks += u64::from(segment.records.get().div_ceil(self.options.block_records));
+        self.blocks += u64::from(segment.records.get().div_ceil(block_records));
         Ok(())
     }
 
@@ -393,12 +403,16 @@ impl<W: Write> ArchiveWriter<W> {
         self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
     }
 
-    /// Puts the records of a segment into the index, with their blocks.
-    fn push_blocks(&mut self, segment: &BlockSegmentBuilder) -> Result<(), ArchiveError> {
+    /// Puts the records of a segment into the index, with their blocks of so many records.
+    fn push_blocks(
+        &mut self,
+        segment: &BlockSegmentBuilder,
+        block_records: u32,
+    ) -> Result<(), ArchiveError> {
         if !self.options.index {
             return Ok(());
         }
-        for (block, records) in (self.blocks..).zip(segment.blocks(self.options.block_records)) {
+        for (block, records) in (self.blocks..).zip(segment.blocks(block_records)) {
             let block = index_block(block)?;
             for (&key, row) in records {
                 self.entries.push(key, row, block)?;

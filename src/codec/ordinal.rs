@@ -10,6 +10,19 @@
 use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 
+/// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
+pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
+    let counts = Class::ALL.map(|class| class.count(playable));
+    let mut place = pick(counts.iter().sum())?;
+    for (class, count) in Class::ALL.into_iter().zip(counts) {
+        if place < count {
+            return class.at(playable, place);
+        }
+        place -= count;
+    }
+    None
+}
+
 /// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
 /// more pieces than a game can have.
 ///
@@ -29,15 +42,7 @@ pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
 
 /// The move with this ordinal; `None` when there are not so many.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
-    let mut place = ordinal;
-    for class in Class::ALL {
-        let count = class.count(playable);
-        if place < count {
-            return class.at(playable, place);
-        }
-        place -= count;
-    }
-    None
+    pick(playable, |_| Some(ordinal))
 }
 
 /// All legal moves in the order of their ordinals.

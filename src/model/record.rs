@@ -38,6 +38,9 @@ impl San {
         Ok(San { text: bytes, len: text.len() as u8 })
     }
 
+    /// No text.
+    pub(crate) const NONE: San = San { text: [0; 7], len: 0 };
+
     /// Builds the text from its first `len` bytes, at most seven, all printing ASCII.
     pub(crate) fn from_parts(mut bytes: [u8; 7], len: usize) -> San {
         let len = len.min(7);

@@ -22,7 +22,8 @@ fn records_of_level_max_come_back_in_every_way() {
         max().hidden_units(255).block_records(2000),
     ] {
         let bytes = pack(&records, &options);
-        let may_be_larger = options.block_records < 64 || options.hidden_units.is_some();
+        let may_be_larger = options.block_records.is_some_and(|records| records < 64)
+            || options.hidden_units.is_some();
         assert!(may_be_larger || bytes.len() < default.len());
         let archive = Archive::from_bytes(bytes).unwrap();
         assert_eq!(archive.level(), Level::Max);

@@ -42,6 +42,48 @@ fn each_record_is_read_by_its_number() {
     }
 }
 
+/// Lines whose texts are those of the lines before, where these follow from moves and lists.
+const REPEATED: &str = r#"r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;
+8/8/8/8/8/8/8/8 w - - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;
+8/8/8/8/8/8/8/8 w - - bm O-O Rg3; c0 "Rg2=50, O-O=21"; c7 "Rg3 O-O"; c8 "50 21"; c9 "g1g2 e1g2"; pv Rg2 O-O Kf3;
+4k3/8/8/8/8/8/4P3/4K3 w - - ce 12; pm Kd2; sv e4 Kd7 e5; c1 "e4 Kd2"; c2 "e2e4 e1d2"; c3 "-7";
+8/8/8/8/8/8/8/8 w - - id "x"; c3 "7";
+8/8/8/8/8/8/8/8 w - - c1 "e4 Kd2"; c2 "e2e4 e1d2"; pm Kd2; sv e4 Kd7 e5;
+4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; pm e4; pv e4 Kd7; c1 "e4 Kd2"; c7 "e3 e4"; c9 "e2e3 e2e4"; c3 "8";
+4k3/8/8/8/8/8/4P3/4K3 b - - bm Kd8; pm e5; pv e4 Kd8; c1 "e4 Kd3"; c7 "e3 e5"; c9 "e2e3 e2e5"; c3 "9";
+"#;
+
+#[test]
+fn what_is_passed_is_known_to_the_records_behind_it() {
+    let lines = [REPEATED, LINES, REPEATED, REPEATED].concat();
+    let records = records(&lines);
+    for level in [Level::Default, Level::Max] {
+        for block_records in [1, 2, 3, 64] {
+            let options = PackOptions::new().level(level).block_records(block_records);
+            let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+            for (number, record) in (0..).zip(&records) {
+                assert_eq!(&archive.record(number).unwrap(), record);
+            }
+            let in_order: Vec<EpdRecord> =
+                archive.iter(0..archive.len()).map(Result::unwrap).collect();
+            assert_eq!(in_order, records);
+        }
+    }
+}
+
+#[test]
+fn long_records_have_smaller_blocks() {
+    let options = PackOptions::new();
+    let of = |line: &dyn Fn(u32) -> String| records(&(0..150).map(line).collect::<String>());
+    let short = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - ce {}; id \"E.{n}\";\n", n % 7));
+    assert_eq!(pack(&short, &options), pack(&short, &options.clone().block_records(64)));
+    let comment = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b1) | 1).repeat(3);
+    let long = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"{}\";\n", comment(n)));
+    let packed = pack(&long, &options);
+    let of_size = |records| pack(&long, &options.clone().block_records(records));
+    assert!((4..=40).any(|records| of_size(records) == packed));
+}
+
 #[test]
 fn sorted_archives_hold_the_same_records() {
     let mut records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 9).flatten().collect();

@@ -225,7 +225,9 @@ fn records_of(
             next = wanted.next();
         }
     };
-    coded_operations::decode(operations, start, &mut Chain::of(rows), subjects, memory, visit)?;
+    let chain = &mut Chain::of(rows);
+    let is_wanted = |place| places.binary_search(&place).is_ok();
+    coded_operations::decode(operations, start, chain, subjects, is_wanted, memory, visit)?;
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 

@@ -92,6 +92,13 @@ impl CodedSegment {
     }
 }
 
+/// Records in a block where nothing is said, at the most.
+pub(in crate::archive) const MOST_RECORDS: u32 = 64;
+/// Bytes of coded operations in a block where nothing is said: whoever looks for one record decodes
+/// half of them.
+const BLOCK_OPERATIONS: usize = 176;
+/// Blocks that tell how many bytes the operations of a record take.
+const MEASURED: usize = 64;
 /// With more records than this an archive has a model of its own in any case.
 const FEW: usize = 1 << 16;
 /// One in so many blocks tells whether a position model may be the better one. Of all of them it saves
@@ -284,6 +291,24 @@ impl BlockSegmentBuilder {
         let tree = part.code_by_tree(&CodedOperations::default(), block_records)?;
         let whole = tree.len() as u64 * self.rows.len() as u64 / part.rows.len().max(1) as u64;
         Ok((mixed.len() - operations.len()) as u64 > whole * 3 / 4)
+    }
+
+    /// How many records a block has where nothing is said: fewer of long ones.
+    pub(in crate::archive) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
+        let most = MOST_RECORDS as usize;
+        let step = self.rows.len().div_ceil(most * MEASURED);
+        let start = OperationStart::default();
+        let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))
+            .into_par_iter()
+            .filter(|block| block.is_multiple_of(step))
+            .map(|block| {
+                let block = self.block_operations(block * most, most)?;
+                Ok((block.rows.len(), block.encode(&start).len()))
+            })
+            .collect::<Result<_, ArchiveError>>()?;
+        let records: usize = blocks.iter().map(|&(records, _)| records).sum();
+        let bytes: usize = blocks.iter().map(|&(_, bytes)| bytes).sum();
+        Ok((records * BLOCK_OPERATIONS / bytes.max(1)).clamp(1, most) as u32)
     }
 
     /// Codes the operations of all blocks.

@@ -30,12 +30,14 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
 }
 
 /// Decodes the operations of records at these places and positions, in about `memory` bytes, and
-/// calls `visit` with the place and the operations of each.
+/// calls `visit` with the place and the operations of each that is wanted. Of the others only that
+/// is made which those behind them need.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &OperationStart,
     chain: &mut Chain,
     records: impl Iterator<Item = (usize, Position)>,
+    is_wanted: impl Fn(usize) -> bool,
     memory: usize,
     mut visit: impl FnMut(usize, Vec<Operation>),
 ) -> Result<(), Refusal> {
@@ -43,9 +45,16 @@ pub(in crate::archive) fn decode(
     let paid = cost::paid_by(bytes.len());
     let mut model = OperationModel::new(start.state(), paid.min(memory));
     for (place, position) in records {
-        let subject = Subject { place, position: &position, operations: &[] };
-        match model.record(&mut decoder, chain, &subject) {
-            Some(operations) => visit(place, operations),
+        let read = match is_wanted(place) {
+            true => {
+                let subject = Subject { place, position: &position, operations: &[] };
+                let operations = model.record(&mut decoder, chain, &subject);
+                operations.map(|operations| visit(place, operations))
+            }
+            false => model.pass(&mut decoder, chain, (place, &position)),
+        };
+        match read {
+            Some(()) => {}
             None if model.cost() <= memory || memory >= paid => return Err(Refusal::Damaged),
             None => return Err(Refusal::Memory),
         }
@@ -82,7 +91,7 @@ mod tests {
                 let records = [(0, position)].into_iter();
                 let (mut read, chain) = (Vec::new(), &mut Chain::of(&[]));
                 let visit = |_, operations| read.push(operations);
-                decode(bytes, &start, chain, records, memory, visit).map(|()| read)
+                decode(bytes, &start, chain, records, |_| true, memory, visit).map(|()| read)
             };
             let read = |bytes: &[u8]| within(bytes, usize::MAX);
             assert_eq!(read(&bytes), Ok(vec![operations.to_vec()]));

@@ -53,6 +53,11 @@ impl Cost {
         self.add(EACH + text)
     }
 
+    /// Counts a list of so many moves whose text is left out: what that takes at least.
+    pub(super) fn list(&mut self, moves: usize) -> Option<()> {
+        self.add((3 * moves).saturating_sub(1))
+    }
+
     /// Counts the bytes of a text that is put in later.
     pub(super) fn text(&mut self, text: &[u8]) -> Option<()> {
         self.add(text.len())

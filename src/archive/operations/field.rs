@@ -3,7 +3,8 @@
 
 use super::form::{FORMS, Form};
 use super::integers::IntegerOperandModel;
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SymbolModel};
+use super::late::Before;
+use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
 use crate::model::Operand;
 
 /// Kinds of operands. The end of the operands is coded like one.
@@ -35,9 +36,9 @@ impl Kind {
 #[derive(Clone)]
 pub(super) struct FieldModel {
     /// The operands in the last record that had it.
-    pub(super) before: Vec<Operand>,
-    kinds: Vec<SymbolModel>,
-    forms: Vec<SymbolModel>,
+    pub(super) before: Before,
+    kinds: [SmallSymbolModel; PLACES * KINDS.len()],
+    forms: [SmallSymbolModel; 4],
     pub(super) is_first_listed: BitModel,
     /// Whether a move is that to the next row: the first operand, and others.
     is_next: [BitModel; 2],
@@ -50,9 +51,9 @@ const PLACES: usize = 4;
 impl FieldModel {
     pub(super) fn new() -> FieldModel {
         FieldModel {
-            before: Vec::new(),
-            kinds: vec![SymbolModel::new(3); PLACES * KINDS.len()],
-            forms: vec![SymbolModel::new(3); 4],
+            before: Before::default(),
+            kinds: [SmallSymbolModel::default(); PLACES * KINDS.len()],
+            forms: [SmallSymbolModel::default(); 4],
             is_first_listed: BitModel::default(),
             is_next: [BitModel::default(); 2],
             integers: IntegerOperandModel::default(),
@@ -61,7 +62,7 @@ impl FieldModel {
 
     /// Forgets the last record that had the opcode.
     pub(super) fn restart(&mut self) {
-        self.before.clear();
+        self.before = Before::default();
         self.integers.restart();
     }
 
@@ -113,7 +114,7 @@ impl FieldModel {
 
     /// The text of the operand at a place in the last record that had the opcode.
     pub(super) fn text_before(&self, place: usize) -> Option<Vec<u8>> {
-        self.before.get(place).map(Operand::text)
+        self.before.text(place)
     }
 }
 

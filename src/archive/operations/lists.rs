@@ -1,8 +1,11 @@
 //! Texts that are lists of moves or numbers, and texts that follow from those.
 
+use std::io::Write;
+
 use super::form::Form;
 use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel};
 use crate::codec::ordinal;
+use crate::model::San;
 use crate::model::rules::{Move, Playable};
 use crate::text::san;
 
@@ -16,8 +19,16 @@ pub(super) struct ListModel {
     is_as_long: BitModel,
     first: IntegerModel,
     rises: BitModel,
-    /// By the length in bits of the number before.
-    steps: Vec<IntegerModel>,
+    /// By the length in bits of the number before. Made when they are needed.
+    steps: Steps,
+}
+
+struct Steps([Option<IntegerModel>; 33]);
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps([const { None }; 33])
+    }
 }
 
 /// What a record has in lists so far.
@@ -26,6 +37,8 @@ pub(super) struct RecordLists {
     /// The first move among the operands.
     pub(super) best: Option<Move>,
     moves: Vec<Move>,
+    /// The SANs of these, where they were made.
+    sans: Vec<San>,
     numbers: Vec<u32>,
 }
 
@@ -34,7 +47,7 @@ impl RecordLists {
     /// list has is noted as a decoder will.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> Form {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
-            self.moves = moves;
+            (self.moves, self.sans) = (moves, Vec::new());
             Form::Moves
         } else if let Some(numbers) = numbers_of(text) {
             self.numbers = numbers;
@@ -44,34 +57,65 @@ impl RecordLists {
         }
     }
 
+    /// Whether a text of a form follows from the lists.
+    pub(super) fn have(&self, form: Form) -> bool {
+        let is_of_both = form == Form::Pairs;
+        self.moves.len() >= SHORTEST
+            && (form == Form::Coordinates || is_of_both)
+            && (!is_of_both || self.moves.len() == self.numbers.len())
+    }
+
     /// The text of a form that follows from the lists.
     pub(super) fn derived(&self, root: &Playable, form: Form) -> Option<Vec<u8>> {
-        if self.moves.len() < SHORTEST {
+        if !self.have(form) {
             return None;
         }
         let mut text = Vec::new();
-        match form {
-            Form::Coordinates => {
-                for (nth, &mv) in self.moves.iter().enumerate() {
-                    text.extend_from_slice(if nth > 0 { b" " } else { b"" });
-                    text.extend_from_slice(san::uci(root, mv).as_bytes());
-                }
+        for (nth, &mv) in self.moves.iter().enumerate() {
+            if form == Form::Coordinates {
+                text.extend_from_slice(if nth > 0 { b" " } else { b"" });
+                text.extend_from_slice(san::uci(root, mv).as_bytes());
+            } else {
+                let san = self.sans.get(nth).copied().unwrap_or_else(|| san::format(root, mv));
+                text.extend_from_slice(if nth > 0 { b", " } else { b"" });
+                text.extend_from_slice(san.as_bytes());
+                text.push(b'=');
+                put_number(self.numbers[nth], &mut text);
             }
-            Form::Pairs => {
-                if self.moves.len() != self.numbers.len() {
-                    return None;
-                }
-                for (nth, (&mv, number)) in self.moves.iter().zip(&self.numbers).enumerate() {
-                    text.extend_from_slice(if nth > 0 { b", " } else { b"" });
-                    text.extend_from_slice(san::format(root, mv).as_bytes());
-                    text.push(b'=');
-                    text.extend_from_slice(number.to_string().as_bytes());
-                }
-            }
-            _ => return None,
         }
         Some(text)
     }
+
+    /// The last list of moves.
+    pub(super) fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// The text of the last list of moves.
+    pub(super) fn text_of_moves(&mut self, root: &Playable) -> Vec<u8> {
+        self.sans = self.moves.iter().map(|&mv| san::format(root, mv)).collect();
+        joined(&self.sans)
+    }
+}
+
+/// The text of a list of moves.
+pub(super) fn text_of(root: &Playable, moves: &[Move]) -> Vec<u8> {
+    let sans: Vec<San> = moves.iter().map(|&mv| san::format(root, mv)).collect();
+    joined(&sans)
+}
+
+fn joined(sans: &[San]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (nth, san) in sans.iter().enumerate() {
+        text.extend_from_slice(if nth > 0 { b" " } else { b"" });
+        text.extend_from_slice(san.as_bytes());
+    }
+    text
+}
+
+fn put_number(number: u32, text: &mut Vec<u8>) {
+    // A vector takes all bytes.
+    let _ = write!(text, "{number}");
 }
 
 /// The moves of a text of canonical SANs with single blanks between, none twice.
@@ -79,7 +123,7 @@ fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     if !text.contains(&b' ') || !text.first()?.is_ascii_alphabetic() {
         return None;
     }
-    let legal: Vec<(Move, crate::model::San)> =
+    let legal: Vec<(Move, San)> =
         ordinal::list(root).into_iter().map(|mv| (mv, san::format(root, mv))).collect();
     let mut moves: Vec<Move> = Vec::new();
     for word in text.split(|&byte| byte == b' ') {
@@ -135,6 +179,7 @@ pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl ListModel {
+    /// Passes a list of moves through a coder.
     pub(super) fn moves(
         &mut self,
         coder: &mut impl BitCoder,
@@ -142,7 +187,7 @@ impl ListModel {
         text: &[u8],
         is_best_first: &mut BitModel,
         found: &mut RecordLists,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<()> {
         let given = moves_of(root, text).unwrap_or_default();
         let mut rest = ordinal::list(root);
         let len = self.len.code(coder, given.len() as u64) as usize;
@@ -150,7 +195,6 @@ impl ListModel {
             return None;
         }
         let mut moves = Vec::with_capacity(len);
-        let mut out = Vec::new();
         for nth in 0..len {
             let wanted = given.get(nth);
             let best = found.best.filter(|best| nth == 0 && rest.contains(best));
@@ -163,13 +207,10 @@ impl ListModel {
                     coder.uniform(place as u32, rest.len() as u32)? as usize
                 }
             };
-            let mv = rest.remove(place);
-            out.extend_from_slice(if nth > 0 { b" " } else { b"" });
-            out.extend_from_slice(san::format(root, mv).as_bytes());
-            moves.push(mv);
+            moves.push(rest.remove(place));
         }
-        found.moves = moves;
-        Some(out)
+        (found.moves, found.sans) = (moves, Vec::new());
+        Some(())
     }
 
     pub(super) fn numbers(
@@ -178,7 +219,6 @@ impl ListModel {
         text: &[u8],
         found: &mut RecordLists,
     ) -> Option<Vec<u8>> {
-        self.steps.resize(33, IntegerModel::default());
         let given = numbers_of(text).unwrap_or_default();
         let as_long = coder.adaptive_bit(given.len() == found.moves.len(), &mut self.is_as_long);
         let len = match as_long {
@@ -196,7 +236,8 @@ impl ListModel {
                 None => u32::try_from(self.first.code(coder, wanted.into())).ok()?,
                 Some(&last) => {
                     let rises = coder.adaptive_bit(wanted > last, &mut self.rises);
-                    let steps = &mut self.steps[32 - last.leading_zeros() as usize];
+                    let steps = &mut self.steps.0[32 - last.leading_zeros() as usize];
+                    let steps = steps.get_or_insert_with(IntegerModel::default);
                     let step =
                         u32::try_from(steps.code(coder, wanted.abs_diff(last).into())).ok()?;
                     if rises { last.checked_add(step)? } else { last.checked_sub(step)? }
@@ -206,7 +247,7 @@ impl ListModel {
                 return None;
             }
             out.extend_from_slice(if nth > 0 { b" " } else { b"" });
-            out.extend_from_slice(number.to_string().as_bytes());
+            put_number(number, &mut out);
             numbers.push(number);
         }
         found.numbers = numbers;

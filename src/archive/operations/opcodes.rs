@@ -1,5 +1,7 @@
 //! Which opcodes the records of a block have.
 
+use std::sync::{Arc, LazyLock};
+
 use foldhash::HashMap;
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
@@ -15,30 +17,36 @@ const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 #[derive(Clone)]
 pub(super) struct OpcodeModel {
     /// Lists that records had, the last one first.
-    shapes: Vec<Vec<Opcode>>,
+    shapes: Vec<Arc<[Opcode]>>,
     /// The place of a list among these.
     place: IntegerModel,
     /// The length of a new one.
     len: IntegerModel,
     /// The numbered opcodes, and others in the order in which they were met.
     opcodes: Vec<Opcode>,
-    /// The places of all of them.
-    fields: HashMap<Opcode, usize>,
+    /// The places of the others.
+    others: HashMap<Opcode, usize>,
     opcode: IntegerModel,
     /// The length and the bytes of the name of a new one.
     name: [SymbolModel; 2],
 }
 
+/// The numbered opcodes, and their places.
+static STANDARD: LazyLock<(Vec<Opcode>, HashMap<Opcode, usize>)> = LazyLock::new(|| {
+    let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
+    let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
+    let places = opcodes.iter().copied().zip(0..).collect();
+    (opcodes, places)
+});
+
 impl OpcodeModel {
     pub(super) fn new() -> OpcodeModel {
-        let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
-        let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
         OpcodeModel {
             shapes: Vec::new(),
             place: IntegerModel::default(),
             len: IntegerModel::default(),
-            fields: opcodes.iter().copied().zip(0..).collect(),
-            opcodes,
+            others: HashMap::default(),
+            opcodes: STANDARD.0.clone(),
             opcode: IntegerModel::default(),
             name: [SymbolModel::new(4), SymbolModel::new(8)],
         }
@@ -46,7 +54,7 @@ impl OpcodeModel {
 
     /// The number of an opcode that was met.
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
-        self.fields.get(&opcode).copied()
+        STANDARD.1.get(&opcode).or_else(|| self.others.get(&opcode)).copied()
     }
 
     /// Takes an opcode in that has no number; `None` when it is there or has one.
@@ -54,7 +62,7 @@ impl OpcodeModel {
         if self.field(opcode).is_some() {
             return None;
         }
-        self.fields.insert(opcode, self.opcodes.len());
+        self.others.insert(opcode, self.opcodes.len());
         self.opcodes.push(opcode);
         Some(())
     }
@@ -65,14 +73,14 @@ impl OpcodeModel {
     }
 
     /// Begins with these lists, and knows as many opcodes as before others were met.
-    pub(super) fn start_with(&mut self, shapes: &[Vec<Opcode>], opcodes: usize) {
+    pub(super) fn start_with(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.shapes = shapes.to_vec();
         self.opcodes.truncate(opcodes);
-        self.fields.retain(|_, place| *place < opcodes);
+        self.others.retain(|_, place| *place < opcodes);
     }
 
     /// The lists so far.
-    pub(super) fn shapes(&self) -> &[Vec<Opcode>] {
+    pub(super) fn shapes(&self) -> &[Arc<[Opcode]>] {
         &self.shapes
     }
 
@@ -81,8 +89,8 @@ impl OpcodeModel {
         &mut self,
         coder: &mut impl BitCoder,
         given: &[Operation],
-    ) -> Option<Vec<Opcode>> {
-        let is_given = |shape: &Vec<Opcode>| {
+    ) -> Option<Arc<[Opcode]>> {
+        let is_given = |shape: &Arc<[Opcode]>| {
             shape.len() == given.len() && shape.iter().zip(given).all(|(a, b)| *a == b.opcode)
         };
         let place = self.shapes.iter().position(is_given).unwrap_or(self.shapes.len());
@@ -103,7 +111,8 @@ impl OpcodeModel {
             }
             shape.push(opcode);
         }
-        self.shapes.insert(0, shape.clone());
+        let shape: Arc<[Opcode]> = shape.into();
+        self.shapes.insert(0, Arc::clone(&shape));
         Some(shape)
     }
 

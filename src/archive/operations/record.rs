@@ -1,8 +1,11 @@
 //! The operations of one record after the other.
 
+use std::sync::Arc;
+
 use super::cost::Cost;
 use super::field::{FieldModel, Kind};
 use super::form::Form;
+use super::late::{Before, LateText, PassedRecord};
 use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::{NUMBERED, OpcodeModel};
 use super::text::TextModel;
@@ -11,7 +14,7 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
 use crate::archive::chain::Chain;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
-use crate::model::{Opcode, Operand, Operands, Operation, Position, StandardOpcode};
+use crate::model::{Opcode, Operand, Operands, Operation, Position, San, StandardOpcode};
 use crate::text::san;
 
 /// The most operands of an operation that a decoder takes: more do not fit the longest record.
@@ -20,7 +23,8 @@ const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
 /// The models of the operations of a block, and what it had so far.
 pub(super) struct OperationModel {
     state: OperationState,
-    lists: ListModel,
+    /// Made when the first list needs them.
+    lists: Option<ListModel>,
     /// Made when the first text needs it.
     text: Option<TextModel>,
     /// What the records so far cost.
@@ -32,7 +36,7 @@ pub(super) struct OperationModel {
 pub(super) struct OperationState {
     pub(super) opcodes: OpcodeModel,
     /// Of each opcode, once it is met.
-    pub(super) fields: Vec<Option<FieldModel>>,
+    pub(super) fields: Vec<Option<Box<FieldModel>>>,
 }
 
 /// A record to be coded.
@@ -51,11 +55,17 @@ struct CodedRecord {
     /// Whether a move leads to it from the row before.
     follows: bool,
     root: Option<Playable>,
+    /// The numbers of the opcodes of its operations.
+    fields: Vec<usize>,
     /// The forms of the texts that an encoder was given.
     forms: TextForms,
     lists: RecordLists,
     /// Texts that follow from the lists when all else is there.
     derived: Vec<(Place, Form)>,
+    /// Whether nobody asked for it: then its texts are made when a record behind it needs them.
+    is_passed: bool,
+    /// Those of its texts that were left out so far, beside the derived ones.
+    late: Vec<((usize, usize), LateText)>,
 }
 
 /// An operand: the place of its operation in the record, the number of the opcode, and its own place
@@ -70,7 +80,7 @@ struct Place {
 impl OperationModel {
     /// For a block whose operations may cost so much.
     pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
-        OperationModel { state, lists: ListModel::default(), text: None, cost: Cost::up_to(cost) }
+        OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost) }
     }
 
     /// What was learnt.
@@ -90,27 +100,71 @@ impl OperationModel {
         chain: &mut Chain,
         subject: &Subject,
     ) -> Option<Vec<Operation>> {
+        let (mut operations, record) = self.operations(coder, chain, subject, false)?;
+        record.put_derived(&mut operations, &mut self.cost)?;
+        for (operation, &field) in operations.iter().zip(&record.fields) {
+            self.state.field(field).before.set(&operation.operands);
+        }
+        Some(operations)
+    }
+
+    /// Goes through a record that a decoder needs only for those behind it.
+    pub(super) fn pass(
+        &mut self,
+        decoder: &mut impl BitCoder,
+        chain: &mut Chain,
+        (place, position): (usize, &Position),
+    ) -> Option<()> {
+        let subject = Subject { place, position, operations: &[] };
+        let (operations, record) = self.operations(decoder, chain, &subject, true)?;
+        let CodedRecord { root, fields, lists, derived, late: mut texts, .. } = record;
+        for (place, form) in derived {
+            root.filter(|_| lists.have(form))?;
+            texts.push(((place.field, place.operand), LateText::Derived(form)));
+        }
+        let record = Arc::new(PassedRecord { root, lists, texts });
+        for (operation, field) in operations.into_iter().zip(fields) {
+            let before = Before::pass(operation.operands, (field, is_line(field)), &record);
+            self.state.field(field).before = before;
+        }
+        Some(())
+    }
+
+    /// Passes a record's operations through a coder; texts that follow from its lists are empty.
+    fn operations(
+        &mut self,
+        coder: &mut impl BitCoder,
+        chain: &mut Chain,
+        subject: &Subject,
+        is_passed: bool,
+    ) -> Option<(Vec<Operation>, CodedRecord)> {
         let Subject { place, position, operations: given } = *subject;
         let shape = self.state.opcodes.shape(coder, given)?;
         let root = Playable::new(position).ok();
         let follows = chain.follows(place);
         let forms =
             TextForms::of(root.as_ref(), follows, given, |opcode| self.state.known_field(opcode));
-        let (lists, derived) = (RecordLists::default(), Vec::new());
-        let mut record = CodedRecord { place, follows, root, forms, lists, derived };
+        let mut record = CodedRecord {
+            place,
+            follows,
+            root,
+            fields: Vec::with_capacity(shape.len()),
+            forms,
+            lists: RecordLists::default(),
+            derived: Vec::new(),
+            is_passed,
+            late: Vec::new(),
+        };
         let mut operations = Vec::with_capacity(shape.len());
-        for (nth, opcode) in shape.into_iter().enumerate() {
+        for (nth, &opcode) in shape.iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
-            let operands = self.operands(coder, chain, &mut record, (nth, opcode), given)?;
+            let field = self.state.opcodes.field(opcode)?;
+            record.fields.push(field);
+            let operands = self.operands(coder, chain, &mut record, (nth, field), given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
         }
-        record.put_derived(&mut operations, &mut self.cost)?;
-        for operation in &operations {
-            let field = self.state.opcodes.field(operation.opcode)?;
-            self.state.field(field).before.clone_from(&operation.operands);
-        }
-        Some(operations)
+        Some((operations, record))
     }
 
     /// Passes the operands of an operation through a coder.
@@ -119,13 +173,10 @@ impl OperationModel {
         coder: &mut impl BitCoder,
         chain: &mut Chain,
         record: &mut CodedRecord,
-        (operation, opcode): (usize, Opcode),
+        (operation, field): (usize, usize),
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
-        let field = self.state.opcodes.field(opcode)?;
-        let standard = u8::try_from(field).ok().filter(|&number| number < NUMBERED);
-        let standard = standard.and_then(StandardOpcode::with_number);
-        let is_line = standard.is_some_and(|entry| entry.operands == Operands::MoveLine);
+        let is_line = is_line(field);
         let mut now = record.root;
         // The row whose next row a move may lead to.
         let mut row = Some(record.place);
@@ -140,9 +191,10 @@ impl OperationModel {
                     let next = row.and_then(|row| chain.next_move(row));
                     let next = next.filter(|&next| now.is_legal(next));
                     let field = (self.state.field(field), read.len());
-                    let (operand, is_next) = code_move(coder, now, next, field, given)?;
+                    let (mv, is_next) = code_move(coder, now, next, field, given)?;
                     row = row.filter(|_| is_next == is_line).map(|row| row + usize::from(is_line));
-                    operand
+                    let san = if record.is_passed { San::NONE } else { san::format(now, mv) };
+                    Operand::Move { mv, san }
                 }
                 Kind::Integer => self.state.field(field).integer(coder, record.follows, given)?,
                 Kind::Str => Operand::string(self.text(coder, record, place, given)?),
@@ -185,9 +237,20 @@ impl OperationModel {
             }
             Form::Moves => {
                 let (root, first) = (record.root.as_ref()?, &mut field.is_first_listed);
-                self.lists.moves(coder, root, &given, first, &mut record.lists)
+                let model = self.lists.get_or_insert_default();
+                model.moves(coder, root, &given, first, &mut record.lists)?;
+                if !record.is_passed {
+                    return Some(record.lists.text_of_moves(root));
+                }
+                let moves = record.lists.moves().to_vec();
+                self.cost.list(moves.len())?;
+                record.late.push(((place.field, place.operand), LateText::Moves(moves)));
+                Some(Vec::new())
             }
-            Form::Numbers => self.lists.numbers(coder, &given, &mut record.lists),
+            Form::Numbers => {
+                let model = self.lists.get_or_insert_default();
+                model.numbers(coder, &given, &mut record.lists)
+            }
             Form::Coordinates | Form::Pairs => {
                 record.derived.push((place, form));
                 Some(Vec::new())
@@ -203,10 +266,10 @@ impl OperationState {
     }
 
     /// Forgets the records and opcodes that were met, but not what was learnt of those before.
-    pub(super) fn restart(&mut self, shapes: &[Vec<Opcode>], opcodes: usize) {
+    pub(super) fn restart(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.opcodes.start_with(shapes, opcodes);
         self.fields.truncate(opcodes);
-        self.fields.iter_mut().flatten().for_each(FieldModel::restart);
+        self.fields.iter_mut().flatten().for_each(|field| field.restart());
     }
 
     /// What is known of an opcode with a number.
@@ -214,12 +277,12 @@ impl OperationState {
         if self.fields.len() <= number {
             self.fields.resize_with(number + 1, || None);
         }
-        self.fields[number].get_or_insert_with(FieldModel::new)
+        self.fields[number].get_or_insert_with(|| Box::new(FieldModel::new()))
     }
 
     /// What is known of an opcode, if it was met.
     fn known_field(&self, opcode: Opcode) -> Option<&FieldModel> {
-        self.fields.get(self.opcodes.field(opcode)?)?.as_ref()
+        self.fields.get(self.opcodes.field(opcode)?)?.as_deref()
     }
 }
 
@@ -253,7 +316,7 @@ fn code_move(
     next: Option<Move>,
     (field, place): (&mut FieldModel, usize),
     given: Option<&Operand>,
-) -> Option<(Operand, bool)> {
+) -> Option<(Move, bool)> {
     let given = match given {
         Some(Operand::Move { mv, .. }) => Some(*mv),
         _ => None,
@@ -263,9 +326,15 @@ fn code_move(
         Some(next) => next,
         None => {
             let ordinal = given.map_or(Some(0), |mv| ordinal::ordinal(now, mv))?;
-            let ordinal = coder.uniform(ordinal.into(), ordinal::count(now).into())?;
-            ordinal::move_at(now, ordinal as u16)?
+            ordinal::pick(now, |count| Some(coder.uniform(ordinal.into(), count.into())? as u16))?
         }
     };
-    Some((Operand::Move { mv, san: san::format(now, mv) }, is_next))
+    Some((mv, is_next))
+}
+
+/// Whether the operands of the opcode with a number are a line of moves.
+fn is_line(field: usize) -> bool {
+    let number = u8::try_from(field).ok().filter(|&number| number < NUMBERED);
+    let standard = number.and_then(StandardOpcode::with_number);
+    standard.is_some_and(|entry| entry.operands == Operands::MoveLine)
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::field::FieldModel;
 use super::opcodes::NUMBERED;
@@ -78,11 +79,11 @@ impl OperationStart {
 /// records have more than once.
 fn frequent<'a>(
     subjects: impl Iterator<Item = &'a Subject<'a>>,
-) -> (Vec<Opcode>, Vec<Vec<Opcode>>) {
+) -> (Vec<Opcode>, Vec<Arc<[Opcode]>>) {
     let (mut opcodes, mut shapes) = (BTreeMap::new(), BTreeMap::new());
     for subject in subjects {
-        let shape: Vec<Opcode> = subject.operations.iter().map(|it| it.opcode).collect();
-        for &opcode in &shape {
+        let shape: Arc<[Opcode]> = subject.operations.iter().map(|it| it.opcode).collect();
+        for &opcode in shape.iter() {
             *opcodes.entry(opcode).or_insert(0) += 1;
         }
         *shapes.entry(shape).or_insert(0) += 1;
@@ -158,9 +159,9 @@ fn code_shapes(
 ) -> Option<()> {
     let known = read.opcodes.opcodes().to_vec();
     let len = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
-    let mut shapes: Vec<Vec<Opcode>> = Vec::new();
+    let mut shapes: Vec<Arc<[Opcode]>> = Vec::new();
     for nth in 0..Some(len).filter(|&len| len <= MOST)? {
-        let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], Vec::as_slice);
+        let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], |shape| &shape[..]);
         let len = numbers.code(coder, given_shape.len() as u64) as usize;
         let mut shape: Vec<Opcode> = Vec::new();
         for nth in 0..Some(len).filter(|&len| len <= known.len())? {
@@ -172,6 +173,7 @@ fn code_shapes(
             }
             shape.push(opcode);
         }
+        let shape: Arc<[Opcode]> = shape.into();
         if shapes.contains(&shape) {
             return None;
         }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use crate::archive::adaptive::BitCoder;
 
-/// Predictions of each context, by hash.
-const SLOTS_LOG: u32 = 16;
+/// Predictions of a context, by hash.
+type Slots = [u16; 1 << 16];
 /// How many contexts predict.
 const CONTEXTS: usize = 7;
 /// Bits of a probability.
@@ -22,8 +22,8 @@ const LEARNING_RATE: i32 = 10;
 /// What ends a text: no text has it.
 const END: u8 = 0;
 
-/// Changes of slots that are put down: to undo more takes longer than to copy all slots.
-const MOST_CHANGES: usize = CONTEXTS << 11;
+/// Bits whose changes of slots are put down: to undo more takes longer than to copy all slots.
+const MOST_CHANGES: usize = 1 << 12;
 
 /// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
 ///
@@ -64,17 +64,18 @@ impl Drop for TextModel {
 
 #[derive(Clone, Default)]
 struct TextState {
-    slots: Vec<u16>,
+    /// By context.
+    slots: Vec<Slots>,
     weights: Vec<[i32; CONTEXTS]>,
-    /// The slots that changed since the pretrained state, in the order of the changes, and what they
+    /// The slots of each bit since the pretrained state, in the order of the bits, and what they
     /// were. When there are [`MOST_CHANGES`] no more are put down.
-    changes: Vec<(u32, u16)>,
+    changes: Vec<[(u16, u16); CONTEXTS]>,
 }
 
 /// The state after the words that come with epdb.
 static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
     let mut state = TextState {
-        slots: vec![HALF & !COUNT_MASK; CONTEXTS << SLOTS_LOG],
+        slots: vec![[HALF & !COUNT_MASK; 1 << 16]; CONTEXTS],
         weights: vec![[WEIGHT_ONE * 2 / 5; CONTEXTS]; 256],
         changes: Vec::new(),
     };
@@ -107,7 +108,12 @@ impl TextState {
     fn reset(&mut self) {
         self.weights.copy_from_slice(&PRETRAINED.weights);
         if self.changes.len() < MOST_CHANGES {
-            self.changes.iter().rev().for_each(|&(slot, was)| self.slots[slot as usize] = was);
+            let Ok(slots) = <&mut [Slots; CONTEXTS]>::try_from(&mut self.slots[..]) else { return };
+            for changes in self.changes.iter().rev() {
+                for (slots, &(at, was)) in slots.iter_mut().zip(changes) {
+                    slots[usize::from(at)] = was;
+                }
+            }
         } else {
             self.slots.copy_from_slice(&PRETRAINED.slots);
         }
@@ -156,46 +162,71 @@ impl TextState {
     }
 
     fn byte(&mut self, coder: &mut impl BitCoder, contexts: &[u32; CONTEXTS], given: u8) -> u8 {
+        let Ok(slots) = <&mut [Slots; CONTEXTS]>::try_from(&mut self.slots[..]) else {
+            return END;
+        };
         let mut hashes = [0u32; CONTEXTS];
         for (nth, (hash, context)) in (1u32..).zip(hashes.iter_mut().zip(contexts)) {
             *hash = (context.wrapping_add(nth.wrapping_mul(0x9e37_79b1))).wrapping_mul(0x85eb_ca6b);
         }
         let mut partial = 1u32;
         for place in (0..8).rev() {
-            let mut slots = [0usize; CONTEXTS];
-            let mut predictions = [0i32; CONTEXTS];
-            for (nth, hash) in hashes.iter().enumerate() {
-                let mixed = (hash ^ partial.wrapping_mul(0x9e37_79b1)).wrapping_mul(0xc2b2_ae35);
-                slots[nth] = nth << SLOTS_LOG | (mixed >> (32 - SLOTS_LOG)) as usize;
-                predictions[nth] = stretch(self.slots[slots[nth]] >> (16 - PROBABILITY_BITS));
+            let at = hashes.map(|hash| {
+                let mixed = hash ^ partial.wrapping_mul(0x9e37_79b1);
+                (mixed.wrapping_mul(0xc2b2_ae35) >> 16) as u16
+            });
+            let mut was = [(0, 0); CONTEXTS];
+            let mut predictions = [0; CONTEXTS];
+            for nth in 0..CONTEXTS {
+                was[nth] = (at[nth], slots[nth][usize::from(at[nth])]);
+                predictions[nth] = stretch(was[nth].1 >> (16 - PROBABILITY_BITS));
             }
             let weights = &mut self.weights[partial as usize & 0xff];
-            let sum: i64 =
-                weights.iter().zip(&predictions).map(|(&w, &g)| i64::from(w) * i64::from(g)).sum();
+            let products = weights.iter().zip(&predictions);
+            let sum: i64 = products.map(|(&w, &g)| i64::from(w) * i64::from(g)).sum();
             let one = squash((sum >> 16) as i32);
             let bit = coder.bit(given >> place & 1 != 0, one << (16 - PROBABILITY_BITS));
-            let error = (i32::from(bit) << PROBABILITY_BITS) - i32::from(one);
-            for (weight, prediction) in weights.iter_mut().zip(predictions) {
-                *weight += (prediction * error * LEARNING_RATE + (1 << 13)) >> 14;
-            }
             if self.changes.len() < MOST_CHANGES {
-                self.changes.extend(slots.map(|slot| (slot as u32, self.slots[slot])));
+                self.changes.push(was);
             }
-            slots.iter().for_each(|&slot| update(&mut self.slots[slot], bit));
-            partial = partial << 1 | u32::from(bit);
+            // A branch, so that the next bit is begun before this one is certain.
+            if bit {
+                learn::<true>(slots, &was, weights, &predictions, one);
+                partial = partial << 1 | 1;
+            } else {
+                learn::<false>(slots, &was, weights, &predictions, one);
+                partial <<= 1;
+            }
         }
         partial as u8
     }
 }
 
-/// Moves a slot towards a bit: by 2 parts of `2 * count + 3`.
-fn update(slot: &mut u16, bit: bool) {
-    let count = *slot & COUNT_MASK;
-    let probability = *slot & !COUNT_MASK;
+/// Moves slots and weights towards a bit; `one` is what its probability was.
+fn learn<const BIT: bool>(
+    slots: &mut [Slots; CONTEXTS],
+    was: &[(u16, u16); CONTEXTS],
+    weights: &mut [i32; CONTEXTS],
+    predictions: &[i16; CONTEXTS],
+    one: u16,
+) {
+    let error = (i32::from(BIT) << PROBABILITY_BITS) - i32::from(one);
+    for (weight, &prediction) in weights.iter_mut().zip(predictions) {
+        *weight += (i32::from(prediction) * error * LEARNING_RATE + (1 << 13)) >> 14;
+    }
+    for (slots, &(at, was)) in slots.iter_mut().zip(was) {
+        slots[usize::from(at)] = moved(was, BIT);
+    }
+}
+
+/// A slot moved towards a bit: by 2 parts of `2 * count + 3`.
+fn moved(slot: u16, bit: bool) -> u16 {
+    let count = slot & COUNT_MASK;
+    let probability = slot & !COUNT_MASK;
     let distance = if bit { 0xffff - probability } else { probability };
     let step = ((u64::from(distance) * PARTS[usize::from(count)]) >> 40) as u16;
     let moved = if bit { probability + step } else { probability - step };
-    *slot = moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT);
+    moved & !COUNT_MASK | (count + 1).min(COUNT_LIMIT)
 }
 
 /// `2 / (2 * count + 3)` in units of 2^-40, rounded up: exact for distances of 16 bits.
@@ -215,8 +246,8 @@ fn squash(x: i32) -> u16 {
 }
 
 /// The `x` that [`squash`] takes to a probability.
-fn stretch(probability: u16) -> i32 {
-    STRETCHED[usize::from(probability) & 4095].into()
+fn stretch(probability: u16) -> i16 {
+    STRETCHED[usize::from(probability) & 4095]
 }
 
 static SQUASHED: [u16; 4095] = squashed();
@@ -268,7 +299,7 @@ mod tests {
         assert!(SQUASHED.is_sorted());
         for x in (-1500..1500).step_by(7) {
             let squashed = squash(x);
-            assert!(squash(stretch(squashed)).abs_diff(squashed) <= 1, "{x}");
+            assert!(squash(stretch(squashed).into()).abs_diff(squashed) <= 1, "{x}");
         }
     }
 
@@ -293,8 +324,7 @@ mod tests {
         let first = code();
         assert_eq!(code(), first);
         // More changes than are put down.
-        let text: Vec<u8> =
-            (0..MOST_CHANGES / CONTEXTS).map(|at| (at * at % 251) as u8 | 1).collect();
+        let text: Vec<u8> = (0..MOST_CHANGES).map(|at| (at * at % 251) as u8 | 1).collect();
         let text = [&text[..], b"Undermining the centre"].concat();
         TextModel::pretrained().code(&mut NullCoder, 1, b"", &text);
         assert_eq!(code(), first);

@@ -30,10 +30,11 @@ pub(crate) struct Args {
     /// Found fastest, small, or smallest
     #[arg(long, value_enum, default_value_t = Level::Default, value_name = "LEVEL")]
     level: Level,
-    /// Records in a block: more make the archive smaller and access slower
-    #[arg(long, default_value_t = 64, value_name = "RECORDS",
+    /// Records in a block: more make the archive smaller and access slower [default: 64, fewer
+    /// where records have long operations]
+    #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
-    block: u32,
+    block: Option<u32>,
     /// Leave the position index out: one to two bytes a record less, but finding a position then
     /// reads the whole archive
     #[arg(long)]
@@ -52,13 +53,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let options = PackOptions::new()
+    let mut options = PackOptions::new()
         .level(args.level)
         .index(!args.no_index)
-        .block_records(args.block)
         .sorted(args.sorted)
         .verbatim(args.verbatim)
         .memory(args.memory.memory);
+    options.block_records = args.block;
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {

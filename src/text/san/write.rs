@@ -46,8 +46,9 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
         Some(side) if !position.is_chess960() => side.targets(position.turn()).0,
         _ => mv.to,
     };
-    let promotion = mv.promotion.map(|role| char::from(role.letter().to_ascii_lowercase()));
-    format!("{}{to}{}", mv.from, promotion.map(String::from).unwrap_or_default())
+    let promotion = mv.promotion.map(|role| role.letter().to_ascii_lowercase());
+    let squares = mv.from.to_ascii().into_iter().chain(to.to_ascii());
+    squares.chain(promotion).map(char::from).collect()
 }
 
 /// The SAN of a legal move without check and mate marks: the sort key of move ordinals.

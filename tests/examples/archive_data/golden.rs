@@ -20,7 +20,7 @@ use forged::{FLAGS, Forged, KIND};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(crate) fn make(folder: &Path) -> Result<()> {
-    let default = PackOptions::default();
+    let default = PackOptions::default().block_records(64);
     let fast = default.clone().level(Level::Fast);
     let max = default.clone().level(Level::Max);
     let hidden_units = max.clone().hidden_units(8);

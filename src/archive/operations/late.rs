@@ -1,0 +1,96 @@
+//! Texts of records that are only passed on the way to others: made when a later record needs them.
+
+use std::sync::Arc;
+
+use super::form::Form;
+use super::lists::{self, RecordLists};
+use crate::model::Operand;
+use crate::model::rules::{Move, Playable};
+use crate::text::san;
+
+/// The operands of an opcode in the last record that had it.
+#[derive(Clone, Default)]
+pub(super) struct Before {
+    /// In a record that was passed moves have no SANs, and texts that are late are empty.
+    operands: Vec<Operand>,
+    passed: Option<PassedOperands>,
+}
+
+/// What the texts of an opcode follow from in a record that was passed.
+#[derive(Clone)]
+struct PassedOperands {
+    record: Arc<PassedRecord>,
+    /// The number of the opcode.
+    field: usize,
+    /// Whether each move is one of the position after those before it.
+    is_line: bool,
+}
+
+/// What the texts of a record follow from.
+pub(super) struct PassedRecord {
+    pub(super) root: Option<Playable>,
+    pub(super) lists: RecordLists,
+    /// The late ones, by number of the opcode and place among its operands.
+    pub(super) texts: Vec<((usize, usize), LateText)>,
+}
+
+/// What a text follows from.
+pub(super) enum LateText {
+    /// SANs.
+    Moves(Vec<Move>),
+    /// The lists of the record.
+    Derived(Form),
+}
+
+impl Before {
+    /// Operands with their texts.
+    pub(super) fn set(&mut self, operands: &[Operand]) {
+        self.operands.clear();
+        self.operands.extend_from_slice(operands);
+        self.passed = None;
+    }
+
+    /// Operands of a record that was passed; the opcode by its number.
+    pub(super) fn pass(
+        operands: Vec<Operand>,
+        (field, is_line): (usize, bool),
+        record: &Arc<PassedRecord>,
+    ) -> Before {
+        let record = Arc::clone(record);
+        Before { operands, passed: Some(PassedOperands { record, field, is_line }) }
+    }
+
+    /// The text of the operand at a place.
+    pub(super) fn text(&self, place: usize) -> Option<Vec<u8>> {
+        let operand = self.operands.get(place)?;
+        let Some(passed) = &self.passed else { return Some(operand.text()) };
+        match operand {
+            Operand::Move { mv, .. } => passed.san(&self.operands[..place], *mv),
+            _ => passed.record.text((passed.field, place)).or_else(|| Some(operand.text())),
+        }
+    }
+}
+
+impl PassedOperands {
+    fn san(&self, before: &[Operand], mv: Move) -> Option<Vec<u8>> {
+        let mut now = self.record.root?;
+        for operand in before.iter().filter(|_| self.is_line) {
+            if let Operand::Move { mv, .. } = operand {
+                now = now.after(*mv);
+            }
+        }
+        Some(san::format(&now, mv).as_bytes().to_vec())
+    }
+}
+
+impl PassedRecord {
+    /// A text, if it is late.
+    fn text(&self, place: (usize, usize)) -> Option<Vec<u8>> {
+        let root = self.root.as_ref()?;
+        let (_, text) = self.texts.iter().find(|(of, _)| *of == place)?;
+        match text {
+            LateText::Moves(moves) => Some(lists::text_of(root, moves)),
+            LateText::Derived(form) => self.lists.derived(root, *form),
+        }
+    }
+}
