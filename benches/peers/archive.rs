@@ -88,7 +88,7 @@ fn main() {
     let readers: Vec<_> =
         stores.iter().enumerate().map(|(number, store)| store.open(&path(number))).collect();
 
-    let parsing = (0..rounds).map(|_| timed(|| hits.queries().map(|query| query.key()).max()).0);
+    let parsing = (0..rounds).map(|_| timed(|| read(&mut hits.queries())).0);
     let parsing = lookups as f64 / parsing.fold(f64::MAX, f64::min) / 1e3;
     let mut best = vec![[0.0f64; 4]; stores.len()];
     let mut sums = [0; 4];
@@ -147,6 +147,13 @@ fn print_loads(rates: [f64; 4], parsing: f64, independent: f64, dependent: f64) 
              one after another"
         );
     }
+}
+
+/// Makes the queries as everyone is given them, and asks nothing.
+fn read(queries: &mut dyn Iterator<Item = Query>) {
+    queries.for_each(|query| {
+        black_box(&query);
+    });
 }
 
 fn ask(reader: &dyn Reader, way: usize, lines: &Lines) -> Found {

@@ -18,6 +18,8 @@ pub(super) const OCCUPANCY: usize = 8;
 const ESCAPE_CODES: usize = 32;
 /// The most pieces that the plain form holds.
 const PLAIN_PIECES: u32 = 32;
+/// The longest plain form in bytes.
+pub(crate) const PLAIN_MAX: usize = OCCUPANCY + PLAIN_PIECES as usize / 2;
 
 /// Plain form: a pawn that just made a double step over the en passant square.
 pub(crate) const DOUBLE_STEP: u8 = 12;
@@ -53,6 +55,12 @@ impl PackedBoard {
     /// The bytes of the format.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
+    }
+
+    /// The bytes of the plain form, zeros behind them; `None` for the escape form.
+    #[inline]
+    pub(crate) fn as_plain(&self) -> Option<&[u8; PLAIN_MAX]> {
+        if usize::from(self.len) <= PLAIN_MAX { self.bytes.first_chunk() } else { None }
     }
 
     /// The plain form of this many pieces; `codes` are the nibbles, zero behind the last piece.

@@ -2,7 +2,7 @@
 
 use zerocopy::IntoBytes;
 
-use super::row::{FastRow, IN_HEAP, inline, padded};
+use super::row::{FastRow, IN_HEAP, inline};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::codec::{packed, record};
@@ -38,7 +38,8 @@ impl RowSegmentBuilder {
     /// Takes a record; one that no row holds goes to the heap.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let identity = record.position().identity();
-        let board = padded(&packed::encode(&identity));
+        let board = packed::encode(&identity);
+        let board = board.as_plain().copied();
         let row = match (board, inline(record, &identity)) {
             (Some(board), Some(rest)) => FastRow::new(board, rest),
             (board, _) => {

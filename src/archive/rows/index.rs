@@ -40,13 +40,16 @@ const FULL_AND_MORE: u32 = 15;
 /// Entries a line has on average, in tenths.
 const LOAD_TENTHS: u64 = 90;
 
+/// Bytes behind the lines: the homes and their check.
+const TABLE_END: usize = 12;
+
 const INDEX: &str = "position index";
 
 impl IndexLine {
     const EMPTY: IndexLine =
         IndexLine { places: [U32::ZERO; ENTRIES], marks: [0; ENTRIES], tail: U32::ZERO };
 
-    #[inline]
+    #[inline(always)]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let line = IndexLine { tail: (self.tail.get() & COUNT_MASK).into(), ..*self };
         check::placed_words::<9>(identity, number, line.as_bytes()) & !COUNT_MASK
@@ -54,7 +57,7 @@ impl IndexLine {
 
     /// The number of entries, and whether the next line belongs to this one; `None` when the line
     /// is damaged.
-    #[inline]
+    #[inline(always)]
     fn count(&self, identity: u32, number: u64) -> Option<(usize, bool)> {
         let tail = self.tail.get();
         let count = tail & COUNT_MASK;
@@ -66,7 +69,7 @@ impl IndexLine {
 
     /// The entries with this mark, a bit for each as [`equal_bytes`] gives it, and whether the next
     /// line belongs to this one; `None` when the line is damaged.
-    #[inline]
+    #[inline(always)]
     fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u128, bool)> {
         let (count, more) = self.count(identity, number)?;
         Some((equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
@@ -206,22 +209,28 @@ pub(super) struct RecordIndex<'a> {
 }
 
 impl<'a> RecordIndex<'a> {
-    /// Takes the bytes of both sections; only the last few are looked at.
+    /// The number of homes, which the bytes of the table end with; `None` where they are damaged.
+    pub(super) fn homes(bytes: &[u8], identity: u32) -> Option<u64> {
+        let (rest, check) = bytes.split_last_chunk::<4>()?;
+        let (lines, homes) = rest.split_last_chunk::<8>()?;
+        let lines = (lines.len() / size_of::<IndexLine>()) as u64;
+        let found = check::placed(identity, lines, homes);
+        let whole = check::holds(found, u32::from_le_bytes(*check));
+        let homes = u64::from_le_bytes(*homes);
+        (whole && (1..=lines).contains(&homes)).then_some(homes)
+    }
+
+    /// Takes the bytes of both sections, and the homes; looks at no byte.
+    #[inline]
     pub(super) fn new(
         bytes: &'a [u8],
         lists: &'a [u8],
+        homes: u64,
         identity: u32,
     ) -> Result<RecordIndex<'a>, ArchiveError> {
-        let corrupt = || ArchiveError::corrupt(INDEX);
-        let (rest, check) = bytes.split_last_chunk::<4>().ok_or_else(corrupt)?;
-        let (lines, homes) = rest.split_last_chunk::<8>().ok_or_else(corrupt)?;
-        let lines = <[IndexLine]>::ref_from_bytes(lines).map_err(|_| corrupt())?;
-        let found = check::placed(identity, lines.len() as u64, homes);
-        let whole = check::holds(found, u32::from_le_bytes(*check));
-        let homes = u64::from_le_bytes(*homes);
-        if !whole || homes == 0 || homes > lines.len() as u64 {
-            return Err(corrupt());
-        }
+        let lines = bytes.len().checked_sub(TABLE_END).and_then(|end| bytes.get(..end));
+        let lines = lines.and_then(|lines| <[IndexLine]>::ref_from_bytes(lines).ok());
+        let lines = lines.ok_or(ArchiveError::corrupt(INDEX))?;
         Ok(RecordIndex { lines, homes, lists, identity })
     }
 
@@ -238,10 +247,35 @@ impl<'a> RecordIndex<'a> {
 
     /// Brings the line of a key near.
     #[inline]
-    pub(super) fn prefetch(&self, key: u64) {
+    pub(super) fn prefetch_line(&self, key: u64) {
         if let Some(line) = self.line(self.home(key)) {
             prefetch(line);
         }
+    }
+
+    /// The record that a key leads to, as its line says, which is not checked; brings near what
+    /// else the line leads to.
+    #[inline]
+    pub(super) fn prefetch_likely(&self, key: u64) -> Option<u32> {
+        let home = self.home(key);
+        let line = self.line(home)?;
+        let marked = equal_bytes(&line.marks, key as u8);
+        match line.places.get(marked.trailing_zeros() as usize / 8).map(|place| place.get()) {
+            Some(place) if place & LIST == 0 => return Some(place),
+            Some(place) => {
+                let start = ((place & !LIST) as usize).checked_mul(4);
+                if let Some(list) = start.and_then(|start| self.lists.get(start)) {
+                    prefetch(list);
+                }
+            }
+            None if line.tail.get() & COUNT_MASK == FULL_AND_MORE => {
+                if let Some(next) = self.line(home + 1) {
+                    prefetch(next);
+                }
+            }
+            None => {}
+        }
+        None
     }
 
     /// The records whose key may be this one, ascending within a key.
@@ -302,7 +336,7 @@ pub(super) struct Candidates<'a> {
 
 impl Candidates<'_> {
     /// The next place with the mark in the line that is being read.
-    #[inline]
+    #[inline(always)]
     fn next_place(&mut self) -> Option<u32> {
         let (line, marked) = self.line.as_mut()?;
         let place = line.places.get(marked.trailing_zeros() as usize / 8)?;
@@ -310,8 +344,21 @@ impl Candidates<'_> {
         Some(place.get())
     }
 
-    /// Goes on to a line.
+    /// The next record of the list that is being read.
     #[inline]
+    pub(super) fn next_of_list(&self) -> Option<u64> {
+        self.list.as_slice().first().map(|record| record.get().into())
+    }
+
+    /// Takes note that the entry that is being read is that of the key: no other one is.
+    #[inline]
+    pub(super) fn has_key(&mut self) {
+        self.line = None;
+        self.next_line = None;
+    }
+
+    /// Goes on to a line.
+    #[inline(always)]
     fn read_line(&mut self, number: u64) -> Result<(), ArchiveError> {
         let line = self.index.line(number);
         let marked = line.and_then(|line| {
@@ -330,7 +377,7 @@ impl Candidates<'_> {
 impl Iterator for Candidates<'_> {
     type Item = Result<u32, ArchiveError>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(record) = self.list.next() {

@@ -26,6 +26,8 @@ pub(in crate::archive) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
+    /// The homes of the index, which are checked once; `None` where they are damaged.
+    homes: Option<u64>,
     /// What the checks of the index begin with.
     identity: u32,
 }
@@ -46,7 +48,10 @@ impl RowReader {
         index: Option<IndexSections>,
         identity: u32,
     ) -> RowReader {
-        RowReader { bytes, segments, index, identity }
+        let homes = index.and_then(|index| {
+            RecordIndex::homes(index.lines.of(&bytes, "position index").ok()?, identity)
+        });
+        RowReader { bytes, segments, index, homes, identity }
     }
 
     pub(in crate::archive) fn has_index(&self) -> bool {
@@ -59,16 +64,16 @@ impl RowReader {
     }
 
     /// The rows of the segment that has a record, and the number behind its last one.
-    #[inline]
+    #[inline(always)]
     fn segment(&self, number: u64) -> Result<(SegmentRows<'_>, u64), ArchiveError> {
         let place = place_of(&self.segments, |segment| &segment.span, number)?;
         let segment = &self.segments[place];
         Ok((segment.open(&self.bytes, place)?, segment.span.end()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&self, number: u64) -> Result<RowRef<'_>, ArchiveError> {
-        Ok(self.segment(number)?.0.at(number))
+        self.segment(number)?.0.at(number)
     }
 
     pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
@@ -84,7 +89,7 @@ impl RowReader {
         let end = end.min(range.end).min(range.start + READ_STEP);
         let mut records = Vec::with_capacity((end - range.start) as usize);
         for number in range.start..end {
-            match segment.at(number).record() {
+            match segment.at(number).and_then(|row| row.record()) {
                 Ok(record) => records.push(record),
                 Err(error) if records.is_empty() => return Err(error),
                 Err(_) => break,
@@ -105,7 +110,7 @@ impl RowReader {
             let (segment, end) = self.segment(next)?;
             let end = end.min(range.end).min(next + TEXT_STEP);
             for number in next..end {
-                segment.at(number).write_text(out)?;
+                segment.at(number)?.write_text(out)?;
                 out.push(b'\n');
             }
             next = end;
@@ -115,58 +120,72 @@ impl RowReader {
     }
 
     /// The index, if there is one.
+    #[inline]
     pub(super) fn index(&self) -> Result<Option<RecordIndex<'_>>, ArchiveError> {
         let Some(IndexSections { lines, lists }) = self.index else { return Ok(None) };
         let lines = lines.of(&self.bytes, "position index")?;
         let lists = lists.of(&self.bytes, "lists of equal keys")?;
-        RecordIndex::new(lines, lists, self.identity).map(Some)
+        let Some(homes) = self.homes else { return Err(ArchiveError::corrupt("position index")) };
+        RecordIndex::new(lines, lists, homes, self.identity).map(Some)
     }
 
     /// The records of a position, one after the other.
+    #[inline]
     pub(in crate::archive) fn matches(
         &self,
         query: &Query,
     ) -> Result<RowMatches<'_>, ArchiveError> {
-        let rows = match self.index()? {
-            Some(index) => Rows::Candidates(index.candidates(query.key())),
-            None => Rows::All(0..self.len()),
-        };
-        Ok(RowMatches { reader: self, rows, board: *query.board() })
+        Ok(match self.index()? {
+            Some(index) => self.matches_in(&index, query),
+            None => {
+                RowMatches { reader: self, rows: Rows::All(0..self.len()), board: *query.board() }
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn matches_in<'a>(&'a self, index: &RecordIndex<'a>, query: &Query) -> RowMatches<'a> {
+        let rows = Rows::Candidates(index.candidates(query.key()));
+        RowMatches { reader: self, rows, board: *query.board() }
     }
 
     /// Calls `visit` with the place of a query and each record of it.
     ///
-    /// Queries are taken in batches. Their lines, then their rows, are prefetched while the others
-    /// are read and checked: so nothing waits for memory.
+    /// Queries are taken in batches. Their lines are brought near while the queries are made, then
+    /// all their rows: what is asked for at once arrives at once, the translations of addresses
+    /// included.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
-        queries: impl Iterator<Item = Query>,
+        mut queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
     ) -> Result<(), E> {
         let Some(index) = self.index()? else { return self.scan(queries, visit) };
-        let mut queries = queries.enumerate();
-        let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        loop {
+        let mut batch = Vec::with_capacity(BATCH);
+        for first in (0..).step_by(BATCH) {
             batch.clear();
-            batch.extend(
-                queries.by_ref().take(BATCH).inspect(|(_, query)| index.prefetch(query.key())),
-            );
-            if batch.is_empty() {
-                return Ok(());
-            }
-            found.clear();
-            for (place, query) in &batch {
-                let rows = Rows::Candidates(index.candidates(query.key()));
-                let mut matches = RowMatches { reader: self, rows, board: *query.board() };
-                if let Some(first) = matches.next_candidate() {
-                    found.push((*place, first?, matches));
-                }
-            }
-            for (place, first, matches) in found.drain(..) {
-                if matches.each_from(first, |row| visit(place, row))? == Visit::Stop {
+            let near = |query: &Query| index.prefetch_line(query.key());
+            batch.extend(queries.by_ref().take(BATCH).inspect(near));
+            batch.iter().for_each(|query| self.prefetch_row(&index, query));
+            for (place, query) in (first..).zip(&batch) {
+                let mut matches = self.matches_in(&index, query);
+                if matches.visit(|row| visit(place, row))? == Visit::Stop {
                     return Ok(());
                 }
             }
+            if batch.len() < BATCH {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings near the row that a query most likely leads to.
+    #[inline(always)]
+    fn prefetch_row(&self, index: &RecordIndex<'_>, query: &Query) {
+        if let Some(number) = index.prefetch_likely(query.key())
+            && let Ok(row) = self.row(number.into())
+        {
+            row.prefetch();
         }
     }
 
@@ -203,48 +222,44 @@ pub(in crate::archive) struct RowMatches<'a> {
 }
 
 impl<'a> RowMatches<'a> {
-    /// The next row that may be of the position, brought near.
-    #[inline]
+    /// The next row that may be of the position. The one behind it is brought near where it is
+    /// known.
+    #[inline(always)]
     fn next_candidate(&mut self) -> Option<Result<RowRef<'a>, ArchiveError>> {
         let number = match &mut self.rows {
-            Rows::Candidates(candidates) => candidates.next()?.map(u64::from),
+            Rows::Candidates(candidates) => {
+                let number = candidates.next()?.map(u64::from);
+                if let Some(Ok(row)) = candidates.next_of_list().map(|next| self.reader.row(next)) {
+                    row.prefetch();
+                }
+                number
+            }
             Rows::All(numbers) => Ok(numbers.next()?),
         };
-        let row = number.and_then(|number| self.reader.row(number));
-        if let Ok(row) = &row {
-            row.prefetch();
-        }
-        Some(row)
+        Some(number.and_then(|number| self.reader.row(number)))
     }
 
-    /// Calls `visit` with each record from a candidate on; the next one is brought near meanwhile.
-    #[inline]
-    fn each_from<E: From<ArchiveError>>(
-        mut self,
-        first: RowRef<'a>,
+    /// Calls `visit` with each record.
+    #[inline(always)]
+    fn visit<E: From<ArchiveError>>(
+        &mut self,
         mut visit: impl FnMut(RowRef<'a>) -> Result<Visit, E>,
     ) -> Result<Visit, E> {
-        let mut row = first;
-        loop {
-            let next = self.next_candidate();
-            if row.is_of(&self.board)? {
-                match visit(row)? {
-                    Visit::Continue => {}
-                    Visit::SkipQuery => return Ok(Visit::Continue),
-                    Visit::Stop => return Ok(Visit::Stop),
-                }
-            }
-            match next {
-                Some(next) => row = next?,
-                None => return Ok(Visit::Continue),
+        for row in self.by_ref() {
+            match visit(row?)? {
+                Visit::Continue => {}
+                Visit::SkipQuery => break,
+                Visit::Stop => return Ok(Visit::Stop),
             }
         }
+        Ok(Visit::Continue)
     }
 }
 
 impl<'a> Iterator for RowMatches<'a> {
     type Item = Result<RowRef<'a>, ArchiveError>;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let row = match self.next_candidate()? {
@@ -252,7 +267,12 @@ impl<'a> Iterator for RowMatches<'a> {
                 Err(error) => return Some(Err(error)),
             };
             match row.is_of(&self.board) {
-                Ok(true) => return Some(Ok(row)),
+                Ok(true) => {
+                    if let Rows::Candidates(candidates) = &mut self.rows {
+                        candidates.has_key();
+                    }
+                    return Some(Ok(row));
+                }
                 Ok(false) => {}
                 Err(error) => return Some(Err(error)),
             }

@@ -4,11 +4,11 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::archive::file::check;
-use crate::codec::packed::{self, PackedBoard};
+use crate::codec::packed;
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
 /// Bytes of a board in a row: the longest plain form.
-pub(super) const BOARD: usize = 24;
+pub(super) const BOARD: usize = packed::PLAIN_MAX;
 
 /// One record: the packed identity board, and the rest of the record or where it is.
 #[derive(
@@ -86,15 +86,6 @@ impl FastRow {
         let others = others | others >> 1;
         (others | others >> 2) & LOW_BITS != LOW_BITS
     }
-}
-
-/// The board of a row, zeros behind it; `None` for the escape form.
-#[inline]
-pub(super) fn padded(board: &PackedBoard) -> Option<[u8; BOARD]> {
-    let bytes = board.as_bytes();
-    let mut padded = [0; BOARD];
-    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    Some(padded)
 }
 
 /// What the rest of a row says of a record; `None` when no row holds it.

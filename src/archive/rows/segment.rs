@@ -2,7 +2,7 @@
 
 use zerocopy::FromBytes;
 
-use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER, padded};
+use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
@@ -29,79 +29,82 @@ impl RowSegment {
         self.rows.len == u64::from(self.span.records) * ROW_BYTES
     }
 
-    /// The rows and the heap in the bytes of the file; `place` is that of the segment.
-    #[inline]
+    /// The rows in the bytes of the file; `place` is that of the segment.
+    #[inline(always)]
     pub(super) fn open<'a>(
-        &self,
+        &'a self,
         file: &'a [u8],
         place: usize,
     ) -> Result<SegmentRows<'a>, ArchiveError> {
         let rows = self.rows.of(file, "rows")?;
         let rows = <[FastRow]>::ref_from_bytes(rows)
             .map_err(|_| ArchiveError::corrupt_at("rows", place as u64))?;
-        let heap = self.heap.of(file, "heap")?;
-        Ok(SegmentRows { rows, heap, first: self.span.first, identity: self.span.identity })
+        Ok(SegmentRows { segment: self, file, rows })
     }
 }
 
-/// The rows and the heap of a segment.
+/// The rows of a segment.
 #[derive(Copy, Clone)]
 pub(super) struct SegmentRows<'a> {
+    segment: &'a RowSegment,
+    file: &'a [u8],
     rows: &'a [FastRow],
-    heap: &'a [u8],
-    /// The number of the first record.
-    first: u64,
-    identity: u32,
 }
 
 impl<'a> SegmentRows<'a> {
     /// The record with a number, which the segment has.
-    #[inline]
-    pub(super) fn at(self, number: u64) -> RowRef<'a> {
-        RowRef { segment: self, nth: (number - self.first) as u32 }
+    #[inline(always)]
+    pub(super) fn at(self, number: u64) -> Result<RowRef<'a>, ArchiveError> {
+        let SegmentRows { segment, file, rows } = self;
+        let row = rows.get((number - segment.span.first) as usize);
+        let row = row.ok_or(ArchiveError::corrupt_at(ROW, number))?;
+        Ok(RowRef { segment, file, row, number })
     }
 }
 
 /// A record of a segment. What is asked of it is checked when it is asked.
 #[derive(Copy, Clone)]
 pub(in crate::archive) struct RowRef<'a> {
-    segment: SegmentRows<'a>,
-    nth: u32,
+    segment: &'a RowSegment,
+    file: &'a [u8],
+    row: &'a FastRow,
+    number: u64,
 }
 
-impl RowRef<'_> {
+impl<'a> RowRef<'a> {
     /// The number of the record.
     #[inline]
     pub(in crate::archive) fn number(&self) -> u64 {
-        self.segment.first + u64::from(self.nth)
+        self.number
     }
 
     /// Brings the row near.
     #[inline]
     pub(super) fn prefetch(&self) {
-        if let Some(row) = self.segment.rows.get(self.nth as usize) {
-            prefetch(row);
-        }
+        prefetch(self.row);
     }
 
     /// The row, its check verified.
-    #[inline]
-    fn row(&self) -> Result<&FastRow, ArchiveError> {
-        let row = self.segment.rows.get(self.nth as usize);
-        let row = row.filter(|row| row.is_whole(self.segment.identity, self.number()));
-        row.ok_or_else(|| self.corrupt())
+    #[inline(always)]
+    fn row(&self) -> Result<&'a FastRow, ArchiveError> {
+        if self.row.is_whole(self.segment.span.identity, self.number) {
+            Ok(self.row)
+        } else {
+            Err(self.corrupt())
+        }
     }
 
+    #[cold]
     fn corrupt(&self) -> ArchiveError {
-        ArchiveError::corrupt_at(ROW, self.number())
+        ArchiveError::corrupt_at(ROW, self.number)
     }
 
     /// Whether the record is of the position with this packed identity board.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
         let row = self.row()?;
-        if let Some(board) = padded(board) {
-            return Ok(row.board == board);
+        if let Some(board) = board.as_plain() {
+            return Ok(row.board == *board);
         }
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
@@ -118,8 +121,8 @@ impl RowRef<'_> {
             None => RowRest::of(row).and_then(|rest| rest.record(row)),
             Some(place) => self.heap_record(place).and_then(|bytes| {
                 let (record, _) = record::decode(bytes).ok()?;
-                let board = padded(&packed::encode(&record.position().identity()));
-                (board.unwrap_or_default() == row.board).then_some(record)
+                let board = packed::encode(&record.position().identity());
+                (*board.as_plain().unwrap_or(&[0; BOARD]) == row.board).then_some(record)
             }),
         };
         record.ok_or_else(|| self.corrupt())
@@ -145,10 +148,11 @@ impl RowRef<'_> {
 
     /// The bytes of a record in the heap, its check verified.
     fn heap_record(&self, place: u64) -> Option<&[u8]> {
-        let bytes = self.segment.heap.get(usize::try_from(place).ok()?..)?;
+        let heap = self.segment.heap.of(self.file, "heap").ok()?;
+        let bytes = heap.get(usize::try_from(place).ok()?..)?;
         let (check, bytes) = bytes.split_first_chunk()?;
         let bytes = &bytes[..record::len_of(bytes).ok()?];
-        let found = check::placed(self.segment.identity, self.number(), bytes);
+        let found = check::placed(self.segment.span.identity, self.number, bytes);
         check::holds(found, u32::from_le_bytes(*check)).then_some(bytes)
     }
 }
