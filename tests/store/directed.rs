@@ -3,7 +3,7 @@
 //! every record and nothing else, or an error; "not found" only where it is true; and nothing is
 //! written on damage that was met.
 //!
-//! `EPDB_DAMAGES=100000 cargo test --test store_damage directed -- --nocapture` damages as often;
+//! `EPDB_DAMAGES=100000 cargo test --test store_damaged directed -- --nocapture` damages as often;
 //! `EPDB_DAMAGE=N` repeats the damage with that number alone.
 
 use std::collections::BTreeMap;
