@@ -13,14 +13,8 @@ use crate::model::{Color, Role, Side, Square};
 /// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = Class::ALL.map(|class| class.count(playable));
-    let mut place = pick(counts.iter().sum())?;
-    for (class, count) in Class::ALL.into_iter().zip(counts) {
-        if place < count {
-            return class.at(playable, place);
-        }
-        place -= count;
-    }
-    None
+    let ordinal = pick(counts.iter().sum())?;
+    move_among(playable, Class::ALL.into_iter().zip(counts), ordinal)
 }
 
 /// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
@@ -42,7 +36,23 @@ pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
 
 /// The move with this ordinal; `None` when there are not so many.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
-    pick(playable, |_| Some(ordinal))
+    let counts = Class::ALL.into_iter().map(|class| (class, class.count(playable)));
+    move_among(playable, counts, ordinal)
+}
+
+/// The move at a place among classes of so many moves each.
+fn move_among(
+    playable: &Playable,
+    classes: impl Iterator<Item = (Class, u16)>,
+    mut place: u16,
+) -> Option<Move> {
+    for (class, count) in classes {
+        if place < count {
+            return class.at(playable, place);
+        }
+        place -= count;
+    }
+    None
 }
 
 /// All legal moves in the order of their ordinals.
