@@ -156,11 +156,12 @@ fn speed(samples: &[Sample]) {
         let pack = pool.install(|| best(|| sample.pack(PackOptions::default())));
         let archive = Archive::from_bytes(sample.pack(PackOptions::default())).expect("an archive");
         let mut text = Vec::new();
-        let unpack = best(|| {
+        let mut unpack = || {
             text.clear();
             archive.write_text(0..archive.len(), &mut text).expect("text");
             text.len()
-        });
+        };
+        let unpack = pool.install(|| best(&mut unpack));
         let mut expected = Vec::new();
         for record in &sample.records {
             epd::format(record, &FormatOptions::default(), &mut expected);
