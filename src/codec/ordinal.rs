@@ -11,6 +11,7 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 
 /// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
+#[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = Class::ALL.map(|class| class.count(playable));
     let ordinal = pick(counts.iter().sum())?;

@@ -19,6 +19,7 @@ const ESCAPE_CODES: usize = 32;
 /// The most pieces that the plain form holds.
 const PLAIN_PIECES: u32 = 32;
 /// The longest plain form in bytes.
+#[cfg(feature = "archive")]
 pub(crate) const PLAIN_MAX: usize = OCCUPANCY + PLAIN_PIECES as usize / 2;
 
 /// Plain form: a pawn that just made a double step over the en passant square.
@@ -58,6 +59,7 @@ impl PackedBoard {
     }
 
     /// The bytes of the plain form, zeros behind them; `None` for the escape form.
+    #[cfg(feature = "archive")]
     #[inline]
     pub(crate) fn as_plain(&self) -> Option<&[u8; PLAIN_MAX]> {
         if usize::from(self.len) <= PLAIN_MAX { self.bytes.first_chunk() } else { None }

@@ -39,6 +39,7 @@ impl San {
     }
 
     /// No text.
+    #[cfg(feature = "archive")]
     pub(crate) const NONE: San = San { text: [0; 7], len: 0 };
 
     /// Builds the text from its first `len` bytes, at most seven, all printing ASCII.
