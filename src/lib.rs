@@ -54,6 +54,8 @@ pub mod archive;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;
+#[cfg(any(feature = "store", feature = "archive"))]
+mod equal_bytes;
 pub mod error;
 #[cfg(feature = "library")]
 pub mod library;

@@ -15,7 +15,7 @@ use syn::{Attribute, Item, UseTree};
 
 /// The rooms from the ground up. A room imports those below it only.
 const FLOORS: &[&[&str]] = &[
-    &["error", "new_file", "prefetch"],
+    &["equal_bytes", "error", "new_file", "prefetch"],
     &["spill"],
     &["model"],
     &["text"],

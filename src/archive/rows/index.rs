@@ -10,6 +10,7 @@ use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
+use crate::equal_bytes::equal_bytes;
 use crate::prefetch::prefetch;
 
 /// Entries of a line of the table.
@@ -67,23 +68,21 @@ impl IndexLine {
         (holds && count <= ENTRIES).then_some((count, more))
     }
 
-    /// The entries with this mark, a bit for each as [`equal_bytes`] gives it, and whether the next
+    /// The entries with this mark, a bit for each as [`equal_marks`] gives it, and whether the next
     /// line belongs to this one; `None` when the line is damaged.
     #[inline(always)]
     fn marked(&self, identity: u32, number: u64, mark: u8) -> Option<(u128, bool)> {
         let (count, more) = self.count(identity, number)?;
-        Some((equal_bytes(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
+        Some((equal_marks(&self.marks, mark) & ((1 << (8 * count)) - 1), more))
     }
 }
 
-/// A 1 as the highest bit of each byte that is this one: no jump that has to be guessed.
+/// A 1 as the highest bit of each mark that is this one; zeros stand behind the marks.
 #[inline]
-fn equal_bytes(bytes: &[u8; ENTRIES], byte: u8) -> u128 {
-    const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
+fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u128 {
     let mut all = [0; 16];
-    all[..ENTRIES].copy_from_slice(bytes);
-    let differ = u128::from_le_bytes(all) ^ (u128::MAX / 255 * u128::from(byte));
-    !(((differ & LOW_BITS) + LOW_BITS) | differ | LOW_BITS)
+    all[..ENTRIES].copy_from_slice(marks);
+    equal_bytes(u128::from_le_bytes(all), mark)
 }
 
 /// Which of so many lines a key belongs to.
@@ -259,7 +258,7 @@ impl<'a> RecordIndex<'a> {
     pub(super) fn prefetch_likely(&self, key: u64) -> Option<u32> {
         let home = self.home(key);
         let line = self.line(home)?;
-        let marked = equal_bytes(&line.marks, key as u8);
+        let marked = equal_marks(&line.marks, key as u8);
         match line.places.get(marked.trailing_zeros() as usize / 8).map(|place| place.get()) {
             Some(place) if place & LIST == 0 => return Some(place),
             Some(place) => {
@@ -437,10 +436,10 @@ mod tests {
     }
 
     #[test]
-    fn equal_bytes_are_found() {
+    fn equal_marks_are_found() {
         let bytes = [0, 1, 0x80, 0x7f, 0x81, 0, 255, 1, 0, 254, 0, 1];
         for byte in 0..=255 {
-            let found = equal_bytes(&bytes, byte);
+            let found = equal_marks(&bytes, byte);
             for (nth, &own) in bytes.iter().enumerate() {
                 assert_eq!(found >> (8 * nth) & 0xff == 0x80, own == byte, "{byte} at {nth}");
             }

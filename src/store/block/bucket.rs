@@ -2,6 +2,7 @@
 
 use super::bytes::{Damage, Result, WORD, read_count, read_number, write_count};
 use super::entry::{BucketEntry, Payload, Stub};
+use crate::equal_bytes::equal_bytes;
 use crate::store::schema::{Digest, holds};
 
 /// Length codes of entries: from 1 to 254 the length of the record itself.
@@ -242,14 +243,6 @@ fn word_at(bytes: &[u8], at: usize) -> u128 {
         None => word[..rest.len()].copy_from_slice(rest),
     }
     u128::from_le_bytes(word)
-}
-
-/// A 1 as the highest bit of each byte that is this one.
-#[inline]
-fn equal_bytes(word: u128, byte: u8) -> u128 {
-    const LOW_BITS: u128 = u128::MAX / 255 * 0x7f;
-    let differ = word ^ (u128::MAX / 255 * u128::from(byte));
-    !(((differ & LOW_BITS) + LOW_BITS) | differ | LOW_BITS)
 }
 
 /// Writes the entries of one bucket, in order of their keys.
