@@ -200,6 +200,7 @@ impl Field {
                     | Operands::Clocks
                     | Operands::Timestamp
                     | Operands::TagPairs
+                    | Operands::Tally
                     | Operands::Identifier(_),
                 ) => Type::Text,
             },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::date::Date;
 use super::subject::Subject;
 use super::value::{Number, Type, Value};
-use crate::model::{EpdRecord, Game, Opcode, Operand, is_tag_name};
+use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name};
 
 /// Tags that games often have: these names are never taken for slips of the pen.
 pub const WELL_KNOWN: [&str; 41] = [
@@ -148,7 +148,7 @@ impl<'a> Tags<'a> {
 
     pub(super) fn speed(&self) -> Value<'a> {
         let speed = self.get("TimeControl").and_then(speed);
-        speed.map_or(Value::Missing, |speed| Value::Text(Cow::Borrowed(speed.as_bytes())))
+        speed.map_or(Value::Missing, |speed| Value::Text(Cow::Borrowed(speed.name().as_bytes())))
     }
 
     fn ratings(&self) -> Option<[Number; 2]> {
@@ -185,22 +185,11 @@ fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
     })
 }
 
-/// The classes of time controls, from the fastest, each with the seconds for forty moves that it
-/// stays below.
-pub const SPEEDS: [(&str, f64); 6] = [
-    ("ultraBullet", 30.0),
-    ("bullet", 180.0),
-    ("blitz", 480.0),
-    ("rapid", 1500.0),
-    ("classical", 21_600.0),
-    ("correspondence", f64::INFINITY),
-];
-
 /// The class of a time control as the tag `TimeControl` has it: by the time for forty moves
 /// without a pause, as lichess.org has it; `-`, and days for a move, are correspondence.
-fn speed(control: &[u8]) -> Option<&'static str> {
+pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     if control == b"-" {
-        return Some("correspondence");
+        return Some(Speed::Correspondence);
     }
     let control = std::str::from_utf8(control).ok()?;
     let first = control.split(':').next()?.trim_start_matches('*');
@@ -216,7 +205,7 @@ fn speed(control: &[u8]) -> Option<&'static str> {
     };
     let periods = moves.map_or(1.0, |moves| (40.0 / moves).max(1.0));
     let seconds = base * periods + 40.0 * increment;
-    SPEEDS.iter().find(|(_, limit)| seconds < *limit).map(|(name, _)| *name)
+    Some(Speed::of_seconds(seconds))
 }
 
 #[cfg(test)]
@@ -247,7 +236,7 @@ mod tests {
             ("fast", None),
             ("0/5", None),
         ] {
-            assert_eq!(speed(control.as_bytes()), class, "{control}");
+            assert_eq!(speed(control.as_bytes()).map(Speed::name), class, "{control}");
         }
     }
 }

@@ -12,7 +12,9 @@ mod record;
 pub mod registers;
 pub mod rules;
 pub mod score;
+mod speed;
 mod square;
+mod tally;
 mod typed;
 
 pub use board::Board;
@@ -25,5 +27,9 @@ pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San, SanError};
+pub use speed::Speed;
 pub use square::{Color, Piece, Role, Square, SquareError};
+pub use tally::{
+    Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow, TallyPart,
+};
 pub use typed::TypedOperand;

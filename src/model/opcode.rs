@@ -1,4 +1,4 @@
-//! Opcodes and the table of the fifty standard ones.
+//! Opcodes and the table of those with a meaning: the fifty standard ones and epdb's own.
 
 use std::fmt;
 use std::str::FromStr;
@@ -132,6 +132,9 @@ pub enum Operands {
     TagPairs,
     /// One identifier of this list.
     Identifier(&'static [&'static str]),
+    /// One string, which says what became of the games that reached the position: a
+    /// [`Tally`](super::Tally).
+    Tally,
     /// Anything, kept as it stands.
     Any,
 }
@@ -149,7 +152,7 @@ pub struct StandardOpcode {
 }
 
 impl StandardOpcode {
-    /// The fifty opcodes of the 1995 text, in ASCII order.
+    /// The fifty opcodes of the 1995 text and those of epdb, in ASCII order.
     pub const ALL: &'static [StandardOpcode] = &TABLE;
 
     /// The number that stands for the opcode in binary records. It stands in files, so it never
@@ -204,10 +207,10 @@ const REFCOM: Operands = Operands::Identifier(&[
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
 /// The table: for each opcode its constant, the number that stands for it in files, its name, the
-/// first text that has it, what operands it takes, and what it says.
+/// first text that has it (none has those of epdb), what operands it takes, and what it says.
 macro_rules! standard_opcodes {
     ($($constant:ident = $number:literal, $name:literal, $text:literal, $operands:expr, $meaning:literal;)*) => {
-        /// The opcodes of the 1995 text.
+        /// The opcodes of the 1995 text and those of epdb.
         impl Opcode {
             $(
                 #[doc = concat!("`", $name, "`: ", $meaning, ".")]
@@ -265,6 +268,7 @@ standard_opcodes! {
     RESIGN = 33, "resign", 1994, Operands::None, "the side to move resigns";
     SM = 34, "sm", 1994, Operands::Move, "the move that is made";
     SV = 35, "sv", 1995, Operands::MoveLine, "the line that is played";
+    TALLY = 50, "tally", 0, Operands::Tally, "what became of the games that reached the position";
     TCGS = 36, "tcgs", 1994, POSITIVE, "the number of a game between programs";
     TCRI = 37, "tcri", 1994, Operands::TwoStrings, "who receives: address and name";
     TCSI = 38, "tcsi", 1994, Operands::TwoStrings, "who sends: address and name";

@@ -7,6 +7,7 @@ use super::super::item::Cursor;
 use super::super::{identity, packed};
 use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
+use super::tally;
 use super::walk::{Form, Item, marker, next_item, next_operation, packed_board, tagged_integer};
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
@@ -153,8 +154,20 @@ fn operands(
 ) -> Result<Vec<Operand>, DecodeError> {
     let mut moves = Moves::new(root, form.standard());
     match form {
+        Form::Short(entry) if entry.operands == Operands::Tally => {
+            Ok(vec![tally::decode(cursor, root)?])
+        }
         Form::Short(entry) => short_operands(cursor, entry.operands, &mut moves),
-        Form::General(entry) => general_operands(cursor, Some(entry), &mut moves),
+        Form::General(entry) => {
+            let list = cursor.clone();
+            let operands = general_operands(cursor, Some(entry), &mut moves)?;
+            match (entry.operands, &operands[..]) {
+                (Operands::Tally, [Operand::Str(text)]) if tally::encode(text, root).is_some() => {
+                    Err(list.error(HAS_SHORT_FORM))
+                }
+                _ => Ok(operands),
+            }
+        }
         Form::Other(_) => general_operands(cursor, None, &mut moves),
     }
 }
@@ -231,8 +244,7 @@ fn general_operands(
     }
     if let Some(entry) = standard {
         if !has_wide_moves && is_short(entry.operands, &operands) {
-            let kind = DecodeErrorKind::NonCanonical("the short form says these operands");
-            return Err(list.error(kind));
+            return Err(list.error(HAS_SHORT_FORM));
         }
         let ascend = || operands.windows(2).all(|pair| pair[0].text() < pair[1].text());
         if entry.operands == Operands::MoveSet && !ascend() {
@@ -241,6 +253,9 @@ fn general_operands(
     }
     Ok(operands)
 }
+
+const HAS_SHORT_FORM: DecodeErrorKind =
+    DecodeErrorKind::NonCanonical("the short form says these operands");
 
 /// Whether operands, the moves among them of one byte, have the short form of a standard opcode.
 fn is_short(form: Operands, operands: &[Operand]) -> bool {

@@ -5,9 +5,11 @@ mod decode;
 mod encode;
 mod layout;
 mod operands;
+mod tally;
 mod walk;
 
 pub use decode::{decode, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use layout::MAX_LEN;
+pub use tally::{OrdinalTally, put_tally, take_tally};
 pub use walk::{Part, board_of, len_of, walk};

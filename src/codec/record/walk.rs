@@ -9,6 +9,7 @@ use super::layout::{
     COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NAMED_BY_OLDER_WRITERS, NO_MORE_OPERATIONS,
     NUMBERS, OPERATIONS, OTHER, integer_width, kind,
 };
+use super::tally;
 use crate::model::{Opcode, Operands, StandardOpcode};
 
 /// The packed identity board of the record at the start of these bytes, without a look at
@@ -151,6 +152,7 @@ fn skip_operands(cursor: &mut Cursor, form: Form) -> Result<(), DecodeError> {
             Operands::Str { .. } => cursor.string_1().map(drop),
             Operands::Move => cursor.int_1().map(drop),
             Operands::MoveSet | Operands::MoveLine => cursor.mvseq_1().map(drop),
+            Operands::Tally => tally::skip(cursor),
             _ => Ok(()),
         },
         _ => {

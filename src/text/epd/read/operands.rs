@@ -6,8 +6,9 @@ use super::reader::Reader;
 use super::segment::{Raw, Segment, Taken};
 use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
-use crate::model::{Opcode, Operand, Operands, Position};
-use crate::text::codes;
+use crate::model::{Opcode, Operand, Operands, Position, Tally};
+use crate::text::options::Profile;
+use crate::text::{codes, san};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
@@ -30,6 +31,7 @@ impl Reader<'_, '_> {
                 return Ok(Taken::new(operands, all));
             }
             Operands::Str { optional } => return self.read_text(segment, *optional),
+            Operands::Tally => return self.read_tally(position, segment),
             Operands::TagPairs => {
                 return Ok(Taken::new(self.read_tag_pairs(segment)?, all));
             }
@@ -134,6 +136,28 @@ impl Reader<'_, '_> {
             _ => return Err(segment.arity(wanted)),
         };
         Ok(Taken::new(operands, raws.len()))
+    }
+
+    /// The string of `tally`, whose moves must be legal.
+    fn read_tally(&mut self, position: &Position, segment: &Segment) -> Result<Taken, Diagnostic> {
+        let count = self.fixed(segment, 1);
+        let [Raw::Str(inner, true)] = &segment.raws[..count] else {
+            return Err(segment.arity("one string"));
+        };
+        let no_tally = || {
+            let what = "takes a tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"";
+            segment.error(codes::E_EPD_TYPE, what)
+        };
+        let tally = Tally::from_text(inner.text).ok_or_else(no_tally)?;
+        let playable = self.playable(position);
+        for one in tally.parts().iter().flat_map(|part| &part.moves) {
+            let read = playable.as_ref().map(|it| san::parse(it, one.san.as_bytes(), Profile::Strict));
+            if !matches!(read, Some(Ok(read)) if read.san == one.san) {
+                let what = format!("takes legal moves, not {}", one.san);
+                return Err(segment.error(codes::E_EPD_TYPE, what));
+            }
+        }
+        Ok(Taken::new(vec![Operand::string(tally.to_text())], count))
     }
 
     fn read_integer(

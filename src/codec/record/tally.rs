@@ -1,0 +1,369 @@
+//! Tallies to bytes and back: the short form of the operand of `tally`.
+
+use super::super::error::{DecodeError, DecodeErrorKind};
+use super::super::item::Cursor;
+use super::operands::Moves;
+use crate::model::rules::Playable;
+use crate::model::{
+    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, Tally, TallyPart,
+};
+
+/// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OrdinalTally {
+    /// Which games.
+    pub cell: Cell,
+    /// How many of them reached the position.
+    pub reached: u64,
+    /// The move ordinals, from the move that was played most, those played as often ascending.
+    pub moves: Vec<(u8, GameCounts)>,
+}
+
+/// Bits of the first byte of a part.
+const YEAR: u8 = 1;
+const MONTH: u8 = 2;
+const SPEED: u8 = 4;
+const RATING: u8 = 8;
+const MORE_PARTS: u8 = 16;
+const MOVES_SHIFT: u32 = 5;
+/// From so many moves on their number stands behind it.
+const MANY_MOVES: usize = 7;
+
+/// The low two bits of the byte of a move: one game of this result, or four counts.
+const COUNTS: u8 = 3;
+const ELO_SHIFT: u32 = 2;
+const OPPONENTS_SHIFT: u32 = 4;
+const YEARS_SHIFT: u32 = 6;
+/// How many players are rated: none, all, or as many as is said.
+const NONE: u8 = 0;
+const ALL: u8 = 1;
+const SOME: u8 = 2;
+
+/// Years are counted from this one.
+const EPOCH: i64 = 2000;
+
+/// Appends the operand of `tally` in its short form; the cells of the parts ascend.
+pub fn put_tally(parts: &[OrdinalTally], out: &mut Vec<u8>) {
+    for (nth, part) in parts.iter().enumerate() {
+        put_part(part, nth + 1 < parts.len(), out);
+    }
+}
+
+fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
+    let OrdinalTally { cell, reached, moves } = part;
+    let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+    out.push(
+        flag(cell.year.is_some(), YEAR)
+            | flag(cell.month.is_some(), MONTH)
+            | flag(cell.speed.is_some(), SPEED)
+            | flag(cell.rating.is_some(), RATING)
+            | flag(has_more, MORE_PARTS)
+            | (moves.len().min(MANY_MOVES) as u8) << MOVES_SHIFT,
+    );
+    if let Some(year) = cell.year {
+        put_year(year, out);
+    }
+    out.extend(cell.month);
+    out.extend(cell.speed.map(|speed| speed as u8));
+    if let Some(rating) = cell.rating {
+        put_number(rating.into(), out);
+    }
+    if let Some(more) = moves.len().checked_sub(MANY_MOVES) {
+        put_number(more as u64, out);
+    }
+    let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
+    put_signed(*reached as i64 - games as i64, out);
+    for (ordinal, counts) in moves {
+        out.push(*ordinal);
+        put_counts(counts, out);
+    }
+}
+
+fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
+    let GameCounts { white, draws, black, unknown, elo, opponents, years } = *counts;
+    let result = match (white, draws, black, unknown) {
+        (1, 0, 0, 0) => 0,
+        (0, 1, 0, 0) => 1,
+        (0, 0, 1, 0) => 2,
+        _ => COUNTS,
+    };
+    let games = counts.games();
+    let rated = |ratings: Ratings| match ratings.games {
+        0 => NONE,
+        rated if rated == games => ALL,
+        _ => SOME,
+    };
+    let of_years = match years {
+        None => NONE,
+        Some((first, last)) if first == last => ALL,
+        Some(_) => SOME,
+    };
+    out.push(
+        result
+            | rated(elo) << ELO_SHIFT
+            | rated(opponents) << OPPONENTS_SHIFT
+            | of_years << YEARS_SHIFT,
+    );
+    if result == COUNTS {
+        [white, draws, black, unknown].into_iter().for_each(|count| put_number(count, out));
+    }
+    for ratings in [elo, opponents] {
+        if rated(ratings) == SOME {
+            put_number(ratings.games, out);
+        }
+        if rated(ratings) != NONE {
+            put_number(ratings.sum, out);
+        }
+    }
+    if let Some((first, last)) = years {
+        put_year(first, out);
+        if first != last {
+            put_number((last - first).into(), out);
+        }
+    }
+}
+
+fn put_year(year: u16, out: &mut Vec<u8>) {
+    put_signed(i64::from(year) - EPOCH, out);
+}
+
+fn put_signed(value: i64, out: &mut Vec<u8>) {
+    put_number((value << 1 ^ value >> 63) as u64, out);
+}
+
+/// Seven bits a byte, the lowest first, the high bit set in all but the last.
+fn put_number(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// The short form of what stands between the quotes; `None` where there is none.
+pub(super) fn encode(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
+    let tally = Tally::from_text(text)?;
+    if tally.to_text() != text {
+        return None;
+    }
+    let mut moves = Moves::new(root, Opcode::SM.standard());
+    let mut ordinal = |one: &MoveTally| {
+        let mv = moves.find(one.san.as_bytes())?;
+        let ordinal = moves.play_text(mv, one.san.as_bytes())?;
+        Some((u8::try_from(ordinal).ok()?, one.counts))
+    };
+    let part = |part: &TallyPart| {
+        let moves = part.moves.iter().map(&mut ordinal).collect::<Option<Vec<_>>>()?;
+        Some(OrdinalTally { cell: part.cell, reached: part.reached, moves })
+    };
+    let parts = tally.parts().iter().map(part).collect::<Option<Vec<_>>>()?;
+    let mut bytes = Vec::new();
+    put_tally(&parts, &mut bytes);
+    Some(bytes)
+}
+
+/// Reads the short form.
+pub(super) fn decode(
+    cursor: &mut Cursor,
+    root: Option<&Playable>,
+) -> Result<Operand, DecodeError> {
+    let start = cursor.clone();
+    let parts = take_tally(cursor)?;
+    let mut moves = Moves::new(root, Opcode::SM.standard());
+    let mut tally = Vec::with_capacity(parts.len());
+    for OrdinalTally { cell, reached, moves: counted } in parts {
+        let mut part = TallyPart { cell, reached, moves: Vec::with_capacity(counted.len()) };
+        for (ordinal, counts) in counted {
+            let played = moves.operand(ordinal.into()).map_err(|kind| start.error(kind))?;
+            if let Operand::Move { san, .. } = played {
+                part.moves.push(MoveTally { san, counts });
+            }
+        }
+        tally.push(part);
+    }
+    let none = start.error(DecodeErrorKind::Corrupt("tally"));
+    Ok(Operand::string(Tally::new(tally).ok_or(none)?.to_text()))
+}
+
+/// Goes over the short form.
+pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
+    while part(cursor)?.1 {}
+    Ok(())
+}
+
+/// Reads the operand of `tally` in its short form, whatever the position.
+///
+/// # Errors
+/// [`DecodeError`] for all bytes but those that [`put_tally`] writes.
+pub fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, DecodeError> {
+    let mut parts: Vec<OrdinalTally> = Vec::new();
+    loop {
+        let start = cursor.clone();
+        let (part, has_more) = part(cursor)?;
+        if parts.last().is_some_and(|last| last.cell >= part.cell) {
+            let why = "the cells of a tally ascend";
+            return Err(start.error(DecodeErrorKind::NonCanonical(why)));
+        }
+        parts.push(part);
+        if !has_more {
+            return Ok(parts);
+        }
+    }
+}
+
+/// Reads a part, and whether another follows.
+fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
+    let start = cursor.clone();
+    let corrupt = |what| start.error(DecodeErrorKind::Corrupt(what));
+    let head = cursor.int_1()?;
+    let has = |bit: u8| head & bit != 0;
+    let mut cell = Cell::default();
+    if has(YEAR) {
+        cell.year = Some(year(cursor)?);
+    }
+    if has(MONTH) {
+        cell.month = Some(cursor.int_1()?);
+    }
+    if has(SPEED) {
+        let speed = Speed::ALL.get(usize::from(cursor.int_1()?)).copied();
+        cell.speed = Some(speed.ok_or_else(|| corrupt("class of a time control"))?);
+    }
+    if has(RATING) {
+        cell.rating = Some(small(cursor)?);
+    }
+    if !cell.is_valid() {
+        return Err(corrupt("cell of a tally"));
+    }
+    let mut count = usize::from(head >> MOVES_SHIFT);
+    if count == MANY_MOVES {
+        let more = number(cursor)?;
+        count = usize::try_from(more)
+            .ok()
+            .filter(|&more| more <= 0xff)
+            .map(|more| MANY_MOVES + more)
+            .ok_or_else(|| corrupt("number of moves of a tally"))?;
+    }
+    let beyond = signed(cursor)?;
+    // A move takes two bytes at least.
+    let mut moves: Vec<(u8, GameCounts)> = Vec::with_capacity(count.min(cursor.rest().len() / 2));
+    let mut is_counted = [false; 256];
+    for _ in 0..count {
+        let place = cursor.clone();
+        let ordinal = cursor.int_1()?;
+        let counts = counts(cursor)?;
+        let key = |&(ordinal, counts): &(u8, GameCounts)| (u64::MAX - counts.games(), ordinal);
+        if moves.last().is_some_and(|last| key(last) >= key(&(ordinal, counts))) {
+            let why = "moves stand from the one played most";
+            return Err(place.error(DecodeErrorKind::NonCanonical(why)));
+        }
+        if std::mem::replace(&mut is_counted[usize::from(ordinal)], true) {
+            return Err(place.error(DecodeErrorKind::Corrupt("a move that stands twice")));
+        }
+        moves.push((ordinal, counts));
+    }
+    let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
+    let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
+    let reached = reached.ok_or_else(|| corrupt("games of a tally"))?;
+    if reached == 0 && moves.is_empty() {
+        return Err(corrupt("tally without games"));
+    }
+    Ok((OrdinalTally { cell, reached, moves }, has(MORE_PARTS)))
+}
+
+fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
+    let start = cursor.clone();
+    let corrupt = || start.error(DecodeErrorKind::Corrupt("counts of a tally"));
+    let form = cursor.int_1()?;
+    let mut counts = GameCounts::default();
+    match form & COUNTS {
+        0 => counts.white = 1,
+        1 => counts.draws = 1,
+        2 => counts.black = 1,
+        _ => {
+            let all =
+                [&mut counts.white, &mut counts.draws, &mut counts.black, &mut counts.unknown];
+            for count in all {
+                *count = games(cursor)?;
+            }
+        }
+    }
+    let all = counts.games();
+    for (ratings, shift) in
+        [(&mut counts.elo, ELO_SHIFT), (&mut counts.opponents, OPPONENTS_SHIFT)]
+    {
+        ratings.games = match form >> shift & 3 {
+            NONE => continue,
+            ALL => all,
+            SOME => games(cursor)?,
+            _ => return Err(corrupt()),
+        };
+        ratings.sum = number(cursor)?;
+    }
+    counts.years = match form >> YEARS_SHIFT {
+        NONE => None,
+        ALL => year(cursor).map(|year| Some((year, year)))?,
+        SOME => {
+            let first = year(cursor)?;
+            Some((first, first.checked_add(small(cursor)?).ok_or_else(corrupt)?))
+        }
+        _ => return Err(corrupt()),
+    };
+    if !counts.is_valid() || all == 0 {
+        return Err(corrupt());
+    }
+    let mut again = Vec::new();
+    put_counts(&counts, &mut again);
+    if start.rest().get(..again.len()) != Some(&again) {
+        let why = "the shortest form of counts is taken";
+        return Err(start.error(DecodeErrorKind::NonCanonical(why)));
+    }
+    Ok(counts)
+}
+
+fn games(cursor: &mut Cursor) -> Result<u64, DecodeError> {
+    let start = cursor.clone();
+    match number(cursor)? {
+        games if games <= MOST_GAMES => Ok(games),
+        _ => Err(start.error(DecodeErrorKind::Corrupt("games of a tally"))),
+    }
+}
+
+fn year(cursor: &mut Cursor) -> Result<u16, DecodeError> {
+    let start = cursor.clone();
+    let year = signed(cursor)?.checked_add(EPOCH).and_then(|year| u16::try_from(year).ok());
+    year.ok_or_else(|| start.error(DecodeErrorKind::Corrupt("year")))
+}
+
+fn small(cursor: &mut Cursor) -> Result<u16, DecodeError> {
+    let start = cursor.clone();
+    let number = number(cursor)?;
+    u16::try_from(number).map_err(|_| start.error(DecodeErrorKind::Corrupt("number")))
+}
+
+fn signed(cursor: &mut Cursor) -> Result<i64, DecodeError> {
+    let number = number(cursor)?;
+    Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+}
+
+fn number(cursor: &mut Cursor) -> Result<u64, DecodeError> {
+    let start = cursor.clone();
+    let (mut value, mut shift) = (0_u64, 0);
+    loop {
+        let byte = cursor.int_1()?;
+        let bits = u64::from(byte & 0x7f);
+        if shift > 63 || bits << shift >> shift != bits {
+            return Err(start.error(DecodeErrorKind::Corrupt("number")));
+        }
+        value |= bits << shift;
+        if byte & 0x80 == 0 {
+            return match (byte, shift) {
+                (0, 1..) => {
+                    let why = "numbers are as short as can be";
+                    Err(start.error(DecodeErrorKind::NonCanonical(why)))
+                }
+                _ => Ok(value),
+            };
+        }
+        shift += 7;
+    }
+}

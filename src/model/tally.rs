@@ -1,0 +1,595 @@
+//! What became of the games that reached a position: the operand of `tally`.
+
+use std::cmp::Reverse;
+use std::fmt::{self, Write};
+
+use super::record::San;
+use super::speed::Speed;
+
+/// The results of the games that reached a position, by the move that was played there.
+///
+/// It has a part for each [`Cell`], which says of which games; one part with the empty cell where
+/// games were not told apart. Text is canonical: cells ascend, moves stand from the one that was
+/// played most, those played as often in ASCII order.
+///
+/// ```
+/// use epdb::model::Tally;
+/// let text = b"reached 5, e4 +2=1-0 elo 2450.5/2 opp 2400/1 1987-2024, d4 +0=0-1*1 2020";
+/// let tally = Tally::from_text(text).expect("a tally");
+/// assert_eq!(tally.to_text(), text);
+/// let all = tally.total();
+/// assert_eq!((all.reached, all.games()), (5, 5));
+/// assert_eq!(all.moves[0].counts.elo.sum, 4901);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Tally {
+    parts: Vec<TallyPart>,
+}
+
+/// The games of one cell that reached a position.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TallyPart {
+    /// Which games.
+    pub cell: Cell,
+    /// How many of them reached the position, by whatever moves.
+    pub reached: u64,
+    /// What was played there.
+    pub moves: Vec<MoveTally>,
+}
+
+/// The games in which a move was played in a position.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MoveTally {
+    /// The canonical SAN of the move.
+    pub san: San,
+    /// What became of them.
+    pub counts: GameCounts,
+}
+
+/// What became of some games.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct GameCounts {
+    /// White won.
+    pub white: u64,
+    /// Drawn.
+    pub draws: u64,
+    /// Black won.
+    pub black: u64,
+    /// The result is not known.
+    pub unknown: u64,
+    /// Ratings of the side to move.
+    pub elo: Ratings,
+    /// Ratings of the other side.
+    pub opponents: Ratings,
+    /// The first and the last year, of the games whose year is known.
+    pub years: Option<(u16, u16)>,
+}
+
+/// Ratings of the players who have one.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Ratings {
+    /// How many have one.
+    pub games: u64,
+    /// All together.
+    pub sum: u64,
+}
+
+/// Which games are counted together where they are told apart. What is not told apart, or not known
+/// of a game, is none.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Cell {
+    /// The year, 1 to 9999.
+    pub year: Option<u16>,
+    /// The month of the year, 1 to 12; only with the year.
+    pub month: Option<u8>,
+    /// The class of the time control.
+    pub speed: Option<Speed>,
+    /// The lowest mean rating of the players in the group, 0 to 9999.
+    pub rating: Option<u16>,
+}
+
+/// No count of games is larger.
+pub const MOST_GAMES: u64 = 999_999_999_999_999;
+/// Ratings and years lie from 1 to this.
+pub const LARGEST_RATING: u16 = 9999;
+
+/// More games than [`MOST_GAMES`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a tally counts no more than {MOST_GAMES} games")]
+pub struct TallyOverflow;
+
+impl Tally {
+    /// Puts parts into the canonical order, adding those of one cell and the counts of one move.
+    /// `None` where a value is none that a tally has, or nothing is left.
+    pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
+        let mut tally = Tally::default();
+        for part in parts {
+            if !part.cell.is_valid() || !part.moves.iter().all(|it| it.counts.is_valid()) {
+                return None;
+            }
+            tally.add_part(&part).ok()?;
+        }
+        tally.parts.retain(|part| part.reached > 0 || !part.moves.is_empty());
+        (!tally.parts.is_empty()).then_some(tally)
+    }
+
+    /// The parts, their cells ascending.
+    pub fn parts(&self) -> &[TallyPart] {
+        &self.parts
+    }
+
+    /// All games together.
+    pub fn total(&self) -> TallyPart {
+        self.total_of(|_| true)
+    }
+
+    /// The games of these cells together.
+    pub fn total_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> TallyPart {
+        let mut total = TallyPart::default();
+        for part in self.parts.iter().filter(|part| is_wanted(&part.cell)) {
+            // What does not fit was not added to the parts either.
+            let _ = total.add(part);
+        }
+        total.settle();
+        total
+    }
+
+    /// Adds the games of another tally of the position.
+    ///
+    /// # Errors
+    /// There would be too many; the tally is then as it was.
+    pub fn add(&mut self, other: &Tally) -> Result<(), TallyOverflow> {
+        let mut sum = self.clone();
+        other.parts.iter().try_for_each(|part| sum.add_part(part))?;
+        *self = sum;
+        Ok(())
+    }
+
+    fn add_part(&mut self, part: &TallyPart) -> Result<(), TallyOverflow> {
+        let place = match self.parts.binary_search_by_key(&part.cell, |part| part.cell) {
+            Ok(place) => place,
+            Err(place) => {
+                self.parts.insert(place, TallyPart { cell: part.cell, ..TallyPart::default() });
+                place
+            }
+        };
+        let sum = &mut self.parts[place];
+        sum.add(part)?;
+        sum.settle();
+        Ok(())
+    }
+
+    /// Reads what stands between the quotes of the operand, in any order of cells and moves. `None`
+    /// when it is no tally.
+    pub fn from_text(text: &[u8]) -> Option<Tally> {
+        let mut parts: Vec<TallyPart> = Vec::new();
+        for item in std::str::from_utf8(text).ok()?.split(", ") {
+            match read_head(item) {
+                Some(head) => parts.push(head),
+                None => parts.last_mut()?.moves.push(read_move(item)?),
+            }
+        }
+        Tally::new(parts)
+    }
+
+    /// What stands between the quotes of the operand.
+    pub fn to_text(&self) -> Vec<u8> {
+        self.to_string().into_bytes()
+    }
+}
+
+impl TallyPart {
+    /// The games in which a move was played here, those with several moves once for each.
+    pub fn games(&self) -> u64 {
+        self.counts().games()
+    }
+
+    /// All moves together.
+    pub fn counts(&self) -> GameCounts {
+        let mut counts = GameCounts::default();
+        for one in &self.moves {
+            counts = counts.plus(&one.counts).unwrap_or(counts);
+        }
+        counts
+    }
+
+    fn add(&mut self, other: &TallyPart) -> Result<(), TallyOverflow> {
+        self.reached = sum(self.reached, other.reached)?;
+        for one in &other.moves {
+            match self.moves.iter_mut().find(|own| own.san == one.san) {
+                Some(own) => own.counts = own.counts.plus(&one.counts)?,
+                None => self.moves.push(*one),
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) {
+        self.moves.retain(|one| one.counts.games() > 0);
+        self.moves.sort_by_key(|one| (Reverse(one.counts.games()), one.san));
+    }
+}
+
+impl GameCounts {
+    /// All games.
+    pub const fn games(&self) -> u64 {
+        // Each is far below a quarter of what fits.
+        self.white + self.draws + self.black + self.unknown
+    }
+
+    /// Points of White in the games whose result is known, in halves.
+    pub const fn half_points_of_white(&self) -> u64 {
+        2 * self.white + self.draws
+    }
+
+    /// Both together.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub fn plus(&self, other: &GameCounts) -> Result<GameCounts, TallyOverflow> {
+        let years = match (self.years, other.years) {
+            (Some((first, last)), Some(other)) => Some((first.min(other.0), last.max(other.1))),
+            (one, None) | (None, one) => one,
+        };
+        let both = GameCounts {
+            white: sum(self.white, other.white)?,
+            draws: sum(self.draws, other.draws)?,
+            black: sum(self.black, other.black)?,
+            unknown: sum(self.unknown, other.unknown)?,
+            elo: self.elo.plus(other.elo),
+            opponents: self.opponents.plus(other.opponents),
+            years,
+        };
+        if both.games() > MOST_GAMES { Err(TallyOverflow) } else { Ok(both) }
+    }
+
+    /// Whether a tally can have these counts.
+    pub fn is_valid(&self) -> bool {
+        let counts = [self.white, self.draws, self.black, self.unknown];
+        let fit = counts.iter().all(|&count| count <= MOST_GAMES) && self.games() <= MOST_GAMES;
+        let are_rated = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
+        let are_years =
+            |(first, last)| 1 <= first && first <= last && last <= LARGEST_RATING;
+        fit && are_rated(self.elo) && are_rated(self.opponents) && self.years.is_none_or(are_years)
+    }
+}
+
+impl Ratings {
+    /// The mean; `None` where nobody has a rating.
+    pub fn mean(self) -> Option<f64> {
+        (self.games > 0).then(|| self.sum as f64 / self.games as f64)
+    }
+
+    /// No more than [`MOST_GAMES`] are ever added.
+    const fn plus(self, other: Ratings) -> Ratings {
+        Ratings {
+            games: self.games.saturating_add(other.games),
+            sum: self.sum.saturating_add(other.sum),
+        }
+    }
+
+    const fn is_valid(self) -> bool {
+        self.games <= self.sum && self.sum <= self.games.saturating_mul(LARGEST_RATING as u64)
+    }
+}
+
+impl Cell {
+    /// Whether a tally can have such a cell.
+    pub fn is_valid(&self) -> bool {
+        let is_year = self.year.is_none_or(|year| (1..=LARGEST_RATING).contains(&year));
+        let is_month = self.month.is_none_or(|month| (1..=12).contains(&month));
+        let is_rating = self.rating.is_none_or(|rating| rating <= LARGEST_RATING);
+        is_year && is_month && is_rating && (self.month.is_none() || self.year.is_some())
+    }
+}
+
+fn sum(a: u64, b: u64) -> Result<u64, TallyOverflow> {
+    a.checked_add(b).filter(|&sum| sum <= MOST_GAMES).ok_or(TallyOverflow)
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, part) in self.parts.iter().enumerate() {
+            if nth > 0 {
+                f.write_str(", ")?;
+            }
+            part.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for TallyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.cell != Cell::default() {
+            write!(f, "[{}] ", self.cell)?;
+        }
+        write!(f, "reached {}", self.reached)?;
+        for MoveTally { san, counts } in &self.moves {
+            write!(f, ", {san} {counts}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let date = self.year.map(|year| match self.month {
+            Some(month) => format!("{year:04}-{month:02}"),
+            None => format!("{year:04}"),
+        });
+        let speed = self.speed.map(|speed| speed.name().to_string());
+        let rating = self.rating.map(|rating| format!("{rating}+"));
+        let words: Vec<String> = [date, speed, rating].into_iter().flatten().collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl fmt::Display for GameCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{}={}-{}", self.white, self.draws, self.black)?;
+        if self.unknown > 0 {
+            write!(f, "*{}", self.unknown)?;
+        }
+        for (name, ratings) in [("elo", self.elo), ("opp", self.opponents)] {
+            if ratings.games > 0 {
+                write!(f, " {name} {ratings}")?;
+            }
+        }
+        match self.years {
+            None => Ok(()),
+            Some((first, last)) if first == last => write!(f, " {first:04}"),
+            Some((first, last)) => write!(f, " {first:04}-{last:04}"),
+        }
+    }
+}
+
+impl fmt::Display for Ratings {
+    /// The mean with as many decimals as tell the sum, `/`, and how many they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ratings { games, sum } = *self;
+        let is_told = |&decimals: &u32| {
+            sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
+        };
+        let decimals = (0..MOST_DECIMALS).find(is_told).unwrap_or(MOST_DECIMALS);
+        let digits = format!(
+            "{:0width$}",
+            mean_in_units(sum, games, decimals),
+            width = decimals as usize + 1
+        );
+        let (whole, fraction) = digits.split_at(digits.len() - decimals as usize);
+        f.write_str(whole)?;
+        if !fraction.is_empty() {
+            f.write_char('.')?;
+            f.write_str(fraction)?;
+        }
+        write!(f, "/{games}")
+    }
+}
+
+/// So many decimals of a mean tell every sum of ratings.
+const MOST_DECIMALS: u32 = 16;
+
+/// The mean in units of so many decimals, rounded to the nearest.
+fn mean_in_units(sum: u64, games: u64, decimals: u32) -> u128 {
+    let games = u128::from(games.max(1));
+    (2 * u128::from(sum) * 10_u128.pow(decimals) + games) / (2 * games)
+}
+
+/// The sum that a mean in units of so many decimals tells.
+fn sum_of(mean: u128, games: u64, decimals: u32) -> u128 {
+    let unit = 10_u128.pow(decimals);
+    (2 * mean * u128::from(games) + unit) / (2 * unit)
+}
+
+/// Reads the beginning of a part: `reached 5`, `[2024 blitz] reached 5`.
+fn read_head(item: &str) -> Option<TallyPart> {
+    let (cell, reached) = match item.strip_prefix('[') {
+        Some(rest) => rest.split_once("] ")?,
+        None => ("", item),
+    };
+    let reached = read_count(reached.strip_prefix("reached ")?)?;
+    Some(TallyPart { cell: read_cell(cell)?, reached, moves: Vec::new() })
+}
+
+fn read_cell(text: &str) -> Option<Cell> {
+    let mut cell = Cell::default();
+    for word in text.split_ascii_whitespace() {
+        if let Some(rating) = word.strip_suffix('+') {
+            cell.rating = Some(read_small(rating)?);
+        } else if let Some(speed) = Speed::from_name(word) {
+            cell.speed = Some(speed);
+        } else {
+            let (year, month) = match word.split_once('-') {
+                Some((year, month)) => (year, Some(u8::try_from(read_small(month)?).ok()?)),
+                None => (word, None),
+            };
+            cell.year = Some(read_small(year)?);
+            cell.month = month;
+        }
+    }
+    Some(cell)
+}
+
+/// Reads `e4 +2=1-0*1 elo 2450.5/2 opp 2400/1 1987-2024`.
+fn read_move(item: &str) -> Option<MoveTally> {
+    let mut words = item.split(' ').peekable();
+    let san = San::new(words.next()?.as_bytes()).ok()?;
+    let mut counts = read_results(words.next()?)?;
+    for (name, ratings) in [("elo", &mut counts.elo), ("opp", &mut counts.opponents)] {
+        if words.next_if_eq(&name).is_some() {
+            *ratings = read_ratings(words.next()?)?;
+        }
+    }
+    if let Some(years) = words.next() {
+        let (first, last) = years.split_once('-').unwrap_or((years, years));
+        counts.years = Some((read_small(first)?, read_small(last)?));
+    }
+    words.next().is_none().then_some(MoveTally { san, counts })
+}
+
+fn read_results(text: &str) -> Option<GameCounts> {
+    let (white, rest) = text.strip_prefix('+')?.split_once('=')?;
+    let (draws, rest) = rest.split_once('-')?;
+    let (black, unknown) = rest.split_once('*').unwrap_or((rest, "0"));
+    Some(GameCounts {
+        white: read_count(white)?,
+        draws: read_count(draws)?,
+        black: read_count(black)?,
+        unknown: read_count(unknown)?,
+        ..GameCounts::default()
+    })
+}
+
+fn read_ratings(text: &str) -> Option<Ratings> {
+    let (mean, games) = text.split_once('/')?;
+    let (whole, fraction) = mean.split_once('.').unwrap_or((mean, ""));
+    if fraction.len() > MOST_DECIMALS as usize || whole.len() > 4 {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let is_number = !whole.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let mean: u128 = is_number.then(|| digits.parse().ok())??;
+    let games = read_count(games)?;
+    let sum = u64::try_from(sum_of(mean, games, fraction.len() as u32)).ok()?;
+    Some(Ratings { games, sum })
+}
+
+fn read_count(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok())?.filter(|&count| count <= MOST_GAMES)
+}
+
+fn read_small(text: &str) -> Option<u16> {
+    u16::try_from(read_count(text)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_ratings(games: u64) -> impl Strategy<Value = Ratings> {
+        (0..=games).prop_flat_map(|games| {
+            (games..=games * u64::from(LARGEST_RATING)).prop_map(move |sum| Ratings { games, sum })
+        })
+    }
+
+    fn any_counts() -> impl Strategy<Value = GameCounts> {
+        let count = || prop_oneof![Just(0), Just(1), 0..1000_u64, 0..=MOST_GAMES / 16];
+        let years = prop::option::of((1..=9999_u16, 0..200_u16));
+        (count(), count(), count(), 1..3_u64, years)
+            .prop_flat_map(|(white, draws, black, unknown, years)| {
+                let games = white + draws + black + unknown;
+                let years = years.map(|(first, more)| (first, (first + more).min(9999)));
+                (any_ratings(games), any_ratings(games)).prop_map(move |(elo, opponents)| {
+                    GameCounts { white, draws, black, unknown, elo, opponents, years }
+                })
+            })
+    }
+
+    fn any_cell() -> impl Strategy<Value = Cell> {
+        let date = prop::option::of((1..=9999_u16, prop::option::of(1..=12_u8)));
+        let speed = prop::option::of(prop::sample::select(Speed::ALL.to_vec()));
+        let rating = prop::option::of(0..=9999_u16);
+        (date, speed, rating).prop_map(|(date, speed, rating)| Cell {
+            year: date.map(|(year, _)| year),
+            month: date.and_then(|(_, month)| month),
+            speed,
+            rating,
+        })
+    }
+
+    prop_compose! {
+        fn any_tally()(parts in prop::collection::vec(
+            (any_cell(), 1..9_u64, prop::collection::vec(
+                (prop::sample::select(vec!["e4", "d4", "O-O", "Nbxd7+", "e8=Q#"]), any_counts()),
+                0..4)),
+            1..4)) -> Tally
+        {
+            let parts = parts.into_iter().map(|(cell, reached, moves)| TallyPart {
+                cell,
+                reached,
+                moves: moves.into_iter()
+                    .map(|(san, counts)| MoveTally { san: san.parse().unwrap(), counts })
+                    .collect(),
+            });
+            Tally::new(parts.collect()).unwrap()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_comes_back(tally in any_tally()) {
+            prop_assert_eq!(Tally::from_text(&tally.to_text()), Some(tally));
+        }
+
+        #[test]
+        fn adding_has_no_order(a in any_tally(), b in any_tally(), c in any_tally()) {
+            let sum = |tallies: [&Tally; 3]| {
+                let mut sum = tallies[0].clone();
+                tallies[1..].iter().try_for_each(|it| sum.add(it)).map(|()| sum)
+            };
+            prop_assert_eq!(sum([&a, &b, &c]), sum([&c, &a, &b]));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(reached|e4|\\[|\\]|[ +=*/.,0-9-]|elo|opp|blitz){0,12}") {
+            if let Some(tally) = Tally::from_text(text.as_bytes()) {
+                prop_assert_eq!(Tally::from_text(&tally.to_text()), Some(tally));
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_has_as_many_decimals_as_tell_the_sum() {
+        for (games, sum, text) in [
+            (1, 2451, "2451/1"),
+            (2, 4901, "2450.5/2"),
+            (3, 7354, "2451.3/3"),
+            (705, 1_727_955, "2451/705"),
+            (705, 1_727_956, "2451.001/705"),
+            (MOST_GAMES, MOST_GAMES * 2000 + 1, "2000.000000000000001/999999999999999"),
+        ] {
+            let ratings = Ratings { games, sum };
+            assert_eq!(ratings.to_string(), text);
+            assert_eq!(read_ratings(text), Some(ratings));
+        }
+    }
+
+    #[test]
+    fn what_is_no_tally() {
+        for text in [
+            "",
+            "e4 +1=0-0",
+            "reached",
+            "reached 0",
+            "reached 1, e4",
+            "reached 1, e4 +1=0",
+            "reached 1, e4 +1=0-0 1700-",
+            "reached 1, e4 +1=0-0 1800-1700",
+            "reached 1, e4 +1=0-0 elo 2400/2",
+            "reached 1, e4 +1=0-0 elo 0/1",
+            "reached 1, e4 +1=0-0 2020 2021",
+            "reached 1000000000000000",
+            "[2024-13] reached 1",
+            "[fast] reached 1",
+        ] {
+            assert_eq!(Tally::from_text(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn cells_are_kept_apart_and_summed() {
+        let text = b"[2024-03 blitz 1600+] reached 2, e4 +1=0-0, [2024-04 rapid] reached 1, d4 \
+            +0=1-0, e4 +1=0-0";
+        let tally = Tally::from_text(text).unwrap();
+        assert_eq!(tally.to_text(), text);
+        assert_eq!(tally.total().to_string(), "reached 3, e4 +2=0-0, d4 +0=1-0");
+        let april = tally.total_of(|cell| cell.month == Some(4));
+        assert_eq!(april.to_string(), "reached 1, d4 +0=1-0, e4 +1=0-0");
+    }
+}
