@@ -15,6 +15,8 @@ use crate::text::pgn::{self, PgnFormatOptions};
 pub enum SameGame {
     /// They have the same main line from the same position.
     Moves,
+    /// Also the tags Date and Result are the same.
+    Dated,
     /// Also the tags White, Black, Date and Result are the same, letter by letter.
     #[default]
     Players,
@@ -93,7 +95,7 @@ impl GameDedupe {
 }
 
 /// Bytes that are equal exactly for games that count as the same.
-fn key(game: &Game, same: SameGame) -> Vec<u8> {
+pub(super) fn key(game: &Game, same: SameGame) -> Vec<u8> {
     let mut key = Vec::new();
     if same == SameGame::Exact {
         let options = PgnFormatOptions::new().escapes(true);
@@ -101,12 +103,15 @@ fn key(game: &Game, same: SameGame) -> Vec<u8> {
         pgn::format(game, &options, &mut key).ok();
         return key;
     }
-    if same == SameGame::Players {
-        for name in ["White", "Black", "Date", "Result"] {
-            key.extend_from_slice(game.tag(name).unwrap_or_default().as_bytes());
-            // No tag has a control character.
-            key.push(0);
-        }
+    let tags: &[&str] = match same {
+        SameGame::Players => &["White", "Black", "Date", "Result"],
+        SameGame::Dated => &["Date", "Result"],
+        SameGame::Moves | SameGame::Exact => &[],
+    };
+    for name in tags {
+        key.extend_from_slice(game.tag(name).unwrap_or_default().as_bytes());
+        // No tag has a control character.
+        key.push(0);
     }
     key.extend_from_slice(packed::encode(&game.start().position.identity()).as_bytes());
     game.main_line().for_each(|mv| key.extend_from_slice(&move_bytes(mv)));

@@ -22,4 +22,5 @@ pub mod random;
 pub mod sample;
 pub mod sets;
 pub mod subject;
+pub mod tally;
 pub mod value;

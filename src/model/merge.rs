@@ -2,6 +2,7 @@
 
 use super::opcode::{Opcode, Operands};
 use super::record::{Counters, EpdRecord, Operand, Operation};
+use super::tally::Tally;
 
 /// Whose analysis stays when both records hold one and they differ.
 ///
@@ -96,6 +97,7 @@ pub enum Merged {
 ///   neither record alone says so, that is a conflict under every rule.
 /// - **Counts** ([`MergeRules::counts`]) add, if both are natural numbers and the sum is below
 ///   2^64.
+/// - **Tallies** (`tally`) add.
 /// - **Any other operation** that differs is a conflict; equal ones become one; what only one
 ///   record has is taken.
 /// - **The en passant square** counts for identity only where a capture is legal. A superfluous
@@ -191,6 +193,11 @@ fn reconcile(
     if rules.counts.contains(&opcode) {
         return sum(old, new);
     }
+    if opcode == Opcode::TALLY
+        && let Some(both) = tally_of_both(old, new)
+    {
+        return Some(both);
+    }
     if old == new {
         return Some(old.to_vec());
     }
@@ -203,6 +210,14 @@ fn reconcile(
         BestMoves::First => Some(old.to_vec()),
         BestMoves::Last => Some(new.to_vec()),
     }
+}
+
+/// Adds two tallies.
+fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
+    let ([Operand::Str(old)], [Operand::Str(new)]) = (old, new) else { return None };
+    let mut both = Tally::from_text(old)?;
+    both.add(&Tally::from_text(new)?).ok()?;
+    Some(vec![Operand::string(both.to_text())])
 }
 
 /// Adds two counts; the sum is written as the older one is.

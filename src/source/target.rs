@@ -158,6 +158,14 @@ impl EncodedBatch {
         self.places.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
     }
 
+    /// Hands on each record.
+    ///
+    /// # Errors
+    /// What `visit` says.
+    pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.records(&self.places).try_for_each(visit)
+    }
+
     /// Takes all records out.
     pub fn clear(&mut self) {
         self.bytes.clear();

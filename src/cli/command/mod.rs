@@ -30,6 +30,7 @@ pub(crate) mod split;
 pub(crate) mod stats;
 pub(crate) mod subtract;
 pub(crate) mod table;
+pub(crate) mod tally;
 pub(crate) mod tfgg;
 pub(crate) mod unpack;
 pub(crate) mod verify;

@@ -11,5 +11,5 @@ mod walk;
 pub use decode::{decode, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use layout::MAX_LEN;
-pub use tally::{OrdinalTally, put_tally, take_tally};
+pub use tally::{OrdinalTally, put_tallied, put_tally, take_tally};
 pub use walk::{Part, board_of, len_of, walk};

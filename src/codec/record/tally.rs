@@ -2,10 +2,12 @@
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
+use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, Tally, TallyPart,
+    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, StandardOpcode, Tally,
+    TallyPart,
 };
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
@@ -41,6 +43,16 @@ const SOME: u8 = 2;
 
 /// Years are counted from this one.
 const EPOCH: i64 = 2000;
+
+/// Appends the record of a packed identity board with the operation `tally` and no other, whose
+/// operand in its short form `put` appends.
+pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+    out.push(MARKER | OPERATIONS);
+    out.extend_from_slice(board);
+    out.push(Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
+    put(out);
+    out.push(NO_MORE_OPERATIONS);
+}
 
 /// Appends the operand of `tally` in its short form; the cells of the parts ascend.
 pub fn put_tally(parts: &[OrdinalTally], out: &mut Vec<u8>) {

@@ -1,0 +1,182 @@
+//! `epdb tally`: games into a library of positions.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+use crate::archive::PackOptions;
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{check_name, open_output_of};
+use crate::cli::source::Visited;
+use crate::library::game_sets::SameGame;
+use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions};
+use crate::model::Color;
+use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
+
+/// Make a library of the positions of games: for each, what was played there and what became of it
+///
+/// A library is a file of records like any other, each with the operation `tally`: in how many games
+/// the position was reached, and for each move played there the games that White won, drew and lost,
+/// the ratings of both sides and the years. A game that comes again counts once, and so does a
+/// position that comes again in a game.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb tally games.pgn -o library.epdb
+  epdb tally 2023.pgn.zst 2024.pgn.zst -o library.epa --where 'elo_min >= 2400 && year >= 2015'
+  epdb tally mine.pgn -o white.epd --player 'Carlsen, M,Carlsen, Magnus' --color white --max-ply 40")]
+pub(crate) struct Args {
+    /// Files of games; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// The library: .epdb, .epa, .epb or .epd
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    tally: TallyArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Which games count, and how.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Counting")]
+pub(crate) struct TallyArgs {
+    /// Keep the counts of years, months, classes of time controls or groups of ratings apart
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    by: Vec<ByArg>,
+    /// Count positions after at most so many plies
+    #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
+    max_ply: u32,
+    /// Count the games of one player only, in each of these spellings
+    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
+    player: Vec<String>,
+    /// Of the games of that player, only those with this colour
+    #[arg(long, value_enum, value_name = "COLOR", requires = "player")]
+    color: Option<ColorArg>,
+    /// Leave out games that do not begin from the start array
+    #[arg(long)]
+    standard_only: bool,
+    /// When a game was counted already: it has the same moves, date and result; also the same
+    /// players; or it is the same in all
+    #[arg(long, value_enum, default_value_t = SameArg::Moves, value_name = "WHAT")]
+    same_game: SameArg,
+    /// Count games that come again
+    #[arg(long, conflicts_with = "same_game")]
+    keep_duplicates: bool,
+    /// Count positions that come again in a game, and moves that are played there again
+    #[arg(long)]
+    count_repeats: bool,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum ByArg {
+    Year,
+    Month,
+    Speed,
+    Rating,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum ColorArg {
+    White,
+    Black,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum SameArg {
+    Exact,
+    Players,
+    Moves,
+}
+
+impl TallyArgs {
+    fn options(&self) -> TallyOptions {
+        let by = |wanted| self.by.contains(&wanted);
+        let split = Split {
+            year: by(ByArg::Year),
+            month: by(ByArg::Month),
+            speed: by(ByArg::Speed),
+            rating: by(ByArg::Rating),
+        };
+        let same_game = match self.same_game {
+            SameArg::Exact => SameGame::Exact,
+            SameArg::Players => SameGame::Players,
+            SameArg::Moves => SameGame::Dated,
+        };
+        TallyOptions {
+            split,
+            max_ply: self.max_ply,
+            count_repeats: self.count_repeats,
+            players: self.player.iter().map(|name| name.trim().to_string()).collect(),
+            color: self.color.map(|color| match color {
+                ColorArg::White => Color::White,
+                ColorArg::Black => Color::Black,
+            }),
+            standard_only: self.standard_only,
+            same_game: (!self.keep_duplicates).then_some(same_game),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let memory = args.memory.memory;
+    let mut target = open_target(&args.output, memory)?;
+    let directory = args.output.parent().filter(|parent| *parent != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
+    games::each(&args.files, &args.read, &mut diagnostics, &mut |game, _| {
+        builder.add(game)?;
+        Ok(Visited::Taken)
+    })?;
+    let mut batch = EncodedBatch::default();
+    let counts = builder.finish(&mut |record| {
+        batch.push(record);
+        if batch.is_full() {
+            target.write_all_encoded(&batch)?;
+            batch.clear();
+        }
+        Ok(())
+    })?;
+    target.write_all_encoded(&batch)?;
+    target.finish()?;
+    report(&counts);
+    diagnostics.finish()
+}
+
+fn open_target(path: &Path, memory: usize) -> anyhow::Result<Target> {
+    let format = FileFormat::of_name(path).filter(|format| !format.is_of_games());
+    let format = format.with_context(|| {
+        format!("{} is no name of a library: .epdb, .epa, .epb or .epd", path.display())
+    })?;
+    check_name(format, path)?;
+    let options = TargetOptions::new()
+        .store_memory_bytes(memory / 2)
+        .archive(PackOptions::new().memory(memory / 2));
+    if format == FileFormat::Epdb {
+        return Ok(Target::create_with(path, &options)?);
+    }
+    Ok(Target::new(open_output_of(Some(path), format)?, format, &options)?)
+}
+
+fn report(counts: &TallyCounts) {
+    let TallyCounts { games, duplicates, left_out, plies, wide_moves, positions } = *counts;
+    let more: String = [
+        (duplicates, "counted before"),
+        (left_out, "left out"),
+    ]
+    .iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!(", {count} {what}"))
+    .collect();
+    note!("epdb: {games} games counted{more}; {plies} plies, {positions} positions");
+    if wide_moves > 0 {
+        note!("epdb: {wide_moves} moves not counted: their positions have more than 256");
+    }
+}

@@ -1,0 +1,99 @@
+//! Visits become one tally a position.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::facts::GameFacts;
+use super::visits::Visit;
+use crate::codec::item::Cursor;
+use crate::codec::record::{self, OrdinalTally};
+use crate::error::Result;
+use crate::model::{Cell, GameCounts, TallyOverflow};
+
+/// The tally of a position while games are added.
+#[derive(Default, Debug)]
+pub(super) struct Sum(BTreeMap<Cell, PartSum>);
+
+#[derive(Default, Debug)]
+struct PartSum {
+    reached: u64,
+    moves: Vec<(u8, GameCounts)>,
+}
+
+impl PartSum {
+    fn add(&mut self, ordinal: u8, counts: &GameCounts) -> Result<(), TallyOverflow> {
+        match self.moves.iter_mut().find(|(own, _)| *own == ordinal) {
+            Some((_, own)) => *own = own.plus(counts)?,
+            None => self.moves.push((ordinal, *counts)),
+        }
+        Ok(())
+    }
+}
+
+impl Sum {
+    fn visit(&mut self, visit: &Visit, facts: &GameFacts) -> Result<(), TallyOverflow> {
+        let part = self.0.entry(facts.cell).or_default();
+        part.reached += u64::from(visit.is_first);
+        match visit.ordinal {
+            Some(ordinal) => part.add(ordinal, &facts.counts(visit.turn)),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a tally in its short form.
+    pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
+        for OrdinalTally { cell, reached, moves } in record::take_tally(&mut Cursor::new(bytes))? {
+            let part = self.0.entry(cell).or_default();
+            part.reached += reached;
+            for (ordinal, counts) in moves {
+                part.add(ordinal, &counts).map_err(too_many)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the tally in its short form, and forgets it.
+    pub(super) fn put(&mut self, out: &mut Vec<u8>) {
+        let parts = std::mem::take(&mut self.0).into_iter().map(|(cell, part)| {
+            let PartSum { reached, mut moves } = part;
+            moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
+            OrdinalTally { cell, reached, moves }
+        });
+        record::put_tally(&parts.collect::<Vec<_>>(), out);
+    }
+}
+
+pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
+    crate::Error::new(error.to_string())
+}
+
+/// Hands on each position of these visits with its tally, by ascending keys; those of one key by
+/// their boards.
+pub(super) fn each_position(
+    visits: &[u8],
+    games: &[GameFacts],
+    visit_position: &mut impl FnMut(u64, &[u8], &mut Sum) -> Result<()>,
+) -> Result<()> {
+    let mut order: Vec<(u64, u32)> = Vec::new();
+    let mut at = 0;
+    while let Some((visit, len)) = visits.get(at..).and_then(Visit::read) {
+        order.push((visit.key, at as u32));
+        at += len;
+    }
+    order.sort_unstable();
+    let visit_at = |&(_, at): &(u64, u32)| Visit::read(&visits[at as usize..]).map(|(it, _)| it);
+    let mut sum = Sum::default();
+    for same_key in order.chunk_by(|a, b| a.0 == b.0) {
+        let mut same_key: Vec<Visit> = same_key.iter().filter_map(visit_at).collect();
+        if same_key.iter().any(|visit| visit.board != same_key[0].board) {
+            same_key.sort_by_key(|visit| visit.board);
+        }
+        for same in same_key.chunk_by(|a, b| a.board == b.board) {
+            for visit in same {
+                sum.visit(visit, &games[visit.game as usize]).map_err(too_many)?;
+            }
+            visit_position(same[0].key, same[0].board, &mut sum)?;
+        }
+    }
+    Ok(())
+}

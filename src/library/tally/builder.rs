@@ -1,0 +1,340 @@
+//! Games in, positions with their tallies out.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use super::aggregate::{Sum, each_position};
+use super::digest::Digests;
+use super::facts::{GameFacts, Split};
+use super::visits::{Line, Met, Visit, Which, put_visits};
+use crate::codec::record;
+use crate::error::Result;
+use crate::library::game_sets::{self, SameGame};
+use crate::model::{Color, Game, Start};
+use crate::source::EncodedBatch;
+use crate::spill::{Sorted, Sorter};
+
+/// Which games count, and how.
+#[derive(Clone, Debug)]
+pub struct TallyOptions {
+    /// By what games are told apart.
+    pub split: Split,
+    /// Positions after more plies do not count.
+    pub max_ply: u32,
+    /// A position that a game reaches again, and a move that it plays there again, count again.
+    pub count_repeats: bool,
+    /// Only games of these players, by the tags `White` and `Black`: each in all spellings that are
+    /// given. Empty for all games.
+    pub players: Vec<String>,
+    /// Of the games of `players`, only those in which they had this colour.
+    pub color: Option<Color>,
+    /// Only games from the start array.
+    pub standard_only: bool,
+    /// When a game was counted already; `None` counts every game.
+    pub same_game: Option<SameGame>,
+}
+
+impl Default for TallyOptions {
+    fn default() -> TallyOptions {
+        TallyOptions {
+            split: Split::default(),
+            max_ply: u32::MAX,
+            count_repeats: false,
+            players: Vec::new(),
+            color: None,
+            standard_only: false,
+            same_game: Some(SameGame::Dated),
+        }
+    }
+}
+
+/// What became of a game.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It counts.
+    Counted,
+    /// It was counted before.
+    Duplicate,
+    /// The options leave it out.
+    LeftOut,
+}
+
+/// What a [`TallyBuilder`] did.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct TallyCounts {
+    /// Games that count.
+    pub games: u64,
+    /// Games that were counted before.
+    pub duplicates: u64,
+    /// Games that the options leave out.
+    pub left_out: u64,
+    /// Moves made in the games that count.
+    pub plies: u64,
+    /// Moves that are not counted: their positions have more than 256.
+    pub wide_moves: u64,
+    /// Positions.
+    pub positions: u64,
+}
+
+/// Takes games and gives the positions that they reached.
+///
+/// ```
+/// use epdb::library::tally::{TallyBuilder, TallyOptions};
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let pgn = &b"1. e4 e5 1-0 1. e4 c5 0-1"[..];
+/// let mut builder = TallyBuilder::new(TallyOptions::default(), std::env::temp_dir(), 1 << 20);
+/// let mut reader = GameReader::new(pgn, PgnReadOptions::default());
+/// while let Some(read) = reader.next_game()? {
+///     builder.add(read.game.expect("a good game"))?;
+/// }
+/// let mut lines = Vec::new();
+/// let counts = builder.finish(&mut |record| {
+///     let mut line = Vec::new();
+///     epdb::codec::record::write_text(record, &mut line)?;
+///     lines.push(String::from_utf8_lossy(&line).into_owned());
+///     Ok(())
+/// })?;
+/// assert_eq!((counts.games, counts.positions), (2, 4));
+/// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+/// assert!(lines.contains(&format!("{start} tally \"reached 2, e4 +1=0-1\";")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct TallyBuilder {
+    options: TallyOptions,
+    which: Which,
+    directory: PathBuf,
+    memory: usize,
+    digests: Digests,
+    /// Games whose positions were not looked at yet.
+    lines: Vec<Line>,
+    plies: usize,
+    visits: Visits,
+    /// Tallies of visits that did not fit.
+    spilled: Option<Sorter>,
+    counts: TallyCounts,
+}
+
+/// Visits in parts by the first bits of their keys, and the games they are of.
+#[derive(Debug)]
+struct Visits {
+    parts: Vec<Vec<u8>>,
+    games: Vec<GameFacts>,
+    bytes: usize,
+}
+
+const PART_BITS: u32 = 8;
+/// Games are looked at together on all threads.
+const BATCH_PLIES: usize = 1 << 16;
+/// So many games are one piece of work.
+const PIECE: usize = 64;
+
+impl Visits {
+    fn new() -> Visits {
+        Visits { parts: vec![Vec::new(); 1 << PART_BITS], games: Vec::new(), bytes: 0 }
+    }
+
+    fn add(&mut self, visits: &[u8]) {
+        let mut rest = visits;
+        while let Some((visit, len)) = Visit::read(rest) {
+            let (whole, behind) = rest.split_at(len);
+            self.parts[(visit.key >> (64 - PART_BITS)) as usize].extend_from_slice(whole);
+            rest = behind;
+        }
+        self.bytes += visits.len();
+    }
+}
+
+impl TallyBuilder {
+    /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
+    /// digests of the games, some twenty bytes each, are kept in memory beside that.
+    pub fn new(
+        options: TallyOptions,
+        directory: impl Into<PathBuf>,
+        memory: usize,
+    ) -> TallyBuilder {
+        let which = Which {
+            max_ply: options.max_ply,
+            repeats: options.count_repeats,
+            turn: None,
+        };
+        TallyBuilder {
+            options,
+            which,
+            directory: directory.into(),
+            memory,
+            digests: Digests::default(),
+            lines: Vec::new(),
+            plies: 0,
+            visits: Visits::new(),
+            spilled: None,
+            counts: TallyCounts::default(),
+        }
+    }
+
+    /// Takes a game.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, game: &Game) -> Result<Taken> {
+        if !self.options.takes(game) {
+            self.counts.left_out += 1;
+            return Ok(Taken::LeftOut);
+        }
+        if let Some(same) = self.options.same_game
+            && !self.digests.insert(&game_sets::key(game, same))
+        {
+            self.counts.duplicates += 1;
+            return Ok(Taken::Duplicate);
+        }
+        let moves: Vec<_> = game.main_line().collect();
+        self.plies += moves.len() + 1;
+        let facts = GameFacts::of(game, self.options.split);
+        self.lines.push(Line { start: *game.start(), moves, facts });
+        self.counts.games += 1;
+        if self.plies >= BATCH_PLIES {
+            self.visit_lines()?;
+        }
+        Ok(Taken::Counted)
+    }
+
+    /// Looks at the positions of the games that wait.
+    fn visit_lines(&mut self) -> Result<()> {
+        let first = self.visits.games.len();
+        let which = self.which;
+        let pieces: Vec<(Vec<u8>, Met)> = self
+            .lines
+            .par_chunks(PIECE)
+            .enumerate()
+            .map(|(nth, lines)| {
+                let (mut visits, mut met) = (Vec::new(), Met::default());
+                for (line, game) in lines.iter().zip(first + nth * PIECE..) {
+                    let one = put_visits(line, game as u32, which, &mut visits);
+                    met.plies += one.plies;
+                    met.wide_moves += one.wide_moves;
+                }
+                (visits, met)
+            })
+            .collect();
+        for (visits, met) in &pieces {
+            self.visits.add(visits);
+            self.counts.plies += met.plies;
+            self.counts.wide_moves += met.wide_moves;
+        }
+        self.visits.games.extend(self.lines.drain(..).map(|line| line.facts));
+        self.plies = 0;
+        let held = self.visits.bytes + size_of_val(&self.visits.games[..]) + self.digests.memory();
+        if held > self.memory / 2 { self.spill() } else { Ok(()) }
+    }
+
+    /// Makes room for other visits.
+    fn spill(&mut self) -> Result<()> {
+        let visits = std::mem::replace(&mut self.visits, Visits::new());
+        let sorter = self
+            .spilled
+            .get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
+        let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
+        for part in &visits.parts {
+            each_position(part, &visits.games, &mut |key, board, sum| {
+                key_and_board.clear();
+                key_and_board.extend_from_slice(&key.to_be_bytes());
+                key_and_board.extend_from_slice(board);
+                tally.clear();
+                sum.put(&mut tally);
+                Ok(sorter.push(&key_and_board, &tally)?)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the records of all positions in their binary form, by ascending keys, those of one key
+    /// by their boards.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, a position was reached by too many games,
+    /// or what `visit` says.
+    pub fn finish(
+        mut self,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<TallyCounts> {
+        self.visit_lines()?;
+        let mut counts = self.counts;
+        let mut count_and_visit = |record: &[u8]| {
+            counts.positions += 1;
+            visit(record)
+        };
+        if self.spilled.is_some() {
+            self.spill()?;
+        }
+        match self.spilled {
+            Some(sorter) => visit_sorted(sorter.finish()?, &mut count_and_visit)?,
+            None => visit_parts(&self.visits, &mut count_and_visit)?,
+        }
+        Ok(counts)
+    }
+}
+
+impl TallyOptions {
+    fn takes(&self, game: &Game) -> bool {
+        if self.standard_only && *game.start() != Start::ARRAY {
+            return false;
+        }
+        let is_player = |color: Color| {
+            let name = game.tag(if color == Color::White { "White" } else { "Black" });
+            let is_wanted = |wanted: &String| name == Some(wanted);
+            self.color.is_none_or(|wanted| wanted == color) && self.players.iter().any(is_wanted)
+        };
+        self.players.is_empty() || Color::ALL.into_iter().any(is_player)
+    }
+}
+
+/// Parts whose records are made at the same time.
+const PARTS_AT_ONCE: usize = 16;
+
+/// The records of visits that all are in memory.
+fn visit_parts(visits: &Visits, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    for parts in visits.parts.chunks(PARTS_AT_ONCE) {
+        let records = |part: &Vec<u8>| {
+            let mut batch = EncodedBatch::default();
+            let mut bytes = Vec::new();
+            each_position(part, &visits.games, &mut |_, board, sum| {
+                bytes.clear();
+                put_record(board, sum, &mut bytes);
+                batch.push(&bytes);
+                Ok(())
+            })?;
+            Ok(batch)
+        };
+        let batches: Vec<Result<EncodedBatch>> = parts.par_iter().map(records).collect();
+        for batch in batches {
+            batch?.each(&mut *visit)?;
+        }
+    }
+    Ok(())
+}
+
+/// The records of tallies that were sorted.
+fn visit_sorted(mut sorted: Sorted, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::default(), Vec::new());
+    let mut put = |key: &[u8], sum: &mut Sum| {
+        bytes.clear();
+        put_record(&key[8..], sum, &mut bytes);
+        visit(&bytes)
+    };
+    while let Some((next, tally)) = sorted.next_entry()? {
+        if next != key {
+            if !key.is_empty() {
+                put(&key, &mut sum)?;
+            }
+            key.clear();
+            key.extend_from_slice(next);
+        }
+        sum.add_encoded(tally)?;
+    }
+    if key.is_empty() { Ok(()) } else { put(&key, &mut sum) }
+}
+
+fn put_record(board: &[u8], sum: &mut Sum, out: &mut Vec<u8>) {
+    record::put_tallied(board, out, |out| sum.put(out));
+}

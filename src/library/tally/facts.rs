@@ -1,0 +1,142 @@
+//! What a game adds to the tally of each of its positions.
+
+use crate::library::date::Date;
+use crate::library::game_tag::{self, Tags};
+use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings};
+
+/// By what the games of a tally are told apart.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Split {
+    /// By the year.
+    pub year: bool,
+    /// By the month, and so by the year.
+    pub month: bool,
+    /// By the class of the time control.
+    pub speed: bool,
+    /// By the mean rating of the players, in [`RATING_GROUPS`].
+    pub rating: bool,
+}
+
+/// The lowest mean ratings of the groups, as lichess.org has them.
+pub const RATING_GROUPS: [u16; 9] = [0, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2500];
+
+/// What is known of a game beside its moves.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct GameFacts {
+    /// How it ended.
+    pub result: GameResult,
+    /// The ratings of White and Black; what is no number from 1 to 9999 is missing.
+    pub ratings: [Option<u16>; 2],
+    /// The year of the tag `Date`, else of `UTCDate`.
+    pub year: Option<u16>,
+    /// With which games it is counted.
+    pub cell: Cell,
+}
+
+impl GameFacts {
+    /// Those of a game.
+    pub fn of(game: &Game, split: Split) -> GameFacts {
+        let tags = Tags::OfGame(game);
+        let date = ["Date", "UTCDate"]
+            .into_iter()
+            .filter_map(|name| Date::parse(tags.get(name)?))
+            .find(|date| date.year().is_some());
+        let year = date.as_ref().and_then(Date::year).and_then(|year| u16::try_from(year).ok());
+        let year = year.filter(|year| (1..=LARGEST_RATING).contains(year));
+        let ratings = ["WhiteElo", "BlackElo"].map(|name| rating(tags.get(name)?));
+        let by_year = split.year || split.month;
+        let cell = Cell {
+            year: year.filter(|_| by_year),
+            month: date.filter(|_| split.month && year.is_some()).and_then(|date| month(&date)),
+            speed: tags.get("TimeControl").filter(|_| split.speed).and_then(game_tag::speed),
+            rating: group(ratings).filter(|_| split.rating),
+        };
+        GameFacts { result: game.result(), ratings, year, cell }
+    }
+
+    /// What the game counts for a position where this side is to move.
+    pub(super) fn counts(&self, turn: Color) -> GameCounts {
+        let ratings = |color: Color| match self.ratings[color as usize] {
+            Some(rating) => Ratings { games: 1, sum: rating.into() },
+            None => Ratings::default(),
+        };
+        let one = |result| u64::from(self.result == result);
+        GameCounts {
+            white: one(GameResult::WhiteWins),
+            draws: one(GameResult::Draw),
+            black: one(GameResult::BlackWins),
+            unknown: one(GameResult::Unknown),
+            elo: ratings(turn),
+            opponents: ratings(!turn),
+            years: self.year.map(|year| (year, year)),
+        }
+    }
+}
+
+fn rating(text: &[u8]) -> Option<u16> {
+    let is_number = (1..=4).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    let rating = is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok())??;
+    (rating > 0).then_some(rating)
+}
+
+/// The group of the mean of both ratings.
+fn group(ratings: [Option<u16>; 2]) -> Option<u16> {
+    let mean = (ratings[0]? + ratings[1]?) / 2;
+    RATING_GROUPS.into_iter().rev().find(|&least| least <= mean)
+}
+
+/// The month, where the date tells it.
+fn month(date: &Date) -> Option<u8> {
+    let [first, last] = [date.first(), date.last()].map(|day| day / 100);
+    (first == last).then_some((first % 100) as u8).filter(|month| (1..=12).contains(month))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{GameBuilder, Speed};
+
+    fn facts(tags: &[(&str, &str)], split: Split) -> GameFacts {
+        let mut builder = GameBuilder::new();
+        for (name, value) in tags {
+            builder.set_tag(name, value).unwrap();
+        }
+        GameFacts::of(builder.finish().unwrap(), split)
+    }
+
+    #[test]
+    fn ratings_that_are_empty_or_unknown_are_missing() {
+        for (text, rating) in [
+            ("2451", Some(2451)),
+            ("", None),
+            ("?", None),
+            ("-", None),
+            ("0", None),
+            ("10000", None),
+            ("2400?", None),
+        ] {
+            let facts = facts(&[("WhiteElo", text), ("BlackElo", "1500")], Split::default());
+            assert_eq!(facts.ratings, [rating, Some(1500)], "{text}");
+        }
+    }
+
+    #[test]
+    fn games_are_told_apart_as_far_as_is_known() {
+        let all = Split { year: true, month: true, speed: true, rating: true };
+        let tags = [
+            ("Date", "2024.03.??"),
+            ("WhiteElo", "1701"),
+            ("BlackElo", "1500"),
+            ("TimeControl", "180+0"),
+        ];
+        let cell = facts(&tags, all).cell;
+        let blitz = Some(Speed::Blitz);
+        let wanted = Cell { year: Some(2024), month: Some(3), speed: blitz, rating: Some(1600) };
+        assert_eq!(cell, wanted);
+        let cell = facts(&[("Date", "????.??.??"), ("UTCDate", "2023.??.??")], all).cell;
+        assert_eq!(cell, Cell { year: Some(2023), ..Cell::default() });
+        assert_eq!(facts(&tags, Split::default()).cell, Cell::default());
+    }
+}

@@ -1,0 +1,13 @@
+//! Libraries of positions: what became of the games that reached each.
+//!
+//! [`TallyBuilder`] takes games in any order and gives a record for each position, with the operation
+//! `tally`, by ascending keys.
+
+mod aggregate;
+mod builder;
+mod digest;
+mod facts;
+mod visits;
+
+pub use builder::{TallyBuilder, TallyCounts, TallyOptions, Taken};
+pub use facts::{GameFacts, RATING_GROUPS, Split};
