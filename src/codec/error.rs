@@ -121,6 +121,9 @@ pub enum EncodeError {
         /// Of the operation.
         opcode: crate::model::Opcode,
     },
+    /// Bytes that are said to be a record and are none.
+    #[error("these bytes are no record")]
+    NoRecord,
     /// A fullmove number of 0.
     #[error("the fullmove number is 0")]
     FullmoveNumber,

@@ -30,6 +30,7 @@ pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation, San, 
 pub use speed::Speed;
 pub use square::{Color, Piece, Role, Square, SquareError};
 pub use tally::{
-    Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow, TallyPart,
+    Cell, GameCounts, LARGEST_RATING, MOST_GAMES, MoveTally, Ratings, Tally, TallyOverflow,
+    TallyPart,
 };
 pub use typed::TypedOperand;

@@ -248,8 +248,7 @@ impl GameCounts {
         let counts = [self.white, self.draws, self.black, self.unknown];
         let fit = counts.iter().all(|&count| count <= MOST_GAMES) && self.games() <= MOST_GAMES;
         let are_rated = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
-        let are_years =
-            |(first, last)| 1 <= first && first <= last && last <= LARGEST_RATING;
+        let are_years = |(first, last)| 1 <= first && first <= last && last <= LARGEST_RATING;
         fit && are_rated(self.elo) && are_rated(self.opponents) && self.years.is_none_or(are_years)
     }
 }
@@ -481,14 +480,15 @@ mod tests {
     fn any_counts() -> impl Strategy<Value = GameCounts> {
         let count = || prop_oneof![Just(0), Just(1), 0..1000_u64, 0..=MOST_GAMES / 16];
         let years = prop::option::of((1..=9999_u16, 0..200_u16));
-        (count(), count(), count(), 1..3_u64, years)
-            .prop_flat_map(|(white, draws, black, unknown, years)| {
+        (count(), count(), count(), 1..3_u64, years).prop_flat_map(
+            |(white, draws, black, unknown, years)| {
                 let games = white + draws + black + unknown;
                 let years = years.map(|(first, more)| (first, (first + more).min(9999)));
                 (any_ratings(games), any_ratings(games)).prop_map(move |(elo, opponents)| {
                     GameCounts { white, draws, black, unknown, elo, opponents, years }
                 })
-            })
+            },
+        )
     }
 
     fn any_cell() -> impl Strategy<Value = Cell> {

@@ -16,6 +16,7 @@
 //! everything that is known of formats stands in one table, behind [`FileFormat`].
 
 mod binary;
+mod encoded_batch;
 mod format;
 mod games;
 mod input;
@@ -37,6 +38,7 @@ mod utf16;
 use std::io::Read;
 use std::path::Path;
 
+pub use encoded_batch::EncodedBatch;
 pub use format::{Compression, FileFormat};
 pub use item::{Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
@@ -46,7 +48,7 @@ pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
 pub use options::{Encode, Filter, SourceOptions};
 pub use output::Output;
-pub use target::{EncodedBatch, GameFormat, Lost, Target, TargetOptions};
+pub use target::{GameFormat, Lost, Target, TargetOptions};
 
 use crate::error::Result;
 

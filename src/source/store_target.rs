@@ -5,24 +5,26 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use super::encoded_batch::EncodedBatch;
+use crate::codec::record;
 use crate::error::{Error, Result};
 use crate::model::EpdRecord;
 use crate::new_file::NewFile;
 use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
 
-/// How many records are handed over at a time, and how many times that may wait.
-const BATCH: usize = 1024;
+/// How many batches may wait.
 const BATCHES: usize = 4;
 
 /// What goes to the thread of the import.
 enum Message {
-    Records(Vec<EpdRecord>),
+    Records(EncodedBatch),
     Finish,
 }
 
 /// A store that appears when it is complete.
 pub(super) struct StoreTarget {
-    batch: Vec<EpdRecord>,
+    batch: EncodedBatch,
+    bytes: Vec<u8>,
     import: Option<Import>,
     new: Option<NewFile>,
 }
@@ -50,12 +52,23 @@ impl StoreTarget {
         let (messages, received) = sync_channel(BATCHES);
         let worker = thread::spawn(move || import(store, &received));
         let import = Some(Import { messages, worker });
-        Ok(StoreTarget { batch: Vec::new(), import, new: Some(new) })
+        let (batch, bytes) = (EncodedBatch::default(), Vec::new());
+        Ok(StoreTarget { batch, bytes, import, new: Some(new) })
     }
 
     pub(super) fn push(&mut self, record: &EpdRecord) -> Result<()> {
-        self.batch.push(record.clone());
-        if self.batch.len() < BATCH {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        record::encode(record, &mut bytes)?;
+        let pushed = self.push_encoded(&bytes);
+        self.bytes = bytes;
+        pushed
+    }
+
+    /// Takes a record that the codec encoded.
+    pub(super) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+        self.batch.push(record);
+        if !self.batch.is_full() {
             return Ok(());
         }
         let batch = std::mem::take(&mut self.batch);
@@ -101,7 +114,7 @@ fn import(store: Store, received: &Receiver<Message>) -> Result<()> {
     loop {
         match received.recv() {
             Ok(Message::Records(records)) => {
-                records.iter().try_for_each(|record| importer.push(record))?;
+                records.each(&mut |record| Ok(importer.push_encoded(record)?))?;
             }
             Ok(Message::Finish) => break,
             // What was begun is given up.

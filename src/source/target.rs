@@ -2,11 +2,9 @@
 
 use std::fmt;
 use std::io::Write;
-use std::ops::Range;
 use std::path::Path;
 
-use rayon::prelude::*;
-
+use super::encoded_batch::EncodedBatch;
 use super::format::FileFormat;
 use super::output::Output;
 use super::store_target::StoreTarget;
@@ -130,64 +128,6 @@ pub struct Lost {
     pub records: Losses,
     /// Of games.
     pub games: GameLosses,
-}
-
-/// Records in their binary form that are written together.
-#[derive(Clone, Debug, Default)]
-pub struct EncodedBatch {
-    bytes: Vec<u8>,
-    /// The place of each.
-    places: Vec<Range<usize>>,
-}
-
-/// So many records, or bytes of them, make a batch; so many of them become text at a time.
-const BATCH_RECORDS: usize = 1 << 13;
-const BATCH_BYTES: usize = 1 << 20;
-const PART_RECORDS: usize = 256;
-
-impl EncodedBatch {
-    /// Adds a record.
-    pub fn push(&mut self, record: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(record);
-        self.places.push(start..self.bytes.len());
-    }
-
-    /// Whether it has as many as are worth writing together.
-    pub fn is_full(&self) -> bool {
-        self.places.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
-    }
-
-    /// Hands on each record.
-    ///
-    /// # Errors
-    /// What `visit` says.
-    pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.records(&self.places).try_for_each(visit)
-    }
-
-    /// Takes all records out.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-    }
-
-    fn records<'b>(&'b self, places: &'b [Range<usize>]) -> impl Iterator<Item = &'b [u8]> {
-        places.iter().map(|place| &self.bytes[place.clone()])
-    }
-
-    /// A part of the records as canonical lines, and how many of them are long.
-    fn text(&self, part: usize) -> Result<(Vec<u8>, u64)> {
-        let from = part * PART_RECORDS;
-        let (mut text, mut long_lines) = (Vec::new(), 0);
-        for record in self.records(&self.places[from..self.places.len().min(from + PART_RECORDS)]) {
-            let start = text.len();
-            record::write_text(record, &mut text)?;
-            long_lines += u64::from(text.len() - start > SPEC_LINE_LIMIT);
-            text.push(b'\n');
-        }
-        Ok((text, long_lines))
-    }
 }
 
 /// Where records or games are written to, in any format. What is written is complete, or not there
@@ -327,17 +267,20 @@ impl Target {
         written
     }
 
-    /// Writes records in their binary form, in their order.
+    /// Writes records in their binary form, in their order. Their bytes must be those that the codec
+    /// wrote.
     ///
     /// # Errors
     /// As [`Target::write_encoded`].
     pub fn write_all_encoded(&mut self, batch: &EncodedBatch) -> Result<()> {
         if !self.is_canonical_text() {
-            return batch.records(&batch.places).try_for_each(|record| self.write_encoded(record));
+            return batch.each(&mut |record| match &mut self.kind {
+                Kind::Stream(stream) => Ok(stream.write_encoded(record)?),
+                Kind::Store(store) => store.push_encoded(record),
+                _ => self.write(&record::decode(record)?.0),
+            });
         }
-        let parts = 0..batch.places.len().div_ceil(PART_RECORDS);
-        let texts: Vec<_> = parts.into_par_iter().map(|part| batch.text(part)).collect();
-        for text in texts {
+        for text in batch.texts() {
             let (text, long_lines) = text?;
             self.lost.records.long_lines += long_lines;
             if let Kind::Text { output, .. } = &mut self.kind {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 
+use super::error::StoreError;
 use super::keys::KeyFunction;
+use crate::codec::error::EncodeError;
 
 /// What readers and writers of one store have in common.
 #[derive(Debug)]
@@ -17,4 +19,11 @@ pub(super) struct Shared {
     pub(super) cache_left: AtomicUsize,
     /// What of it is left to exports.
     pub(super) cache_floor: usize,
+}
+
+impl Shared {
+    /// The error of a record that cannot be stored.
+    pub(super) fn cannot_encode(&self, error: EncodeError) -> StoreError {
+        StoreError::Encode { path: self.path.clone(), error }
+    }
 }

@@ -167,14 +167,11 @@ fn open_target(path: &Path, memory: usize) -> anyhow::Result<Target> {
 
 fn report(counts: &TallyCounts) {
     let TallyCounts { games, duplicates, left_out, plies, wide_moves, positions } = *counts;
-    let more: String = [
-        (duplicates, "counted before"),
-        (left_out, "left out"),
-    ]
-    .iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!(", {count} {what}"))
-    .collect();
+    let more: String = [(duplicates, "counted before"), (left_out, "left out")]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
     note!("epdb: {games} games counted{more}; {plies} plies, {positions} positions");
     if wide_moves > 0 {
         note!("epdb: {wide_moves} moves not counted: their positions have more than 256");

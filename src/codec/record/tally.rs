@@ -6,8 +6,8 @@ use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, StandardOpcode, Tally,
-    TallyPart,
+    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, StandardOpcode,
+    Tally, TallyPart,
 };
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
@@ -175,10 +175,7 @@ pub(super) fn encode(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
 }
 
 /// Reads the short form.
-pub(super) fn decode(
-    cursor: &mut Cursor,
-    root: Option<&Playable>,
-) -> Result<Operand, DecodeError> {
+pub(super) fn decode(cursor: &mut Cursor, root: Option<&Playable>) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
     let parts = take_tally(cursor)?;
     let mut moves = Moves::new(root, Opcode::SM.standard());
@@ -300,8 +297,7 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
         }
     }
     let all = counts.games();
-    for (ratings, shift) in
-        [(&mut counts.elo, ELO_SHIFT), (&mut counts.opponents, OPPONENTS_SHIFT)]
+    for (ratings, shift) in [(&mut counts.elo, ELO_SHIFT), (&mut counts.opponents, OPPONENTS_SHIFT)]
     {
         ratings.games = match form >> shift & 3 {
             NONE => continue,

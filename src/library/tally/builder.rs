@@ -154,11 +154,7 @@ impl TallyBuilder {
         directory: impl Into<PathBuf>,
         memory: usize,
     ) -> TallyBuilder {
-        let which = Which {
-            max_ply: options.max_ply,
-            repeats: options.count_repeats,
-            turn: None,
-        };
+        let which = Which { max_ply: options.max_ply, repeats: options.count_repeats, turn: None };
         TallyBuilder {
             options,
             which,
@@ -231,9 +227,8 @@ impl TallyBuilder {
     /// Makes room for other visits.
     fn spill(&mut self) -> Result<()> {
         let visits = std::mem::replace(&mut self.visits, Visits::new());
-        let sorter = self
-            .spilled
-            .get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
+        let sorter =
+            self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         for part in &visits.parts {
             each_position(part, &visits.games, &mut |key, board, sum| {
@@ -254,10 +249,7 @@ impl TallyBuilder {
     /// # Errors
     /// The temporary file cannot be made, written or read, a position was reached by too many games,
     /// or what `visit` says.
-    pub fn finish(
-        mut self,
-        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<TallyCounts> {
+    pub fn finish(mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<TallyCounts> {
         self.visit_lines()?;
         let mut counts = self.counts;
         let mut count_and_visit = |record: &[u8]| {

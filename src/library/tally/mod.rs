@@ -9,5 +9,5 @@ mod digest;
 mod facts;
 mod visits;
 
-pub use builder::{TallyBuilder, TallyCounts, TallyOptions, Taken};
+pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions};
 pub use facts::{GameFacts, RATING_GROUPS, Split};

@@ -76,10 +76,26 @@ impl Batch {
 
     /// Adds a record under its key.
     pub(super) fn push(&mut self, key: u64, record: &EpdRecord) -> Result<(), EncodeError> {
+        self.put(key, |bytes| record::encode(record, bytes))
+    }
+
+    /// Adds a record that is encoded already under its key.
+    pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
+        self.put(key, |bytes| {
+            bytes.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    fn put(
+        &mut self,
+        key: u64,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         let bytes = &mut self.arena.0;
         let at = bytes.len();
         bytes.extend_from_slice(&[0; 4]);
-        if let Err(error) = record::encode(record, bytes) {
+        if let Err(error) = encode(bytes) {
             bytes.truncate(at);
             return Err(error);
         }

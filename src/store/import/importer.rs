@@ -10,7 +10,9 @@ use super::merge::merge;
 use super::options::ImportOptions;
 use super::report::{ImportConflict, ImportReport};
 use super::resolve::Resolver;
-use crate::codec::key::position_key;
+use crate::codec::error::EncodeError;
+use crate::codec::key::{board_key, position_key};
+use crate::codec::record;
 use crate::model::EpdRecord;
 use crate::store::error::{StoreError, guarded};
 use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
@@ -204,9 +206,24 @@ impl<'s> Importer<'s> {
         self.check()?;
         let shared = &self.store.shared;
         let key = (shared.key)(position_key(record.position()));
-        self.batch
-            .push(key, record)
-            .map_err(|error| StoreError::Encode { path: shared.path.clone(), error })?;
+        self.batch.push(key, record).map_err(|error| self.store.shared.cannot_encode(error))?;
+        self.settle(place)
+    }
+
+    /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
+    /// the board: they must be those that the codec wrote.
+    pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+        self.check()?;
+        let shared = &self.store.shared;
+        let key = record::board_of(record).and_then(board_key);
+        let key = key.map_err(|_| shared.cannot_encode(EncodeError::NoRecord))?;
+        let key = (shared.key)(key);
+        self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))?;
+        self.settle(self.info.place)
+    }
+
+    /// Notes how far the source was read, and commits a batch that is full.
+    fn settle(&mut self, place: Checkpoint) -> Result<()> {
         self.info.place = place;
         let enough = self.options.commit_every.map_or(u64::MAX, NonZeroU64::get);
         if self.batch.is_full() || self.batch.len() as u64 >= enough {

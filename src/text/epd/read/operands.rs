@@ -7,10 +7,10 @@ use super::segment::{Raw, Segment, Taken};
 use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Position, Tally};
-use crate::text::options::Profile;
-use crate::text::{codes, san};
 use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::options::Profile;
 use crate::text::scan::Word;
+use crate::text::{codes, san};
 
 /// The most bytes of a string.
 const LONGEST: usize = 255;
@@ -151,7 +151,8 @@ impl Reader<'_, '_> {
         let tally = Tally::from_text(inner.text).ok_or_else(no_tally)?;
         let playable = self.playable(position);
         for one in tally.parts().iter().flat_map(|part| &part.moves) {
-            let read = playable.as_ref().map(|it| san::parse(it, one.san.as_bytes(), Profile::Strict));
+            let read =
+                playable.as_ref().map(|it| san::parse(it, one.san.as_bytes(), Profile::Strict));
             if !matches!(read, Some(Ok(read)) if read.san == one.san) {
                 let what = format!("takes legal moves, not {}", one.san);
                 return Err(segment.error(codes::E_EPD_TYPE, what));
