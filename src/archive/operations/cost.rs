@@ -53,9 +53,19 @@ impl Cost {
         self.add(EACH + text)
     }
 
+    /// What may still be spent.
+    pub(super) const fn left(&self) -> usize {
+        self.limit.saturating_sub(self.spent)
+    }
+
     /// Counts a list of so many moves whose text is left out: what that takes at least.
     pub(super) fn list(&mut self, moves: usize) -> Option<()> {
         self.add((3 * moves).saturating_sub(1))
+    }
+
+    /// Counts so many bytes of a text that is left out.
+    pub(super) fn bytes(&mut self, len: usize) -> Option<()> {
+        self.add(len)
     }
 
     /// Counts the bytes of a text that is put in later.

@@ -4,6 +4,7 @@
 use super::form::{FORMS, Form};
 use super::integers::IntegerOperandModel;
 use super::late::Before;
+use super::tallies::TallyModel;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
 use crate::model::Operand;
 
@@ -15,13 +16,16 @@ pub(super) enum Kind {
     Integer,
     Str,
     Token,
+    /// The one operand of `tally`, whose moves are legal.
+    Tally,
 }
 
 /// All, by their number.
-const KINDS: [Kind; 5] = [Kind::End, Kind::Move, Kind::Integer, Kind::Str, Kind::Token];
+const KINDS: [Kind; 6] =
+    [Kind::End, Kind::Move, Kind::Integer, Kind::Str, Kind::Token, Kind::Tally];
 
 impl Kind {
-    fn of(operand: Option<&Operand>) -> Kind {
+    pub(super) fn of(operand: Option<&Operand>) -> Kind {
         match operand {
             None => Kind::End,
             Some(Operand::Move { .. }) => Kind::Move,
@@ -37,26 +41,31 @@ impl Kind {
 pub(super) struct FieldModel {
     /// The operands in the last record that had it.
     pub(super) before: Before,
-    kinds: [SmallSymbolModel; PLACES * KINDS.len()],
+    kinds: [SmallSymbolModel; PLACES * CONTEXTS],
     forms: [SmallSymbolModel; 4],
     pub(super) is_first_listed: BitModel,
     /// Whether a move is that to the next row: the first operand, and others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
+    /// Made when it is needed.
+    pub(super) tallies: Option<Box<TallyModel>>,
 }
 
 /// Kinds have models of their own for the first operands, and after each kind.
 const PLACES: usize = 4;
+/// Nothing is known behind a tally: it is the last operand.
+const CONTEXTS: usize = KINDS.len() - 1;
 
 impl FieldModel {
     pub(super) fn new() -> FieldModel {
         FieldModel {
             before: Before::default(),
-            kinds: [SmallSymbolModel::default(); PLACES * KINDS.len()],
+            kinds: [SmallSymbolModel::default(); PLACES * CONTEXTS],
             forms: [SmallSymbolModel::default(); 4],
             is_first_listed: BitModel::default(),
             is_next: [BitModel::default(); 2],
             integers: IntegerOperandModel::default(),
+            tallies: None,
         }
     }
 
@@ -64,6 +73,9 @@ impl FieldModel {
     pub(super) fn restart(&mut self) {
         self.before = Before::default();
         self.integers.restart();
+        if let Some(tallies) = &mut self.tallies {
+            tallies.restart();
+        }
     }
 
     /// Passes the kind of the operand behind some others through a coder.
@@ -71,11 +83,11 @@ impl FieldModel {
         &mut self,
         coder: &mut impl BitCoder,
         read: &[Operand],
-        given: Option<&Operand>,
+        given: Kind,
     ) -> Option<Kind> {
         let last = Kind::of(read.last()) as usize;
-        let context = read.len().min(PLACES - 1) * KINDS.len() + last;
-        let kind = self.kinds[context].code(coder, Kind::of(given) as u32);
+        let context = read.len().min(PLACES - 1) * CONTEXTS + last;
+        let kind = self.kinds[context].code(coder, given as u32);
         KINDS.get(kind as usize).copied()
     }
 
@@ -125,5 +137,8 @@ impl BitModels for FieldModel {
         visit(&mut self.is_first_listed);
         self.is_next.iter_mut().for_each(&mut *visit);
         self.integers.each_model(visit);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.each_model(visit);
+        }
     }
 }

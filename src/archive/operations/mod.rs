@@ -14,6 +14,7 @@ mod lists;
 mod opcodes;
 mod record;
 mod start;
+mod tallies;
 mod text;
 mod text_forms;
 

@@ -9,7 +9,7 @@ use crate::model::{Opcode, Operation, StandardOpcode};
 
 /// Standard opcodes with numbers below this have that number as their symbol; all others are
 /// spelled when they are met first.
-pub(super) const NUMBERED: u8 = 50;
+pub(super) const NUMBERED: u8 = 51;
 /// The most operations of a record that a decoder takes: more do not fit the longest record.
 const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 

@@ -8,6 +8,7 @@ use super::form::Form;
 use super::late::{Before, LateText, PassedRecord};
 use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::{NUMBERED, OpcodeModel};
+use super::tallies::{self, LegalTally, Relation, TallyModel, least_text, legal_tally};
 use super::text::TextModel;
 use super::text_forms::TextForms;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
@@ -16,6 +17,9 @@ use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Opcode, Operand, Operands, Operation, Position, San, StandardOpcode};
 use crate::text::san;
+
+/// The number of the opcode `tally`.
+pub(super) const TALLY: usize = 50;
 
 /// The most operands of an operation that a decoder takes: more do not fit the longest record.
 const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
@@ -66,6 +70,8 @@ struct CodedRecord {
     is_passed: bool,
     /// Those of its texts that were left out so far, beside the derived ones.
     late: Vec<((usize, usize), LateText)>,
+    /// The number of the opcode whose operand is a tally.
+    tally: Option<usize>,
 }
 
 /// An operand: the place of its operation in the record, the number of the opcode, and its own place
@@ -103,7 +109,9 @@ impl OperationModel {
         let (mut operations, record) = self.operations(coder, chain, subject, false)?;
         record.put_derived(&mut operations, &mut self.cost)?;
         for (operation, &field) in operations.iter().zip(&record.fields) {
-            self.state.field(field).before.set(&operation.operands);
+            let is_tally = record.tally == Some(field);
+            let texts = if is_tally { &[][..] } else { &operation.operands };
+            self.state.field(field).before.set(texts);
         }
         Some(operations)
     }
@@ -117,14 +125,15 @@ impl OperationModel {
     ) -> Option<()> {
         let subject = Subject { place, position, operations: &[] };
         let (operations, record) = self.operations(decoder, chain, &subject, true)?;
-        let CodedRecord { root, fields, lists, derived, late: mut texts, .. } = record;
+        let CodedRecord { root, fields, lists, derived, late: mut texts, tally, .. } = record;
         for (place, form) in derived {
             root.filter(|_| lists.have(form))?;
             texts.push(((place.field, place.operand), LateText::Derived(form)));
         }
         let record = Arc::new(PassedRecord { root, lists, texts });
         for (operation, field) in operations.into_iter().zip(fields) {
-            let before = Before::pass(operation.operands, (field, is_line(field)), &record);
+            let texts = if tally == Some(field) { Vec::new() } else { operation.operands };
+            let before = Before::pass(texts, (field, is_line(field)), &record);
             self.state.field(field).before = before;
         }
         Some(())
@@ -154,6 +163,7 @@ impl OperationModel {
             derived: Vec::new(),
             is_passed,
             late: Vec::new(),
+            tally: None,
         };
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, &opcode) in shape.iter().enumerate() {
@@ -178,14 +188,29 @@ impl OperationModel {
     ) -> Option<Vec<Operand>> {
         let is_line = is_line(field);
         let mut now = record.root;
+        let tally = match (now.as_ref(), given) {
+            (Some(root), [operand]) if field == TALLY => legal_tally(root, operand),
+            _ => None,
+        };
         // The row whose next row a move may lead to.
         let mut row = Some(record.place);
         let mut read: Vec<Operand> = Vec::new();
         loop {
             let place = Place { operation, field, operand: read.len() };
             let given = given.get(read.len());
-            let operand = match self.state.field(field).kind(coder, &read, given)? {
+            let kind =
+                if tally.is_some() && read.is_empty() { Kind::Tally } else { Kind::of(given) };
+            let kind = self.state.field(field).kind(coder, &read, kind)?;
+            if record.tally == Some(field) && kind != Kind::End {
+                return None;
+            }
+            let operand = match kind {
                 Kind::End => return Some(read),
+                Kind::Tally if field == TALLY && read.is_empty() => {
+                    record.tally = Some(field);
+                    self.tally(coder, chain, record, tally.as_ref())?
+                }
+                Kind::Tally => return None,
                 Kind::Move => {
                     let now = now.as_ref()?;
                     let next = row.and_then(|row| chain.next_move(row));
@@ -212,6 +237,30 @@ impl OperationModel {
                 return None;
             }
         }
+    }
+
+    /// Passes a tally through a coder; of a record that is passed it is empty.
+    fn tally(
+        &mut self,
+        coder: &mut impl BitCoder,
+        chain: &mut Chain,
+        record: &CodedRecord,
+        given: Option<&LegalTally>,
+    ) -> Option<Operand> {
+        let (root, place) = (record.root.as_ref()?, record.place);
+        let relation = Relation {
+            from_last: place.checked_sub(1).and_then(|last| chain.next_move(last)),
+            to_next: chain.next_move(place),
+        };
+        let longest = self.cost.left();
+        let model = &mut self.state.field(TALLY).tallies;
+        let model = model.get_or_insert_with(|| Box::new(TallyModel::new()));
+        let tally = model.code(coder, root, relation, (given, longest))?;
+        if record.is_passed {
+            self.cost.bytes(least_text(tally))?;
+            return Some(Operand::string([]));
+        }
+        tallies::operand(root, tally)
     }
 
     /// Passes a text through a coder; empty when it will follow from the lists of the record.

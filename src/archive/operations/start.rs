@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::field::FieldModel;
 use super::opcodes::NUMBERED;
-use super::record::{OperationModel, OperationState, Subject};
+use super::record::{OperationModel, OperationState, Subject, TALLY};
+use super::tallies::TallyModel;
 use crate::archive::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, BitModels, BitTrainer, IntegerModel, SymbolModel,
 };
@@ -119,6 +120,10 @@ fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationSt
             let integers = own.map(|own| own.integers.clone()).unwrap_or_default();
             let field: &mut FieldModel = read.field(place);
             field.integers = integers.code_start(coder, &mut numbers);
+            let has_tallies = own.is_some_and(|own| own.tallies.is_some());
+            if place == TALLY && numbers.code(coder, has_tallies.into()) != 0 {
+                field.tallies = Some(Box::new(TallyModel::new()));
+            }
         }
     }
     let seen = numbers.code(coder, SEEN.into()).min(u8::MAX.into()) as u8;

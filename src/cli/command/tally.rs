@@ -14,7 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_output_of};
 use crate::cli::source::Visited;
 use crate::library::game_sets::SameGame;
-use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions};
+use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::model::Color;
 use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
 
@@ -136,7 +136,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(Visited::Taken)
     })?;
     let mut batch = EncodedBatch::default();
-    let counts = builder.finish(&mut |record| {
+    let order = match FileFormat::of_name(&args.output) {
+        Some(FileFormat::Epa) => TallyOrder::Games,
+        _ => TallyOrder::Key,
+    };
+    let counts = builder.finish(order, &mut |record| {
         batch.push(record);
         if batch.is_full() {
             target.write_all_encoded(&batch)?;

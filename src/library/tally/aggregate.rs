@@ -12,7 +12,37 @@ use crate::model::{Cell, GameCounts, TallyOverflow};
 
 /// The tally of a position while games are added.
 #[derive(Default, Debug)]
-pub(super) struct Sum(BTreeMap<Cell, PartSum>);
+pub(super) struct Sum {
+    parts: BTreeMap<Cell, PartSum>,
+    first: Option<Place>,
+}
+
+/// A place in the games: the number of the game and the ply.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Place {
+    pub(super) game: u64,
+    pub(super) ply: u16,
+}
+
+impl Place {
+    pub(super) const START: Place = Place { game: 0, ply: 0 };
+
+    /// Bytes whose order is that of the places.
+    pub(super) fn to_bytes(self) -> [u8; Place::LEN] {
+        let mut bytes = [0; Place::LEN];
+        bytes[..8].copy_from_slice(&self.game.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.ply.to_be_bytes());
+        bytes
+    }
+
+    fn of_bytes(bytes: [u8; Place::LEN]) -> Place {
+        let (game, ply) = bytes.split_at(8);
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
+        Place { game: number(game), ply: number(ply) as u16 }
+    }
+
+    const LEN: usize = 10;
+}
 
 #[derive(Default, Debug)]
 struct PartSum {
@@ -31,8 +61,14 @@ impl PartSum {
 }
 
 impl Sum {
-    fn visit(&mut self, visit: &Visit, facts: &GameFacts) -> Result<(), TallyOverflow> {
-        let part = self.0.entry(facts.cell).or_default();
+    fn visit(
+        &mut self,
+        visit: &Visit,
+        before: u64,
+        facts: &GameFacts,
+    ) -> Result<(), TallyOverflow> {
+        self.came(Place { game: before + u64::from(visit.game), ply: visit.ply });
+        let part = self.parts.entry(facts.cell).or_default();
         part.reached += u64::from(visit.is_first);
         match visit.ordinal {
             Some(ordinal) => part.add(ordinal, &facts.counts(visit.turn)),
@@ -40,10 +76,21 @@ impl Sum {
         }
     }
 
-    /// Adds a tally in its short form.
+    fn came(&mut self, place: Place) {
+        self.first = Some(self.first.map_or(place, |first| first.min(place)));
+    }
+
+    /// Where the position came first.
+    pub(super) fn first(&self) -> Place {
+        self.first.unwrap_or(Place::START)
+    }
+
+    /// Adds what [`Sum::put_with_place`] put.
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some((place, bytes)) = bytes.split_first_chunk() else { return Ok(()) };
+        self.came(Place::of_bytes(*place));
         for OrdinalTally { cell, reached, moves } in record::take_tally(&mut Cursor::new(bytes))? {
-            let part = self.0.entry(cell).or_default();
+            let part = self.parts.entry(cell).or_default();
             part.reached += reached;
             for (ordinal, counts) in moves {
                 part.add(ordinal, &counts).map_err(too_many)?;
@@ -54,7 +101,8 @@ impl Sum {
 
     /// Appends the tally in its short form, and forgets it.
     pub(super) fn put(&mut self, out: &mut Vec<u8>) {
-        let parts = std::mem::take(&mut self.0).into_iter().map(|(cell, part)| {
+        self.first = None;
+        let parts = std::mem::take(&mut self.parts).into_iter().map(|(cell, part)| {
             let PartSum { reached, mut moves } = part;
             moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
             OrdinalTally { cell, reached, moves }
@@ -63,15 +111,23 @@ impl Sum {
     }
 }
 
+impl Sum {
+    /// [`Sum::put`], and the place before it.
+    pub(super) fn put_with_place(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.first().to_bytes());
+        self.put(out);
+    }
+}
+
 pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
     crate::Error::new(error.to_string())
 }
 
 /// Hands on each position of these visits with its tally, by ascending keys; those of one key by
-/// their boards.
+/// their boards. So many games were `before` these.
 pub(super) fn each_position(
     visits: &[u8],
-    games: &[GameFacts],
+    (before, games): (u64, &[GameFacts]),
     visit_position: &mut impl FnMut(u64, &[u8], &mut Sum) -> Result<()>,
 ) -> Result<()> {
     let mut order: Vec<(u64, u32)> = Vec::new();
@@ -90,7 +146,7 @@ pub(super) fn each_position(
         }
         for same in same_key.chunk_by(|a, b| a.board == b.board) {
             for visit in same {
-                sum.visit(visit, &games[visit.game as usize]).map_err(too_many)?;
+                sum.visit(visit, before, &games[visit.game as usize]).map_err(too_many)?;
             }
             visit_position(same[0].key, same[0].board, &mut sum)?;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::aggregate::{Sum, each_position};
+use super::aggregate::{Place, Sum, each_position};
 use super::digest::Digests;
 use super::facts::{GameFacts, Split};
 use super::visits::{Line, Met, Visit, Which, put_visits};
@@ -80,7 +80,7 @@ pub struct TallyCounts {
 /// Takes games and gives the positions that they reached.
 ///
 /// ```
-/// use epdb::library::tally::{TallyBuilder, TallyOptions};
+/// use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 /// use epdb::text::pgn::{GameReader, PgnReadOptions};
 /// let pgn = &b"1. e4 e5 1-0 1. e4 c5 0-1"[..];
 /// let mut builder = TallyBuilder::new(TallyOptions::default(), std::env::temp_dir(), 1 << 20);
@@ -89,7 +89,7 @@ pub struct TallyCounts {
 ///     builder.add(read.game.expect("a good game"))?;
 /// }
 /// let mut lines = Vec::new();
-/// let counts = builder.finish(&mut |record| {
+/// let counts = builder.finish(TallyOrder::Key, &mut |record| {
 ///     let mut line = Vec::new();
 ///     epdb::codec::record::write_text(record, &mut line)?;
 ///     lines.push(String::from_utf8_lossy(&line).into_owned());
@@ -121,7 +121,20 @@ pub struct TallyBuilder {
 struct Visits {
     parts: Vec<Vec<u8>>,
     games: Vec<GameFacts>,
+    /// Games whose visits are elsewhere.
+    before: u64,
     bytes: usize,
+}
+
+/// In which order positions are given.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum TallyOrder {
+    /// By ascending keys, those of one key by their boards.
+    #[default]
+    Key,
+    /// As the games reached them first: most follow from the one before by a move, which archives
+    /// make use of.
+    Games,
 }
 
 const PART_BITS: u32 = 8;
@@ -131,8 +144,12 @@ const BATCH_PLIES: usize = 1 << 16;
 const PIECE: usize = 64;
 
 impl Visits {
-    fn new() -> Visits {
-        Visits { parts: vec![Vec::new(); 1 << PART_BITS], games: Vec::new(), bytes: 0 }
+    fn new(before: u64) -> Visits {
+        Visits { parts: vec![Vec::new(); 1 << PART_BITS], games: Vec::new(), before, bytes: 0 }
+    }
+
+    fn games(&self) -> (u64, &[GameFacts]) {
+        (self.before, &self.games)
     }
 
     fn add(&mut self, visits: &[u8]) {
@@ -163,7 +180,7 @@ impl TallyBuilder {
             digests: Digests::default(),
             lines: Vec::new(),
             plies: 0,
-            visits: Visits::new(),
+            visits: Visits::new(0),
             spilled: None,
             counts: TallyCounts::default(),
         }
@@ -226,42 +243,57 @@ impl TallyBuilder {
 
     /// Makes room for other visits.
     fn spill(&mut self) -> Result<()> {
-        let visits = std::mem::replace(&mut self.visits, Visits::new());
+        let before = self.visits.before + self.visits.games.len() as u64;
+        let visits = std::mem::replace(&mut self.visits, Visits::new(before));
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         for part in &visits.parts {
-            each_position(part, &visits.games, &mut |key, board, sum| {
+            each_position(part, visits.games(), &mut |key, board, sum| {
                 key_and_board.clear();
                 key_and_board.extend_from_slice(&key.to_be_bytes());
                 key_and_board.extend_from_slice(board);
                 tally.clear();
-                sum.put(&mut tally);
+                sum.put_with_place(&mut tally);
                 Ok(sorter.push(&key_and_board, &tally)?)
             })?;
         }
         Ok(())
     }
 
-    /// Gives the records of all positions in their binary form, by ascending keys, those of one key
-    /// by their boards.
+    /// Gives the records of all positions in their binary form.
     ///
     /// # Errors
     /// The temporary file cannot be made, written or read, a position was reached by too many games,
     /// or what `visit` says.
-    pub fn finish(mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<TallyCounts> {
+    pub fn finish(
+        mut self,
+        order: TallyOrder,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<TallyCounts> {
         self.visit_lines()?;
         let mut counts = self.counts;
-        let mut count_and_visit = |record: &[u8]| {
+        let mut by_place =
+            (order == TallyOrder::Games).then(|| Sorter::new(&self.directory, self.memory / 2));
+        let mut take = |place: Place, record: &[u8]| {
             counts.positions += 1;
-            visit(record)
+            match &mut by_place {
+                Some(sorter) => Ok(sorter.push(&place.to_bytes(), record)?),
+                None => visit(record),
+            }
         };
-        if self.spilled.is_some() {
+        if self.spilled.is_some() || order == TallyOrder::Games {
             self.spill()?;
         }
         match self.spilled {
-            Some(sorter) => visit_sorted(sorter.finish()?, &mut count_and_visit)?,
-            None => visit_parts(&self.visits, &mut count_and_visit)?,
+            Some(sorter) => visit_sorted(sorter.finish()?, &mut take)?,
+            None => visit_parts(&self.visits, &mut take)?,
+        }
+        if let Some(sorter) = by_place {
+            let mut sorted = sorter.finish()?;
+            while let Some((_, record)) = sorted.next_entry()? {
+                visit(record)?;
+            }
         }
         Ok(counts)
     }
@@ -284,13 +316,14 @@ impl TallyOptions {
 /// Parts whose records are made at the same time.
 const PARTS_AT_ONCE: usize = 16;
 
-/// The records of visits that all are in memory.
-fn visit_parts(visits: &Visits, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+/// The records of visits that all are in memory. Where their order is not that of keys they were
+/// spilled, so nobody asks for their places.
+fn visit_parts(visits: &Visits, take: &mut dyn FnMut(Place, &[u8]) -> Result<()>) -> Result<()> {
     for parts in visits.parts.chunks(PARTS_AT_ONCE) {
         let records = |part: &Vec<u8>| {
             let mut batch = EncodedBatch::default();
             let mut bytes = Vec::new();
-            each_position(part, &visits.games, &mut |_, board, sum| {
+            each_position(part, visits.games(), &mut |_, board, sum| {
                 bytes.clear();
                 put_record(board, sum, &mut bytes);
                 batch.push(&bytes);
@@ -300,19 +333,23 @@ fn visit_parts(visits: &Visits, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> R
         };
         let batches: Vec<Result<EncodedBatch>> = parts.par_iter().map(records).collect();
         for batch in batches {
-            batch?.each(&mut *visit)?;
+            batch?.each(&mut |record| take(Place::START, record))?;
         }
     }
     Ok(())
 }
 
 /// The records of tallies that were sorted.
-fn visit_sorted(mut sorted: Sorted, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+fn visit_sorted(
+    mut sorted: Sorted,
+    take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
+) -> Result<()> {
     let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::default(), Vec::new());
     let mut put = |key: &[u8], sum: &mut Sum| {
         bytes.clear();
+        let place = sum.first();
         put_record(&key[8..], sum, &mut bytes);
-        visit(&bytes)
+        take(place, &bytes)
     };
     while let Some((next, tally)) = sorted.next_entry()? {
         if next != key {

@@ -9,5 +9,5 @@ mod digest;
 mod facts;
 mod visits;
 
-pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions};
+pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 pub use facts::{GameFacts, RATING_GROUPS, Split};

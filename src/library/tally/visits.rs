@@ -26,13 +26,15 @@ pub(super) struct Which {
 
 /// A position that a game reached, and the move that was played there.
 ///
-/// As bytes: the key, the game, what follows as one number, the packed board, all but the last in
-/// the order of the machine.
+/// As bytes: the key, the game, the ply, what follows as one number, the packed board, all but the last
+/// in the order of the machine.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Visit<'a> {
     pub(super) key: u64,
     /// The number of the game among those that are counted together.
     pub(super) game: u32,
+    /// The moves that the game had made.
+    pub(super) ply: u16,
     /// The game had not reached the position before.
     pub(super) is_first: bool,
     /// Of the side to move.
@@ -44,7 +46,7 @@ pub(super) struct Visit<'a> {
 }
 
 const KEY: usize = 8;
-const HEAD: usize = KEY + 4 + 2;
+const HEAD: usize = KEY + 4 + 2 + 2;
 /// Bits above the ordinal.
 const HAS_MOVE: u16 = 1 << 8;
 const IS_FIRST: u16 = 1 << 9;
@@ -54,6 +56,7 @@ impl<'a> Visit<'a> {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.key.to_ne_bytes());
         out.extend_from_slice(&self.game.to_ne_bytes());
+        out.extend_from_slice(&self.ply.to_ne_bytes());
         let played = self.ordinal.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal));
         let first = if self.is_first { IS_FIRST } else { 0 };
         let turn = if self.turn == Color::Black { BLACK } else { 0 };
@@ -65,12 +68,14 @@ impl<'a> Visit<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Option<(Visit<'a>, usize)> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (key, rest_of_head) = head.split_first_chunk::<KEY>()?;
-        let (game, what) = rest_of_head.split_first_chunk::<4>()?;
-        let what = u16::from_ne_bytes([what[0], what[1]]);
+        let (game, rest_of_head) = rest_of_head.split_first_chunk::<4>()?;
+        let [ply, what] =
+            [0, 2].map(|at| u16::from_ne_bytes([rest_of_head[at], rest_of_head[at + 1]]));
         let board = rest.get(..packed::len_of(rest).ok()?)?;
         let visit = Visit {
             key: u64::from_ne_bytes(*key),
             game: u32::from_ne_bytes(*game),
+            ply,
             is_first: what & IS_FIRST != 0,
             turn: if what & BLACK != 0 { Color::Black } else { Color::White },
             ordinal: (what & HAS_MOVE != 0).then_some(what as u8),
@@ -130,6 +135,7 @@ fn put_visit(
     let mut visit = Visit {
         key: key::position_key(&identity),
         game,
+        ply: u16::try_from(replay.ply()).unwrap_or(u16::MAX),
         is_first: true,
         turn: identity.turn(),
         ordinal: narrow,

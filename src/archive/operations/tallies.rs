@@ -1,0 +1,410 @@
+//! Tallies: most positions of a library come from one game, whose counts are those of the record
+//! before, seen by the other side.
+
+use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
+use crate::codec::ordinal;
+use crate::model::rules::{Move, Playable};
+use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, Speed, Tally, TallyPart};
+use crate::text::{Profile, san};
+
+/// A tally whose moves are legal.
+pub(super) type LegalTally = Vec<LegalPart>;
+
+/// A part of one.
+#[derive(Clone, Debug)]
+pub(super) struct LegalPart {
+    cell: Cell,
+    reached: u64,
+    moves: Vec<(Move, GameCounts)>,
+}
+
+/// How a record's row relates to those around it.
+#[derive(Copy, Clone)]
+pub(super) struct Relation {
+    /// The move that leads from the row before to it.
+    pub(super) from_last: Option<Move>,
+    /// The move that leads to the next row.
+    pub(super) to_next: Option<Move>,
+}
+
+/// The models of tallies, and the last one.
+#[derive(Clone)]
+pub(super) struct TallyModel {
+    parts: IntegerModel,
+    is_known_cell: BitModel,
+    has: [BitModel; 4],
+    cell: [IntegerModel; 4],
+    moves: IntegerModel,
+    beyond: IntegerModel,
+    is_next: [BitModel; 2],
+    is_rest: [BitModel; 2],
+    is_single: BitModel,
+    result: SmallSymbolModel,
+    counts: [IntegerModel; 4],
+    rated: [SmallSymbolModel; 2],
+    rated_games: [IntegerModel; 2],
+    sums: [IntegerModel; 2],
+    are_same_years: BitModel,
+    years: SmallSymbolModel,
+    first: IntegerModel,
+    span: IntegerModel,
+    last: LegalTally,
+    /// A rating and a year that were met.
+    rating: u64,
+    year: u16,
+}
+
+/// What is expected of ratings and years at first.
+const RATING: u64 = 2000;
+const YEAR: u16 = 2000;
+
+const NONE: u32 = 0;
+const ALL: u32 = 1;
+const SOME: u32 = 2;
+
+impl TallyModel {
+    pub(super) fn new() -> TallyModel {
+        let integers = || [IntegerModel::default(), IntegerModel::default()];
+        let four = || std::array::from_fn(|_| IntegerModel::default());
+        TallyModel {
+            parts: IntegerModel::default(),
+            is_known_cell: BitModel::default(),
+            has: [BitModel::default(); 4],
+            cell: four(),
+            moves: IntegerModel::with_contexts(2),
+            beyond: IntegerModel::with_contexts(2),
+            is_next: [BitModel::default(); 2],
+            is_rest: [BitModel::default(); 2],
+            is_single: BitModel::default(),
+            result: SmallSymbolModel::default(),
+            counts: four(),
+            rated: [SmallSymbolModel::default(); 2],
+            rated_games: integers(),
+            sums: integers(),
+            are_same_years: BitModel::default(),
+            years: SmallSymbolModel::default(),
+            first: IntegerModel::default(),
+            span: IntegerModel::default(),
+            last: LegalTally::new(),
+            rating: RATING,
+            year: YEAR,
+        }
+    }
+
+    /// Forgets the last tally.
+    pub(super) fn restart(&mut self) {
+        self.last.clear();
+        (self.rating, self.year) = (RATING, YEAR);
+    }
+
+    /// Passes a tally through a coder; a decoder is given none, and takes no longer text.
+    pub(super) fn code(
+        &mut self,
+        coder: &mut impl BitCoder,
+        root: &Playable,
+        relation: Relation,
+        (given, longest): (Option<&LegalTally>, usize),
+    ) -> Option<&LegalTally> {
+        let last = std::mem::take(&mut self.last);
+        // The parts of the last tally whose games came on.
+        let led: Vec<(Cell, GameCounts)> = match relation.from_last {
+            Some(mv) => last.iter().filter_map(|part| part.seen_after(mv)).collect(),
+            None => Vec::new(),
+        };
+        let count = given.map_or(0, |given| given.len().saturating_sub(1));
+        let count = self.parts.code(coder, count as u64).checked_add(1)?;
+        let mut parts = LegalTally::new();
+        for nth in 0..usize::try_from(count).ok()? {
+            let given = given.and_then(|given| given.get(nth));
+            let part = self.part(coder, root, (relation, &led), (nth, given))?;
+            let ascends = parts.last().is_none_or(|last| last.cell < part.cell);
+            parts.push(part);
+            if !ascends || least_text(&parts) > longest || coder.is_exhausted() {
+                return None;
+            }
+        }
+        self.last = parts;
+        Some(&self.last)
+    }
+
+    fn part(
+        &mut self,
+        coder: &mut impl BitCoder,
+        root: &Playable,
+        (relation, led): (Relation, &[(Cell, GameCounts)]),
+        (nth, given): (usize, Option<&LegalPart>),
+    ) -> Option<LegalPart> {
+        let known = led.get(nth).map(|(cell, _)| *cell);
+        let is_given = given.is_some_and(|given| Some(given.cell) == known);
+        let cell = match known.filter(|_| coder.adaptive_bit(is_given, &mut self.is_known_cell)) {
+            Some(cell) => cell,
+            None => self.cell(coder, given.map_or_else(Cell::default, |given| given.cell))?,
+        };
+        let led = led.iter().find(|(other, _)| *other == cell).map(|(_, counts)| *counts);
+        let context = usize::from(led.is_some());
+        let given_moves = given.map_or(&[][..], |given| &given.moves);
+        let count = self.moves.code_in(context, coder, given_moves.len() as u64);
+        let mut next = relation.to_next;
+        let mut rest = led;
+        let mut moves: Vec<(Move, GameCounts)> = Vec::new();
+        for nth in 0..usize::try_from(count).ok()? {
+            let (given_move, given_counts) = given_moves.get(nth).copied().unzip();
+            let is_next = next.is_some()
+                && coder.adaptive_bit(given_move == next, &mut self.is_next[nth.min(1)]);
+            let mv = match next.filter(|_| is_next) {
+                Some(next) => next,
+                None => code_move(coder, root, &moves, given_move)?,
+            };
+            next = next.filter(|&next| next != mv);
+            let counts = self.counts(coder, (nth, led, rest), given_counts)?;
+            rest = rest.and_then(|rest| minus(rest, &counts));
+            moves.push((mv, counts));
+        }
+        let games = moves.iter().try_fold(0_u64, |sum, (_, it)| sum.checked_add(it.games()))?;
+        let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
+        let beyond = unfold(self.beyond.code_in(context, coder, fold(beyond)));
+        Some(LegalPart { cell, reached: games.checked_add_signed(beyond)?, moves })
+    }
+
+    fn cell(&mut self, coder: &mut impl BitCoder, given: Cell) -> Option<Cell> {
+        let given = [
+            given.year.map(u64::from),
+            given.month.map(u64::from),
+            given.speed.map(|speed| speed as u64),
+            given.rating.map(u64::from),
+        ];
+        let mut read = [None; 4];
+        for (nth, given) in given.into_iter().enumerate() {
+            if coder.adaptive_bit(given.is_some(), &mut self.has[nth]) {
+                read[nth] = Some(self.cell[nth].code(coder, given.unwrap_or(0)));
+            }
+        }
+        let [year, month, speed, rating] = read;
+        let small = |value: Option<u64>| value.map(u16::try_from).transpose().ok();
+        let speed = speed.map(|speed| Speed::ALL.get(usize::try_from(speed).ok()?));
+        let cell = Cell {
+            year: small(year)?,
+            month: month.map(u8::try_from).transpose().ok()?,
+            speed: match speed {
+                None => None,
+                Some(speed) => Some(*speed?),
+            },
+            rating: small(rating)?,
+        };
+        cell.is_valid().then_some(cell)
+    }
+
+    /// Passes the counts of a move through a coder: `led` are those of the move that led here, `rest`
+    /// what the moves before left of them.
+    fn counts(
+        &mut self,
+        coder: &mut impl BitCoder,
+        (nth, led, rest): (usize, Option<GameCounts>, Option<GameCounts>),
+        given: Option<GameCounts>,
+    ) -> Option<GameCounts> {
+        let given = given.unwrap_or_default();
+        let rest = rest.filter(|rest| rest.games() > 0);
+        let without_years = |counts: GameCounts| GameCounts { years: None, ..counts };
+        let is_rest = rest.map(without_years) == Some(without_years(given));
+        let is_rest = rest.filter(|_| coder.adaptive_bit(is_rest, &mut self.is_rest[nth.min(1)]));
+        let mut counts = match is_rest {
+            Some(rest) => rest,
+            None => self.new_counts(coder, &given)?,
+        };
+        counts.years = self.years(coder, led.and_then(|led| led.years), given.years)?;
+        (counts.is_valid() && counts.games() > 0).then_some(counts)
+    }
+
+    fn new_counts(&mut self, coder: &mut impl BitCoder, given: &GameCounts) -> Option<GameCounts> {
+        let mut counts = GameCounts::default();
+        let results = [given.white, given.draws, given.black, given.unknown];
+        let mut read = [0; 4];
+        if coder.adaptive_bit(given.games() == 1, &mut self.is_single) {
+            let result = results.iter().position(|&count| count > 0).unwrap_or(0);
+            let result = self.result.code(coder, result as u32) as usize;
+            *read.get_mut(result)? = 1;
+        } else {
+            for ((read, given), model) in read.iter_mut().zip(results).zip(&mut self.counts) {
+                *read = model.code(coder, given);
+            }
+        }
+        [counts.white, counts.draws, counts.black, counts.unknown] = read;
+        // Ratings are looked at only if the games are as many as there may be.
+        let games = Some(&counts).filter(|counts| counts.is_valid())?.games();
+        counts.elo = self.ratings(coder, (0, self.rating), games, given.elo)?;
+        let expected = counts.elo.sum.checked_div(counts.elo.games).unwrap_or(self.rating);
+        counts.opponents = self.ratings(coder, (1, expected), games, given.opponents)?;
+        self.rating =
+            counts.opponents.sum.checked_div(counts.opponents.games).unwrap_or(self.rating);
+        Some(counts)
+    }
+
+    /// Passes the ratings of a side through a coder; `expected` is the mean.
+    fn ratings(
+        &mut self,
+        coder: &mut impl BitCoder,
+        (side, expected): (usize, u64),
+        all: u64,
+        given: Ratings,
+    ) -> Option<Ratings> {
+        let how_many = match given.games {
+            0 => NONE,
+            games if games == all => ALL,
+            _ => SOME,
+        };
+        let games = match self.rated[side].code(coder, how_many) {
+            NONE => return Some(Ratings::default()),
+            ALL => all,
+            SOME => self.rated_games[side].code(coder, given.games),
+            _ => return None,
+        };
+        let expected = expected.checked_mul(games).filter(|&sum| i64::try_from(sum).is_ok())?;
+        let beyond = fold(given.sum as i64 - expected as i64);
+        let beyond = unfold(self.sums[side].code(coder, beyond));
+        Some(Ratings { games, sum: expected.checked_add_signed(beyond)? })
+    }
+
+    fn years(
+        &mut self,
+        coder: &mut impl BitCoder,
+        led: Option<(u16, u16)>,
+        given: Option<(u16, u16)>,
+    ) -> Option<Option<(u16, u16)>> {
+        if led.is_some() && coder.adaptive_bit(led == given, &mut self.are_same_years) {
+            return Some(led);
+        }
+        let how_many = match given {
+            None => NONE,
+            Some((first, last)) if first == last => ALL,
+            Some(_) => SOME,
+        };
+        let how_many = self.years.code(coder, how_many);
+        if how_many == NONE {
+            return Some(None);
+        }
+        let (first, last) = given.unwrap_or_default();
+        let beyond = fold(i64::from(first) - i64::from(self.year));
+        let beyond = unfold(self.first.code(coder, beyond));
+        let first = u16::try_from(i64::from(self.year).checked_add(beyond)?).ok()?;
+        let last = match how_many {
+            ALL => first,
+            SOME => {
+                let span = self.span.code(coder, u64::from(last.saturating_sub(first)));
+                first.checked_add(u16::try_from(span).ok()?)?
+            }
+            _ => return None,
+        };
+        self.year = last;
+        Some(Some((first, last)))
+    }
+}
+
+impl LegalPart {
+    /// The games that came here by a move, as the other side sees them.
+    fn seen_after(&self, mv: Move) -> Option<(Cell, GameCounts)> {
+        let (_, counts) = self.moves.iter().find(|(own, _)| *own == mv)?;
+        let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..*counts };
+        Some((self.cell, seen))
+    }
+}
+
+/// Passes a legal move that was not counted yet through a coder.
+fn code_move(
+    coder: &mut impl BitCoder,
+    root: &Playable,
+    counted: &[(Move, GameCounts)],
+    given: Option<Move>,
+) -> Option<Move> {
+    let mut legal = ordinal::list(root);
+    legal.retain(|mv| counted.iter().all(|(other, _)| other != mv));
+    let given = legal.iter().position(|&mv| Some(mv) == given).unwrap_or(0);
+    let place = coder.uniform(given as u32, legal.len() as u32)?;
+    legal.get(place as usize).copied()
+}
+
+/// The fewest bytes of the text of a tally.
+pub(super) fn least_text(tally: &LegalTally) -> usize {
+    tally.iter().map(|part| PART_TEXT + MOVE_TEXT * part.moves.len()).sum()
+}
+
+/// `reached 1`, and `, e4 +1=0-0`.
+const PART_TEXT: usize = 9;
+const MOVE_TEXT: usize = 12;
+
+/// What is left of counts, without years.
+fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
+    let ratings = |all: Ratings, part: Ratings| {
+        let games = all.games.checked_sub(part.games)?;
+        Some(Ratings { games, sum: all.sum.checked_sub(part.sum)? })
+    };
+    Some(GameCounts {
+        white: all.white.checked_sub(part.white)?,
+        draws: all.draws.checked_sub(part.draws)?,
+        black: all.black.checked_sub(part.black)?,
+        unknown: all.unknown.checked_sub(part.unknown)?,
+        elo: ratings(all.elo, part.elo)?,
+        opponents: ratings(all.opponents, part.opponents)?,
+        years: None,
+    })
+}
+
+/// A number that is small for numbers near 0.
+const fn fold(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+const fn unfold(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// The tally that an operand is, if its text is canonical and its moves are legal.
+pub(super) fn legal_tally(root: &Playable, operand: &Operand) -> Option<LegalTally> {
+    let Operand::Str(text) = operand else { return None };
+    let tally = Tally::from_text(text).filter(|tally| tally.to_text()[..] == text[..])?;
+    let legal = |part: &TallyPart| {
+        let moves = part.moves.iter().map(|one| {
+            let read = san::parse(root, one.san.as_bytes(), Profile::Strict).ok()?;
+            (read.san == one.san).then_some((read.mv, one.counts))
+        });
+        let moves = moves.collect::<Option<_>>()?;
+        Some(LegalPart { cell: part.cell, reached: part.reached, moves })
+    };
+    tally.parts().iter().map(legal).collect()
+}
+
+/// The operand that a tally is.
+pub(super) fn operand(root: &Playable, tally: &LegalTally) -> Option<Operand> {
+    let named =
+        |&(mv, counts): &(Move, GameCounts)| MoveTally { san: san::format(root, mv), counts };
+    let part = |part: &LegalPart| TallyPart {
+        cell: part.cell,
+        reached: part.reached,
+        moves: part.moves.iter().map(named).collect(),
+    };
+    Some(Operand::string(Tally::new(tally.iter().map(part).collect())?.to_text()))
+}
+
+impl BitModels for TallyModel {
+    fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
+        self.parts.each_model(visit);
+        visit(&mut self.is_known_cell);
+        self.has.iter_mut().for_each(&mut *visit);
+        self.cell.iter_mut().for_each(|model| model.each_model(visit));
+        self.moves.each_model(visit);
+        self.beyond.each_model(visit);
+        self.is_next.iter_mut().for_each(&mut *visit);
+        self.is_rest.iter_mut().for_each(&mut *visit);
+        visit(&mut self.is_single);
+        self.result.each_model(visit);
+        self.counts.iter_mut().for_each(|model| model.each_model(visit));
+        for side in 0..2 {
+            self.rated[side].each_model(visit);
+            self.rated_games[side].each_model(visit);
+            self.sums[side].each_model(visit);
+        }
+        visit(&mut self.are_same_years);
+        self.years.each_model(visit);
+        self.first.each_model(visit);
+        self.span.each_model(visit);
+    }
+}
