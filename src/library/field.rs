@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::game_tag::{self, TagName, Tags};
 use super::subject::Subject;
+use super::tally_field::TallyField;
 use super::value::{Number, Type, Value, joined};
 use crate::codec::{key, ordinal};
 use crate::model::rules::Playable;
@@ -97,10 +98,12 @@ pub enum Named {
     Stalemate,
     /// Castling needs the notation of Chess960.
     Chess960,
+    /// What the tally says.
+    Tally(TallyField),
 }
 
 /// All fields that are no opcodes: the name, the field, and what it holds.
-pub const NAMED: [(&str, Named, &str); 23] = [
+pub const NAMED: [(&str, Named, &str); 33] = [
     ("pieces", Named::Pieces, "number of pieces on the board"),
     ("material", Named::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", Named::SideToMove, "side to move, 'w' or 'b'"),
@@ -124,6 +127,16 @@ pub const NAMED: [(&str, Named, &str); 23] = [
     ("mate", Named::Mate, "it is checkmated"),
     ("stalemate", Named::Stalemate, "it is stalemated"),
     ("chess960", Named::Chess960, "castling that only Chess960 knows"),
+    ("reached", Named::Tally(TallyField::Reached), "of a tally: games that reached the position"),
+    ("games", Named::Tally(TallyField::Games), "of a tally: games with a move played there"),
+    ("white", Named::Tally(TallyField::White), "of a tally: games that White won"),
+    ("draws", Named::Tally(TallyField::Draws), "of a tally: drawn games"),
+    ("black", Named::Tally(TallyField::Black), "of a tally: games that Black won"),
+    ("score", Named::Tally(TallyField::Score), "of a tally: White's share of the points, 0 to 1"),
+    ("elo", Named::Tally(TallyField::Elo), "of a tally: mean rating of the side to move"),
+    ("opp", Named::Tally(TallyField::Opponents), "of a tally: mean rating of the other side"),
+    ("years", Named::Tally(TallyField::Years), "of a tally: first and last year"),
+    ("move", Named::Tally(TallyField::Move), "with 'table --rows moves': the move"),
 ];
 
 impl Field {
@@ -300,6 +313,7 @@ impl Named {
             | Named::EloMin
             | Named::EloAverage
             | Named::Plies => Type::Number,
+            Named::Tally(field) if !field.is_text() => Type::Number,
             Named::Check | Named::Mate | Named::Stalemate | Named::Chess960 => Type::Flag,
             _ => Type::Text,
         }
@@ -344,6 +358,7 @@ impl Named {
                 return Value::Flag(is_in(record, |it| it.checkers() == 0 && !it.has_move()));
             }
             Named::Chess960 => return Value::Flag(position.is_chess960()),
+            Named::Tally(field) => return field.value(subject),
             Named::Material => text = material(position.board()),
             Named::EnPassant => match position.en_passant() {
                 Some(square) => text.extend_from_slice(&square.to_ascii()),

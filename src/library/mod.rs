@@ -23,4 +23,5 @@ pub mod sample;
 pub mod sets;
 pub mod subject;
 pub mod tally;
+pub mod tally_field;
 pub mod value;

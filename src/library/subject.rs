@@ -1,7 +1,7 @@
 //! A record with what is known about it.
 
 use crate::error::Place;
-use crate::model::{EpdRecord, Game};
+use crate::model::{EpdRecord, Game, MoveTally};
 use crate::text::{FormatOptions, pgn};
 
 /// A record, what is known of where it came from, and how its text is to look.
@@ -17,12 +17,15 @@ pub struct Subject<'a> {
     pub forms: FormatOptions,
     /// The game that the record is a position of.
     pub game: Option<&'a Game>,
+    /// One move of its tally, where the subject is that.
+    pub move_tally: Option<&'a MoveTally>,
 }
 
 impl<'a> Subject<'a> {
     /// A record of which nothing else is known, in canonical form.
     pub fn of(record: &'a EpdRecord) -> Subject<'a> {
-        Subject { record, line: 1, file: "-", forms: FormatOptions::default(), game: None }
+        let forms = FormatOptions::default();
+        Subject { record, line: 1, file: "-", forms, game: None, move_tally: None }
     }
 
     /// A record from a place, and the game that it is a position of.

@@ -217,9 +217,10 @@ impl GameCounts {
         self.white + self.draws + self.black + self.unknown
     }
 
-    /// Points of White in the games whose result is known, in halves.
-    pub const fn half_points_of_white(&self) -> u64 {
-        2 * self.white + self.draws
+    /// The share of the points that White made in the games whose result is known, 0 to 1.
+    pub fn score_of_white(&self) -> Option<f64> {
+        let known = self.white + self.draws + self.black;
+        (known > 0).then(|| (self.white as f64 + self.draws as f64 / 2.0) / known as f64)
     }
 
     /// Both together.

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+
 use crate::cli::args::{ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
@@ -13,6 +15,7 @@ use crate::cli::pipe::NeverMet;
 use crate::cli::source::{self, Visited};
 use crate::library::field::Field;
 use crate::library::subject::{Subject, record_of_game};
+use crate::library::tally_field::tally_of;
 use crate::source::{FileFormat, Item, Output};
 use crate::text::FormatOptions;
 
@@ -26,6 +29,7 @@ use crate::text::FormatOptions;
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
   epdb table --columns White,Black,result,fen --games games.pgn
+  epdb table --columns fen,move,games,score --rows moves library.epdb
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,6 +42,10 @@ pub(crate) struct Args {
     /// One line a game, and not one a position: what is asked of a position is asked of the last
     #[arg(long)]
     games: bool,
+    /// What has a line: a record, or each move of its tally
+    #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "WHAT",
+          conflicts_with = "games")]
+    rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// Write to this file instead of standard output; it appears only when it is complete
@@ -72,6 +80,12 @@ struct Form {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum Rows {
+    Records,
+    Moves,
 }
 
 /// Fields with the names under which they were asked for.
@@ -144,6 +158,15 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
+    /// A line, or one for each move of the tally.
+    fn write_rows(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
+        if self.args.rows == Rows::Records {
+            return self.write(subject);
+        }
+        let moves = tally_of(subject.record).map_or_else(Vec::new, |part| part.moves);
+        moves.iter().try_for_each(|one| self.write(&Subject { move_tally: Some(one), ..*subject }))
+    }
+
     fn write(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
         let subject = &Subject { forms: self.forms, ..*subject };
         self.never_met.ask(subject);
@@ -183,7 +206,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
             match item {
                 Item::Record { record, place, game, .. } => {
-                    table.write(&Subject::new(&record, game, place))?;
+                    table.write_rows(&Subject::new(&record, game, place))?;
                 }
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
