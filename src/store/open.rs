@@ -22,7 +22,7 @@ use crate::new_file::NewFile;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A file with this many times less unused than used is left as it is.
-const USED_TO_UNUSED: u64 = 16;
+const USED_TO_UNUSED: u64 = 32;
 
 /// An open store.
 pub struct Store {
@@ -207,17 +207,30 @@ impl Store {
     }
 
     /// Closes the store and says whether that went well; dropping it closes it silently. A file of
-    /// which imports left more than a sixteenth unused is made smaller, unless there are readers.
+    /// which imports left more than a thirty-second unused is made smaller, unless there are
+    /// readers.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the end of the imports of this process could not be recorded.
     pub fn close(mut self) -> Result<()> {
-        self.record_delivered()?;
-        if let (Some(Handle::Write(database)), true) = (&mut self.handle, *self.has_grown.get_mut())
-        {
-            guarded(&self.shared.path, || take_back_unused(database, &self.shared))?;
+        self.end()
+    }
+
+    /// Does once what closing is, each part whatever became of those before.
+    fn end(&mut self) -> Result<()> {
+        let recorded = self.record_delivered();
+        let taken_back = self.take_back_unused();
+        recorded.and(taken_back).and(self.drop_handle())
+    }
+
+    /// Makes a file smaller of which imports of this process left much unused.
+    fn take_back_unused(&mut self) -> Result<()> {
+        match &mut self.handle {
+            Some(Handle::Write(database)) if *self.has_grown.get_mut() => {
+                guarded(&self.shared.path, || take_back_unused(database, &self.shared))
+            }
+            _ => Ok(()),
         }
-        self.drop_handle()
     }
 
     /// Lets go of the database, which redb then writes once more.
@@ -264,8 +277,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.record_delivered().ok();
-        self.drop_handle().ok();
+        self.end().ok();
     }
 }
 

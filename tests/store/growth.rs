@@ -163,3 +163,28 @@ fn a_small_store_is_a_small_file() {
     let len = std::fs::metadata(&path).unwrap().len();
     assert!(len <= 128 << 10 && len < open / 2, "{open} {len}");
 }
+
+/// However much memory a load had, and whether the store is closed or dropped: redb had doubled the
+/// file.
+#[test]
+fn a_store_takes_little_more_than_its_records() {
+    let scratch = Scratch::new();
+    let records: Vec<_> = (0..60_000).map(generated).collect();
+    for (nth, (memory, closes)) in
+        [(1 << 20, true), (1 << 20, false), (1 << 30, true), (1 << 30, false)].iter().enumerate()
+    {
+        let path = scratch.path(&format!("{nth}.epdb"));
+        let store = Store::create(&path, &StoreOptions::new().memory_bytes(*memory)).unwrap();
+        import(&store, "batch", &records, &ImportOptions::default());
+        let stats = store.reader().unwrap().stats().unwrap();
+        if *closes {
+            store.close().unwrap()
+        } else {
+            drop(store)
+        }
+        let len = std::fs::metadata(&path).unwrap().len();
+        // A number and a frame, and the checksums of buckets.
+        let needed = stats.record_bytes + 5 * stats.records;
+        assert!(len < needed + needed / 8 + (160 << 10), "{memory}: {len} {needed}");
+    }
+}

@@ -7,9 +7,16 @@ use super::sections::Section;
 /// Bytes that memory hands over at once.
 const CACHE_LINE: usize = 64;
 
+/// What is written at once. A file that is written in such pieces, which systems may keep in huge
+/// pages each, is mapped by those: a lookup then waits for fewer translations of addresses.
+const PIECE: usize = 2 << 20;
+
 /// Counts and checks what goes through.
 pub(in crate::archive) struct Sink<W> {
     out: W,
+    /// What is not yet written, less than a piece.
+    waiting: Vec<u8>,
+    /// The bytes put, those that wait included.
     offset: u64,
     start: u64,
     check: u32,
@@ -17,18 +24,25 @@ pub(in crate::archive) struct Sink<W> {
 
 impl<W: Write> Sink<W> {
     pub(in crate::archive) const fn new(out: W) -> Sink<W> {
-        Sink { out, offset: 0, start: 0, check: 0 }
+        Sink { out, waiting: Vec::new(), offset: 0, start: 0, check: 0 }
     }
 
-    /// Bytes written so far.
+    /// Bytes put so far.
     pub(in crate::archive) const fn offset(&self) -> u64 {
         self.offset
     }
 
     pub(in crate::archive) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)?;
         self.offset += bytes.len() as u64;
         self.check = crc32c::crc32c_append(self.check, bytes);
+        let mut rest = bytes;
+        while let Some((now, later)) = rest.split_at_checked(PIECE - self.waiting.len()) {
+            self.waiting.extend_from_slice(now);
+            self.out.write_all(&self.waiting)?;
+            self.waiting.clear();
+            rest = later;
+        }
+        self.waiting.extend_from_slice(rest);
         Ok(())
     }
 
@@ -58,7 +72,51 @@ impl<W: Write> Sink<W> {
     }
 
     pub(in crate::archive) fn finish(mut self) -> io::Result<W> {
+        self.out.write_all(&self.waiting)?;
         self.out.flush()?;
         Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Takes note of how much is written at once.
+    #[derive(Default)]
+    struct Written {
+        bytes: Vec<u8>,
+        pieces: Vec<usize>,
+    }
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.pieces.push(bytes.len());
+            self.bytes.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_in_pieces() {
+        let bytes: Vec<u8> = (0..PIECE * 5 / 2).map(|nth| (nth % 251) as u8).collect();
+        let mut sink = Sink::new(Written::default());
+        let mut rest = &bytes[..];
+        for len in [1, PIECE - 2, 1, 2 * PIECE / 3, 0, PIECE] {
+            let (now, later) = rest.split_at(len.min(rest.len()));
+            sink.put(now).unwrap();
+            rest = later;
+        }
+        sink.put(rest).unwrap();
+        assert_eq!(sink.offset(), bytes.len() as u64);
+        let written = sink.finish().unwrap();
+        assert_eq!(written.pieces, [PIECE, PIECE, PIECE / 2]);
+        assert!(written.bytes == bytes);
     }
 }

@@ -90,6 +90,9 @@ impl Archive {
         let file = Arc::clone(&bytes);
         let level = match segments {
             Segments::Rows(segments) => {
+                if bytes.len() <= memory {
+                    bytes.prefer_huge_pages();
+                }
                 let lines = sections.of_file(SectionKind::RecordIndex);
                 let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
                 let index = lines.map(|lines| IndexSections { lines, lists });

@@ -19,9 +19,9 @@ pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -
     let (slack, reserve) = if all_change {
         (meta.blocks.abs_diff(wanted), 0)
     } else {
-        (wanted.saturating_sub(meta.blocks), wanted / 8)
+        (wanted.saturating_sub(meta.blocks), wanted / 16)
     };
-    let bearable = meta.blocks / if all_change { 100 } else { 8 };
+    let bearable = meta.blocks / if all_change { 100 } else { 50 };
     if slack <= bearable { meta.blocks } else { wanted + reserve }
 }
 
@@ -35,4 +35,31 @@ pub(super) fn blocks_for(bytes: u64, records: u64) -> u64 {
     }
     let spread = 2.3 * (page / entry).sqrt() * entry;
     (bytes as f64 / (page - spread).max(page / 2.0)).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{EpdRecord, Position};
+
+    /// A block that outgrows its page takes two.
+    #[test]
+    fn blocks_fill_their_pages_while_a_store_grows_by_little() {
+        let mut batch = Batch::new(1 << 20);
+        batch.push(0, &EpdRecord::new(Position::START)).unwrap();
+        let (mut meta, entry) = (Meta { blocks: 100, ..Meta::EMPTY }, 29);
+        meta.records = 100 * 2100;
+        while meta.records < 200 * 2100 {
+            meta.records += meta.records / 200;
+            meta.block_bytes = meta.records * entry;
+            meta.blocks = choose_blocks(&meta, &batch, &ImportCounts::default());
+            let mean = meta.block_bytes as f64 / meta.blocks as f64;
+            let least_spread = (mean / entry as f64).sqrt() * entry as f64;
+            let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
+            assert!(mean + 1.3 * least_spread < page && mean > 0.85 * page, "{mean}");
+        }
+        assert!(meta.blocks > 200);
+    }
 }

@@ -49,7 +49,7 @@ pub(super) fn merge(
     }
     let meta = &merger.header.meta;
     let fitting = blocks_for(meta.block_bytes, meta.records);
-    if last && fitting.abs_diff(blocks) > blocks / 8 {
+    if last && fitting.abs_diff(blocks) > blocks / 12 {
         merger.header.meta.commit += 1;
         merger.rewrite_blocks(transaction, fitting, &mut [])?;
     }
