@@ -1,5 +1,8 @@
 //! A record's position as thirteen numbers, the columns of the archive.
 
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U32;
+
 use crate::model::rules::{Move, is_zeroing};
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
@@ -118,6 +121,11 @@ impl Row {
         row
     }
 
+    /// Appends the bytes of rows, as checks take them.
+    pub(super) fn put_bytes(rows: &[Row], out: &mut Vec<u8>) {
+        rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
+    }
+
     /// The row after a move from the position of this one to `next`: of the same form, its
     /// counters gone on.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
@@ -154,14 +162,18 @@ impl Row {
     pub(super) fn of_position(position: &Position) -> Row {
         let board = position.board();
         let mut row = Row::default();
+        let mut bits = [0; 4];
         for color in Color::ALL {
             for (code, role) in (1..).zip(ROLES) {
-                let code = if color == Color::Black { code + BLACK } else { code };
-                for square in Square::each(board.pieces(color, role)) {
-                    let column = COLUMN_OF_RANK[usize::from(square.rank())];
-                    row.0[column] |= code << (4 * square.file());
-                }
+                let code = piece_code(code, color);
+                let pieces = board.pieces(color, role);
+                let has = |place: usize| if code >> place & 1 == 1 { pieces } else { 0 };
+                (0..).zip(&mut bits).for_each(|(place, bits)| *bits |= has(place));
             }
+        }
+        for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
+            let codes = bits.map(|bits: u64| LOWEST_BITS[usize::from((bits >> (8 * rank)) as u8)]);
+            row.0[column] = codes[0] | codes[1] << 1 | codes[2] << 2 | codes[3] << 3;
         }
         let mut state = u32::from(position.turn() == Color::Black);
         for (nth, (color, side)) in rights().enumerate() {
@@ -377,6 +389,18 @@ impl Row {
         self.0[RANKS..EN_PASSANT].iter().map(on).sum()
     }
 }
+
+/// The rank whose codes are 1 on some files, and 0 on the others.
+static LOWEST_BITS: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut place = 0;
+    while place < 256 * 8 {
+        let (files, file) = (place / 8, place % 8);
+        table[files] |= (files as u32 >> file & 1) << (4 * file);
+        place += 1;
+    }
+    table
+};
 
 /// The files of a rank on which a piece stands.
 pub(super) const fn occupied(rank: u32) -> u8 {

@@ -20,9 +20,7 @@ use crate::text::{FormatOptions, epd};
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
     let mut bytes = Vec::with_capacity(size_of::<U64>() + size_of_val(rows));
     bytes.extend_from_slice(place.as_bytes());
-    for row in rows {
-        row.0.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
-    }
+    Row::put_bytes(rows, &mut bytes);
     crc32c::crc32c_append(crc32c::crc32c(&bytes), operations)
 }
 

@@ -1,8 +1,9 @@
 //! Making a segment of blocks.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
-use zerocopy::IntoBytes;
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::U64;
 
 use super::encoder::BlockEncoder;
 use super::{block, directory, text};
@@ -47,6 +48,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     keys: Vec<u64>,
     /// The numbers that the records came by, counted from 0, where they were put into another order.
     order: Vec<u32>,
+    /// What the checks begin with, once it was asked for.
+    identity: OnceLock<u32>,
 }
 
 /// A segment, coded.
@@ -108,6 +111,8 @@ const TRIED: usize = 8;
 const TRAINED: usize = 1 << 15;
 /// Blocks that tell whether the model that comes with epdb may do.
 const LOOKED_AT: usize = 64;
+/// Rows of which a check is made at a time.
+const CHECKED: usize = 256;
 /// Records in a block of text under zstd, or a few less: many, for it lives on repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
@@ -121,14 +126,22 @@ impl BlockSegmentBuilder {
 
     /// What the checks of the blocks begin with: another for other records.
     pub(in crate::archive) fn identity(&self) -> u32 {
-        let rows = self
-            .rows
-            .iter()
-            .fold(0, |check, row| crc32c::crc32c_append(check, row.0.map(U32::from).as_bytes()));
-        let records = crc32c::crc32c_append(rows, &self.encoded);
-        self.order
-            .iter()
-            .fold(records, |check, number| crc32c::crc32c_append(check, &number.to_le_bytes()))
+        *self.identity.get_or_init(|| {
+            let mut bytes = Vec::new();
+            let mut check = 0;
+            for rows in self.rows.chunks(CHECKED) {
+                bytes.clear();
+                Row::put_bytes(rows, &mut bytes);
+                check = crc32c::crc32c_append(check, &bytes);
+            }
+            check = crc32c::crc32c_append(check, &self.encoded);
+            for numbers in self.order.chunks(CHECKED) {
+                bytes.clear();
+                numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+                check = crc32c::crc32c_append(check, &bytes);
+            }
+            check
+        })
     }
 
     pub(super) fn rows(&self) -> &[Row] {
@@ -142,6 +155,7 @@ impl BlockSegmentBuilder {
 
     /// Takes a record.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        self.identity.take();
         let row = Row::of(record);
         if row.has_operations() {
             record::encode(record, &mut self.encoded)?;

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::build::{BlockSegmentBuilder, CodedSegment, Mixing};
-use super::separators::board_key;
+use super::separators::{board_key, board_prefix};
 use super::{order, separators};
 use crate::archive::error::ArchiveError;
 use crate::archive::row::{EN_PASSANT, RANKS, Row, STATE};
@@ -60,8 +60,9 @@ impl BlockSegmentBuilder {
     /// they are numbered anew, in that of their other columns.
     pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
         let rows = self.rows();
-        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.par_sort_unstable_by(|&a, &b| {
+        let mut order: Vec<(u128, u32)> =
+            rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
+        let by_rows = |a: u32, b: u32| {
             let (row, other) = (&rows[a as usize], &rows[b as usize]);
             let by_board = board_key(row).cmp(&board_key(other));
             let by_rest = || match arrangement {
@@ -69,7 +70,11 @@ impl BlockSegmentBuilder {
                 _ => std::cmp::Ordering::Equal,
             };
             by_board.then_with(by_rest).then(a.cmp(&b))
+        };
+        order.par_sort_unstable_by(|(prefix, a), (other, b)| {
+            prefix.cmp(other).then_with(|| by_rows(*a, *b))
         });
+        let order = order.into_iter().map(|(_, place)| place).collect();
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 

@@ -1,7 +1,7 @@
 //! Building a model from the rows of a segment.
 
 use super::candidates::CANDIDATES;
-use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain, PieceState};
+use super::context::{Context, ESCAPE, Gain, PieceState};
 use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
@@ -9,9 +9,8 @@ use super::spelling::Counts;
 use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
 use foldhash::HashMap;
 use rayon::prelude::*;
-use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::ops::{BitOr, Range, Shl};
 
 /// Estimated bits of a node in the model beside its symbols.
 const NODE_BITS: f32 = 14.0;
@@ -81,7 +80,7 @@ fn sample(rows: usize, count: usize) -> Vec<u32> {
 
 /// How many rows each row of a sample stands for.
 fn of_all(rows: &CodedRows, sampled: &[u32]) -> f32 {
-    rows.rows.len() as f32 / sampled.len().max(1) as f32
+    rows.places.len() as f32 / sampled.len().max(1) as f32
 }
 
 /// The bits of the best of some plans.
@@ -90,106 +89,165 @@ fn least_bits(plans: &[ColumnPlan]) -> f32 {
 }
 
 /// What models of the rows of a segment are built from.
-pub(in crate::archive) struct TrainingSet<'a> {
+pub(in crate::archive) struct TrainingSet {
+    columns: NumberedColumns,
     /// Each row by itself.
-    alone: CodedRows<'a>,
+    alone: CodedRows,
     /// What is left of the rows when they are predicted from those before, where that may be worth
     /// it.
-    predicted: Option<CodedRows<'a>>,
-    /// How many rows there are, and how many are predicted in each mode.
-    rows: usize,
+    predicted: Option<CodedRows>,
+    /// How many rows are predicted in each mode.
     modes: [u32; MODES],
 }
 
-/// Rows, as far as they are coded by their columns, as symbols of dictionaries.
-struct CodedRows<'a> {
-    rows: Cow<'a, [Row]>,
-    /// The first column of each row that is coded.
-    first: Vec<u8>,
-    columns: Vec<ColumnSymbols>,
-    /// The last rank, coded by its difference to the first.
-    mirrored: ColumnSymbols,
-    /// What was seen of the pieces of each row behind each rank.
-    pieces: Vec<Vec<PieceState>>,
+/// The place of the last rank among columns, coded by its difference to the first.
+const MIRRORED: usize = COLUMNS;
+
+/// All columns of all rows.
+type NumberedColumns = Vec<NumberedColumn>;
+
+/// A column of all rows, its values by number.
+struct NumberedColumn {
+    values: Vec<u32>,
+    numbers: Vec<u32>,
 }
 
-/// A column of all rows.
+impl NumberedColumn {
+    fn of(rows: &[Row], column: usize) -> NumberedColumn {
+        let (column, mirrors) =
+            if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
+        let mut known: HashMap<u32, u32> = HashMap::default();
+        let mut values: Vec<u32> = Vec::new();
+        let mut last = None;
+        let number = |row| {
+            let value = coded_value(mirrors, row, column);
+            match last {
+                // Neighbours are often alike.
+                Some((before, number)) if before == value => number,
+                _ => {
+                    let number = *known.entry(value).or_insert(values.len() as u32);
+                    if number as usize == values.len() {
+                        values.push(value);
+                    }
+                    last = Some((value, number));
+                    number
+                }
+            }
+        };
+        let numbers = rows.iter().map(number).collect();
+        NumberedColumn { values, numbers }
+    }
+}
+
+/// Rows, as far as they are coded by their columns.
+struct CodedRows {
+    /// Which of all.
+    places: Vec<u32>,
+    /// The first column of each that is coded.
+    first: Vec<u8>,
+    columns: Vec<ColumnSymbols>,
+}
+
+/// The values of a column of some rows.
 struct ColumnSymbols {
     dictionary: Dictionary,
+    /// The symbol of each value, and how often the value is coded.
     symbols: Vec<u16>,
+    counts: Vec<u32>,
 }
 
 impl ColumnSymbols {
     /// Only what is coded counts for the dictionary.
-    fn of(rows: &[Row], first: &[u8], column: usize, mirrors: bool) -> ColumnSymbols {
-        let mut numbers: HashMap<u32, u32> = HashMap::default();
-        let mut counts: Vec<(u32, u32)> = Vec::new();
-        let mut number = |(row, &first): (_, &u8)| {
-            let value = coded_value(mirrors, row, column);
-            let number = *numbers.entry(value).or_insert(counts.len() as u32);
-            if number as usize == counts.len() {
-                counts.push((value, 0));
-            }
-            counts[number as usize].1 += u32::from(usize::from(first) <= column);
-            number
-        };
-        let values: Vec<u32> = rows.iter().zip(first).map(&mut number).collect();
-        let dictionary = Dictionary::of(column, &counts);
-        let mut symbols = vec![ESCAPE; counts.len()];
-        for (symbol, value) in (0..).zip(&dictionary.values) {
-            symbols[numbers[value] as usize] = symbol;
+    fn of(column: usize, numbered: &NumberedColumn, places: &[u32], first: &[u8]) -> ColumnSymbols {
+        let column = if column == MIRRORED { LAST_RANK } else { column };
+        let mut counts = vec![0; numbered.values.len()];
+        for (&place, &first) in places.iter().zip(first) {
+            counts[numbered.numbers[place as usize] as usize] +=
+                u32::from(usize::from(first) <= column);
         }
-        let symbols = values.into_iter().map(|number| symbols[number as usize]).collect();
-        ColumnSymbols { dictionary, symbols }
+        let dictionary = Dictionary::of(column, &numbered.values, &counts);
+        let mut symbols = vec![ESCAPE; counts.len()];
+        for (symbol, &number) in (0..).zip(&dictionary.numbers) {
+            symbols[number as usize] = symbol;
+        }
+        ColumnSymbols { dictionary, symbols, counts }
     }
 }
 
-/// What was seen of the pieces of each row behind each rank.
-fn pieces(rows: &[Row]) -> Vec<Vec<PieceState>> {
-    let mut states = vec![PieceState::default(); rows.len()];
-    let after = |column| {
-        for (state, row) in states.iter_mut().zip(rows) {
-            state.add(column, Gain::of(row.0[column]));
-        }
-        states.clone()
-    };
-    (RANKS..EN_PASSANT).map(after).collect()
-}
-
-impl<'a> CodedRows<'a> {
-    fn new(rows: Cow<'a, [Row]>, first: Vec<u8>) -> CodedRows<'a> {
-        let mut columns: Vec<ColumnSymbols> = (0..=COLUMNS)
-            .into_par_iter()
-            .map(|column| match column {
-                COLUMNS => ColumnSymbols::of(&rows, &first, LAST_RANK, true),
-                _ => ColumnSymbols::of(&rows, &first, column, false),
-            })
+impl CodedRows {
+    fn new(columns: &NumberedColumns, places: Vec<u32>, first: Vec<u8>) -> CodedRows {
+        let columns = columns.par_iter().enumerate();
+        let columns = columns
+            .map(|(column, numbered)| ColumnSymbols::of(column, numbered, &places, &first))
             .collect();
-        let mirrored = columns.split_off(COLUMNS).remove(0);
-        let pieces = pieces(&rows);
-        CodedRows { rows, first, columns, mirrored, pieces }
+        CodedRows { places, first, columns }
     }
 
     /// Those rows that no move leads to.
-    fn predicted(rows: &[Row], modes: &[u8]) -> CodedRows<'a> {
-        let coded = rows.iter().zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
-        let (rows, first): (Vec<Row>, Vec<u8>) = coded.unzip();
-        CodedRows::new(Cow::Owned(rows), first)
+    fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
+        let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
+        let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
+        CodedRows::new(columns, places, first)
+    }
+
+    /// Some of these rows, by their numbers among them.
+    fn part(&self, columns: &NumberedColumns, rows: &[u32]) -> PartOfRows {
+        let places: Vec<u32> = rows.iter().map(|&row| self.places[row as usize]).collect();
+        let numbers = |column: usize| {
+            let numbers = &columns[column].numbers;
+            places.iter().map(move |&place| numbers[place as usize] as usize)
+        };
+        let symbols = |column: usize| {
+            let symbols = &self.columns[column].symbols;
+            numbers(column).map(|number| symbols[number]).collect()
+        };
+        let mut states = vec![PieceState::default(); rows.len()];
+        let after = |column: usize| {
+            let gains: Vec<Gain> = columns[column].values.iter().map(|&it| Gain::of(it)).collect();
+            for (state, number) in states.iter_mut().zip(numbers(column)) {
+                state.add(column, gains[number]);
+            }
+            states.clone()
+        };
+        PartOfRows {
+            first: rows.iter().map(|&row| self.first[row as usize]).collect(),
+            pieces: (RANKS..EN_PASSANT).map(after).collect(),
+            symbols: (0..columns.len()).into_par_iter().map(symbols).collect(),
+        }
+    }
+
+    /// All of these rows.
+    fn whole(&self, columns: &NumberedColumns) -> PartOfRows {
+        let rows: Vec<u32> = (0..self.places.len() as u32).collect();
+        self.part(columns, &rows)
     }
 }
 
-impl<'a> TrainingSet<'a> {
+/// Rows of which a tree is built.
+struct PartOfRows {
+    /// The first column of each row that is coded.
+    first: Vec<u8>,
+    /// The symbols of each column.
+    symbols: Vec<Vec<u16>>,
+    /// What was seen of the pieces of each row behind each rank.
+    pieces: Vec<Vec<PieceState>>,
+}
+
+impl TrainingSet {
     /// Rows that will be coded in blocks of so many.
-    pub(in crate::archive) fn of(rows: &'a [Row], block: usize) -> TrainingSet<'a> {
+    pub(in crate::archive) fn of(rows: &[Row], block: usize) -> TrainingSet {
         let of_rows = modes(rows, block);
         let mut modes = [0; MODES];
         of_rows.iter().for_each(|&mode| modes[usize::from(mode)] += 1);
         let alike: u64 = of_rows.iter().map(|&mode| u64::from(mode).min(COLUMNS as u64)).sum();
         let is_alike = alike as f32 > ALIKE * rows.len() as f32;
+        let columns: NumberedColumns =
+            (0..=MIRRORED).into_par_iter().map(|column| NumberedColumn::of(rows, column)).collect();
+        let all = (0..rows.len() as u32).collect();
         TrainingSet {
-            alone: CodedRows::new(Cow::Borrowed(rows), vec![0; rows.len()]),
-            predicted: is_alike.then(|| CodedRows::predicted(rows, &of_rows)),
-            rows: rows.len(),
+            alone: CodedRows::new(&columns, all, vec![0; rows.len()]),
+            predicted: is_alike.then(|| CodedRows::predicted(&columns, &of_rows)),
+            columns,
             modes,
         }
     }
@@ -208,18 +266,19 @@ impl<'a> TrainingSet<'a> {
     }
 
     /// The rows as they are coded with modes, or without.
-    fn coded(&self, has_modes: bool) -> &CodedRows<'a> {
+    fn coded(&self, has_modes: bool) -> &CodedRows {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }
 
     /// Tries all candidates on the smaller sample.
     fn outline(&self, has_modes: bool) -> Outline {
         let rows = self.coded(has_modes);
-        let sampled = sample(rows.rows.len(), FIRST_SAMPLE);
+        let sampled = sample(rows.places.len(), FIRST_SAMPLE);
+        let part = rows.part(&self.columns, &sampled);
         let of = |mirrors, columns: Range<usize>| -> Vec<Vec<ColumnPlan>> {
-            let view = TrainingView { rows, mirrors };
+            let view = TrainingView { rows, part: &part, mirrors };
             let columns = columns.into_par_iter();
-            columns.map(|column| view.plans(&sampled, column, CANDIDATES[column])).collect()
+            columns.map(|column| view.plans(column, CANDIDATES[column])).collect()
         };
         let bits =
             |columns: &[Vec<ColumnPlan>]| columns.iter().map(|it| least_bits(it)).sum::<f32>();
@@ -229,7 +288,7 @@ impl<'a> TrainingSet<'a> {
         let mut columns = of(mirrors, 0..back_ranks.start);
         columns.extend(if mirrors { mirrored } else { plain });
         columns.extend(of(mirrors, back_ranks.end..COLUMNS));
-        let moves = (self.rows - rows.rows.len()) as f32;
+        let moves = (self.alone.places.len() - rows.places.len()) as f32;
         let bits = bits(&columns) * of_all(rows, &sampled) + MOVE_BITS * moves;
         Outline { mirrors, has_modes, columns, bits }
     }
@@ -238,8 +297,9 @@ impl<'a> TrainingSet<'a> {
     fn settle(&self, outline: Outline) -> ModelPlan {
         let Outline { mirrors, has_modes, columns, .. } = outline;
         let rows = self.coded(has_modes);
-        let view = TrainingView { rows, mirrors };
-        let [first, sampled] = [FIRST_SAMPLE, SAMPLE].map(|count| sample(rows.rows.len(), count));
+        let [first, sampled] = [FIRST_SAMPLE, SAMPLE].map(|count| sample(rows.places.len(), count));
+        let part = rows.part(&self.columns, &sampled);
+        let view = TrainingView { rows, part: &part, mirrors };
         let choose = |(column, mut plans): (usize, Vec<ColumnPlan>)| {
             let limit = least_bits(&plans) * CLOSE;
             plans.retain(|plan| plan.bits <= limit);
@@ -247,7 +307,7 @@ impl<'a> TrainingSet<'a> {
             if plans.len() > 1 && first.len() < sampled.len() {
                 let close: Vec<&'static [Context]> =
                     plans.iter().map(|plan| plan.contexts).collect();
-                plans = view.plans(&sampled, column, &close);
+                plans = view.plans(column, &close);
                 scale = of_all(rows, &sampled);
             }
             let mut best = plans.into_iter().reduce(|a, b| if b.bits < a.bits { b } else { a })?;
@@ -263,64 +323,61 @@ impl<'a> TrainingSet<'a> {
     pub(in crate::archive) fn build(&self, plan: &ModelPlan, open: bool) -> ModelSpec {
         let ModelPlan { mirrors, has_modes, columns: ref plans, .. } = *plan;
         let rows = self.coded(has_modes);
-        let view = TrainingView { rows, mirrors };
-        let all: Vec<u32> = (0..rows.rows.len() as u32).collect();
+        let part = rows.whole(&self.columns);
+        let view = TrainingView { rows, part: &part, mirrors };
         let columns = (0..COLUMNS)
             .into_par_iter()
             .map(|column| {
                 let ColumnPlan { contexts, usage, .. } = &plans[column];
                 let tree = ColumnTree { column, contexts, usage: Some(usage), open };
-                let (nodes, _) = TreeBuilder::run(&view, &all, &tree);
-                let Dictionary { values, class_lens } = view.symbols(column).dictionary.clone();
-                TreeSpec { contexts: contexts.to_vec(), dictionary: values, class_lens, nodes }
+                let (nodes, _) = TreeBuilder::run(&view, &tree);
+                let numbered = &self.columns[view.place(column)].values;
+                let Dictionary { numbers, class_lens } = &view.column(column).dictionary;
+                let dictionary = numbers.iter().map(|&number| numbered[number as usize]).collect();
+                let class_lens = class_lens.clone();
+                TreeSpec { contexts: contexts.to_vec(), dictionary, class_lens, nodes }
             })
             .collect();
         let modes = has_modes.then_some(self.modes);
-        ModelSpec { mirrors, columns, spelled: view.spelled(open), modes }
+        ModelSpec { mirrors, columns, spelled: view.spelled(&self.columns, open), modes }
     }
 }
 
 /// Rows as a plan has them.
 struct TrainingView<'a> {
-    rows: &'a CodedRows<'a>,
+    rows: &'a CodedRows,
+    part: &'a PartOfRows,
     mirrors: bool,
 }
 
 impl TrainingView<'_> {
     /// What a sample says of candidates for the contexts of a column.
-    fn plans(
-        &self,
-        sampled: &[u32],
-        column: usize,
-        candidates: &[&'static [Context]],
-    ) -> Vec<ColumnPlan> {
+    fn plans(&self, column: usize, candidates: &[&'static [Context]]) -> Vec<ColumnPlan> {
         let plan = |&contexts: &&'static [Context]| {
             let tree = ColumnTree { column, contexts, usage: None, open: false };
-            let (nodes, bits) = TreeBuilder::run(self, sampled, &tree);
+            let (nodes, bits) = TreeBuilder::run(self, &tree);
             ColumnPlan { contexts, usage: nodes[0].usage(), bits }
         };
         candidates.iter().map(plan).collect()
     }
 
-    fn symbols(&self, column: usize) -> &ColumnSymbols {
-        match column {
-            LAST_RANK if self.mirrors => &self.rows.mirrored,
-            _ => &self.rows.columns[column],
-        }
+    /// Where a column stands among all of them.
+    fn place(&self, column: usize) -> usize {
+        if self.mirrors && column == LAST_RANK { MIRRORED } else { column }
     }
 
-    /// Whether a column of a row is coded, and not known from the rows before.
-    fn is_coded(&self, row: u32, column: usize) -> bool {
-        usize::from(self.rows.first[row as usize]) <= column
+    fn column(&self, column: usize) -> &ColumnSymbols {
+        &self.rows.columns[self.place(column)]
     }
 
-    fn spelled(&self, open: bool) -> Counts {
+    fn spelled(&self, columns: &NumberedColumns, open: bool) -> Counts {
         let mut counts = Counts::default();
         for column in 0..COLUMNS {
-            let symbols = &self.symbols(column).symbols;
-            for ((number, row), &symbol) in (0..).zip(&*self.rows.rows).zip(symbols) {
-                if symbol == ESCAPE && self.is_coded(number, column) {
-                    counts.add(column, coded_value(self.mirrors, row, column));
+            let ColumnSymbols { symbols, counts: coded, .. } = self.column(column);
+            let values = &columns[self.place(column)].values;
+            for ((&value, &symbol), &count) in values.iter().zip(symbols).zip(coded) {
+                if symbol == ESCAPE {
+                    (0..count).for_each(|_| counts.add(column, value));
                 }
             }
         }
@@ -330,57 +387,146 @@ impl TrainingView<'_> {
         counts
     }
 
-    /// The contexts of some rows before a column, and the symbols there, as numbers to sort by.
-    fn keys(&self, rows: &[u32], column: usize, contexts: &[Context]) -> Vec<u128> {
-        let symbols = &self.symbols(column).symbols;
-        let rows: Vec<u32> =
-            rows.iter().copied().filter(|&row| self.is_coded(row, column)).collect();
-        let mut keys = vec![0; rows.len()];
-        let mut append = |bits: u32, value: &dyn Fn(usize) -> u32| {
-            for (key, &row) in keys.iter_mut().zip(&rows) {
-                *key = *key << bits | u128::from(value(row as usize));
-            }
-        };
+    /// The rows that have a column of their own, by contexts and symbol.
+    fn groups(&self, column: usize, contexts: &[Context]) -> (Vec<Field>, Vec<Group>) {
+        let first = self.part.first.iter().enumerate();
+        let rows: Vec<u32> = first
+            .filter(|&(_, &first)| usize::from(first) <= column)
+            .map(|(row, _)| row as u32)
+            .collect();
         let behind = column.min(EN_PASSANT).checked_sub(RANKS + 1);
-        let pieces = behind.and_then(|rank| self.rows.pieces.get(rank));
-        for &context in contexts {
-            match (context, pieces) {
-                (Context::Column(earlier), _) => {
-                    let symbols = &self.symbols(earlier.into()).symbols;
-                    append(CONTEXT_BITS, &|row| symbols[row].into());
+        let pieces = behind.and_then(|rank| self.part.pieces.get(rank));
+        let symbols = |column: usize| {
+            let symbols = &self.part.symbols[self.place(column)];
+            let escape = self.column(column).dictionary.numbers.len() as u32;
+            let index = |&row: &u32| u32::from(symbols[row as usize]).min(escape);
+            let values: Vec<u32> = rows.iter().map(index).collect();
+            (Field::of(&values, escape), values)
+        };
+        let (fields, values): (Vec<Field>, Vec<Vec<u32>>) = contexts
+            .iter()
+            .map(|&context| match (context, pieces) {
+                (Context::Column(earlier), _) => symbols(earlier.into()),
+                (_, Some(pieces)) => {
+                    let value = |&row: &u32| pieces[row as usize].value(context);
+                    let values: Vec<u32> = rows.iter().map(value).collect();
+                    (Field::of(&values, u32::MAX), values)
                 }
-                (_, Some(pieces)) => append(CONTEXT_BITS, &|row| pieces[row].value(context)),
-                (_, None) => append(CONTEXT_BITS, &|_| 0),
+                (_, None) => (Field::of(&[], u32::MAX), vec![0; rows.len()]),
+            })
+            .chain([symbols(column)])
+            .unzip();
+        let groups = match fields.iter().map(Field::bits).sum() {
+            0..=u64::BITS => grouped::<u64>(&fields, &values, rows.len()),
+            _ => grouped::<u128>(&fields, &values, rows.len()),
+        };
+        (fields, groups)
+    }
+}
+
+/// A number that is part of a key: of its bits only those that are not the same in all.
+struct Field {
+    base: u32,
+    varying: u32,
+    /// The number that stands for [`ESCAPE`].
+    escape: u32,
+}
+
+impl Field {
+    fn of(values: &[u32], escape: u32) -> Field {
+        let base = values.first().copied().unwrap_or(0);
+        let varying = values.iter().fold(0, |varying, value| varying | (value ^ base));
+        Field { base, varying, escape }
+    }
+
+    const fn bits(&self) -> u32 {
+        self.varying.count_ones()
+    }
+
+    /// Where the bits begin and how many there are, from the highest of them on.
+    fn runs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut rest = self.varying;
+        std::iter::from_fn(move || {
+            let end = rest.checked_ilog2()? + 1;
+            let len = (rest << (u32::BITS - end)).leading_ones();
+            rest &= !(u32::MAX >> (u32::BITS - len) << (end - len));
+            Some((end - len, len))
+        })
+    }
+
+    /// The number whose bits are the lowest of a key; those are taken off.
+    fn take(&self, key: &mut u128) -> u32 {
+        let mut value = self.base & !self.varying;
+        let mut rest = self.varying;
+        while rest != 0 {
+            value |= (*key as u32 & 1) << rest.trailing_zeros();
+            rest &= rest - 1;
+            *key >>= 1;
+        }
+        value
+    }
+
+    /// The same as a context has it.
+    fn take_context(&self, key: &mut u128) -> u32 {
+        let value = self.take(key);
+        if value == self.escape { ESCAPE.into() } else { value }
+    }
+}
+
+/// Rows that have contexts and symbol in common.
+struct Group {
+    contexts: u128,
+    symbol: u32,
+    rows: u32,
+}
+
+/// Groups of rows, ascending by the fields of their keys; the last is the symbol.
+fn grouped<K>(fields: &[Field], values: &[Vec<u32>], rows: usize) -> Vec<Group>
+where
+    K: Copy + Ord + From<u32> + Into<u128> + Shl<u32, Output = K> + BitOr<Output = K>,
+{
+    let mut keys: Vec<K> = vec![0.into(); rows];
+    for (field, values) in fields.iter().zip(values) {
+        for (place, len) in field.runs() {
+            let mask = u32::MAX >> (u32::BITS - len);
+            for (key, value) in keys.iter_mut().zip(values) {
+                *key = *key << len | (value >> place & mask).into();
             }
         }
-        append(u16::BITS, &|row| symbols[row].into());
-        keys
     }
+    keys.sort_unstable();
+    let group = |rows: &[K]| {
+        let mut contexts = rows[0].into();
+        let symbol = fields.last().map_or(0, |field| field.take(&mut contexts));
+        Group { contexts, symbol, rows: rows.len() as u32 }
+    };
+    keys.chunk_by(K::eq).map(group).collect()
 }
 
 /// The values of a column that occur more than once: in classes of frequency, the most frequent
 /// class first, and in each class in the order of the file.
-#[derive(Clone)]
 struct Dictionary {
-    values: Vec<u32>,
+    /// The values by their numbers.
+    numbers: Vec<u32>,
     class_lens: Vec<u32>,
 }
 
 impl Dictionary {
     /// Of values and how often they occur.
-    fn of(column: usize, counts: &[(u32, u32)]) -> Dictionary {
+    fn of(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
-            counts.iter().copied().filter(|&(_, count)| count > 1).collect();
-        frequent.sort_unstable_by_key(|&(value, count)| (Reverse(count), value));
+            (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();
+        let value = |number: u32| values[number as usize];
+        frequent.sort_unstable_by_key(|&(number, count)| (Reverse(count), value(number)));
         frequent.truncate(MAX_DICTIONARY);
-        frequent.sort_unstable_by_key(|&(value, count)| {
-            (Reverse(count.ilog2()), ordered(column, value))
+        frequent.sort_unstable_by_key(|&(number, count)| {
+            (Reverse(count.ilog2()), ordered(column, value(number)))
         });
         let mut class_lens = vec![0; 32];
         for (_, count) in &frequent {
             class_lens[count.ilog2() as usize] += 1;
         }
-        Dictionary { values: frequent.into_iter().map(|(value, _)| value).collect(), class_lens }
+        Dictionary { numbers: frequent.into_iter().map(|(number, _)| number).collect(), class_lens }
     }
 }
 
@@ -396,9 +542,12 @@ struct ColumnTree<'a> {
 
 /// Builds the tree of one column.
 struct TreeBuilder<'a> {
-    keys: &'a [u128],
-    depth: usize,
+    groups: &'a [Group],
+    /// The contexts, as the keys of groups have them.
+    fields: &'a [Field],
     open: bool,
+    /// Whether the bits of the data are asked for.
+    estimates: bool,
     /// By level and symbol: the node that lists the symbol there, its place in the list, and the
     /// bits that it costs.
     listed: Vec<Vec<ListedSymbol>>,
@@ -427,23 +576,18 @@ impl NodeSpec {
     }
 }
 
-/// The number of a symbol among those of a column: the escape comes last.
-fn index(symbol: u16, escape: usize) -> usize {
-    usize::from(symbol).min(escape)
-}
-
 impl<'a> TreeBuilder<'a> {
-    /// The nodes, and the bits of data and model by estimate.
-    fn run(view: &TrainingView, rows: &[u32], tree: &ColumnTree) -> (Vec<NodeSpec>, f32) {
-        let mut keys = view.keys(rows, tree.column, tree.contexts);
-        keys.sort_unstable();
-        let symbols = view.symbols(tree.column).dictionary.values.len() + 1;
-        let mut builder = TreeBuilder::new(&keys, tree.contexts.len(), symbols, tree.open);
+    /// The nodes, and the bits of data, where no usage is given, and model by estimate.
+    fn run(view: &TrainingView, tree: &ColumnTree) -> (Vec<NodeSpec>, f32) {
+        let (fields, groups) = view.groups(tree.column, tree.contexts);
+        let symbols = view.column(tree.column).dictionary.numbers.len() + 1;
+        let contexts = &fields[..tree.contexts.len()];
+        let mut builder = TreeBuilder::new(&groups, contexts, symbols, tree);
         match tree.usage {
             Some(usage) => builder.start(usage),
             None => {
                 let mut usage = vec![0; symbols];
-                keys.iter().for_each(|&key| usage[index(key as u16, symbols - 1)] += 1);
+                groups.iter().for_each(|group| usage[group.symbol as usize] += group.rows);
                 builder.start(&usage);
             }
         }
@@ -456,13 +600,20 @@ impl<'a> TreeBuilder<'a> {
         (nodes, bits)
     }
 
-    fn new(keys: &'a [u128], depth: usize, symbols: usize, open: bool) -> TreeBuilder<'a> {
+    fn new(
+        groups: &'a [Group],
+        fields: &'a [Field],
+        symbols: usize,
+        tree: &ColumnTree,
+    ) -> TreeBuilder<'a> {
+        let levels = fields.len() + 2;
         TreeBuilder {
-            keys,
-            depth,
-            open,
-            listed: vec![vec![NOWHERE; symbols]; depth + 2],
-            path: vec![None; depth + 2],
+            groups,
+            fields,
+            open: tree.open,
+            estimates: tree.usage.is_none(),
+            listed: vec![vec![NOWHERE; symbols]; levels],
+            path: vec![None; levels],
             nodes: Vec::new(),
             listed_symbols: 0,
             counts: vec![0; symbols],
@@ -485,7 +636,7 @@ impl<'a> TreeBuilder<'a> {
 
     /// Makes the node of what is frequent in any context, and all below it.
     fn frequent_anywhere(&mut self) {
-        let all = self.keys;
+        let all = self.groups;
         if !self.split(all, 1, 0) {
             self.count(all, 0);
         }
@@ -507,21 +658,24 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Counts the symbols of some rows where they are coded, at a level or above.
-    fn count(&mut self, keys: &[u128], level: usize) {
+    fn count(&mut self, groups: &[Group], level: usize) {
         let escape = self.counts.len() - 1;
-        for &key in keys {
-            let symbol = index(key as u16, escape);
-            self.bits += self.cost(symbol, level);
+        for group in groups {
+            let symbol = group.symbol as usize;
+            if self.estimates {
+                let cost = self.cost(symbol, level);
+                (0..group.rows).for_each(|_| self.bits += cost);
+            }
             for level in (0..=level).rev() {
                 let Some((node, _)) = self.path[level] else { continue };
                 let listed = self.listed[level][symbol];
                 let counted = &mut self.nodes[node as usize];
                 match counted.list.get_mut(usize::from(listed.place)) {
                     Some(entry) if listed.node == node && symbol != escape => {
-                        entry.1 += 1;
+                        entry.1 += group.rows;
                         break;
                     }
-                    _ => counted.escapes += 1,
+                    _ => counted.escapes += group.rows,
                 }
             }
         }
@@ -529,15 +683,19 @@ impl<'a> TreeBuilder<'a> {
 
     /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
     /// then nodes for the next context below it.
-    fn split(&mut self, keys: &[u128], level: usize, context: u32) -> bool {
-        let list = self.worthwhile(keys, level);
+    fn split(&mut self, groups: &[Group], level: usize, context: u32) -> bool {
+        let rows: u32 = groups.iter().map(|group| group.rows).sum();
+        if level > 1 && (rows as usize) < RARE {
+            return false;
+        }
+        let list = self.worthwhile(groups, rows, level);
         if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
             return false;
         }
         self.listed_symbols += list.len();
         let node = self.nodes.len() as u32;
         let listed: u32 = list.iter().map(|&(_, count)| count).sum();
-        let left = keys.len() as f32 - listed as f32 + self.slack();
+        let left = rows as f32 - listed as f32 + self.slack();
         let total = listed as f32 + left;
         for (place, &(symbol, count)) in (0..).zip(&list) {
             let bits = (total / count as f32).log2();
@@ -549,14 +707,16 @@ impl<'a> TreeBuilder<'a> {
         self.nodes.push(NodeSpec { parent, context, list, escapes: 0 });
         let escape = if left > 0.0 { (total / left).log2() } else { 30.0 };
         self.path[level] = Some((node, escape));
-        if level > self.depth {
-            self.count(keys, level);
+        let depth = self.fields.len();
+        if level > depth {
+            self.count(groups, level);
         } else {
-            let shift = 16 + CONTEXT_BITS as usize * (self.depth - level);
-            for group in keys.chunk_by(|a, b| a >> shift == b >> shift) {
-                let context = (group[0] >> shift) as u32 & ((1 << CONTEXT_BITS) - 1);
-                if group.len() < RARE || !self.split(group, level + 1, context) {
-                    self.count(group, level);
+            let below: u32 = self.fields[level..].iter().map(Field::bits).sum();
+            let above = |group: &Group| group.contexts >> below;
+            for groups in groups.chunk_by(|a, b| above(a) == above(b)) {
+                let context = self.fields[level - 1].take_context(&mut above(&groups[0]));
+                if !self.split(groups, level + 1, context) {
+                    self.count(groups, level);
                 }
             }
         }
@@ -571,15 +731,15 @@ impl<'a> TreeBuilder<'a> {
 
     /// The symbols that a node for these rows should list; none when it saves nothing. What is
     /// frequent anywhere is listed in any case.
-    fn worthwhile(&mut self, keys: &[u128], level: usize) -> Vec<(u16, u32)> {
+    fn worthwhile(&mut self, groups: &[Group], rows: u32, level: usize) -> Vec<(u16, u32)> {
         let escape = self.counts.len() - 1;
         let mut met = Vec::new();
-        for &key in keys {
-            let symbol = index(key as u16, escape);
+        for group in groups {
+            let symbol = group.symbol as usize;
             if self.counts[symbol] == 0 {
                 met.push(symbol);
             }
-            self.counts[symbol] += 1;
+            self.counts[symbol] += group.rows;
         }
         let mut list: Vec<(usize, u32, f32)> = met
             .into_iter()
@@ -590,7 +750,7 @@ impl<'a> TreeBuilder<'a> {
         list.retain(|&(symbol, ..)| symbol != escape);
         list.sort_unstable_by_key(|&(symbol, count, _)| (Reverse(count), symbol));
 
-        let rows = keys.len() as f32;
+        let rows = rows as f32;
         let (mut best, mut best_len) = (before, 0);
         let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
         for (len, &(_, count, bits)) in (1..=MAX_LIST).zip(&list) {

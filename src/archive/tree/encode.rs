@@ -42,31 +42,56 @@ pub(in crate::archive) struct RowEncoder<'a> {
     symbols: Vec<Table>,
 }
 
-/// A row whose columns are coded.
+/// A row of which columns are coded.
+#[derive(Copy, Clone)]
 struct CodedRow<'a> {
     row: &'a Row,
-    /// The first column that is not known from the rows before.
-    first: usize,
     state: ContextState,
     path: Path,
     symbol: u16,
 }
 
-impl<'a> CodedRow<'a> {
-    fn new(row: &'a Row, first: usize, model: &PositionModel) -> CodedRow<'a> {
-        let path = model.nodes.path(0);
-        CodedRow { row, first, state: ContextState::default(), path, symbol: ESCAPE }
+/// The rows of a block of which columns are coded, the one with most columns first.
+struct CodedRows<'a> {
+    rows: Vec<CodedRow<'a>>,
+    /// The first column of each that is coded, and its place among the rows; in the order of the
+    /// block.
+    in_block: Vec<(usize, usize)>,
+}
+
+impl<'a> CodedRows<'a> {
+    /// Takes those whose columns are coded from this one on. What they have in common with the last
+    /// row before them that is there, they take from it.
+    fn begin(&mut self, column: usize, rows: &[&'a Row], path: Path) {
+        let mut last = None;
+        for (&row, (first, place)) in rows.iter().zip(&mut self.in_block) {
+            if *first == column {
+                *place = self.rows.len();
+                let state =
+                    last.map_or_else(ContextState::default, |last: usize| self.rows[last].state);
+                self.rows.push(CodedRow { row, state, path, symbol: ESCAPE });
+            }
+            if *first <= column {
+                last = Some(*place);
+            }
+        }
     }
 }
 
 /// What some rows have of the intervals of a block: those of one kind, row by row.
-#[derive(Default)]
 struct IntervalsByRow {
     intervals: Vec<Interval>,
     ends: Vec<usize>,
 }
 
 impl IntervalsByRow {
+    fn with_room_for(rows: usize) -> IntervalsByRow {
+        IntervalsByRow {
+            intervals: Vec::with_capacity(rows + rows / 2),
+            ends: Vec::with_capacity(rows),
+        }
+    }
+
     fn end_row(&mut self) {
         self.ends.push(self.intervals.len());
     }
@@ -81,9 +106,10 @@ impl IntervalsByRow {
 struct BlockIntervals {
     /// How each row is predicted.
     modes: IntervalsByRow,
-    /// Whether the columns of each row are coded.
-    is_coded: Vec<bool>,
-    /// Those of each column of these.
+    /// Of each row that no move leads to, the first column that is coded, and its place among those
+    /// of a column.
+    coded: Vec<Option<(usize, usize)>>,
+    /// Those of each column.
     columns: Vec<IntervalsByRow>,
 }
 
@@ -92,14 +118,10 @@ impl RowEncoder<'_> {
     pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
-        let mut coded = 0;
-        for (nth, &is_coded) in block.is_coded.iter().enumerate() {
-            out.extend_from_slice(block.modes.of_row(nth));
-            if is_coded {
-                let columns = block.columns.iter();
-                columns.for_each(|column| out.extend_from_slice(column.of_row(coded)));
-                coded += 1;
-            }
+        for (nth, coded) in block.coded.iter().enumerate() {
+            out.extend(block.modes.of_row(nth));
+            let Some((first, place)) = *coded else { continue };
+            block.columns[first..].iter().for_each(|column| out.extend(column.of_row(place)));
         }
         out
     }
@@ -118,15 +140,15 @@ impl RowEncoder<'_> {
     /// waits for, another has.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut history = EncodeHistory::default();
-        let (mut modes, mut is_coded) = (IntervalsByRow::default(), Vec::new());
-        let mut coded = Vec::with_capacity(rows.len());
+        let mut modes = IntervalsByRow::with_room_for(rows.len());
+        let mut first = Vec::with_capacity(rows.len());
         for row in rows {
             let mode =
                 self.model.modes.as_ref().and_then(|modes| Some((modes, history.next(row)?)));
-            let mut first = Some(0);
+            let mut columns = Some(0);
             if let Some((distribution, mode)) = mode {
                 modes.intervals.push(distribution.interval(mode));
-                first = match mode {
+                columns = match mode {
                     PredictionMode::Columns(count) => Some(count),
                     PredictionMode::Move(predicted) => {
                         modes.intervals.push(predicted.interval());
@@ -135,11 +157,22 @@ impl RowEncoder<'_> {
                 };
             }
             modes.end_row();
-            is_coded.push(first.is_some());
-            coded.extend(first.map(|first| CodedRow::new(row, first, self.model)));
+            first.push(columns);
         }
-        let columns = (0..COLUMNS).map(|place| self.column(place, &mut coded)).collect();
-        BlockIntervals { modes, is_coded, columns }
+        let (coded_rows, in_block) = rows
+            .iter()
+            .zip(&first)
+            .filter_map(|(row, first)| first.map(|first| (row, (first, usize::MAX))))
+            .unzip::<_, _, Vec<_>, _>();
+        let mut coded = CodedRows { rows: Vec::with_capacity(rows.len()), in_block };
+        let column = |place: usize| {
+            coded.begin(place, &coded_rows, self.model.columns[place].start);
+            self.column(place, &mut coded.rows)
+        };
+        let columns = (0..COLUMNS).map(column).collect();
+        let mut places = coded.in_block.into_iter();
+        let coded = first.iter().map(|first| first.and_then(|_| places.next())).collect();
+        BlockIntervals { modes, coded, columns }
     }
 
     /// The intervals of a column, which the rows take in.
@@ -155,13 +188,11 @@ impl RowEncoder<'_> {
             let nodes = &self.model.nodes;
             rows.iter_mut().for_each(|row| row.path.step(nodes, row.state.value(context)));
         }
-        let mut out = IntervalsByRow::default();
+        let mut out = IntervalsByRow::with_room_for(rows.len());
         for row in &mut *rows {
-            if place >= row.first {
-                self.put_symbol(row.path.longest, row.symbol, &mut out.intervals);
-                if row.symbol == ESCAPE {
-                    self.model.spelling.encode(place, coded(row.row), &mut out.intervals);
-                }
+            self.put_symbol(row.path.longest, row.symbol, &mut out.intervals);
+            if row.symbol == ESCAPE {
+                self.model.spelling.encode(place, coded(row.row), &mut out.intervals);
             }
             out.end_row();
             row.state.update(place, row.symbol, row.row.0[place]);
