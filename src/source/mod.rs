@@ -38,7 +38,7 @@ use std::io::Read;
 use std::path::Path;
 
 pub use format::{Compression, FileFormat};
-pub use item::{Item, OwnedItem, Summary, VisitItem};
+pub use item::{EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::Local;

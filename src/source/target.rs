@@ -2,17 +2,17 @@
 
 use std::fmt;
 use std::io::Write;
-use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::format::FileFormat;
+use super::item::EncodedRecords;
 use super::output::Output;
 use super::store_target::StoreTarget;
 use crate::archive::{ArchiveWriter, PackOptions};
 use crate::codec::pgc::{self, PgcEncodeOptions};
-use crate::codec::{record, stream};
+use crate::codec::{error::DecodeError, record, stream};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::epd::{self, Losses};
@@ -136,8 +136,8 @@ pub struct Lost {
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
-    /// The place of each.
-    places: Vec<Range<usize>>,
+    /// Where each ends.
+    ends: Vec<usize>,
 }
 
 /// So many records, or bytes of them, make a batch; so many of them become text at a time.
@@ -148,37 +148,57 @@ const PART_RECORDS: usize = 256;
 impl EncodedBatch {
     /// Adds a record.
     pub fn push(&mut self, record: &[u8]) {
-        let start = self.bytes.len();
         self.bytes.extend_from_slice(record);
-        self.places.push(start..self.bytes.len());
+        self.ends.push(self.bytes.len());
     }
 
     /// Whether it has as many as are worth writing together.
     pub fn is_full(&self) -> bool {
-        self.places.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
+        self.ends.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
     }
 
-    /// Takes all records out.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.ends.clear();
     }
 
-    fn records<'b>(&'b self, places: &'b [Range<usize>]) -> impl Iterator<Item = &'b [u8]> {
-        places.iter().map(|place| &self.bytes[place.clone()])
+    fn records(&self) -> EncodedRecords<'_> {
+        EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// A part of the records as canonical lines, and how many of them are long.
-    fn text(&self, part: usize) -> Result<(Vec<u8>, u64)> {
-        let from = part * PART_RECORDS;
-        let (mut text, mut long_lines) = (Vec::new(), 0);
-        for record in self.records(&self.places[from..self.places.len().min(from + PART_RECORDS)]) {
-            let start = text.len();
-            record::write_text(record, &mut text)?;
-            long_lines += u64::from(text.len() - start > SPEC_LINE_LIMIT);
-            text.push(b'\n');
+    /// Makes canonical lines of all records, on all threads, in the memory of those that were there.
+    fn write_texts(&self, texts: &mut Vec<PartText>) {
+        let parts: Vec<_> = self.records().chunks(PART_RECORDS).collect();
+        texts.resize_with(parts.len(), PartText::default);
+        parts.par_iter().zip(texts).for_each(|(part, text)| text.write(*part));
+    }
+}
+
+/// A part of a batch as canonical lines.
+#[derive(Default)]
+struct PartText {
+    lines: Vec<u8>,
+    long_lines: u64,
+    /// Why there is one line less.
+    error: Option<DecodeError>,
+}
+
+impl PartText {
+    fn write(&mut self, records: EncodedRecords<'_>) {
+        self.lines.clear();
+        self.long_lines = 0;
+        self.error = records.iter().try_for_each(|record| self.write_line(record)).err();
+    }
+
+    fn write_line(&mut self, record: &[u8]) -> Result<(), DecodeError> {
+        let start = self.lines.len();
+        if let Err(error) = record::write_text(record, &mut self.lines) {
+            self.lines.truncate(start);
+            return Err(error);
         }
-        Ok((text, long_lines))
+        self.long_lines += u64::from(self.lines.len() - start > SPEC_LINE_LIMIT);
+        self.lines.push(b'\n');
+        Ok(())
     }
 }
 
@@ -319,21 +339,46 @@ impl Target {
         written
     }
 
-    /// Writes records in their binary form, in their order.
+    /// Writes records in their binary form, in the order in which `fill` puts them into batches, the
+    /// last of which is empty. Canonical text is made of one batch while the one before is written
+    /// and the next one is filled.
     ///
     /// # Errors
-    /// As [`Target::write_encoded`].
-    pub fn write_all_encoded(&mut self, batch: &EncodedBatch) -> Result<()> {
-        if !self.is_canonical_text() {
-            return batch.records(&batch.places).try_for_each(|record| self.write_encoded(record));
+    /// As [`Target::write_encoded`], and what `fill` says.
+    pub fn write_all_encoded(
+        &mut self,
+        mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,
+    ) -> Result<()> {
+        let (mut batch, mut next) = (EncodedBatch::default(), EncodedBatch::default());
+        let (mut texts, mut texts_before) = (Vec::new(), Vec::new());
+        let is_canonical_text = self.is_canonical_text();
+        fill(&mut batch)?;
+        while !batch.ends.is_empty() {
+            next.clear();
+            if is_canonical_text {
+                let mut written = Ok(());
+                rayon::in_place_scope(|scope| {
+                    scope.spawn(|_| batch.write_texts(&mut texts));
+                    written = self.write_texts(&texts_before).and_then(|()| fill(&mut next));
+                });
+                written?;
+            } else {
+                batch.records().iter().try_for_each(|record| self.write_encoded(record))?;
+                fill(&mut next)?;
+            }
+            std::mem::swap(&mut batch, &mut next);
+            std::mem::swap(&mut texts, &mut texts_before);
         }
-        let parts = 0..batch.places.len().div_ceil(PART_RECORDS);
-        let texts: Vec<_> = parts.into_par_iter().map(|part| batch.text(part)).collect();
-        for text in texts {
-            let (text, long_lines) = text?;
+        self.write_texts(&texts_before)
+    }
+
+    fn write_texts(&mut self, texts: &[PartText]) -> Result<()> {
+        let Kind::Text { output, .. } = &mut self.kind else { return Ok(()) };
+        for PartText { lines, long_lines, error } in texts {
+            output.write_all(lines)?;
             self.lost.records.long_lines += long_lines;
-            if let Kind::Text { output, .. } = &mut self.kind {
-                output.write_all(&text)?;
+            if let Some(error) = error {
+                return Err(error.clone().into());
             }
         }
         Ok(())
