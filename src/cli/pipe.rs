@@ -9,7 +9,7 @@ use crate::library::field::Field;
 use crate::library::sets::{self, ConflictingOperation};
 use crate::library::subject::Subject;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
-use crate::source::{Encode, Item};
+use crate::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::diagnostics::{Diagnostics, report_never_met};
@@ -77,12 +77,12 @@ impl Pipe {
         Ok(diagnostics.finish()?.and(written))
     }
 
-    /// [`Pipe::collect`] for records as they are encoded.
+    /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines.
     pub(crate) fn collect_encoded<T>(
         &self,
         mut all: T,
         encode: &Arc<dyn Encode>,
-        mut collect: impl FnMut(&mut T, &[u8], sets::Origin) -> anyhow::Result<()>,
+        mut collect: impl FnMut(&mut T, EncodedRecords<'_>, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
@@ -93,7 +93,7 @@ impl Pipe {
             &self.read,
             &mut diagnostics,
             encode,
-            |encoded, place| collect(&mut all, encoded, places.number(place)),
+            |records, first| collect(&mut all, records, places.number(first)),
         )?;
         write_all(result(all, &places)?, &mut output)?;
         let written = output.finish()?;

@@ -42,8 +42,14 @@ impl Progress {
 
     /// Says that one more record was read.
     pub(crate) fn record(&mut self) {
-        self.records += 1;
-        if !self.records.is_multiple_of(STEP) {
+        self.records(1);
+    }
+
+    /// Says that so many more records were read.
+    pub(crate) fn records(&mut self, count: u64) {
+        let steps = self.records / STEP;
+        self.records += count;
+        if self.records / STEP == steps {
             return;
         }
         let due = self.started.elapsed() > Duration::from_secs(1);

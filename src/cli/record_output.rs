@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::library::sets::Ordered;
 use crate::model::EpdRecord;
-use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
+use crate::source::{FileFormat, Target, TargetOptions};
 use crate::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
@@ -54,15 +54,14 @@ impl RecordOutput {
 
     /// Writes encoded records in their order, many at a time, since their text is made on all threads.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
-        let mut batch = EncodedBatch::default();
-        while let Some(record) = records.next_encoded()? {
-            batch.push(record);
-            if batch.is_full() {
-                self.target.write_all_encoded(&batch)?;
-                batch.clear();
+        Ok(self.target.write_all_encoded(|batch| {
+            while !batch.is_full()
+                && let Some(record) = records.next_encoded()?
+            {
+                batch.push(record);
             }
-        }
-        Ok(self.target.write_all_encoded(&batch)?)
+            Ok(())
+        })?)
     }
 
     /// Hands on the lines written so far, where someone may be waiting for them.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Place;
 use crate::model::Game;
-use crate::source::{Encode, FileFormat, Item, Lines, Source, SourceOptions};
+use crate::source::{Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions};
 use crate::text::epd::{Line, parse_line};
 use crate::text::{Diagnostic, ParseOptions, Profile};
 
@@ -79,15 +79,15 @@ pub(crate) fn read_all_encoded(
     args: &ReadArgs,
     diagnostics: &mut Diagnostics,
     encode: &Arc<dyn Encode>,
-    mut visit: impl FnMut(&[u8], &Place) -> anyhow::Result<()>,
+    mut visit: impl FnMut(EncodedRecords<'_>, &Place) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut encoded = Vec::new();
     read_encoded(paths, args, diagnostics, Arc::clone(encode), |item| match item {
-        Item::Encoded { bytes, place, .. } => visit(bytes, place),
+        Item::Encoded { records, place, .. } => visit(records, place),
         Item::Record { record, place, .. } => {
             encoded.clear();
             encode.encode(&record, place, &mut encoded)?;
-            visit(&encoded, place)
+            visit(EncodedRecords::new(&encoded, &[encoded.len()]), place)
         }
         _ => Ok(()),
     })
@@ -287,7 +287,11 @@ impl Reading<'_, '_, '_, '_> {
                 self.progress.record();
                 return self.take_game(game, place, raw);
             }
-            Item::Record { .. } | Item::Encoded { .. } => tally.records += 1,
+            Item::Record { .. } => tally.records += 1,
+            Item::Encoded { records, .. } => {
+                tally.records += records.count() as u64;
+                self.progress.records(records.count() as u64 - 1);
+            }
             Item::LeftOut { .. } => tally.left_out += 1,
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {

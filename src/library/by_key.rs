@@ -1,9 +1,6 @@
 //! Entries in memory that are found by their keys.
 
-use std::hash::BuildHasher;
 use std::hint::black_box;
-
-use foldhash::fast::RandomState;
 
 /// How many bytes of entries stand together, so that growing copies none and they can be let go of
 /// bit by bit.
@@ -26,9 +23,6 @@ pub(super) struct ByKey {
     /// The last entry of each ring, where the hash of its key or the next free place behind it says.
     slots: Vec<Slot>,
     rings: usize,
-    state: RandomState,
-    /// The bits of hashes that count: all of them but in tests.
-    hash_mask: u32,
     memory: usize,
 }
 
@@ -60,17 +54,12 @@ pub(super) struct Place {
 }
 
 impl ByKey {
+    /// So many keys are looked for together.
+    pub(super) const TOGETHER: usize = 64;
+
     /// No entries, which will take no more than about `memory` bytes.
     pub(super) fn new(memory: usize) -> ByKey {
-        ByKey {
-            chunks: Vec::new(),
-            entries: Vec::new(),
-            slots: vec![FREE; 64],
-            rings: 0,
-            state: RandomState::default(),
-            hash_mask: u32::MAX,
-            memory,
-        }
+        ByKey { chunks: Vec::new(), entries: Vec::new(), slots: vec![FREE; 64], rings: 0, memory }
     }
 
     /// The number of entries.
@@ -88,19 +77,14 @@ impl ByKey {
         chunks + last + bytes + entries + slots < self.memory && self.entries.len() < NONE as usize
     }
 
-    /// The hash by which a key is found.
-    pub(super) fn hash(&self, key: &[u8]) -> u32 {
-        self.state.hash_one(key) as u32 & self.hash_mask
-    }
-
     /// Reads what looking for these hashes will read. None of it waits for another, so that memory is
     /// waited for once, and not for one key after the other.
-    fn touch(&self, hashes: &[u32]) {
+    pub(super) fn touch(&self, hashes: impl Iterator<Item = u32>) {
         let mask = self.slots.len() - 1;
-        let mut lasts = [NONE; Waiting::MOST];
+        let mut lasts = [NONE; ByKey::TOGETHER];
         for (last, hash) in lasts.iter_mut().zip(hashes) {
-            let slot = self.slots[*hash as usize & mask];
-            *last = if slot.hash == *hash { slot.last } else { NONE };
+            let slot = self.slots[hash as usize & mask];
+            *last = if slot.hash == hash { slot.last } else { NONE };
         }
         let entries = lasts.iter().filter_map(|last| self.entries.get(*last as usize));
         let first_byte =
@@ -124,9 +108,9 @@ impl ByKey {
         }
     }
 
-    /// Puts an entry at a place that was just found.
-    pub(super) fn insert(&mut self, place: Place, entry: &[u8]) {
-        let len = entry.len();
+    /// Puts an entry, whose parts come to stand together, at a place that was just found.
+    pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
+        let len = parts.iter().map(|part| part.len()).sum::<usize>();
         let fits = |chunk: &Vec<u8>| chunk.len() + HEADER + len <= CHUNK;
         if !self.chunks.last().is_some_and(fits) {
             self.chunks.push(Vec::with_capacity((HEADER + len).max(CHUNK)));
@@ -136,7 +120,7 @@ impl ByKey {
         let bytes = &mut self.chunks[chunk];
         let start = bytes.len() as u32;
         bytes.extend_from_slice(&(len as u32).to_le_bytes());
-        bytes.extend_from_slice(entry);
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let next = match place.last {
             Some(last) => std::mem::replace(&mut self.entries[last as usize].next, number),
             None => number,
@@ -178,11 +162,24 @@ impl ByKey {
 
     /// The entries of each key in their order, the keys in that of their last entries.
     pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number>> {
-        let next = |number: Number| self.entries[number as usize].next;
         // Behind the last entry of a ring its first one follows.
-        let lasts = (0..self.len() as Number).filter(move |number| next(*number) <= *number);
-        lasts.map(move |last| {
-            let mut following = Some(next(last));
+        self.rings_of(|number, next| next <= number)
+    }
+
+    /// [`ByKey::rings`] of more than one entry.
+    pub(super) fn shared_rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+        self.rings_of(|number, next| next < number)
+    }
+
+    /// The rings whose last entries are taken, by their numbers and the next ones.
+    fn rings_of(
+        &self,
+        takes: impl Fn(Number, Number) -> bool,
+    ) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+        let next = |number: Number| self.entries[number as usize].next;
+        let lasts = (0..).zip(&self.entries).filter(move |(last, entry)| takes(*last, entry.next));
+        lasts.map(move |(last, entry)| {
+            let mut following = Some(entry.next);
             std::iter::from_fn(move || {
                 let number = following?;
                 following = (number != last).then(|| next(number));
@@ -199,54 +196,6 @@ impl ByKey {
             self.entries[number as usize].next = if stays { number } else { NONE };
         }
         List { entries: self, next: 0 }
-    }
-}
-
-/// Entries that came but were not looked for yet.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    hashes: Vec<u32>,
-}
-
-impl Waiting {
-    /// So many are looked for together.
-    const MOST: usize = 64;
-
-    /// The number of entries.
-    pub(super) const fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether they should be looked for.
-    pub(super) const fn is_full(&self) -> bool {
-        self.len() >= Waiting::MOST
-    }
-
-    /// Takes an entry, in parts that come to stand together, with the hash of its key.
-    pub(super) fn push(&mut self, hash: u32, parts: &[&[u8]]) {
-        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
-        self.ends.push(self.bytes.len());
-        self.hashes.push(hash);
-    }
-
-    /// The entries with the hashes of their keys, which will be looked for now.
-    pub(super) fn ready<'w>(
-        &'w self,
-        kept: &ByKey,
-    ) -> impl Iterator<Item = (u32, &'w [u8])> + use<'w> {
-        kept.touch(&self.hashes);
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let entries = starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end]);
-        self.hashes.iter().copied().zip(entries)
-    }
-
-    /// Lets go of all entries.
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.hashes.clear();
     }
 }
 
@@ -292,6 +241,10 @@ mod tests {
 
     use super::*;
 
+    fn hash_of(key: &[u8]) -> u32 {
+        key.iter().fold(0, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1))
+    }
+
     /// The key is the first byte of an entry.
     fn key_of(entry: &[u8]) -> &[u8] {
         &entry[..1]
@@ -301,13 +254,16 @@ mod tests {
     #[test]
     fn keys_that_share_a_hash_are_told_apart() {
         for hash_mask in [0, 1, 7, u32::MAX] {
-            let mut entries = ByKey { hash_mask, ..ByKey::new(1 << 20) };
+            let mut entries = ByKey::new(1 << 20);
             for number in 0..1000_u32 {
                 let key = [(number * 7 % 250) as u8];
-                let place = entries.find(entries.hash(&key), &key, key_of);
+                let hash = hash_of(&key) & hash_mask;
+                entries.touch([hash].into_iter());
+                let place = entries.find(hash, &key, key_of);
                 assert_eq!(place.last.is_none(), number < 250);
-                entries.insert(place, &[&key[..], &number.to_le_bytes()].concat());
+                entries.insert(place, &[&key, &number.to_le_bytes()]);
             }
+            assert_eq!(entries.shared_rings().count(), 250);
             let mut keys = 0;
             for ring in entries.rings() {
                 let ring: Vec<_> = ring.collect();
@@ -331,37 +287,18 @@ mod tests {
     }
 
     #[test]
-    fn entries_wait_in_their_order() {
-        let kept = ByKey::new(1 << 20);
-        let mut waiting = Waiting::default();
-        for round in 0..3_u8 {
-            for number in 0..100_u8 {
-                assert_eq!(waiting.is_full(), number >= 64);
-                let entry = [number, round];
-                waiting.push(kept.hash(&entry[..1]), &[&entry[..1], &[], &entry[1..]]);
-            }
-            assert_eq!(waiting.len(), 100);
-            for (number, (hash, entry)) in (0..).zip(waiting.ready(&kept)) {
-                assert_eq!((hash, entry), (kept.hash(&[number]), &[number, round][..]));
-            }
-            waiting.clear();
-            assert_eq!(waiting.ready(&kept).count(), 0);
-        }
-    }
-
-    #[test]
     fn entries_of_any_size_pass_and_the_memory_is_kept_to() {
         let memory = 4 * CHUNK;
         let mut entries = ByKey::new(memory);
         let large = vec![7; CHUNK + 1];
-        let place = entries.find(entries.hash(&[7]), &[7], key_of);
-        entries.insert(place, &large);
+        let place = entries.find(hash_of(&[7]), &[7], key_of);
+        entries.insert(place, &[&large]);
         let mut count = 1;
         while entries.has_room(100) {
             let bytes = [(count % 251) as u8; 100];
             let key = &bytes[..1];
-            let place = entries.find(entries.hash(key), key, key_of);
-            entries.insert(place, &bytes);
+            let place = entries.find(hash_of(key), key, key_of);
+            entries.insert(place, &[&bytes]);
             count += 1;
         }
         assert!(count > 5000, "{count}");

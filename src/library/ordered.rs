@@ -1,6 +1,10 @@
 //! Records that were taken apart by key and come back in the order of the input.
 
+use std::hash::BuildHasher;
 use std::path::Path;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
 
 use super::by_key::List;
 use crate::codec::packed;
@@ -71,10 +75,12 @@ pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(record::encode(record, out)?)
 }
 
-/// What sets take of a record: the length of the key where the record does not show it, that key, the
-/// record in binary form.
+/// What sets take of a record: the hash of the key, which is another one in each process, the length of
+/// the key where the record does not show it, that key, the record in binary form.
 impl Encode for By {
     fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        out.extend_from_slice(&[0; HASH]);
         match self {
             By::Board => {
                 let board = packed::encode(&board_alone(record));
@@ -82,17 +88,36 @@ impl Encode for By {
             }
             By::Position | By::Record => out.push(0),
         }
-        push_record(record, out)
+        push_record(record, out)?;
+        self.put_hash(&mut out[start..]);
+        Ok(())
     }
 
     fn encode_plain(&self, plain: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if *self == By::Board {
             return false;
         }
-        out.push(0);
+        let start = out.len();
+        out.extend_from_slice(&[0; HASH + 1]);
         record::encode_plain(plain, out);
+        self.put_hash(&mut out[start..]);
         true
     }
+}
+
+/// The number of bytes of a hash.
+const HASH: usize = 4;
+
+/// Unforeseeable, so that nobody can make a file of records of one hash.
+static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+pub(super) fn hash_of(key: &[u8]) -> u32 {
+    HASHES.hash_one(key) as u32
+}
+
+/// The hash of the key that an encoded record begins with, and the rest.
+pub(super) fn split_hash(encoded: &[u8]) -> (u32, &[u8]) {
+    encoded.split_first_chunk().map_or((0, &[]), |(hash, rest)| (u32::from_le_bytes(*hash), rest))
 }
 
 fn push_shown_key(key: &[u8], out: &mut Vec<u8>) {
@@ -102,7 +127,13 @@ fn push_shown_key(key: &[u8], out: &mut Vec<u8>) {
 }
 
 impl By {
-    /// The key of an encoded record: what [`push_key`] gives.
+    fn put_hash(self, encoded: &mut [u8]) {
+        if let Some((hash, rest)) = encoded.split_first_chunk_mut() {
+            *hash = hash_of(self.key_of(rest)).to_le_bytes();
+        }
+    }
+
+    /// The key of an encoded record behind its hash: what [`push_key`] gives.
     pub(super) fn key_of(self, encoded: &[u8]) -> &[u8] {
         match (split_shown_key(encoded), self) {
             (([], record), By::Position) => record::board_of(record).unwrap_or_default(),
@@ -111,20 +142,16 @@ impl By {
         }
     }
 
-    /// Appends the key of an encoded record so that it can be told by itself.
-    pub(super) fn push_key_alone(self, encoded: &[u8], out: &mut Vec<u8>) {
+    /// The key of an encoded record behind its hash, and what has to stand before it for it to be told
+    /// by itself.
+    pub(super) fn key_alone(self, encoded: &[u8]) -> ([u8; 1], &[u8]) {
         let key = self.key_of(encoded);
-        match self {
-            By::Record => {
-                out.push(0);
-                out.extend_from_slice(key);
-            }
-            By::Position | By::Board => push_shown_key(key, out),
-        }
+        // A packed board has few bytes.
+        ([if self == By::Record { 0 } else { key.len() as u8 }], key)
     }
 }
 
-/// The record of an encoded record.
+/// The record of an encoded record behind its hash.
 pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
     split_shown_key(encoded).1
 }
@@ -231,7 +258,9 @@ pub struct Ordered {
     kept: Option<Kept>,
     /// The others, by their order.
     sorted: Sorted,
-    /// The one of `sorted` to which it has come was given out.
+    /// The number of the one of `sorted` to which it has come; the largest where there is none.
+    order: u64,
+    /// That one was given out.
     is_given: bool,
 }
 
@@ -244,7 +273,7 @@ struct Kept {
 
 impl From<Sorted> for Ordered {
     fn from(sorted: Sorted) -> Ordered {
-        Ordered { kept: None, sorted, is_given: true }
+        Ordered { kept: None, sorted, order: u64::MAX, is_given: true }
     }
 }
 
@@ -269,12 +298,11 @@ impl Ordered {
     /// As [`Ordered::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
         if std::mem::take(&mut self.is_given) {
-            self.sorted.next_entry()?;
+            let order = self.sorted.next_entry()?.and_then(|(order, _)| order.try_into().ok());
+            self.order = order.map_or(u64::MAX, u64::from_be_bytes);
         }
-        let sorted = self.sorted.current();
         if let Some(Kept { list, header }) = &mut self.kept
-            && let Some(number) = list.peek()
-            && sorted.is_none_or(|(order, _)| *order > u64::from(number).to_be_bytes()[..])
+            && list.peek().is_some_and(|number| u64::from(number) < self.order)
         {
             return Ok(list.next().and_then(|entry| entry.get(*header..)).map(record_of));
         }

@@ -6,13 +6,13 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use super::by_key::{ByKey, List, Number, Waiting};
+use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, Ordered, Origin};
-use super::ordered::{KeyedRecord, Reorder, changed, record_of};
+use super::ordered::{KeyedRecord, Reorder, changed, record_of, split_hash};
 use crate::error::{At, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
-use crate::source::Encode;
+use crate::source::{Encode, EncodedRecords};
 use crate::spill::{Sorted, Sorter};
 
 /// What becomes of two records of one position that contradict each other.
@@ -161,8 +161,6 @@ pub struct Union {
     directory: PathBuf,
     memory: usize,
     records: Records,
-    /// The last records, as long as they are kept in memory.
-    waiting: Waiting,
     tally: UnionTally,
 }
 
@@ -173,6 +171,15 @@ enum Records {
     Kept(ByKey),
     /// More than that.
     Sorted(Sorter),
+}
+
+impl Records {
+    /// Has the places at hand where encoded records will be looked for.
+    fn touch(&self, records: EncodedRecords<'_>) {
+        if let Records::Kept(kept) = self {
+            kept.touch(records.iter().map(|encoded| split_hash(encoded).0));
+        }
+    }
 }
 
 /// So many different records of one position are kept at hand.
@@ -189,8 +196,7 @@ impl Union {
     ) -> Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
-        let (waiting, tally) = (Waiting::default(), UnionTally::default());
-        Union { by, rules, on_conflict, directory, memory, records, waiting, tally }
+        Union { by, rules, on_conflict, directory, memory, records, tally: UnionTally::default() }
     }
 
     /// Takes the next record.
@@ -198,46 +204,34 @@ impl Union {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        self.add_encoded(&encoded(self.by, record)?, place)
+        let encoded = encoded(self.by, record)?;
+        self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]), place)
     }
 
-    /// Takes the next record as its [`By`] encodes it.
+    /// Takes the next records as their [`By`] encodes them. The first came from this place, the others
+    /// from the lines behind it.
     ///
     /// # Errors
     /// As [`Union::add`].
-    pub fn add_encoded(&mut self, encoded: &[u8], place: Origin) -> Result<()> {
-        let order = self.tally.read;
-        self.tally.read += 1;
-        let place = place.to_bytes();
-        match &mut self.records {
-            Records::Kept(kept) => {
-                let hash = kept.hash(self.by.key_of(encoded));
-                self.waiting.push(hash, &[&place, encoded]);
-                if self.waiting.is_full() { self.take_waiting() } else { Ok(()) }
-            }
-            Records::Sorted(sorter) => push_sorted(sorter, self.by, order, &place, encoded),
-        }
-    }
-
-    /// Takes the records that wait.
-    fn take_waiting(&mut self) -> Result<()> {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        if let Records::Kept(kept) = &mut self.records {
-            let first = self.tally.read - waiting.len() as u64;
-            for (order, (hash, entry)) in (first..).zip(waiting.ready(kept)) {
-                self.take_entry(order, hash, entry)?;
+    pub fn add_encoded(&mut self, records: EncodedRecords<'_>, first: Origin) -> Result<()> {
+        let mut place = first;
+        for records in records.chunks(ByKey::TOGETHER) {
+            self.records.touch(records);
+            for encoded in records.iter() {
+                self.take_entry(&place.to_bytes(), encoded)?;
+                place.line += 1;
             }
         }
-        waiting.clear();
-        self.waiting = waiting;
         Ok(())
     }
 
-    fn take_entry(&mut self, order: u64, hash: u32, entry: &[u8]) -> Result<()> {
+    fn take_entry(&mut self, place: &[u8], encoded: &[u8]) -> Result<()> {
         let by = self.by;
-        let (place, encoded) = split_origin(entry).unwrap_or_default();
+        let (hash, encoded) = split_hash(encoded);
+        let order = self.tally.read;
+        self.tally.read += 1;
         if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(entry.len()) {
+            if kept.has_room(place.len() + encoded.len()) {
                 let key = by.key_of(encoded);
                 let found = kept.find(hash, key, |entry| by.key_of(behind_origin(entry)));
                 let repeats =
@@ -245,7 +239,7 @@ impl Union {
                 if found.last.is_some_and(repeats) {
                     self.tally.duplicates += 1;
                 } else {
-                    kept.insert(found, entry);
+                    kept.insert(found, &[place, encoded]);
                 }
                 return Ok(());
             }
@@ -278,9 +272,8 @@ impl Union {
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(mut self) -> Result<(Ordered, Conflicts, UnionTally)> {
-        self.take_waiting()?;
-        let Union { by, rules, on_conflict: policy, directory, memory, records, tally, .. } = self;
+    pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
+        let Union { by, rules, on_conflict: policy, directory, memory, records, tally } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
@@ -300,7 +293,7 @@ impl Union {
     }
 }
 
-/// Pushes an encoded record with its order and the bytes of its place.
+/// Pushes an encoded record, its hash aside, with its order and the bytes of its place.
 fn push_sorted(
     sorter: &mut Sorter,
     by: By,
@@ -352,10 +345,8 @@ impl Groups {
         };
         let mut group = Group::default();
         let (mut first, mut entry) = (Vec::new(), Vec::new());
-        for mut ring in kept.rings() {
-            let Some(number) = ring.next().filter(|number| !kept.is_alone(*number)) else {
-                continue;
-            };
+        for mut ring in kept.shared_rings() {
+            let Some(number) = ring.next() else { continue };
             keyed(number, &mut first);
             for number in ring {
                 keyed(number, &mut entry);
@@ -497,8 +488,6 @@ pub struct Selection {
     directory: PathBuf,
     memory: usize,
     records: Records,
-    /// The last records and keys, as long as they are kept in memory.
-    waiting: Waiting,
     /// The number of records of the own side that were taken.
     len: u64,
     others: u32,
@@ -518,8 +507,7 @@ impl Selection {
     pub fn new(keep: Keep, by: By, directory: impl Into<PathBuf>, memory: usize) -> Selection {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
-        let waiting = Waiting::default();
-        Selection { keep, by, directory, memory, records, waiting, len: 0, others: 1 }
+        Selection { keep, by, directory, memory, records, len: 0, others: 1 }
     }
 
     /// Takes the next record of the collection that is selected from.
@@ -527,15 +515,22 @@ impl Selection {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, record: &EpdRecord) -> Result<()> {
-        self.add_encoded(&encoded(self.by, record)?)
+        let encoded = encoded(self.by, record)?;
+        self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]))
     }
 
-    /// Takes the next record of the collection that is selected from, as its [`By`] encodes it.
+    /// Takes the next records of the collection that is selected from, as their [`By`] encodes them.
     ///
     /// # Errors
     /// As [`Selection::add`].
-    pub fn add_encoded(&mut self, encoded: &[u8]) -> Result<()> {
-        self.push(OWN, encoded)
+    pub fn add_encoded(&mut self, records: EncodedRecords<'_>) -> Result<()> {
+        self.take_all(records, |selection, encoded| {
+            let (hash, encoded) = split_hash(encoded);
+            let key = selection.by.key_of(encoded);
+            selection.take_entry(hash, key, header(OWN, 0), [&[], encoded])?;
+            selection.len += 1;
+            Ok(())
+        })
     }
 
     /// Takes a record of another collection.
@@ -543,17 +538,20 @@ impl Selection {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add_other(&mut self, record: &EpdRecord) -> Result<()> {
-        self.add_other_encoded(&encoded(self.by, record)?)
+        let encoded = encoded(self.by, record)?;
+        self.add_other_encoded(EncodedRecords::new(&encoded, &[encoded.len()]))
     }
 
-    /// Takes a record of another collection, as its [`By`] encodes it.
+    /// Takes records of another collection, as their [`By`] encodes them.
     ///
     /// # Errors
     /// As [`Selection::add_other`].
-    pub fn add_other_encoded(&mut self, encoded: &[u8]) -> Result<()> {
-        let mut key = Vec::new();
-        self.by.push_key_alone(encoded, &mut key);
-        self.push(OTHER, &key)
+    pub fn add_other_encoded(&mut self, records: EncodedRecords<'_>) -> Result<()> {
+        self.take_all(records, |selection, encoded| {
+            let (hash, encoded) = split_hash(encoded);
+            let (shown, key) = selection.by.key_alone(encoded);
+            selection.take_entry(hash, key, header(OTHER, selection.others), [&shown, key])
+        })
     }
 
     /// Says that what [`Selection::add_other`] takes from now on belongs to a further collection.
@@ -561,57 +559,41 @@ impl Selection {
         self.others += 1;
     }
 
-    /// Takes an encoded record of the own side, or a key of another one.
-    fn push(&mut self, side: u8, encoded: &[u8]) -> Result<()> {
-        let number = if side == OWN { 0 } else { self.others };
-        let [a, b, c, d] = number.to_be_bytes();
-        let header = [side, a, b, c, d];
-        let Records::Kept(kept) = &mut self.records else {
-            return self.push_sorted(header, encoded);
-        };
-        let hash = kept.hash(self.by.key_of(encoded));
-        self.waiting.push(hash, &[&header, encoded]);
-        if self.waiting.is_full() { self.take_waiting() } else { Ok(()) }
-    }
-
-    /// Takes what waits.
-    fn take_waiting(&mut self) -> Result<()> {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        if let Records::Kept(kept) = &mut self.records {
-            for (hash, entry) in waiting.ready(kept) {
-                self.take_entry(hash, entry)?;
-            }
+    fn take_all(
+        &mut self,
+        records: EncodedRecords<'_>,
+        take: impl Fn(&mut Selection, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for records in records.chunks(ByKey::TOGETHER) {
+            self.records.touch(records);
+            records.iter().try_for_each(|encoded| take(self, encoded))?;
         }
-        waiting.clear();
-        self.waiting = waiting;
         Ok(())
     }
 
-    fn take_entry(&mut self, hash: u32, entry: &[u8]) -> Result<()> {
-        let Some((header, encoded)) = entry.split_first_chunk::<SIDE>() else { return Ok(()) };
+    /// Takes an encoded record of the own side, or a key of another one, whose parts come to stand
+    /// together.
+    fn take_entry(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        header: [u8; SIDE],
+        parts: [&[u8]; 2],
+    ) -> Result<()> {
+        let by = self.by;
         if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(entry.len()) {
-                let by = self.by;
-                let found = kept.find(hash, by.key_of(encoded), |entry| {
-                    by.key_of(&entry[SIDE.min(entry.len())..])
-                });
-                let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(header);
+            if kept.has_room(SIDE + parts[0].len() + parts[1].len()) {
+                let found = kept.find(hash, key, |entry| by.key_of(behind_side(entry)));
+                let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(&header);
                 if !found.last.is_some_and(repeats) {
-                    kept.insert(found, entry);
+                    kept.insert(found, &[&header, parts[0], parts[1]]);
                 }
-                self.len += u64::from(header[0] == OWN);
                 return Ok(());
             }
             self.spill()?;
         }
-        self.push_sorted(*header, encoded)
-    }
-
-    fn push_sorted(&mut self, header: [u8; SIDE], encoded: &[u8]) -> Result<()> {
-        let order = self.len;
-        self.len += u64::from(header[0] == OWN);
         match &mut self.records {
-            Records::Sorted(sorter) => push_side(sorter, self.by, header, encoded, order),
+            Records::Sorted(sorter) => push_side(sorter, by, header, &parts.concat(), self.len),
             Records::Kept(_) => Ok(()),
         }
     }
@@ -637,8 +619,7 @@ impl Selection {
     ///
     /// # Errors
     /// The temporary files cannot be made, written or read.
-    pub fn finish(mut self) -> Result<Ordered> {
-        self.take_waiting()?;
+    pub fn finish(self) -> Result<Ordered> {
         let out = Reorder::new(&self.directory, self.memory / 2);
         match self.records {
             Records::Kept(kept) => {
@@ -658,6 +639,15 @@ impl Keep {
             Keep::InNone => found == 0,
         }
     }
+}
+
+fn header(side: u8, number: u32) -> [u8; SIDE] {
+    let [a, b, c, d] = number.to_be_bytes();
+    [side, a, b, c, d]
+}
+
+fn behind_side(entry: &[u8]) -> &[u8] {
+    entry.get(SIDE..).unwrap_or_default()
 }
 
 /// Pushes an encoded record of the own side with its order, or a key of another one with its number.

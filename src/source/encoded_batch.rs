@@ -1,9 +1,9 @@
 //! Many records in their binary form.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
+use super::item::EncodedRecords;
+use crate::codec::error::DecodeError;
 use crate::codec::record;
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
@@ -12,8 +12,8 @@ use crate::text::lines::SPEC_LINE_LIMIT;
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
-    /// The place of each.
-    places: Vec<Range<usize>>,
+    /// Where each ends.
+    ends: Vec<usize>,
 }
 
 /// So many records, or bytes of them, make a batch; so many of them become text at a time.
@@ -24,14 +24,18 @@ const PART_RECORDS: usize = 256;
 impl EncodedBatch {
     /// Adds a record.
     pub fn push(&mut self, record: &[u8]) {
-        let start = self.bytes.len();
         self.bytes.extend_from_slice(record);
-        self.places.push(start..self.bytes.len());
+        self.ends.push(self.bytes.len());
     }
 
     /// Whether it has as many as are worth writing together.
     pub fn is_full(&self) -> bool {
-        self.places.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
+        self.ends.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
+    }
+
+    /// Whether it has none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Hands on each record.
@@ -39,35 +43,51 @@ impl EncodedBatch {
     /// # Errors
     /// What `visit` says.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.records(&self.places).try_for_each(visit)
+        self.records().iter().try_for_each(visit)
     }
 
     /// Takes all records out.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.ends.clear();
     }
 
-    fn records<'b>(&'b self, places: &'b [Range<usize>]) -> impl Iterator<Item = &'b [u8]> {
-        places.iter().map(|place| &self.bytes[place.clone()])
+    fn records(&self) -> EncodedRecords<'_> {
+        EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// The records as canonical lines, part by part, and how many of each are long.
-    pub(super) fn texts(&self) -> Vec<Result<(Vec<u8>, u64)>> {
-        let parts = 0..self.places.len().div_ceil(PART_RECORDS);
-        parts.into_par_iter().map(|part| self.text(part)).collect()
+    /// Makes canonical lines of all records, on all threads, in the memory of those that were there.
+    pub(super) fn write_texts(&self, texts: &mut Vec<PartText>) {
+        let parts: Vec<_> = self.records().chunks(PART_RECORDS).collect();
+        texts.resize_with(parts.len(), PartText::default);
+        parts.par_iter().zip(texts).for_each(|(part, text)| text.write(*part));
+    }
+}
+
+/// A part of a batch as canonical lines.
+#[derive(Default)]
+pub(super) struct PartText {
+    pub(super) lines: Vec<u8>,
+    pub(super) long_lines: u64,
+    /// Why there is one line less.
+    pub(super) error: Option<DecodeError>,
+}
+
+impl PartText {
+    fn write(&mut self, records: EncodedRecords<'_>) {
+        self.lines.clear();
+        self.long_lines = 0;
+        self.error = records.iter().try_for_each(|record| self.write_line(record)).err();
     }
 
-    /// A part of the records as canonical lines, and how many of them are long.
-    fn text(&self, part: usize) -> Result<(Vec<u8>, u64)> {
-        let from = part * PART_RECORDS;
-        let (mut text, mut long_lines) = (Vec::new(), 0);
-        for record in self.records(&self.places[from..self.places.len().min(from + PART_RECORDS)]) {
-            let start = text.len();
-            record::write_text(record, &mut text)?;
-            long_lines += u64::from(text.len() - start > SPEC_LINE_LIMIT);
-            text.push(b'\n');
+    fn write_line(&mut self, record: &[u8]) -> Result<(), DecodeError> {
+        let start = self.lines.len();
+        if let Err(error) = record::write_text(record, &mut self.lines) {
+            self.lines.truncate(start);
+            return Err(error);
         }
-        Ok((text, long_lines))
+        self.long_lines += u64::from(self.lines.len() - start > SPEC_LINE_LIMIT);
+        self.lines.push(b'\n');
+        Ok(())
     }
 }

@@ -23,13 +23,14 @@ pub enum Item<'a> {
         /// The game that it is a position of.
         game: Option<&'a Game>,
     },
-    /// A record that was encoded as [`SourceOptions::encode`](super::SourceOptions::encode) asks.
+    /// Records of one line each, without others between them, that were encoded as
+    /// [`SourceOptions::encode`](super::SourceOptions::encode) asks.
     Encoded {
-        /// What it was encoded as.
-        bytes: &'a [u8],
-        /// Where it came from.
+        /// What they were encoded as.
+        records: EncodedRecords<'a>,
+        /// Where the first came from.
         place: &'a Place,
-        /// The bytes it was read from, as with [`Item::Record`].
+        /// The bytes they were read from, as with [`Item::Record`].
         raw: &'a [u8],
     },
     /// A game that is taken as such.
@@ -76,6 +77,42 @@ pub enum Item<'a> {
     /// Nothing of the source: what comes next has to be waited for, so somebody may be waiting for
     /// what was made of the items before.
     Waiting,
+}
+
+/// Encoded records, one behind the other.
+#[derive(Copy, Clone, Debug)]
+pub struct EncodedRecords<'a> {
+    /// Where they begin in these bytes, and where each ends.
+    pub(super) bytes: &'a [u8],
+    pub(super) start: usize,
+    pub(super) ends: &'a [usize],
+}
+
+impl<'a> EncodedRecords<'a> {
+    /// Records that end at these places of the bytes, which ascend.
+    pub(crate) const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
+        EncodedRecords { bytes, start: 0, ends }
+    }
+
+    /// The number of records.
+    pub const fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of each.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let EncodedRecords { bytes, mut start, ends } = *self;
+        ends.iter().map(move |end| &bytes[std::mem::replace(&mut start, *end)..*end])
+    }
+
+    /// The same records, so many at a time.
+    pub(crate) fn chunks(&self, most: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
+        let EncodedRecords { bytes, mut start, ends } = *self;
+        ends.chunks(most).map(move |ends| {
+            let end = ends.last().copied().unwrap_or(start);
+            EncodedRecords { bytes, start: std::mem::replace(&mut start, end), ends }
+        })
+    }
 }
 
 impl Item<'_> {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::games::Pieces;
 use super::input::Input;
-use super::item::{Item, Summary, VisitItem};
+use super::item::{EncodedRecords, Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
@@ -17,7 +17,7 @@ use super::read_ahead::Ready;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::text::epd::{Line, parse_line};
-use crate::text::lines::{self, LineReader, Next};
+use crate::text::lines::{self, LineEnd, LineReader, Next};
 use crate::text::{Diagnostic, fen};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
@@ -80,26 +80,55 @@ struct Reading<'o> {
     id: Option<(u64, Vec<u8>)>,
 }
 
-/// Lines that are read at once.
+/// Lines that are read at once, one behind the other.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
-    lines: Vec<BatchLine>,
+    /// The number of the first line.
+    first: u64,
+    ends: Vec<LineEnd>,
 }
 
-/// A line of a batch: where its bytes are.
-struct BatchLine {
-    number: u64,
-    text: Range<usize>,
-    raw: Range<usize>,
+impl Batch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// The bytes of lines by their places, line ends included.
+    fn raw(&self, lines: Range<usize>) -> &[u8] {
+        let end_before =
+            |line: usize| line.checked_sub(1).map_or(0, |before| self.ends[before].raw);
+        &self.bytes[end_before(lines.start)..end_before(lines.end)]
+    }
+
+    /// A line without its end.
+    fn text(&self, line: usize) -> &[u8] {
+        let raw = self.raw(line..line + 1);
+        &raw[..raw.len() - (self.ends[line].raw - self.ends[line].text)]
+    }
+
+    fn number(&self, line: usize) -> u64 {
+        self.first + line as u64
+    }
 }
 
-/// What the lines of a part of a batch became.
+/// What the lines of a part of a batch became, in their order.
 #[derive(Default)]
 struct Part {
-    lines: Vec<ReadLine>,
-    /// The encoded records.
+    steps: Vec<Step>,
+    /// The encoded records, and where each ends.
     bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// What became of one line, or of several.
+enum Step {
+    /// Encoded records of which nothing is to be said: where they begin, and which of the ends are
+    /// theirs.
+    Encoded { start: usize, ends: Range<usize> },
+    /// Anything else.
+    Line(ReadLine),
 }
 
 /// What the reader made of a line.
@@ -151,34 +180,50 @@ impl Parser<'_> {
     /// Reads the lines of a batch on all threads; the parts are in the order of the lines, and in the
     /// memory of those that were there.
     fn read_batch(&self, batch: &Batch, parts: &mut Vec<Part>) {
-        let lines = batch.lines.par_chunks(PART_LINES);
-        parts.resize_with(lines.len(), Part::default);
-        lines.zip(parts).for_each(|(lines, part)| {
-            part.lines.clear();
-            part.bytes.clear();
-            for line in lines {
-                let read = self.read_line(line, &batch.bytes, &mut part.bytes);
-                part.lines.push(read);
-            }
+        let count = batch.ends.len();
+        parts.resize_with(count.div_ceil(PART_LINES), Part::default);
+        parts.par_iter_mut().enumerate().for_each(|(nth, part)| {
+            let start = nth * PART_LINES;
+            self.read_part(batch, start..count.min(start + PART_LINES), part);
         });
     }
 
-    /// Reads a line; the bytes of an encoded record go behind those that are there.
-    fn read_line(&self, line: &BatchLine, batch: &[u8], encoded: &mut Vec<u8>) -> ReadLine {
+    fn read_part(&self, batch: &Batch, lines: Range<usize>, part: &mut Part) {
+        let Part { steps, bytes, ends } = part;
+        steps.clear();
+        bytes.clear();
+        ends.clear();
+        for line in lines {
+            let start = bytes.len();
+            match self.read_line(batch, line, bytes) {
+                None => {
+                    ends.push(bytes.len());
+                    match steps.last_mut() {
+                        Some(Step::Encoded { ends, .. }) => ends.end += 1,
+                        _ => steps.push(Step::Encoded { start, ends: ends.len() - 1..ends.len() }),
+                    }
+                }
+                Some(read) => steps.push(Step::Line(read)),
+            }
+        }
+    }
+
+    /// Reads a line; the bytes of an encoded record go behind those that are there, and if there is
+    /// nothing else to say, nothing is said.
+    fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
-        let text = &batch[line.text.clone()];
-        let start = encoded.len();
+        let text = batch.text(line);
         if let Some(encode) = options.encode_plain()
             && let Some(plain) = PlainLine::read(text)
             && encode.encode_plain(&plain.parts(), encoded)
         {
-            let result = Ok(Content::Encoded(Ok(start..encoded.len())));
-            return ReadLine { result, warnings: Vec::new(), is_taken: true };
+            return None;
         }
+        let start = encoded.len();
         let parse_line = if self.is_fen { fen::parse_line } else { parse_line };
         let mut warnings = Vec::new();
         let result = parse_line(text, &options.text, &mut warnings);
-        let place = || Place::new(Arc::clone(&self.name), At::Line(line.number));
+        let place = || Place::new(Arc::clone(&self.name), At::Line(batch.number(line)));
         let is_taken = match (&options.filter, &result) {
             (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, &place()),
             _ => true,
@@ -190,7 +235,8 @@ impl Parser<'_> {
             }
             (line, _) => Content::Line(line),
         });
-        ReadLine { result, warnings, is_taken }
+        let says_nothing = matches!(result, Ok(Content::Encoded(Ok(_)))) && warnings.is_empty();
+        (!says_nothing).then_some(ReadLine { result, warnings, is_taken })
     }
 }
 
@@ -250,14 +296,25 @@ impl Reading<'_> {
         parts: &mut [Part],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
-        let mut lines = batch.lines.iter();
-        for part in parts {
-            for (read, line) in part.lines.drain(..).zip(&mut lines) {
-                self.place.at = At::Line(line.number);
-                let raw = &batch.bytes[line.raw.clone()];
-                let goes_on = match self.options.text.perft {
-                    true => self.gather(read, raw, visit)?,
-                    false => self.hand_on(read, &part.bytes, raw, visit)?,
+        let mut line = 0;
+        for Part { steps, bytes, ends } in parts {
+            for step in steps.drain(..) {
+                self.place.at = At::Line(batch.number(line));
+                let goes_on = match step {
+                    Step::Encoded { start, ends: those } => {
+                        let raw = batch.raw(line..line + those.len());
+                        line += those.len();
+                        let records = EncodedRecords { bytes, start, ends: &ends[those] };
+                        visit(Item::Encoded { records, place: &self.place, raw })?
+                    }
+                    Step::Line(read) => {
+                        let raw = batch.raw(line..line + 1);
+                        line += 1;
+                        match self.options.text.perft {
+                            true => self.gather(read, raw, visit)?,
+                            false => self.hand_on(read, bytes, raw, visit)?,
+                        }
+                    }
                 };
                 if !goes_on {
                     return Ok(false);
@@ -275,11 +332,17 @@ impl Reading<'_> {
     /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
     /// would have to be waited for; only the first is waited for, if `waits`.
     fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Stop> {
-        let Batch { bytes, lines } = batch;
-        bytes.clear();
-        lines.clear();
-        while lines.len() < BATCH_LINES && bytes.len() < BATCH_BYTES {
-            let may_wait = waits && lines.is_empty();
+        batch.clear();
+        batch.first = self.lines.reader().number() + 1;
+        while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
+            let (taken, before) = (batch.ends.len(), batch.bytes.len());
+            let reader = self.lines.reader();
+            let bytes = reader.lines_at_hand(BATCH_LINES - taken, before, &mut batch.ends);
+            batch.bytes.extend_from_slice(bytes);
+            if batch.ends.len() > taken {
+                continue;
+            }
+            let may_wait = waits && taken == 0;
             if !may_wait && !self.lines.has_line()? {
                 return Ok(Stop::Waiting);
             }
@@ -287,10 +350,11 @@ impl Reading<'_> {
                 None => return Ok(Stop::End),
                 Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
                 Some(Next::Line(line)) => {
-                    let start = bytes.len();
-                    bytes.extend_from_slice(line.raw);
-                    let text = start..start + line.text.len();
-                    lines.push(BatchLine { number: line.number, text, raw: start..bytes.len() });
+                    let end = |len: usize| before + len;
+                    batch
+                        .ends
+                        .push(LineEnd { text: end(line.text.len()), raw: end(line.raw.len()) });
+                    batch.bytes.extend_from_slice(line.raw);
                 }
             }
         }
@@ -319,8 +383,10 @@ impl Reading<'_> {
         let may_stand = self.may_stand(&line);
         self.report(&line.warnings, visit)?;
         match line.result {
-            Ok(Content::Encoded(bytes)) if may_stand => {
-                visit(Item::Encoded { bytes: &encoded[bytes?], place: &self.place, raw })
+            Ok(Content::Encoded(place)) if may_stand => {
+                let Range { start, end } = place?;
+                let records = EncodedRecords { bytes: encoded, start, ends: &[end] };
+                visit(Item::Encoded { records, place: &self.place, raw })
             }
             Ok(Content::Line(Line::Record(record))) if may_stand => {
                 self.hand_on_record(record, line.is_taken, raw, visit)

@@ -40,7 +40,7 @@ use std::path::Path;
 
 pub use encoded_batch::EncodedBatch;
 pub use format::{Compression, FileFormat};
-pub use item::{Item, OwnedItem, Summary, VisitItem};
+pub use item::{EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::Local;

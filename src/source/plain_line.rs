@@ -3,8 +3,9 @@
 use crate::codec::identity;
 use crate::codec::packed::PackedBoard;
 use crate::codec::record::PlainRecord;
-use crate::model::rules::legality;
+use crate::model::rules::{is_plainly_legal, legality};
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
+use crate::text::fields::{CodeBits, InstructionSet, lay_out};
 
 /// A record without operations, as a line of four or six fields says it.
 pub(super) struct PlainLine {
@@ -31,11 +32,10 @@ impl PlainLine {
             [.., file, rank] => Some(Square::from_ascii(&[*file, *rank])?),
             _ => return None,
         };
-        let (placement, in_identity) = placement_of(&identity.board)?;
-        let position = placement.with_en_passant(given).ok()?;
-        let en_passant = given.filter(|_| !in_identity);
+        let placement = Placement::of(&identity.board)?;
+        let en_passant = given.filter(|_| !placement.has_double_step);
         let plain = PlainLine { board: identity.board, en_passant, counters };
-        legality(&position).is_legal().then_some(plain)
+        placement.is_legal(given).then_some(plain)
     }
 
     /// The record of the line.
@@ -45,32 +45,52 @@ impl PlainLine {
     }
 }
 
-/// The position of a packed board of at most 32 pieces, without its rights, which no rule asks for,
-/// and without its en passant square; and whether it has one. That the board is sound is known, so
-/// that this is faster than decoding it.
-fn placement_of(board: &PackedBoard) -> Option<(Position, bool)> {
-    let (occupied, codes) = board.as_bytes().split_first_chunk()?;
-    let occupied = u64::from_le_bytes(*occupied);
-    let mut sets = [0; 16];
-    for (nth, square) in Square::each(occupied).enumerate() {
-        let code = codes.get(nth / 2)? >> (nth % 2 * 4) & 15;
-        sets[usize::from(code)] |= square.bit();
+/// What a packed board of at most 32 pieces says, without its castling rights, for which no rule
+/// asks. That the board is sound is known, so that this is faster than decoding it.
+struct Placement {
+    board: Board,
+    turn: Color,
+    has_double_step: bool,
+}
+
+impl Placement {
+    fn of(board: &PackedBoard) -> Option<Placement> {
+        let (occupied, codes) = board.as_bytes().split_first_chunk()?;
+        let mut nibbles = [0; 16];
+        nibbles.get_mut(..codes.len())?.copy_from_slice(codes);
+        let (occupied, codes) = (u64::from_le_bytes(*occupied), u128::from_le_bytes(nibbles));
+        let CodeBits { bits: [a, b, c, d], .. } =
+            lay_out(occupied, codes, InstructionSet::fastest());
+        // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
+        let special = d & c;
+        let (double_step, king_to_move) = (special & !b & !a, special & b & a);
+        let turn = if king_to_move != 0 { Color::Black } else { Color::White };
+        let white_step = if turn == Color::Black { double_step } else { 0 };
+        let white = a & !king_to_move | white_step;
+        let [low, high] = [occupied & !d, d & !c];
+        let roles = [
+            low & !c & !b | double_step,
+            low & !c & b,
+            low & c & !b,
+            low & c & b | special & (a ^ b),
+            high & !b,
+            high & b | king_to_move,
+        ];
+        let mut sets = [0; 12];
+        for (role, set) in roles.into_iter().enumerate() {
+            sets[role] = set & white;
+            sets[role + 6] = set & !white;
+        }
+        let board = Board::from_sets(&sets);
+        Some(Placement { board, turn, has_double_step: double_step != 0 })
     }
-    // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
-    let [plain @ .., double_step, white_rooks, black_rooks, king_to_move] = sets;
-    let [p, wp, n, wn, b, wb, r, wr, q, wq, k, wk] = plain;
-    let turn = if king_to_move != 0 { Color::Black } else { Color::White };
-    let [white_step, black_step] = match turn {
-        Color::White => [0, double_step],
-        Color::Black => [double_step, 0],
-    };
-    let white = [wp | white_step, wn, wb, wr | white_rooks, wq, wk];
-    let black = [p | black_step, n, b, r | black_rooks, q, k | king_to_move];
-    let mut all = [0; 12];
-    all[..6].copy_from_slice(&white);
-    all[6..].copy_from_slice(&black);
-    let position = Position::new(Board::from_sets(&all), turn, Castling::NONE, None).ok()?;
-    Some((position, double_step != 0))
+
+    /// Whether nothing is wrong with the position that has this en passant square.
+    fn is_legal(&self, en_passant: Option<Square>) -> bool {
+        is_plainly_legal(&self.board, self.turn, en_passant)
+            || Position::new(self.board, self.turn, Castling::NONE, en_passant)
+                .is_ok_and(|position| legality(&position).is_legal())
+    }
 }
 
 /// Two numbers of at most four digits with one blank between them, the second from 1 on.
@@ -94,8 +114,12 @@ fn read_number(digits: &[u8]) -> Option<u32> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::codec::record;
+    use crate::model::rules::Legality;
+    use crate::model::{Piece, en_passant_rank};
     use crate::text::ParseOptions;
     use crate::text::epd::{Line, parse_line};
 
@@ -166,9 +190,9 @@ mod tests {
                     panic!("no record: {line}")
                 };
                 assert_eq!(warnings, [], "{line}");
-                let (placement, _) = placement_of(&read.board).unwrap();
-                assert_eq!(placement.board(), record.position().board(), "{line}");
-                assert_eq!(placement.turn(), record.position().turn(), "{line}");
+                let placement = Placement::of(&read.board).unwrap();
+                assert_eq!(placement.board, *record.position().board(), "{line}");
+                assert_eq!(placement.turn, record.position().turn(), "{line}");
                 let (mut whole, mut straight) = (Vec::new(), Vec::new());
                 record::encode(&record, &mut whole).unwrap();
                 record::encode_plain(&read.parts(), &mut straight);
@@ -177,5 +201,46 @@ mod tests {
             }
         }
         assert_eq!(plain, 42);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn what_is_plainly_legal_is_legal(
+            kings in any::<[prop::sample::Index; 2]>(),
+            pieces in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..16),
+            turn in prop::sample::select(Color::ALL.to_vec()),
+            file in prop::option::of(0..8_u8),
+        ) {
+            let mut board = Board::EMPTY;
+            let square = |index: &prop::sample::Index| Square::new(index.index(64) as u8).unwrap();
+            for (index, letter) in &pieces {
+                board.put(square(index), Piece::from_letter(*letter.get(b"pPnNbBrRqQkK")));
+            }
+            for (index, letter) in kings.iter().zip(*b"kK") {
+                board.put(square(index), Piece::from_letter(letter));
+            }
+            let target = file.map(|file| Square::at(file, en_passant_rank(turn)));
+            if is_plainly_legal(&board, turn, target) {
+                let position = Position::new(board, turn, Castling::NONE, target).unwrap();
+                prop_assert_eq!(legality(&position), Legality::default());
+            }
+        }
+    }
+
+    #[test]
+    fn usual_positions_are_plainly_legal() {
+        for line in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+            "r1bq1rk1/ppp2ppp/5n2/2bp4/2NPP3/2P5/PP3PPP/RNBQK2R w KQ d6",
+            "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -",
+        ] {
+            let record = crate::parse_epd(line.as_bytes()).unwrap();
+            let position = record.position();
+            let (turn, target) = (position.turn(), position.en_passant());
+            assert!(is_plainly_legal(position.board(), turn, target), "{line}");
+        }
     }
 }

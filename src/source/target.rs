@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use super::encoded_batch::EncodedBatch;
+use super::encoded_batch::{EncodedBatch, PartText};
 use super::format::FileFormat;
 use super::output::Output;
 use super::store_target::StoreTarget;
@@ -267,24 +267,62 @@ impl Target {
         written
     }
 
-    /// Writes records in their binary form, in their order. Their bytes must be those that the codec
-    /// wrote.
+    /// Writes records in their binary form, which must be that of the codec, in their order.
     ///
     /// # Errors
     /// As [`Target::write_encoded`].
-    pub fn write_all_encoded(&mut self, batch: &EncodedBatch) -> Result<()> {
-        if !self.is_canonical_text() {
-            return batch.each(&mut |record| match &mut self.kind {
-                Kind::Stream(stream) => Ok(stream.write_encoded(record)?),
-                Kind::Store(store) => store.push_encoded(record),
-                _ => self.write(&record::decode(record)?.0),
-            });
+    pub fn write_batch(&mut self, batch: &EncodedBatch) -> Result<()> {
+        if self.is_canonical_text() {
+            let mut texts = Vec::new();
+            batch.write_texts(&mut texts);
+            return self.write_texts(&texts);
         }
-        for text in batch.texts() {
-            let (text, long_lines) = text?;
+        batch.each(&mut |record| match &mut self.kind {
+            Kind::Stream(stream) => Ok(stream.write_encoded(record)?),
+            Kind::Store(store) => store.push_encoded(record),
+            _ => self.write(&record::decode(record)?.0),
+        })
+    }
+
+    /// [`Target::write_batch`] for batches that `fill` fills, the last of which is empty. Canonical
+    /// text is made of one batch while the one before is written and the next one is filled.
+    ///
+    /// # Errors
+    /// As [`Target::write_encoded`], and what `fill` says.
+    pub fn write_all_encoded(
+        &mut self,
+        mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,
+    ) -> Result<()> {
+        let (mut batch, mut next) = (EncodedBatch::default(), EncodedBatch::default());
+        let (mut texts, mut texts_before) = (Vec::new(), Vec::new());
+        let is_canonical_text = self.is_canonical_text();
+        fill(&mut batch)?;
+        while !batch.is_empty() {
+            next.clear();
+            if is_canonical_text {
+                let mut written = Ok(());
+                rayon::in_place_scope(|scope| {
+                    scope.spawn(|_| batch.write_texts(&mut texts));
+                    written = self.write_texts(&texts_before).and_then(|()| fill(&mut next));
+                });
+                written?;
+            } else {
+                self.write_batch(&batch)?;
+                fill(&mut next)?;
+            }
+            std::mem::swap(&mut batch, &mut next);
+            std::mem::swap(&mut texts, &mut texts_before);
+        }
+        self.write_texts(&texts_before)
+    }
+
+    fn write_texts(&mut self, texts: &[PartText]) -> Result<()> {
+        let Kind::Text { output, .. } = &mut self.kind else { return Ok(()) };
+        for PartText { lines, long_lines, error } in texts {
+            output.write_all(lines)?;
             self.lost.records.long_lines += long_lines;
-            if let Kind::Text { output, .. } = &mut self.kind {
-                output.write_all(&text)?;
+            if let Some(error) = error {
+                return Err(error.clone().into());
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use memchr::memchr2;
+use memchr::{memchr2, memchr2_iter};
 
 use super::codes;
 use super::diagnostic::Diagnostic;
@@ -91,6 +91,15 @@ pub struct RawLine<'a> {
     pub end: u64,
 }
 
+/// Where a line ends among the bytes of others.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct LineEnd {
+    /// Behind its text.
+    pub text: usize,
+    /// Behind its line end.
+    pub raw: usize,
+}
+
 impl<R: Read> LineReader<R> {
     /// Reads lines of at most `limit` bytes, line ends not counted ([`default_limit`]).
     pub fn new(input: R, limit: usize) -> LineReader<R> {
@@ -152,6 +161,38 @@ impl<R: Read> LineReader<R> {
         let raw = &self.buffer[raw];
         let line = RawLine { number, text: &raw[..length], raw, end: self.offset };
         Ok(Some(Next::Line(line)))
+    }
+
+    /// The lines that are here whole, but no more than `most`, without reading from the stream. Where
+    /// each ends goes to `ends`, counted from the first byte of the first plus `before`. A line over
+    /// the limit is not among them.
+    pub fn lines_at_hand(&mut self, most: usize, before: usize, ends: &mut Vec<LineEnd>) -> &[u8] {
+        let most = if self.in_long_line { 0 } else { most };
+        let waiting = &self.buffer[self.start..self.filled];
+        let (mut end, mut count) = (0, 0);
+        for place in memchr2_iter(b'\r', b'\n', waiting) {
+            // The LF of a CR LF was passed with its CR.
+            if place < end {
+                continue;
+            }
+            let Some(end_length) = end_of_line(&waiting[place..], false) else { break };
+            if count == most || place - end > self.limit {
+                break;
+            }
+            end = place + end_length;
+            count += 1;
+            ends.push(LineEnd { text: before + place, raw: before + end });
+        }
+        let lines = self.start..self.start + end;
+        self.start = lines.end;
+        self.offset += end as u64;
+        self.number += count as u64;
+        &self.buffer[lines]
+    }
+
+    /// The number of the line that was given last, or 0.
+    pub const fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether the next line is here whole, so that [`LineReader::next_line`] gives it, or the end,
@@ -298,6 +339,37 @@ mod tests {
         }
     }
 
+    /// The same lines, as many at a time as are at hand.
+    fn lines_at_hand(input: impl Read, limit: usize, most: usize) -> Vec<Vec<u8>> {
+        let mut reader = LineReader::new(input, limit);
+        let mut lines = Vec::new();
+        loop {
+            let (mut ends, number) = (Vec::new(), reader.number());
+            let bytes = reader.lines_at_hand(most, 7, &mut ends).to_vec();
+            assert!(ends.len() <= most);
+            let mut start = 0;
+            for LineEnd { text, raw } in &ends {
+                assert!(!bytes[start..text - 7].iter().any(|byte| b"\r\n".contains(byte)));
+                lines.push(bytes[start..raw - 7].to_vec());
+                start = raw - 7;
+            }
+            assert_eq!((start, reader.number()), (bytes.len(), number + ends.len() as u64));
+            if !ends.is_empty() {
+                continue;
+            }
+            match reader.next_line().expect("no error in memory") {
+                None => return lines,
+                Some(Next::Line(line)) => lines.push(line.raw.to_vec()),
+                Some(Next::TooLong { .. }) => {
+                    assert_eq!(reader.lines_at_hand(most, 7, &mut ends), b"");
+                    let mut all = Vec::new();
+                    reader.copy_long_line(&mut all).expect("no error in memory");
+                    lines.push(all);
+                }
+            }
+        }
+    }
+
     /// EPD-05: every kind of line end; nothing of the stream is lost.
     #[test]
     fn lines_of_every_kind_come_out_whole() {
@@ -305,6 +377,11 @@ mod tests {
         for limit in [3, 10, 1000] {
             let fast = lines(&input[..], limit);
             assert_eq!(fast, lines(Slow(input), limit));
+            let raw: Vec<Vec<u8>> = fast.iter().map(|(_, raw, _)| raw.clone()).collect();
+            for most in [1, 3, 100] {
+                assert_eq!(lines_at_hand(&input[..], limit, most), raw);
+                assert_eq!(lines_at_hand(Slow(input), limit, most), raw);
+            }
             let joined: Vec<u8> = fast.iter().flat_map(|(_, raw, _)| raw.clone()).collect();
             assert_eq!(joined, input);
             let mut end = 0;

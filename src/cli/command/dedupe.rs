@@ -120,7 +120,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     let outcome = args.pipe.collect_encoded(
         union,
         &encode,
-        |union, encoded, place| Ok(union.add_encoded(encoded, place)?),
+        |union, records, first| Ok(union.add_encoded(records, first)?),
         |union, places| {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, file, places)?;

@@ -85,7 +85,9 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });
     let (encode, mut encoded) = (Arc::clone(&keyed), Vec::new());
     read_encoded(files, read, &mut diagnostics, encode, |item| match item {
-        Item::Encoded { bytes, .. } => Ok(sorter.add_keyed(bytes)?),
+        Item::Encoded { records, .. } => {
+            Ok(records.iter().try_for_each(|record| sorter.add_keyed(record))?)
+        }
         Item::Record { record, place, game, .. } => {
             let subject = Subject::new(&record, game, place);
             keyed.never_met.ask(&subject);

@@ -44,7 +44,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut games = GameCensus::default();
     let mut count_record = |item: Item<'_>| {
         match item {
-            Item::Encoded { bytes, .. } => census.add_encoded(bytes)?,
+            Item::Encoded { records, .. } => {
+                records.iter().try_for_each(|record| census.add_encoded(record))?;
+            }
             Item::Record { record, .. } => census.add(&record)?,
             _ => {}
         }

@@ -46,16 +46,16 @@ pub(crate) fn run(args: &Args, keep: Keep) -> anyhow::Result<Outcome> {
     let encode: Arc<dyn Encode> = Arc::new(args.by);
     let mut selection = Selection::new(keep, args.by, directory, memory);
     let own = std::slice::from_ref(&args.file);
-    read_all_encoded(own, &args.read, &mut diagnostics, &encode, |record, _| {
-        Ok(selection.add_encoded(record)?)
+    read_all_encoded(own, &args.read, &mut diagnostics, &encode, |records, _| {
+        Ok(selection.add_encoded(records)?)
     })?;
     for (number, other) in args.others.iter().enumerate() {
         if number > 0 {
             selection.next_other();
         }
         let other = std::slice::from_ref(other);
-        read_all_encoded(other, &args.read, &mut diagnostics, &encode, |record, _| {
-            Ok(selection.add_other_encoded(record)?)
+        read_all_encoded(other, &args.read, &mut diagnostics, &encode, |records, _| {
+            Ok(selection.add_other_encoded(records)?)
         })?;
     }
     write_all(selection.finish()?, &mut output)?;

@@ -143,12 +143,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let counts = builder.finish(order, &mut |record| {
         batch.push(record);
         if batch.is_full() {
-            target.write_all_encoded(&batch)?;
+            target.write_batch(&batch)?;
             batch.clear();
         }
         Ok(())
     })?;
-    target.write_all_encoded(&batch)?;
+    target.write_batch(&batch)?;
     target.finish()?;
     report(&counts);
     diagnostics.finish()

@@ -10,6 +10,8 @@ mod conversions;
 mod en_passant;
 mod legality;
 mod mv;
+#[cfg(feature = "source")]
+mod plain;
 mod playable;
 
 pub use attacks::{
@@ -20,6 +22,8 @@ pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
 pub use mv::{Move, MoveTextError, PROMOTIONS};
+#[cfg(feature = "source")]
+pub(crate) use plain::is_plainly_legal;
 pub(crate) use playable::castling_rook;
 pub use playable::{NotPlayable, Playable, after, en_passant_is_legal, is_zeroing};
 pub(in crate::model) use playable::{play, play_piece};

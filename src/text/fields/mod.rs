@@ -15,6 +15,8 @@ pub(crate) use castling::side_letter;
 pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement};
 pub use placement::InstructionSet;
+#[cfg(feature = "source")]
+pub(crate) use placement::lay_out;
 pub(crate) use placement::{
     CodeBits, Letters, PieceNumbers, Pieces, hash_of_board, piece_code, place, read_pieces,
 };

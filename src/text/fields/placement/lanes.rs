@@ -192,6 +192,15 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
     Some(together)
 }
 
+/// Lays out codes that are given in the order of squares. Instructions that move bits together and
+/// apart are slow on many processors that have these vectors and no larger ones.
+#[cfg(feature = "source")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
+    CodeBits::of_each(occupied, codes)
+}
+
 /// The numbers of all pieces, 1 to 32.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

@@ -14,12 +14,16 @@ mod instructions;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 mod lanes;
+#[cfg(feature = "source")]
+mod lay_out;
 mod read;
 mod tables;
 mod write;
 
 pub(crate) use hash::hash_of_board;
 pub use instructions::InstructionSet;
+#[cfg(feature = "source")]
+pub(crate) use lay_out::lay_out;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;

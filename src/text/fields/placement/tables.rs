@@ -59,6 +59,7 @@ pub(crate) struct Pieces {
 }
 
 /// The codes of the pieces on a board, as sets of squares.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CodeBits {
     /// The squares with a piece.
     pub(crate) occupied: u64,
@@ -68,6 +69,22 @@ pub(crate) struct CodeBits {
 }
 
 impl CodeBits {
+    /// Of codes that are given in the order of squares.
+    #[cfg(feature = "source")]
+    #[inline(always)]
+    pub(super) fn of_each(occupied: u64, codes: u128) -> CodeBits {
+        let (mut bits, mut rest, mut codes) = ([0; 4], occupied, codes);
+        while rest != 0 {
+            let square = rest & rest.wrapping_neg();
+            for (bit, squares) in bits.iter_mut().enumerate() {
+                *squares |= square & (codes as u64 >> bit & 1).wrapping_neg();
+            }
+            codes >>= 4;
+            rest ^= square;
+        }
+        CodeBits { occupied, bits }
+    }
+
     /// The codes of each rank in a byte for each file, the a-file lowest.
     #[inline]
     pub(crate) fn ranks(&self) -> [u64; 8] {
