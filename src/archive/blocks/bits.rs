@@ -94,11 +94,6 @@ impl<'a> BitReader<'a> {
         (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
-    /// Passes over so many bits.
-    pub(super) const fn skip(&mut self, bits: usize) {
-        self.at += bits;
-    }
-
     /// So many bits, at most 56.
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
@@ -120,6 +115,14 @@ impl<'a> BitReader<'a> {
             }
             self.advance(ones)?;
         }
+    }
+
+    /// How many ones stand before the next zero, and so many at the most: behind these there is none.
+    #[inline]
+    pub(super) fn take_some_ones(&mut self, most: u32) -> Option<u32> {
+        let ones = self.window().trailing_ones().min(most);
+        self.advance(ones + u32::from(ones < most))?;
+        Some(ones)
     }
 
     #[inline]
