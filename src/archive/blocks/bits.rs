@@ -94,6 +94,11 @@ impl<'a> BitReader<'a> {
         (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
+    /// Passes over so many bits.
+    pub(super) const fn skip(&mut self, bits: usize) {
+        self.at += bits;
+    }
+
     /// So many bits, at most 56.
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
