@@ -43,8 +43,8 @@ pub struct PackOptions {
     /// and looking for a position reads the whole archive.
     pub index: bool,
     /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535. Where
-    /// nothing is said it is 64, or fewer in a segment whose records are long: as many as have
-    /// about 176 bytes of coded operations.
+    /// nothing is said it is 128, at level max 64, or fewer in a segment whose records are long: as
+    /// many as have about 176 bytes of coded operations.
     pub block_records: Option<u32>,
     /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
     /// all the same.
@@ -80,7 +80,7 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The default: level default, an index of positions, blocks of 64 records or, of long ones,
+    /// The default: level default, an index of positions, blocks of 128 records or, of long ones,
     /// fewer.
     pub fn new() -> PackOptions {
         PackOptions::default()
@@ -321,7 +321,8 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self.options.block_records.unwrap_or(blocks::MOST_RECORDS) as u16)
+            index_records: (self.options.block_records.unwrap_or(blocks::MOST_MIXED_RECORDS)
+                as u16)
                 .into(),
         };
         match self.options.level {
@@ -354,7 +355,7 @@ impl<W: Write> ArchiveWriter<W> {
         }
         let block_records = match self.options.block_records {
             Some(records) => records,
-            None => waiting.records_of_a_block()?,
+            None => waiting.records_of_a_block(mixing)?,
         };
         segment.index_records = (block_records as u16).into();
         let (coded, arrangement) = if self.options.sorted {
@@ -362,7 +363,7 @@ impl<W: Write> ArchiveWriter<W> {
         } else if may_sort {
             waiting.code_for_lookup(block_records, mixing)?
         } else {
-            (waiting.code(block_records, mixing)?, Arrangement::Given)
+            waiting.code_for_numbers(block_records, mixing)?
         };
         segment.block_records = coded.block_records.into();
         segment.identity = waiting.identity().into();

@@ -122,6 +122,14 @@ impl<'a> BitReader<'a> {
         }
     }
 
+    /// How many ones stand before the next zero, and so many at the most: behind these there is none.
+    #[inline]
+    pub(super) fn take_some_ones(&mut self, most: u32) -> Option<u32> {
+        let ones = self.window().trailing_ones().min(most);
+        self.advance(ones + u32::from(ones < most))?;
+        Some(ones)
+    }
+
     #[inline]
     pub(super) fn take_rice(&mut self, plain: u32) -> Option<u64> {
         let high = self.take_ones()?;

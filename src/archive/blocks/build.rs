@@ -96,7 +96,9 @@ impl CodedSegment {
 }
 
 /// Records in a block where nothing is said, at the most.
-pub(in crate::archive) const MOST_RECORDS: u32 = 64;
+const MOST_RECORDS: u32 = 128;
+/// The same where a mixing model is tried, which is slower.
+pub(in crate::archive) const MOST_MIXED_RECORDS: u32 = 64;
 /// Bytes of coded operations in a block where nothing is said: whoever looks for one record decodes
 /// half of them.
 const BLOCK_OPERATIONS: usize = 176;
@@ -308,8 +310,14 @@ impl BlockSegmentBuilder {
     }
 
     /// How many records a block has where nothing is said: fewer of long ones.
-    pub(in crate::archive) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
-        let most = MOST_RECORDS as usize;
+    pub(in crate::archive) fn records_of_a_block(
+        &self,
+        mixing: Mixing,
+    ) -> Result<u32, ArchiveError> {
+        let most = match mixing {
+            Mixing::Never => MOST_RECORDS,
+            _ => MOST_MIXED_RECORDS,
+        } as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
         let start = OperationStart::default();
         let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))

@@ -21,7 +21,7 @@ mod text;
 mod verify;
 mod window;
 
-pub(super) use build::{BlockSegmentBuilder, MOST_RECORDS, Mixing};
+pub(super) use build::{BlockSegmentBuilder, MOST_MIXED_RECORDS, Mixing};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
 pub(super) use pawn_entries::PawnEntries;

@@ -8,61 +8,120 @@ use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::file::check;
 
 /// Numbers in a piece.
-const PIECE: usize = 1024;
-/// Bytes of a piece's check.
+const PIECE: usize = 512;
+/// Bytes of a piece's check, and of where it ends.
 const CHECK: usize = 4;
+const END: usize = 8;
 const PART: &str = "order of records";
+
+/// Bits that say how many bits of a difference are written plainly, and what they say of a piece in
+/// which all of a number is.
+const PLAIN_BITS: u32 = 5;
+const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
+/// So many ones stand before a number that is not written as a difference.
+const FAR: u32 = 8;
 
 /// Bits of a number among so many.
 const fn bits_of(records: u32) -> u32 {
     u32::BITS - (records - 1).leading_zeros()
 }
 
-/// Bytes of a piece of so many numbers.
-const fn piece_len(numbers: usize, records: u32) -> usize {
-    (numbers * bits_of(records) as usize).div_ceil(8) + CHECK
+/// Whether so many bytes can be the numbers of so many records, at least one.
+pub(super) fn fits(len: u64, records: u32) -> bool {
+    let pieces = u64::from(records).div_ceil(PIECE as u64);
+    len >= u64::from(records) / 8 + pieces * (CHECK + END) as u64
 }
 
-/// Bytes of the numbers of so many records, at least one.
-pub(super) const fn len(records: u32) -> u64 {
-    let (whole, rest) = (records as usize / PIECE, records as usize % PIECE);
-    let last = if rest > 0 { piece_len(rest, records) } else { 0 };
-    (whole * piece_len(PIECE, records) + last) as u64
+/// The difference of two numbers: small ones of either sign become small.
+const fn difference(number: u32, before: u32) -> u64 {
+    let difference = number as i64 - before as i64;
+    (difference << 1 ^ difference >> 63) as u64
+}
+
+/// The number with such a difference to the one before.
+fn after(before: u32, difference: u64) -> Option<u32> {
+    let signed = (difference >> 1) as i64 ^ -((difference & 1) as i64);
+    u32::try_from(i64::from(before) + signed).ok()
+}
+
+/// The bits of a difference of which so many are written plainly.
+const fn bits_of_difference(difference: u64, plain: u32, width: u32) -> u64 {
+    let high = difference >> plain;
+    if high < FAR as u64 { high + 1 + plain as u64 } else { (FAR + width) as u64 }
+}
+
+/// How many bits of the differences in a piece are best written plainly.
+fn best_plain(numbers: &[u32], width: u32) -> u32 {
+    let pairs = || numbers.windows(2).map(|pair| difference(pair[1], pair[0]));
+    let bits = |plain| pairs().map(|it| bits_of_difference(it, plain, width)).sum::<u64>();
+    let all_plain = (pairs().count() as u64 * u64::from(width), ALL_PLAIN);
+    let best = (0..width.min(ALL_PLAIN)).map(|plain| (bits(plain), plain)).min();
+    best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
+}
+
+/// The bits of the numbers of a piece.
+fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    let plain = best_plain(numbers, width);
+    bits.put(plain.into(), PLAIN_BITS);
+    let mut before = None;
+    for &number in numbers {
+        let near = before.filter(|_| plain != ALL_PLAIN).map(|before| difference(number, before));
+        match near {
+            Some(near) if near >> plain < FAR.into() => bits.put_rice(near, plain),
+            _ => {
+                if near.is_some() {
+                    bits.put((1 << FAR) - 1, FAR);
+                }
+                bits.put(number.into(), width);
+            }
+        }
+        before = Some(number);
+    }
+    bits.finish()
 }
 
 /// The bytes of numbers.
 pub(super) fn write(numbers: &[u32], identity: u32) -> Vec<u8> {
     let width = bits_of(numbers.len() as u32);
     let mut out = Vec::new();
+    let mut ends = Vec::new();
     for (place, piece) in (0..).zip(numbers.chunks(PIECE)) {
-        let mut bits = BitWriter::default();
-        piece.iter().for_each(|&number| bits.put(number.into(), width));
-        let mut bytes = bits.finish();
+        let mut bytes = write_piece(piece, width);
         check::append_placed(identity, place, &mut bytes);
         out.append(&mut bytes);
+        ends.extend_from_slice(&(out.len() as u64).to_le_bytes());
     }
+    out.append(&mut ends);
     out
 }
 
 /// The numbers of the records of a segment, by their places.
 pub(super) struct Order<'a> {
-    bytes: &'a [u8],
+    pieces: &'a [u8],
+    /// Where each piece ends.
+    ends: &'a [u8],
     records: u32,
     identity: u32,
 }
 
 impl<'a> Order<'a> {
-    /// Takes bytes as many as [`len`] says.
-    pub(super) const fn new(bytes: &'a [u8], records: u32, identity: u32) -> Order<'a> {
-        Order { bytes, records, identity }
+    /// Takes bytes of which [`fits`] says that they can be these.
+    pub(super) fn new(bytes: &'a [u8], records: u32, identity: u32) -> Order<'a> {
+        let ends = (records as usize).div_ceil(PIECE) * END;
+        let (pieces, ends) = bytes.split_at(bytes.len().saturating_sub(ends));
+        Order { pieces, ends, records, identity }
     }
 
-    /// A piece, its check verified.
-    fn piece(&self, piece: usize) -> Option<&'a [u8]> {
-        let start = piece * piece_len(PIECE, self.records);
-        let numbers = (self.records as usize).checked_sub(piece * PIECE)?.min(PIECE);
-        let bytes = self.bytes.get(start..start + piece_len(numbers, self.records))?;
-        check::strip_placed(self.identity, piece as u64, bytes)
+    /// The bits of a piece, its check verified.
+    fn piece(&self, piece: usize) -> Option<BitReader<'a>> {
+        let end = |piece: usize| {
+            let bytes = self.ends.get(piece * END..)?.first_chunk()?;
+            usize::try_from(u64::from_le_bytes(*bytes)).ok()
+        };
+        let start = piece.checked_sub(1).map_or(Some(0), end)?;
+        let bytes = self.pieces.get(start..end(piece)?)?;
+        check::strip_placed(self.identity, piece as u64, bytes).map(BitReader::new)
     }
 
     /// The numbers at some places, in the segment.
@@ -81,13 +140,32 @@ impl<'a> Order<'a> {
 
     fn read(&self, piece: usize, places: Range<usize>, numbers: &mut Vec<u32>) -> Option<()> {
         let width = bits_of(self.records);
-        let mut bits = BitReader::new(self.piece(piece)?);
-        bits.skip(places.start * width as usize);
-        for _ in places {
-            let number = bits.take(width).map(|number| number as u32);
-            numbers.push(number.filter(|&number| number < self.records)?);
+        let mut bits = self.piece(piece)?;
+        let plain = bits.take(PLAIN_BITS)? as u32;
+        let mut before = None;
+        let mut first = 0;
+        if plain == ALL_PLAIN {
+            bits.skip(places.start * width as usize);
+            first = places.start;
         }
-        Some(())
+        for place in first..places.end {
+            let number = match before.filter(|_| plain != ALL_PLAIN) {
+                Some(before) => match bits.take_some_ones(FAR)? {
+                    FAR => bits.take(width)? as u32,
+                    high => after(before, u64::from(high) << plain | bits.take(plain)?)?,
+                },
+                None => bits.take(width)? as u32,
+            };
+            if number >= self.records {
+                return None;
+            }
+            before = Some(number);
+            if place >= places.start {
+                numbers.push(number);
+            }
+        }
+        let is_whole = places.end == PIECE || piece * PIECE + places.end == self.records as usize;
+        (!is_whole || bits.is_at_end()).then_some(())
     }
 }
 
@@ -138,7 +216,7 @@ mod tests {
             let numbers: Vec<u32> = (0..records).map(|place| (place * 7 + 3) % records).collect();
             let is_order = records % 7 != 0;
             let bytes = write(&numbers, 9);
-            assert_eq!(bytes.len() as u64, len(records));
+            assert!(fits(bytes.len() as u64, records));
             let order = Order::new(&bytes, records, 9);
             assert_eq!(order.numbers(0..numbers.len()).unwrap(), numbers);
             let some = numbers.len() / 3..numbers.len() / 2 + 1;
@@ -156,17 +234,44 @@ mod tests {
     }
 
     #[test]
+    fn near_and_far_numbers_come_back() {
+        let stride = |step: usize| (0..step).flat_map(move |first| (first..9999).step_by(step));
+        for step in [1, 2, 5, 100, 3000] {
+            let numbers: Vec<u32> = stride(step).map(|number| number as u32).collect();
+            let bytes = write(&numbers, 9);
+            assert!(fits(bytes.len() as u64, 9999));
+            assert!(
+                bytes.len() < 14 * 9999 / 8 + 9999_usize.div_ceil(PIECE) * (5 + CHECK + END),
+                "{step}"
+            );
+            assert!(step > 5 || bytes.len() < 6 * 9999 / 8, "{step}");
+            assert_eq!(Order::new(&bytes, 9999, 9).numbers(0..9999).unwrap(), numbers);
+        }
+        for number in [0, 1, 77, u32::MAX - 1, u32::MAX] {
+            for before in [0, 5, 77, u32::MAX] {
+                assert_eq!(after(before, difference(number, before)), Some(number));
+            }
+        }
+        assert_eq!((after(3, 7), after(u32::MAX, 2)), (None, None));
+    }
+
+    #[test]
     fn each_changed_byte_is_seen() {
         let numbers: Vec<u32> = (0..2000).rev().collect();
         let bytes = write(&numbers, 9);
+        let (pieces, ends) = bytes.split_at(bytes.len() - 2000_usize.div_ceil(PIECE) * END);
+        let end =
+            |piece: usize| ends[piece * END..].first_chunk().map(|end| u64::from_le_bytes(*end));
+        let (first, second) = (end(0).unwrap(), end(1).unwrap());
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 0x10;
             assert!(Order::new(&changed, 2000, 9).numbers(0..2000).is_err(), "{place}");
         }
         assert!(Order::new(&bytes, 2000, 8).numbers(0..1).is_err());
-        let exchanged =
-            [&bytes[piece_len(PIECE, 2000)..], &bytes[..piece_len(PIECE, 2000)]].concat();
+        let (one, rest) = pieces.split_at(first as usize);
+        let (two, rest) = rest.split_at((second - first) as usize);
+        let exchanged = [two, one, rest, &(second - first).to_le_bytes(), &ends[END..]].concat();
         assert!(Order::new(&exchanged, 2000, 9).numbers(0..1).is_err());
     }
 }

@@ -46,7 +46,7 @@ impl BlockSegment {
     pub(in crate::archive) fn fits(&self) -> bool {
         directory::fits(self.directory.len, self.blocks())
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
-            && (!self.is_ordered() || self.order.len == order::len(self.span.records))
+            && (!self.is_ordered() || order::fits(self.order.len, self.span.records))
     }
 
     /// Whether the records stand in another order than that of their numbers.

@@ -15,6 +15,9 @@ const TRIED: usize = 1 << 14;
 /// which says much about the records.
 const JOINED: usize = 8;
 
+/// Where the order takes more bits a record, sorting for nothing but size is not tried.
+const NEAR: usize = 12;
+
 /// How the records of a segment are arranged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Arrangement {
@@ -34,7 +37,7 @@ impl BlockSegmentBuilder {
         block_records: u32,
         mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
-        if self.rows().iter().any(Row::has_operations) || is_of_games(self.rows()) {
+        if !self.may_be_sorted() {
             return Ok((self.code(block_records, mixing)?, Arrangement::Given));
         }
         if self.rows().len() > TRIED {
@@ -54,6 +57,33 @@ impl BlockSegmentBuilder {
             return Ok((coded, Arrangement::Sorted));
         }
         Ok((given, Arrangement::Given))
+    }
+
+    /// Codes the records in whichever arrangement is shorter; their order is kept.
+    pub(in crate::archive) fn code_for_numbers(
+        &mut self,
+        block_records: u32,
+        mixing: Mixing,
+    ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
+        if self.may_be_sorted() {
+            let mut sorted = self.clone();
+            sorted.sort(Arrangement::Sorted);
+            let order = sorted.order_section().len();
+            if order * 8 < self.rows().len() * NEAR {
+                let given = self.code(block_records, mixing)?;
+                let coded = sorted.code(block_records, mixing)?;
+                if coded.len() + order >= given.len() {
+                    return Ok((given, Arrangement::Given));
+                }
+                *self = sorted;
+                return Ok((coded, Arrangement::Sorted));
+            }
+        }
+        Ok((self.code(block_records, mixing)?, Arrangement::Given))
+    }
+
+    fn may_be_sorted(&self) -> bool {
+        !self.rows().iter().any(Row::has_operations) && !is_of_games(self.rows())
     }
 
     /// Puts the records into the order of their boards: as they came where these are equal, or, when

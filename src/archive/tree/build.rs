@@ -13,11 +13,11 @@ use std::cmp::Reverse;
 use std::ops::{BitOr, Range, Shl};
 
 /// Estimated bits of a node in the model beside its symbols.
-const NODE_BITS: f32 = 14.0;
+const NODE_BITS: f32 = 16.0;
 /// Estimated bits of a symbol in a node's list.
-const SYMBOL_BITS: f32 = 8.0;
+const SYMBOL_BITS: f32 = 6.0;
 /// The most symbols of a node under the outermost.
-const MAX_LIST: usize = 250;
+const MAX_LIST: usize = 700;
 /// A context that is met more seldom is not looked at.
 const RARE: usize = 4;
 /// Estimated bits of a row that is predicted by a move.

@@ -66,7 +66,7 @@ impl Context {
 
 /// Bits of a piece count: knights, bishops, rooks, queens, and one bit for kings on top. Counts
 /// that overflow run into the next; encoder and decoder agree on it.
-const PIECE_BITS: u32 = 13;
+pub(super) const PIECE_BITS: u32 = 13;
 const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 
 /// What was seen of the row that is being coded.
@@ -147,8 +147,9 @@ impl PieceState {
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Gain {
     /// Piece counts, White's and Black's.
-    counts: [u16; 2],
-    pawns: u16,
+    pub(super) counts: [u16; 2],
+    /// Pawn files, White's in the low byte.
+    pub(super) pawns: u16,
     occupied: u8,
 }
 

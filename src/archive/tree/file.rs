@@ -1,9 +1,10 @@
 //! Models as bytes.
 
-use super::context::{CONTEXT_BITS, Context, ESCAPE};
-use super::mirror::{LAST_RANK, VACATED};
+use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain};
+use super::mirror::{LAST_RANK, VACATED, faced_column, facing};
 use super::model::{Column, Entry, PositionModel};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
+use super::possible::{Known, Needs, SymbolOrder};
 use super::prediction::PredictionModes;
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
@@ -14,6 +15,7 @@ use crate::archive::adaptive::{
 use crate::archive::error::Refusal;
 use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::{COLUMNS, RANKS, is_rank};
+use foldhash::HashMap;
 use std::cmp::Reverse;
 
 /// The most nodes of a column that a reader takes.
@@ -83,6 +85,10 @@ struct ModelCodec {
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
+    /// By the class of a value of the rank that is faced: whether the dictionary has what faces it,
+    /// and in which class.
+    is_faced: Vec<BitModel>,
+    faced_class: Vec<SymbolModel>,
     /// Length of the common beginning of neighbours in a dictionary.
     shared: IntegerModel,
     /// Codes of squares by the two before.
@@ -96,9 +102,11 @@ struct ModelCodec {
 struct NodeModels {
     len: IntegerModel,
     hinted: Vec<BitModel>,
+    /// By the bit length of the gap that is to be expected.
     first_symbol: IntegerModel,
     symbol_gap: IntegerModel,
-    count: [IntegerModel; 5],
+    /// By class.
+    count: IntegerModel,
     escapes: IntegerModel,
     children: IntegerModel,
     first_context: IntegerModel,
@@ -107,7 +115,13 @@ struct NodeModels {
 
 impl NodeModels {
     fn new() -> NodeModels {
-        NodeModels { hinted: vec![BitModel::default(); 64], ..NodeModels::default() }
+        NodeModels {
+            hinted: vec![BitModel::default(); 64],
+            first_symbol: IntegerModel::with_contexts(GAPS),
+            symbol_gap: IntegerModel::with_contexts(GAPS),
+            count: IntegerModel::with_contexts(CLASSES as usize),
+            ..NodeModels::default()
+        }
     }
 }
 
@@ -118,6 +132,8 @@ impl Default for ModelCodec {
             limit: usize::MAX,
             flags: IntegerModel::default(),
             class_lens: IntegerModel::default(),
+            is_faced: vec![BitModel::default(); CLASSES as usize],
+            faced_class: vec![SymbolModel::new(CLASSES.ilog2()); CLASSES as usize],
             shared: IntegerModel::default(),
             squares: vec![SymbolModel::new(4); 3 * 256],
             values: vec![IntegerModel::default(); COLUMNS],
@@ -130,6 +146,8 @@ impl Default for ModelCodec {
 const DEPTHS: usize = MAX_CONTEXTS + 2;
 /// Classes of frequency.
 const CLASSES: u32 = 32;
+/// Bit lengths of gaps that are to be expected.
+const GAPS: usize = MAX_DICTIONARY.ilog2() as usize + 2;
 
 impl ModelCodec {
     /// Passes a model through a coder. A decoder is given an empty one.
@@ -140,23 +158,27 @@ impl ModelCodec {
         for column in 0..COLUMNS {
             let given = spec.columns.get(column).unwrap_or(&none);
             let contexts = self.contexts(coder, column, &given.contexts)?;
-            let dictionary = self.dictionary(coder, column, given)?;
-            let sizes: Vec<usize> = columns.iter().map(|column| column.dictionary.len()).collect();
+            let is_mirrored = mirrors && column == LAST_RANK;
+            let faced = faced_column(column).filter(|_| !is_mirrored);
+            let faced = faced.and_then(|faced| columns.get(faced));
+            let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
+            let gains = dictionary.iter().map(|&value| Gain::of(value));
             let mut tree = TreeCodec {
                 codec: self,
                 column,
-                symbols: dictionary.len(),
+                classes: classes(&class_lens),
+                needs: is_rank(column).then(|| Needs::of(gains)),
                 contexts: &contexts,
-                sizes: &sizes,
+                earlier: &columns,
                 given: &given.nodes,
                 children: children(&given.nodes),
                 nodes: Vec::new(),
                 listed: 0,
                 hints: vec![Hint::default(); DEPTHS],
             };
-            tree.node(coder, 0, 0, 0, 0)?;
+            tree.node(coder, 0, 0, 0, Place::default())?;
             let nodes = tree.nodes;
-            columns.push(TreeSpec { contexts, dictionary, class_lens: Vec::new(), nodes });
+            columns.push(TreeSpec { contexts, dictionary, class_lens, nodes });
         }
         let spelled = spec.spelled.code(coder);
         let has_modes = self.flags.code(coder, spec.modes.is_some().into()) != 0;
@@ -187,24 +209,37 @@ impl ModelCodec {
             .collect()
     }
 
-    /// The values class by class, in each class ascending.
+    /// The values class by class, in each class ascending, and how many each class has. `faced` is
+    /// the rank that the column faces.
     fn dictionary(
         &mut self,
         coder: &mut impl BitCoder,
         column: usize,
+        faced: Option<&TreeSpec>,
         given: &TreeSpec,
-    ) -> Option<Vec<u32>> {
+    ) -> Option<(Vec<u32>, Vec<u32>)> {
+        let faced = faced.map_or_else(Vec::new, |faced| self.faced(coder, faced, given));
         let mut values: Vec<u32> = Vec::with_capacity(given.dictionary.len());
+        let mut class_lens = vec![0; CLASSES as usize];
         let mut rest = given.dictionary.as_slice();
         for class in (0..CLASSES).rev() {
-            let in_class = given.class_lens.get(class as usize).copied().unwrap_or(0);
-            let len = self.class_lens.code(coder, in_class.into()) as usize;
-            if len > MAX_DICTIONARY - values.len() || coder.is_exhausted() {
+            let mut in_class: Vec<u32> = faced
+                .iter()
+                .filter(|&&(_, of)| of == class)
+                .map(|&(value, _)| ordered(column, value))
+                .collect();
+            let given_len = given.class_lens.get(class as usize).copied().unwrap_or(0);
+            let given = rest.split_off(..given_len as usize).unwrap_or_default();
+            let others = given.iter().map(|&value| ordered(column, value));
+            let others: Vec<u32> = others.filter(|value| !in_class.contains(value)).collect();
+            let len = self.class_lens.code(coder, others.len() as u64) as usize;
+            let room = MAX_DICTIONARY - values.len();
+            if len > room || in_class.len() > room - len || coder.is_exhausted() {
                 return None;
             }
             let mut before = 0;
             for nth in 0..len {
-                let given = rest.split_off_first().map_or(0, |&value| ordered(column, value));
+                let given = others.get(nth).copied().unwrap_or(0);
                 let value = match is_rank(column) {
                     true => self.rank(coder, column, given, before),
                     false if nth == 0 => self.values[column].code(coder, given.into()) as u32,
@@ -213,14 +248,38 @@ impl ModelCodec {
                         before.wrapping_add(self.values[column].code(coder, gap.into()) as u32)
                     }
                 };
-                values.push(ordered(column, value));
+                in_class.push(value);
                 before = value;
             }
+            in_class.sort_unstable();
+            class_lens[class as usize] = in_class.len() as u32;
+            values.extend(in_class.into_iter().map(|value| ordered(column, value)));
         }
         let fits = |&value: &u32| {
             !is_rank(column) || (0..8).all(|file| value >> (4 * file) & 15 <= VACATED)
         };
-        values.iter().all(fits).then_some(values)
+        values.iter().all(fits).then_some((values, class_lens))
+    }
+
+    /// What faces the values of a rank, as far as the dictionary has it: each value with its class.
+    fn faced(
+        &mut self,
+        coder: &mut impl BitCoder,
+        faced: &TreeSpec,
+        given: &TreeSpec,
+    ) -> Vec<(u32, u32)> {
+        let own = given.dictionary.iter().copied().zip(classes(&given.class_lens));
+        let own: HashMap<u32, u8> = own.collect();
+        let mut found = Vec::new();
+        for (&value, class) in faced.dictionary.iter().zip(classes(&faced.class_lens)) {
+            let (value, class) = (facing(value), usize::from(class));
+            let has = own.get(&value).copied();
+            if coder.adaptive_bit(has.is_some(), &mut self.is_faced[class]) {
+                let class = self.faced_class[class].code(coder, has.unwrap_or(0).into());
+                found.push((value, class));
+            }
+        }
+        found
     }
 
     /// A rank, a-file highest, by what it has in common with the one before.
@@ -246,10 +305,12 @@ impl ModelCodec {
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
     column: usize,
-    symbols: usize,
+    /// Of each symbol.
+    classes: Vec<u8>,
+    /// What the symbols need, of a column of ranks.
+    needs: Option<Needs>,
     contexts: &'a [Context],
-    /// The dictionary sizes of the earlier columns.
-    sizes: &'a [usize],
+    earlier: &'a [TreeSpec],
     given: &'a [NodeSpec],
     children: Vec<Vec<usize>>,
     nodes: Vec<NodeSpec>,
@@ -258,6 +319,13 @@ struct TreeCodec<'a> {
     /// By level of the node that is being coded: what its list and those of its children so far
     /// have in common.
     hints: Vec<Hint>,
+}
+
+/// The place of a node in the tree: the value of its last context, and what all of them tell.
+#[derive(Copy, Clone, Default)]
+struct Place {
+    context: u32,
+    known: Known,
 }
 
 /// Which symbols the lists under a node have had so far.
@@ -272,7 +340,7 @@ struct Hint {
 }
 
 /// So many of the most likely symbols are asked for one by one.
-const HINTED: usize = 64;
+const HINTED: usize = 32;
 
 impl Hint {
     fn add(&mut self, list: &[(u16, u32)]) {
@@ -316,6 +384,17 @@ impl Hint {
     }
 }
 
+/// How many bits a number has.
+const fn bit_length(number: usize) -> usize {
+    (usize::BITS - number.leading_zeros()) as usize
+}
+
+/// The class of each symbol.
+fn classes(lens: &[u32]) -> Vec<u8> {
+    let of_class = |(class, &len)| std::iter::repeat_n(class as u8, len as usize);
+    lens.iter().enumerate().rev().flat_map(of_class).collect()
+}
+
 fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); nodes.len()];
     for (place, node) in nodes.iter().enumerate().skip(1) {
@@ -332,7 +411,7 @@ impl TreeCodec<'_> {
         source: usize,
         parent: u32,
         level: usize,
-        context: u32,
+        place: Place,
     ) -> Option<()> {
         let none = NodeSpec::default();
         let given = self.given;
@@ -342,11 +421,11 @@ impl TreeCodec<'_> {
             return None;
         }
         self.take(NODE_COST)?;
-        let list = self.list(coder, level, node)?;
+        let list = self.list(coder, level, &place.known, node)?;
         let models = &mut self.codec.nodes[self.column * DEPTHS + level];
         let escapes =
             decode_count(models.escapes.code(coder, encode_count(node.escapes).into()) as u32);
-        self.nodes.push(NodeSpec { parent, context, list, escapes });
+        self.nodes.push(NodeSpec { parent, context: place.context, list, escapes });
 
         let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
         let may_have = level == 0 || level <= self.contexts.len();
@@ -359,9 +438,13 @@ impl TreeCodec<'_> {
         for nth in 0..len as usize {
             let child = children.get(nth).copied().unwrap_or(usize::MAX);
             let context = given.get(child).map_or(0, |child| child.context);
-            let context = if level == 0 { 0 } else { self.context(coder, level, context, before)? };
-            before = Some(context);
-            self.node(coder, child, number as u32, level + 1, context)?;
+            let mut below = place;
+            if level > 0 {
+                let context = self.context(coder, level, context, before)?;
+                below = self.below(level, place, context)?;
+            }
+            before = Some(below.context);
+            self.node(coder, child, number as u32, level + 1, below)?;
         }
         Some(())
     }
@@ -372,65 +455,61 @@ impl TreeCodec<'_> {
         (self.codec.cost <= self.codec.limit).then_some(())
     }
 
+    /// The place of a child of a node.
+    fn below(&self, level: usize, Place { mut known, .. }: Place, context: u32) -> Option<Place> {
+        let number = *self.contexts.get(level - 1)?;
+        let rank = match number {
+            Context::Column(column) if is_rank(column.into()) => {
+                self.earlier.get(usize::from(column))
+            }
+            _ => None,
+        };
+        let value = rank.and_then(|rank| rank.dictionary.get(context as usize));
+        known.add(number, context, value.map(|&value| Gain::of(value)));
+        Some(Place { context, known })
+    }
+
     /// The symbols of a node, ascending, with their counts.
     fn list(
         &mut self,
         coder: &mut impl BitCoder,
         level: usize,
+        known: &Known,
         node: &NodeSpec,
     ) -> Option<Vec<(u16, u32)>> {
         let place = self.column * DEPTHS + level;
         let len = self.codec.nodes[place].len.code(coder, node.list.len() as u64) as usize;
-        if len > self.symbols || len > MAX_LISTED - self.listed {
+        if len > self.classes.len() || len > MAX_LISTED - self.listed {
             return None;
         }
         self.listed += len;
         self.take(len * SYMBOL_COST)?;
+        let order = match &self.needs {
+            Some(needs) => needs.order(known),
+            None => SymbolOrder::of_all(self.classes.len()),
+        };
+        let (mut symbols, asked) = self.hinted(coder, level, &order, (node, len));
         let models = &mut self.codec.nodes[place];
-        let mut symbols: Vec<u16> = Vec::with_capacity(len);
-        let has = |symbol| node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
-        let mut asked: Vec<u16> = Vec::new();
-        if level > 1 {
-            for (symbol, part) in self.hints[level - 1].likely() {
-                if symbols.len() == len {
-                    break;
-                }
-                let left = (len - symbols.len()).min(4) - 1;
-                if coder.adaptive_bit(has(symbol), &mut models.hinted[left * 16 + part]) {
-                    symbols.push(symbol);
-                }
-                asked.push(symbol);
-            }
-        }
-        let unhinted: Vec<u16> = node
-            .list
-            .iter()
-            .map(|&(symbol, _)| symbol)
-            .filter(|symbol| !asked.contains(symbol))
-            .collect();
+        let listed = node.list.iter().map(|&(symbol, _)| symbol);
+        let given = order.places(listed.filter(|symbol| !asked.contains(symbol)));
+        let mut walk = order.walk();
         let mut next = 0;
-        for place in 0..len - symbols.len() {
-            let symbol = unhinted.get(place).copied().unwrap_or_default();
-            let gap = u64::from(symbol).wrapping_sub(next);
-            let gaps = if place == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
-            let symbol = next.checked_add(gaps.code(coder, gap))?;
-            if symbol >= self.symbols as u64 {
-                return None;
-            }
-            symbols.push(symbol as u16);
-            next = symbol + 1;
+        for nth in 0..len - symbols.len() {
+            let gaps = if nth == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
+            let expected = order.possible().saturating_sub(next) / (len - symbols.len() + 1);
+            let gap = given.get(nth).map_or(0, |&place| place - next);
+            let gap = gaps.code_in(bit_length(expected), coder, gap as u64);
+            let at = next.checked_add(usize::try_from(gap).ok()?)?;
+            symbols.push(walk.at(at)?);
+            next = at + 1;
         }
         symbols.sort_unstable();
         let mut list: Vec<(u16, u32)> = Vec::with_capacity(len);
-        for (place, symbol) in symbols.into_iter().enumerate() {
-            let count = node.list.get(place).map_or(0, |&(_, count)| count);
-            list.push((
-                symbol,
-                decode_count(
-                    models.count[len.ilog2().min(4) as usize]
-                        .code(coder, encode_count(count).into()) as u32,
-                ),
-            ));
+        for (nth, symbol) in symbols.into_iter().enumerate() {
+            let count = node.list.get(nth).map_or(0, |&(_, count)| count);
+            let class = usize::from(*self.classes.get(usize::from(symbol))?);
+            let count = models.count.code_in(class, coder, encode_count(count).into());
+            list.push((symbol, decode_count(count as u32)));
         }
         if level > 1 {
             self.hints[level - 1].add(&list);
@@ -438,6 +517,35 @@ impl TreeCodec<'_> {
         self.hints[level] = Hint::default();
         self.hints[level].add(&list);
         Some(list)
+    }
+
+    /// Which of the likely symbols a list of so many has, and those that were asked for.
+    fn hinted(
+        &mut self,
+        coder: &mut impl BitCoder,
+        level: usize,
+        order: &SymbolOrder,
+        (node, len): (&NodeSpec, usize),
+    ) -> (Vec<u16>, Vec<u16>) {
+        let (mut symbols, mut asked) = (Vec::with_capacity(len), Vec::new());
+        if level <= 1 {
+            return (symbols, asked);
+        }
+        let models = &mut self.codec.nodes[self.column * DEPTHS + level].hinted;
+        for (symbol, part) in self.hints[level - 1].likely() {
+            if symbols.len() == len {
+                break;
+            }
+            if order.is_possible(symbol) {
+                let left = (len - symbols.len()).min(4) - 1;
+                let has = node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
+                if coder.adaptive_bit(has, &mut models[left * 16 + part]) {
+                    symbols.push(symbol);
+                }
+                asked.push(symbol);
+            }
+        }
+        (symbols, asked)
     }
 
     /// The value of a context that leads to a child; children ascend by it. An escaped symbol is
@@ -450,7 +558,9 @@ impl TreeCodec<'_> {
         before: Option<u32>,
     ) -> Option<u32> {
         let limit = match self.contexts.get(level - 1)? {
-            Context::Column(earlier) => Some(*self.sizes.get(usize::from(*earlier))? as u32),
+            Context::Column(earlier) => {
+                Some(self.earlier.get(usize::from(*earlier))?.dictionary.len() as u32)
+            }
             _ => None,
         };
         let shown = |value: u32| match limit {

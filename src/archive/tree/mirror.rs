@@ -9,6 +9,17 @@ pub(super) const LAST_RANK: usize = {
     RANKS + 2
 };
 
+/// The column of the rank that a rank faces from behind it in the row.
+pub(super) const fn faced_column(column: usize) -> Option<usize> {
+    match column {
+        LAST_RANK => Some(RANKS),
+        5 => Some(3),
+        7 => Some(6),
+        9 => Some(8),
+        _ => None,
+    }
+}
+
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
@@ -31,7 +42,7 @@ static FACING: [u8; 256] = {
 };
 
 /// The rank that faces another.
-fn facing(rank: u32) -> u32 {
+pub(super) fn facing(rank: u32) -> u32 {
     u32::from_le_bytes(rank.to_le_bytes().map(|byte| FACING[usize::from(byte)]))
 }
 

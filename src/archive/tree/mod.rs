@@ -23,6 +23,7 @@ mod file;
 mod mirror;
 mod model;
 mod nodes;
+mod possible;
 mod prediction;
 mod shipped;
 mod spec;

@@ -52,7 +52,7 @@ impl TreeSpec {
             let node = &mut self.nodes[place];
             node.list.retain(|&(_, count)| count > 0);
             node.list.sort_unstable();
-            node.list.iter_mut().for_each(|(_, count)| *count = decode_count(encode_count(*count)));
+            node.list.iter_mut().for_each(|(_, count)| *count = rounded(*count));
             node.escapes = decode_count(encode_count(node.escapes));
             if is_used[place] || place == 0 || !node.list.is_empty() {
                 is_used[place] = true;
@@ -69,6 +69,14 @@ impl TreeSpec {
             }
         }
         self.nodes = nodes;
+    }
+}
+
+/// A count as the file has it. Of small ones it is not worth the bits to tell all apart.
+fn rounded(count: u32) -> u32 {
+    match count {
+        5 | 7 => count - 1,
+        _ => decode_count(encode_count(count)),
     }
 }
 

@@ -1,0 +1,242 @@
+//! Which symbols are possible in a node: ranks that need more pieces than an army has, or a second
+//! pawn on a file, beside those that the contexts of the node tell of, are seldom in its list.
+
+use super::context::Context::{
+    self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
+};
+use super::context::{Gain, PIECE_BITS};
+
+/// Kinds of pieces.
+const KINDS: usize = 5;
+/// How many knights, bishops, rooks, queens and kings a side begins with.
+const MOST: [u32; KINDS] = [2, 2, 2, 1, 1];
+
+/// What the contexts of a node tell of the pieces on the board.
+#[derive(Copy, Clone, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Of each side, where a context tells of all ranks so far.
+    pieces: [Option<u32>; 2],
+    /// Those of ranks that are contexts themselves.
+    of_ranks: [u32; 2],
+    pawns: u16,
+}
+
+impl Known {
+    /// Takes in a context, its value and, of a rank with a symbol, what that adds.
+    pub(super) fn add(&mut self, context: Context, value: u32, gain: Option<Gain>) {
+        let low = (1 << PIECE_BITS) - 1;
+        match context {
+            Column(_) => {
+                let gain = gain.unwrap_or_default();
+                self.pawns |= gain.pawns;
+                for (all, more) in self.of_ranks.iter_mut().zip(gain.counts) {
+                    *all += u32::from(more);
+                }
+            }
+            Pieces(side) => self.pieces[side as usize] = Some(value),
+            Pawns(side) => self.pawns |= (value as u16 & 0xff) << (8 * side as u16),
+            Material(side) => {
+                self.pieces[side as usize] = Some(value >> 8);
+                self.pawns |= (value as u16 & 0xff) << (8 * side as u16);
+            }
+            BothPawns => self.pawns |= value as u16,
+            BothPieces => self.pieces = [Some(value >> PIECE_BITS), Some(value & low)],
+            BackRank(_) => {}
+        }
+    }
+
+    fn pieces(&self, side: usize) -> u32 {
+        self.pieces[side].unwrap_or(self.of_ranks[side])
+    }
+}
+
+/// How many pieces of a kind a number of pieces has.
+const fn digit(pieces: u32, kind: usize) -> u32 {
+    pieces >> (3 * kind) & 7
+}
+
+/// Sets of symbols, a bit each.
+type Set = Vec<u64>;
+
+/// The symbols of a column of ranks by what they need.
+pub(super) struct Needs {
+    symbols: usize,
+    /// By side, kind and count: those with more pieces of the kind than the count, and any.
+    more: [[[Set; 3]; KINDS]; 2],
+    /// By side and file: those with a pawn there.
+    pawns: [Set; 16],
+}
+
+impl Needs {
+    /// Of what each symbol of a column adds.
+    pub(super) fn of(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
+        let symbols = gains.len();
+        let set = || vec![0; symbols.div_ceil(64)];
+        let mut needs = Needs {
+            symbols,
+            more: std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| set()))),
+            pawns: std::array::from_fn(|_| set()),
+        };
+        for (symbol, gain) in gains.enumerate() {
+            let (word, bit) = (symbol / 64, 1 << (symbol % 64));
+            for (side, count) in gain.counts.into_iter().enumerate() {
+                for kind in 0..KINDS {
+                    let above = digit(count.into(), kind).min(3) as usize;
+                    needs.more[side][kind][..above].iter_mut().for_each(|set| set[word] |= bit);
+                }
+            }
+            for (file, set) in needs.pawns.iter_mut().enumerate() {
+                set[word] |= bit * u64::from(gain.pawns >> file & 1);
+            }
+        }
+        needs
+    }
+
+    /// The symbols in the order of a node: those that are possible, then the others.
+    pub(super) fn order(&self, known: &Known) -> SymbolOrder {
+        let mut others = vec![0; self.symbols.div_ceil(64)];
+        let mut add = |set: &Set| others.iter_mut().zip(set).for_each(|(all, word)| *all |= word);
+        for (side, more) in self.more.iter().enumerate() {
+            for (kind, sets) in more.iter().enumerate() {
+                let room = MOST[kind].saturating_sub(digit(known.pieces(side), kind));
+                add(&sets[room as usize]);
+            }
+        }
+        for (_, set) in
+            self.pawns.iter().enumerate().filter(|(file, _)| known.pawns >> file & 1 != 0)
+        {
+            add(set);
+        }
+        SymbolOrder::new(self.symbols, others)
+    }
+}
+
+/// The symbols of a column in the order of a node.
+pub(super) struct SymbolOrder {
+    symbols: usize,
+    /// How many are possible.
+    possible: usize,
+    others: Set,
+}
+
+impl SymbolOrder {
+    fn new(symbols: usize, others: Set) -> SymbolOrder {
+        let count: u32 = others.iter().map(|word| word.count_ones()).sum();
+        SymbolOrder { symbols, possible: symbols - count as usize, others }
+    }
+
+    /// All symbols are possible.
+    pub(super) fn of_all(symbols: usize) -> SymbolOrder {
+        SymbolOrder::new(symbols, vec![0; symbols.div_ceil(64)])
+    }
+
+    pub(super) const fn possible(&self) -> usize {
+        self.possible
+    }
+
+    pub(super) fn is_possible(&self, symbol: u16) -> bool {
+        let symbol = usize::from(symbol);
+        self.others.get(symbol / 64).is_some_and(|word| word >> (symbol % 64) & 1 == 0)
+    }
+
+    /// The place of each of some symbols, ascending.
+    pub(super) fn places(&self, symbols: impl Iterator<Item = u16>) -> Vec<usize> {
+        let place = |symbol: u16| {
+            let (word, bit) = (usize::from(symbol) / 64, usize::from(symbol) % 64);
+            let before = |count: u32, word: &u64| count + word.count_ones();
+            let others = self.others[..word].iter().fold(0, before)
+                + (self.others[word] & ((1 << bit) - 1)).count_ones();
+            match self.is_possible(symbol) {
+                true => usize::from(symbol) - others as usize,
+                false => self.possible + others as usize,
+            }
+        };
+        let mut places: Vec<usize> = symbols.map(place).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The symbols at ascending places.
+    pub(super) fn walk(&self) -> SymbolWalk<'_> {
+        SymbolWalk { order: self, word: 0, before: 0, is_possible: true }
+    }
+}
+
+/// Goes through a [`SymbolOrder`] from front to back.
+pub(super) struct SymbolWalk<'a> {
+    order: &'a SymbolOrder,
+    /// How many symbols of the order stand before the ones of this word.
+    word: usize,
+    before: usize,
+    is_possible: bool,
+}
+
+impl SymbolWalk<'_> {
+    /// The symbol at a place, which is not below the last one that was asked for.
+    pub(super) fn at(&mut self, place: usize) -> Option<u16> {
+        if place >= self.order.symbols {
+            return None;
+        }
+        if self.is_possible && place >= self.order.possible {
+            *self =
+                SymbolWalk { word: 0, before: self.order.possible, is_possible: false, ..*self };
+        }
+        loop {
+            let mut left = self.symbols()?;
+            let count = left.count_ones() as usize;
+            if place - self.before < count {
+                (0..place - self.before).for_each(|_| left &= left - 1);
+                return Some((self.word * 64) as u16 + left.trailing_zeros() as u16);
+            }
+            self.before += count;
+            self.word += 1;
+        }
+    }
+
+    /// Those of the word.
+    fn symbols(&self) -> Option<u64> {
+        let others = *self.order.others.get(self.word)?;
+        let all = match self.order.symbols - 64 * self.word {
+            left @ 0..64 => (1 << left) - 1,
+            _ => u64::MAX,
+        };
+        Some(if self.is_possible { !others & all } else { others })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::tree::context::Side::{Black, White};
+
+    #[test]
+    fn symbols_that_need_more_than_there_is_come_last() {
+        let values = [0, 0x2, 0x22, 0x1, 0x10, 0x5, 0x7, 0x8];
+        let needs = Needs::of(values.iter().map(|&value| Gain::of(value)));
+        let order = |known: &Known| {
+            let order = needs.order(known);
+            let mut walk = order.walk();
+            let symbols: Vec<u16> = (0..values.len()).filter_map(|place| walk.at(place)).collect();
+            assert_eq!(order.walk().at(values.len()), None);
+            assert_eq!(
+                order.places(0..symbols.len() as u16),
+                (0..symbols.len()).collect::<Vec<_>>()
+            );
+            for (place, &symbol) in symbols.iter().enumerate() {
+                assert_eq!(order.walk().at(place), Some(symbol));
+                assert_eq!(order.is_possible(symbol), place < order.possible());
+            }
+            symbols
+        };
+        let mut known = Known::default();
+        assert_eq!(order(&known), [0, 1, 2, 3, 4, 5, 6, 7]);
+        known.add(Column(2), 7, Some(Gain::of(0x52)));
+        assert_eq!(order(&known), [0, 1, 3, 4, 6, 7, 2, 5]);
+        known.add(Pawns(White), 1, None);
+        assert_eq!(order(&known), [0, 1, 4, 6, 7, 2, 3, 5]);
+        known.add(Material(Black), 2 << 8 | 1, None);
+        assert_eq!(order(&known), [0, 1, 4, 2, 3, 5, 6, 7]);
+        known.add(BothPieces, 2 << PIECE_BITS, None);
+        assert_eq!(order(&known), [0, 4, 5, 7, 1, 2, 3, 6]);
+    }
+}
