@@ -103,7 +103,7 @@ mod tests {
         for (name, value) in tags {
             builder.set_tag(name, value).unwrap();
         }
-        GameFacts::of(builder.finish().unwrap(), split)
+        GameFacts::of(&builder.finish().unwrap(), split)
     }
 
     #[test]
