@@ -43,8 +43,8 @@ pub struct PackOptions {
     /// and looking for a position reads the whole archive.
     pub index: bool,
     /// Records in a block: more make a smaller archive and slower access. From 1 to 65,535. Where
-    /// nothing is said it is 128, at level max 64, or fewer in a segment whose records are long: as
-    /// many as have about 176 bytes of coded operations.
+    /// nothing is said it is 128, at level max and in a segment whose records have operations 64, or
+    /// fewer where they are long: as many as have about 176 bytes of coded operations.
     pub block_records: Option<u32>,
     /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
     /// all the same.

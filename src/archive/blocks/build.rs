@@ -95,9 +95,10 @@ impl CodedSegment {
     }
 }
 
-/// Records in a block where nothing is said, at the most.
+/// Records in a block of positions where nothing is said.
 const MOST_RECORDS: u32 = 128;
-/// The same where a mixing model is tried, which is slower.
+/// The same, at the most, where a mixing model is tried, which is slower, and where records have
+/// operations.
 pub(in crate::archive) const MOST_MIXED_RECORDS: u32 = 64;
 /// Bytes of coded operations in a block where nothing is said: whoever looks for one record decodes
 /// half of them.
@@ -315,7 +316,7 @@ impl BlockSegmentBuilder {
         mixing: Mixing,
     ) -> Result<u32, ArchiveError> {
         let most = match mixing {
-            Mixing::Never => MOST_RECORDS,
+            Mixing::Never if self.ends.is_empty() => MOST_RECORDS,
             _ => MOST_MIXED_RECORDS,
         } as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);

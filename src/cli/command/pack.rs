@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// Found fastest, small, or smallest
     #[arg(long, value_enum, default_value_t = Level::Default, value_name = "LEVEL")]
     level: Level,
-    /// Records in a block: more make the archive smaller and access slower [default: 128, at
-    /// level max 64, fewer where records have long operations]
+    /// Records in a block: more make the archive smaller and access slower [default: 128; at level
+    /// max and where records have operations 64, fewer where these are long]
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
