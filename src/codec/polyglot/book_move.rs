@@ -53,8 +53,9 @@ impl BookMove {
             return Some(mv);
         }
         let turn = playable.position().turn();
-        let castles = |side: &Side| side.targets(turn).0 == mv.to && mv.from == playable.king();
-        let side = Side::ALL.into_iter().find(castles).filter(|_| mv.promotion.is_none())?;
+        let is_step = mv.from == playable.king() && mv.from.file().abs_diff(mv.to.file()) == 2;
+        let castles = |side: &Side| is_step && side.targets(turn).0 == mv.to;
+        let side = Side::ALL.into_iter().find(castles)?;
         playable.castling(side).map(|rook| Move { to: rook, ..mv })
     }
 

@@ -112,6 +112,7 @@ impl<'b> Walk<'b> {
             let position = self.given[&key];
             self.take(key, &position, Way::Given);
         }
+        self.follow_book_moves(found, Way::Given);
         self.follow_all_moves(found, outside, Way::Given);
         KnownPositions { book: self.book, found: self.found, keys: self.keys }
     }
@@ -131,11 +132,7 @@ impl<'b> Walk<'b> {
     /// Goes on by any moves from the positions that were found, and those outside of the book, from
     /// these places on.
     fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, way: Way) {
-        loop {
-            self.follow_book_moves(found, way);
-            if (found, outside) == (self.found.len(), self.outside.len()) {
-                return;
-            }
+        while (found, outside) != (self.found.len(), self.outside.len()) {
             let inside = self.found[found..].iter().map(|it| it.position);
             let from: Vec<Position> =
                 inside.chain(self.outside[outside..].iter().copied()).collect();
@@ -145,6 +142,7 @@ impl<'b> Walk<'b> {
             for Reached { key, position } in reached.into_iter().flatten() {
                 self.take(key, &position, way);
             }
+            self.follow_book_moves(found, way);
         }
     }
 
@@ -219,5 +217,104 @@ impl<'b> KnownPositions<'b> {
     /// The entries of keys whose position was not found, by key.
     pub fn unknown(&self) -> impl Iterator<Item = &'b [Entry]> {
         self.book.positions().filter(|entries| !self.keys.contains(&entries[0].key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::text::{Profile, san};
+
+    fn position(fen: &str) -> Position {
+        *crate::parse_epd(fen.as_bytes()).unwrap().position()
+    }
+
+    /// An entry for each move of these lines that is marked: `!e4`.
+    fn book(start: &Position, lines: &[&str]) -> Book {
+        let mut entries = Vec::new();
+        for line in lines {
+            let mut playable = Playable::new(start).unwrap();
+            for word in line.split(' ') {
+                let text = word.trim_start_matches('!');
+                let mv = san::parse(&playable, text.as_bytes(), Profile::Lenient).unwrap().mv;
+                if text != word {
+                    let key = polyglot_key(playable.position());
+                    entries.push(Entry { key, mv: BookMove::from(mv), weight: 1, learn: 0 });
+                }
+                playable = playable.after(mv);
+            }
+        }
+        entries.into_iter().collect()
+    }
+
+    fn ways(known: &KnownPositions<'_>) -> Vec<Way> {
+        known.positions().iter().map(|it| it.way).collect()
+    }
+
+    #[test]
+    fn moves_of_the_book_come_first_then_others_then_what_is_given() {
+        let book = book(
+            &Position::START,
+            &[
+                "!e4 !c5 !Nf3",
+                "d4 !d5 c4 !e6",
+                "!e4 e5 Nc3 Nc6 f4 !exf4",
+                "!e4 e5 Nc3 Nc6 f4 exf4 !Nf3",
+            ],
+        );
+        let known = Walk::new(&book).finish();
+        let expected = [[Way::BookMoves; 3].as_slice(), &[Way::OtherMoves; 2]].concat();
+        assert_eq!(ways(&known), expected);
+        assert_eq!(known.positions()[0].position, Position::START);
+        assert_eq!(known.unknown().count(), 2, "the line is left for more than one move");
+
+        let mut walk = Walk::new(&book);
+        let vienna = "r1bqkbnr/pppp1ppp/2n5/4p3/4PP2/2N5/PPPP2PP/R1BQKBNR b KQkq -";
+        walk.offer(&position(vienna));
+        walk.offer(&position("4k3/8/8/8/8/8/8/4K3 w - -"));
+        let known = walk.finish();
+        assert_eq!(ways(&known)[5..], [Way::Given; 2]);
+        assert_eq!(known.unknown().count(), 0);
+        let keys_fit = |it: &BookPosition<'_>| it.key() == polyglot_key(&it.position);
+        assert!(known.positions().iter().all(keys_fit));
+    }
+
+    /// The pawn on b5 is pinned, so it may not capture on c6: Polyglot counts the square all the same.
+    #[test]
+    fn a_neighbour_that_may_not_capture_is_in_the_key() {
+        let start = position("8/2p5/8/KP5r/8/8/8/4k3 b - -");
+        let book = book(&start, &["!c5 !Ka6"]);
+        let mut walk = Walk::new(&book);
+        walk.offer(&start);
+        let known = walk.finish();
+        assert_eq!(known.positions()[1].key(), 0x3d66_5cc1_f5da_1059);
+        assert_eq!(known.unknown().count(), 0);
+    }
+
+    /// Either rook on the king's side makes one key, but only one of them may capture here.
+    #[test]
+    fn a_position_in_which_no_move_fits_is_another_one() {
+        let inner = position("4k3/8/8/8/8/8/8/3K2RR w G -");
+        let outer = position("4k3/8/8/8/8/8/8/3K2RR w H -");
+        let key = polyglot_key(&inner);
+        assert_eq!(key, polyglot_key(&outer));
+        let mv = BookMove::from("d1g1".parse::<Move>().unwrap());
+        let book: Book = [Entry { key, mv, weight: 1, learn: 0 }].into_iter().collect();
+        for (given, is_known) in [(&inner, true), (&outer, false)] {
+            let mut walk = Walk::new(&book);
+            walk.offer(given);
+            assert_eq!(walk.finish().positions().len(), usize::from(is_known));
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_said_many_times_is_one_move() {
+        let once = book(&Position::START, &["!e4 !e5"]);
+        let many: Book = once.entries().iter().flat_map(|entry| vec![*entry; 10_000]).collect();
+        let known = Walk::new(&many).finish();
+        assert_eq!(ways(&known), [Way::BookMoves; 2]);
+        assert_eq!(known.positions()[1].entries.len(), 10_000);
     }
 }
