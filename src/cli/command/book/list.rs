@@ -145,7 +145,7 @@ impl<'a> Listed<'a> {
 
 /// To four places.
 fn share(weight: u64, all: u64) -> f64 {
-    let parts = if all == 0 { 0 } else { (weight * 10_000 + all / 2) / all };
+    let parts = (weight * 10_000 + all / 2).checked_div(all).unwrap_or(0);
     parts as f64 / 10_000.0
 }
 
@@ -162,7 +162,7 @@ impl List<'_> {
         Ok(())
     }
 
-    /// Writes a book, and says whether all that was asked for is known and legal.
+    /// Writes a book, and says whether no entry was left out because its position is not known.
     fn write_book(&mut self, book: &str, walk: Walk<'_>) -> anyhow::Result<bool> {
         let is_text = !self.args.form.tsv && !self.args.form.json;
         if is_text && self.args.books.len() > 1 {

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Clone, Debug)]
 enum Command {
-    List(list::Args),
+    List(Box<list::Args>),
     Merge(merge::Args),
     Info(info::Args),
 }
