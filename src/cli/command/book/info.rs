@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::open::open;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     threads::start(None)?;
     let mut out = open_output(None)?;
     for path in &args.books {
-        let book = super::read(path)?;
+        let book = open(path)?;
         let summary = Summary::new(&book, &Walk::new(&book).finish());
         if args.json {
             json::line(&mut out, &Info::new(path, &summary))?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::open::open;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
@@ -68,8 +69,7 @@ struct Form {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     threads::start(args.read.form.threads)?;
-    let books: Vec<Book> =
-        args.books.iter().map(|path| super::read(path)).collect::<Result<_, _>>()?;
+    let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let mut walks: Vec<Walk<'_>> = books.iter().map(Walk::new).collect();
     let outcome = offer_sources(args, &mut walks)?;
     let mut list =

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::open::open;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut whole = Book::default();
     let (mut shared, mut scaled) = (0, 0);
     for path in &args.books {
-        let merged = merge(&whole, &super::read(path)?, how);
+        let merged = merge(&whole, &open(path)?, how);
         whole = merged.book;
         shared += merged.shared;
         scaled += merged.scaled;

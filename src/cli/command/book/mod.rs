@@ -3,15 +3,11 @@
 mod info;
 mod list;
 mod merge;
-
-use std::path::Path;
+mod open;
 
 use clap::Subcommand;
 
-use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::codec::polyglot::{Book, Disorder};
-use crate::source::open_book;
 
 /// Opening books of Polyglot (.bin): what is in them, and books made of several
 ///
@@ -41,16 +37,4 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Merge(args) => merge::run(args),
         Command::Info(args) => info::run(args),
     }
-}
-
-/// Reads a book, and says where it is not in order.
-fn read(path: &Path) -> anyhow::Result<Book> {
-    let book = open_book(path)?;
-    if let Some(Disorder { count, first }) = book.disorder() {
-        note!(
-            "epdb: {}: {count} entries stand out of order, the first at byte {first}; read by key",
-            path.display()
-        );
-    }
-    Ok(book)
 }
