@@ -19,7 +19,7 @@
 //! - [`archive`]: an immutable, memory-mapped file of records, smaller than any other: its sections,
 //!   the levels, the models, the entropy coders, the indexes of positions (`archive`).
 //! - [`codec`]: bytes: packed boards, position keys, move ordinals, binary records and streams of
-//!   them, games in PGC.
+//!   them, games in PGC, Polyglot's opening books.
 //! - [`text`]: FEN, EPD, SAN and PGN: grammar to model and back, profiles, diagnostics with places;
 //!   the rules for the tags of games (`text/pgn/tags.rs`).
 //! - [`model`]: values and their invariants: positions, moves, records, the table of opcodes, games;

@@ -77,18 +77,19 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 /// The command line with short pages: each command names its shared options in a list at the end.
 pub(crate) fn shortened(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100);
-    let cli = cli.mut_arg("quiet", |quiet| quiet.hide(true));
-    cli.mut_subcommands(|command| {
-        let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true);
-        let command = command.disable_help_flag(true).arg(help);
-        let Some(list) = shared_list(&command) else { return command };
-        let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-        let hidden = |arg: Arg| {
-            let is_shared = shared_heading(&arg).is_some();
-            arg.hide(is_shared)
-        };
-        command.after_help(end + &list).mut_args(hidden)
-    })
+    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(with_short_page)
+}
+
+fn with_short_page(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true);
+    let command = command.disable_help_flag(true).arg(help).mut_subcommands(with_short_page);
+    let Some(list) = shared_list(&command) else { return command };
+    let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    let hidden = |arg: Arg| {
+        let is_shared = shared_heading(&arg).is_some();
+        arg.hide(is_shared)
+    };
+    command.after_help(end + &list).mut_args(hidden)
 }
 
 /// The names of the shared options of a command by heading; `None` when it has none.
@@ -151,13 +152,11 @@ fn shared_options() -> String {
     page
 }
 
-/// Prints a page: of a command, of the list of pages, or the first one.
-pub(crate) fn run(mut cli: Command, name: Option<&str>) -> anyhow::Result<Outcome> {
+/// Prints a page: of a command, whose name may be of several words, of the list of pages, or the
+/// first one.
+pub(crate) fn run(mut cli: Command, words: &[String]) -> anyhow::Result<Outcome> {
     cli.build();
-    let page = match name {
-        None => command_page(&mut cli),
-        Some(name) => page(&mut cli, name).ok_or_else(|| unknown(&cli, name))?,
-    };
+    let page = page(&mut cli, words).ok_or_else(|| unknown(&cli, &words.join(" ")))?;
     let mut out = open_page();
     out.write_all(page.as_bytes())?;
     if !page.ends_with('\n') {
@@ -167,10 +166,12 @@ pub(crate) fn run(mut cli: Command, name: Option<&str>) -> anyhow::Result<Outcom
     Ok(Outcome::Done)
 }
 
-fn page(cli: &mut Command, name: &str) -> Option<String> {
-    if let Some(command) = cli.find_subcommand_mut(name) {
+fn page(cli: &mut Command, words: &[String]) -> Option<String> {
+    let command = words.iter().try_fold(cli, |command, word| command.find_subcommand_mut(word));
+    if let Some(command) = command {
         return Some(command_page(command));
     }
+    let [name] = words else { return None };
     let page = PAGES.iter().find(|page| page.name == name);
     page.map(|page| (page.text)()).or_else(|| found_page(name))
 }

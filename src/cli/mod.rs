@@ -13,6 +13,7 @@ mod outcome;
 mod output;
 mod pipe;
 mod places;
+mod polyglot_spelling;
 mod progress;
 mod query;
 mod questions;
@@ -20,6 +21,7 @@ mod record_output;
 mod signals;
 mod source;
 mod threads;
+mod tsv;
 mod values;
 
 use std::io::Write;
@@ -89,6 +91,7 @@ enum Command {
     Play(play::Args),
     Flip(flip::Args),
     Perft(perft::Args),
+    Book(book::Args),
     /// Print the completion script of a shell
     #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
     Completions {
@@ -107,15 +110,16 @@ enum Command {
     Help {
         /// A command, or one of the pages that `epdb help` lists
         #[arg(value_name = "COMMAND|PAGE")]
-        page: Option<String>,
+        page: Vec<String>,
     },
 }
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let mut cli = help::shortened(Cli::command());
-    let matches = parsed(cli.try_get_matches_from_mut(std::env::args_os()));
-    let name = matches.subcommand_name().unwrap_or_default().to_string();
+    let args = polyglot_spelling::translated(std::env::args_os().collect());
+    let matches = parsed(cli.try_get_matches_from_mut(args));
+    let name = called(&cli, &matches).name;
     let Cli { command, quiet } =
         parsed(Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli)));
     if quiet {
@@ -140,10 +144,28 @@ fn parsed<T>(result: Result<T, clap::Error>) -> T {
 /// Makes the process ready for a command, and looks whether the command may be run at all.
 fn prepare(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
     signals::install()?;
-    match matches.subcommand().and_then(|(name, given)| Some((cli.find_subcommand(name)?, given))) {
-        Some((command, given)) => places::check(command, given),
-        None => Ok(()),
+    let Called { command, given, .. } = called(cli, matches);
+    places::check(command, given)
+}
+
+/// The command that a command line calls.
+struct Called<'c> {
+    /// Its words, such as `book list`.
+    name: String,
+    command: &'c clap::Command,
+    /// What it was given.
+    given: &'c ArgMatches,
+}
+
+fn called<'c>(cli: &'c clap::Command, matches: &'c ArgMatches) -> Called<'c> {
+    let mut called = Called { name: String::new(), command: cli, given: matches };
+    while let Some((word, given)) = called.given.subcommand()
+        && let Some(command) = called.command.find_subcommand(word)
+    {
+        let name = format!("{} {word}", called.name).trim_start().to_string();
+        called = Called { name, command, given };
     }
+    called
 }
 
 /// Runs a command; `cli` is the command line that it came from.
@@ -182,9 +204,10 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Play(args) => play::run(&args),
         Command::Flip(args) => flip::run(&args),
         Command::Perft(args) => perft::run(&args),
+        Command::Book(args) => book::run(&args),
         Command::Completions { shell } => completions(shell),
         Command::Man { folder } => man::run(Cli::command(), &folder),
-        Command::Help { page } => help::run(cli, page.as_deref()),
+        Command::Help { page } => help::run(cli, &page),
     }
 }
 

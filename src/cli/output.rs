@@ -29,11 +29,7 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
 pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow::Result<Output> {
     match path {
         Some(path) if path != Path::new("-") => check_name(format, path)?,
-        _ if !format.is_text() && io::stdout().is_terminal() => {
-            let text = "the output is no text, and standard output is a terminal: name a file \
-                        (-o FILE), or pipe the output on";
-            return Err(Usage(text.into()).into());
-        }
+        _ if !format.is_text() => refuse_terminal()?,
         _ => {}
     }
     if format == FileFormat::Epa {
@@ -49,6 +45,26 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
 pub(crate) fn open_other_output(path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
     path.map_or(Ok(()), |path| check_other_name(path, what))?;
     open_output(path)
+}
+
+/// [`open_other_output`] for what is no text, and so must not go to a terminal.
+///
+/// # Errors
+/// As there.
+pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Output> {
+    if path == Path::new("-") {
+        refuse_terminal()?;
+    }
+    open_other_output(Some(path), what)
+}
+
+fn refuse_terminal() -> anyhow::Result<()> {
+    if io::stdout().is_terminal() {
+        let text = "the output is no text, and standard output is a terminal: name a file \
+                    (-o FILE), or pipe the output on";
+        return Err(Usage(text.into()).into());
+    }
+    Ok(())
 }
 
 /// Refuses a name that says another format than the one that will be written under it.

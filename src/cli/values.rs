@@ -8,6 +8,7 @@ use crate::library::diff::MatchBy;
 use crate::library::flip::Mirror;
 use crate::library::join::Meet;
 use crate::library::sets::{By, OnConflict};
+use crate::model::Color;
 use crate::model::merge::{BestMoves, Prefer};
 use crate::source::FileFormat;
 use crate::store::Same;
@@ -46,6 +47,7 @@ words! {
     CastlingForm { XFen = "xfen", Shredder = "shredder", Keep = "keep", }
     EnPassantForm { Keep = "keep", Legal = "legal", Pseudo = "pseudo", }
     Charset { Utf8 = "utf-8" | "utf8", Latin1 = "latin-1" | "latin1", }
+    Color { White = "white" | "w", Black = "black" | "b", }
     Prefer {
         Later = "later",
         First = "first",

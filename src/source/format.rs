@@ -183,7 +183,7 @@ const FOREIGN: [(&[u8], Foreign); 11] = [
 
 const POLYGLOT: Foreign = foreign(
     "a Polyglot opening book",
-    "it holds keys, not positions: make the book again from the games it was made of",
+    "it holds keys, not positions: `epdb book list` shows its moves and finds their positions",
 );
 
 impl Foreign {

@@ -66,6 +66,21 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
     Ok(Input { bytes, start, ready: None, encoding, is_file: input.is_file })
 }
 
+/// Opens a file whose first bytes may be any, or standard input for `-`: it is decompressed only where
+/// its name says so.
+///
+/// # Errors
+/// When it cannot be opened, with its name.
+pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let bytes: Box<dyn Read + Send> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path).map_err(|error| cannot_read(path, error))?;
+        Box::new(io::BufReader::new(file))
+    };
+    decoded(bytes, Compression::of_name(path)).map_err(|error| cannot_read(path, error))
+}
+
 fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
@@ -80,15 +95,23 @@ fn decompressed(bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input
         }
     };
     let (start, bytes) = peek(bytes)?;
-    let decoded = match Compression::of_bytes(&start) {
-        Compression::None => {
-            return Ok(Input { bytes, start, ready, is_file: true, encoding: None });
-        }
+    let compression = Compression::of_bytes(&start);
+    if compression == Compression::None {
+        return Ok(Input { bytes, start, ready, is_file: true, encoding: None });
+    }
+    let (start, bytes) = peek(decoded(bytes, compression)?)?;
+    Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+}
+
+fn decoded(
+    bytes: Box<dyn Read + Send>,
+    compression: Compression,
+) -> io::Result<Box<dyn Read + Send>> {
+    Ok(match compression {
+        Compression::None => bytes,
         Compression::Gzip => Decoded::boxed(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
         Compression::Zstd => Decoded::boxed(zstd::Decoder::new(bytes)?, "zstd"),
-    };
-    let (start, bytes) = peek(decoded)?;
-    Ok(Input { bytes, start, ready: None, is_file: false, encoding: None })
+    })
 }
 
 /// Whether standard input is a file, for which nobody has to be waited.

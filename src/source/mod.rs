@@ -10,12 +10,16 @@
 //! [`TargetOptions`], decide; an [`Output`] takes bytes. Files appear when they are complete, or not
 //! at all.
 //!
+//! Opening books of Polyglot hold keys and no positions, so they are no source: [`open_book`] reads
+//! them.
+//!
 //! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.
 //!
 //! A format is known by the first bytes of a source, by its name, or by what the options say:
 //! everything that is known of formats stands in one table, behind [`FileFormat`].
 
 mod binary;
+mod book;
 mod encoded_batch;
 mod format;
 mod games;
@@ -38,6 +42,7 @@ mod utf16;
 use std::io::Read;
 use std::path::Path;
 
+pub use book::open_book;
 pub use encoded_batch::EncodedBatch;
 pub use format::{Compression, FileFormat};
 pub use item::{EncodedRecords, Item, OwnedItem, Summary, VisitItem};

@@ -1,7 +1,8 @@
 //! The samples under `formats/golden`, held against the code both ways.
 
+use epdb::codec::polyglot::{Book, BookError, Entry};
 use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
-use epdb::codec::{key, ordinal, packed, record};
+use epdb::codec::{key, ordinal, packed, polyglot, record};
 use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
 use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen as fen_text, san};
@@ -155,6 +156,42 @@ fn invalid_streams() {
     }
 }
 
+fn entry_line(entry: &Entry) -> String {
+    let Entry { key, mv, weight, learn } = entry;
+    format!("{key:016x} {mv} {weight} {learn}")
+}
+
+/// A writer puts the entries of each position in order: the samples say the same in another one.
+fn written(book: &Book) -> Vec<u8> {
+    let mut writer = polyglot::Writer::new(Vec::new());
+    for entries in book.positions() {
+        let mut entries: Vec<Entry> = entries.iter().rev().copied().collect();
+        writer.write_position(&mut entries).expect("a vector takes all");
+    }
+    assert_eq!(writer.entries(), book.entries().len() as u64);
+    writer.finish().expect("a vector takes all")
+}
+
+#[test]
+fn valid_books() {
+    for case in samples("polyglot").valid {
+        let bytes = case.bytes();
+        let book = Book::read(&bytes[..]).expect(&case.name);
+        let lines: Vec<String> = book.entries().iter().map(entry_line).collect();
+        assert_eq!(lines, case.text, "{}", case.name);
+        assert_eq!(written(&book) == bytes, case.written, "{}", case.name);
+    }
+}
+
+#[test]
+fn invalid_books() {
+    for case in samples("polyglot").invalid {
+        let error = Book::read(&case.bytes()[..]).expect_err(&case.name);
+        let BookError::NoBook { offset, .. } = error else { panic!("{error}") };
+        assert_refused(&case, &error.to_string(), offset);
+    }
+}
+
 /// The bytes of the dumps of a page that stand below this text, without what is said of them.
 fn dump_below(page: &str, text: &str) -> Vec<u8> {
     let path = format!("{}/formats/{page}", env!("CARGO_MANIFEST_DIR"));
@@ -178,6 +215,11 @@ fn dumps_of_the_pages_are_what_is_written() {
     assert_eq!(dump_below("epd_record.md", line), bytes);
     let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
     assert_eq!(dump_below("packed_board.md", line), packed::encode(&fen(line)).as_bytes());
+    let book = Book::read(&dump_below("polyglot.md", "With weight 2")[..]).expect("the example");
+    assert_eq!(
+        book.entries().iter().map(entry_line).collect::<Vec<_>>(),
+        ["463b96181691fc9c e2e4 2 0"]
+    );
     let line = "Nd5 Kd7 Nf6+";
     let text = format!("4k3/8/8/8/8/2N5/8/4K1N1 w - - pv {line};");
     let mut bytes = Vec::new();

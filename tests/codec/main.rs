@@ -7,6 +7,7 @@ mod identity;
 mod items;
 mod ordinals;
 mod packed;
+mod polyglot;
 #[path = "../support/positions.rs"]
 mod positions;
 mod record;

@@ -23,6 +23,9 @@ Objects
              ..., tags: counts by tag
   moves      ordinal, san, uci
   perft      place, depth, nodes; expected and agrees where the record has the count
+  book list  one an entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
+             its position), learn; fen and san are null where the position is not known
+  book info  one a book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
   import     file, read, stored, dropped, replaced, merged, conflicts
 
 Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.

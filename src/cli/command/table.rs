@@ -13,6 +13,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::pipe::NeverMet;
 use crate::cli::source::{self, Visited};
+use crate::cli::tsv;
 use crate::library::field::Field;
 use crate::library::subject::{Subject, record_of_game};
 use crate::library::tally_field::tally_of;
@@ -304,7 +305,7 @@ impl Shape {
         if is_csv {
             write_csv(text, line);
         } else {
-            write_tsv(text, line);
+            tsv::write_field(text, line);
         }
     }
 }
@@ -321,16 +322,4 @@ fn write_csv(text: &[u8], line: &mut Vec<u8>) {
         line.push(byte);
     }
     line.push(b'"');
-}
-
-fn write_tsv(text: &[u8], line: &mut Vec<u8>) {
-    for &byte in text {
-        match byte {
-            b'\t' => line.extend_from_slice(b"\\t"),
-            b'\n' => line.extend_from_slice(b"\\n"),
-            b'\r' => line.extend_from_slice(b"\\r"),
-            b'\\' => line.extend_from_slice(b"\\\\"),
-            byte => line.push(byte),
-        }
-    }
 }

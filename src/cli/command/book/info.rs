@@ -1,0 +1,116 @@
+//! `epdb book info`: what is in a book.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::open::open;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::threads;
+use crate::library::book::{Summary, Walk};
+use crate::source::Output;
+
+/// Print what is in opening books: entries, positions, how they are reached, weights, order
+///
+/// Reached by moves of the book are positions to which the book leads by itself from the start
+/// array. Others are reached where one side, or both, play a move that is not in the book and come
+/// back to it by that. Some cannot be reached so: their lines are in no book, or begin elsewhere.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb book info book.bin")]
+pub(crate) struct Args {
+    /// The books; `-` is standard input
+    #[arg(value_name = "BOOK", required = true)]
+    books: Vec<PathBuf>,
+    /// Print one JSON object a book
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    threads::start(None)?;
+    let mut out = open_output(None)?;
+    for path in &args.books {
+        let book = open(path)?;
+        let summary = Summary::new(&book, &Walk::new(&book).finish());
+        if args.json {
+            json::line(&mut out, &Info::new(path, &summary))?;
+            continue;
+        }
+        if args.books.len() > 1 {
+            writeln!(out, "{}:", path.display())?;
+        }
+        print(&mut out, &summary)?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn print(out: &mut Output, summary: &Summary) -> anyhow::Result<()> {
+    let known = summary.by_book_moves + summary.by_other_moves;
+    let mut row = |name: &str, count: u64| writeln!(out, "{name:<34}{count:>14}");
+    row("entries", summary.entries)?;
+    row("positions", summary.positions)?;
+    row("  reached by moves of the book", summary.by_book_moves)?;
+    row("  reached by other moves too", summary.by_other_moves)?;
+    row("  not reached", summary.unknown)?;
+    row("    entries of them", summary.unknown_entries)?;
+    row("  White to move, of those reached", summary.white_to_move)?;
+    row("  Black to move, of those reached", known - summary.white_to_move)?;
+    row("largest weight", summary.largest_weight.into())?;
+    row("entries of weight 0", summary.weight_zero)?;
+    row("  without a move", summary.without_move)?;
+    row("  with an illegal move", summary.illegal)?;
+    row("  with a move said before", summary.repeated)?;
+    row("  with learning", summary.with_learn)?;
+    row("  out of order by key", summary.out_of_order)?;
+    row("  out of order by weight", summary.weights_ascending)?;
+    Ok(())
+}
+
+/// What is in a book (`book info --json`).
+#[derive(Serialize)]
+struct Info {
+    book: String,
+    entries: u64,
+    positions: u64,
+    reached_by_book_moves: u64,
+    reached_by_other_moves: u64,
+    unknown_positions: u64,
+    unknown_entries: u64,
+    /// Of the positions that are reached.
+    white_to_move: u64,
+    largest_weight: u16,
+    weight_zero: u64,
+    without_move: u64,
+    illegal: u64,
+    repeated: u64,
+    with_learn: u64,
+    out_of_order: u64,
+    weights_ascending: u64,
+}
+
+impl Info {
+    fn new(path: &Path, summary: &Summary) -> Info {
+        Info {
+            book: path.display().to_string(),
+            entries: summary.entries,
+            positions: summary.positions,
+            reached_by_book_moves: summary.by_book_moves,
+            reached_by_other_moves: summary.by_other_moves,
+            unknown_positions: summary.unknown,
+            unknown_entries: summary.unknown_entries,
+            white_to_move: summary.white_to_move,
+            largest_weight: summary.largest_weight,
+            weight_zero: summary.weight_zero,
+            without_move: summary.without_move,
+            illegal: summary.illegal,
+            repeated: summary.repeated,
+            with_learn: summary.with_learn,
+            out_of_order: summary.out_of_order,
+            weights_ascending: summary.weights_ascending,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `epdb book list`: the entries of a book.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::open::open;
+use crate::cli::args::ReadArgs;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_other_output;
+use crate::cli::pipe::each;
+use crate::cli::threads;
+use crate::cli::tsv;
+use crate::codec::polyglot::{Book, BookMove, Entry};
+use crate::library::book::{BookPosition, Walk};
+use crate::model::rules::Playable;
+use crate::model::{Color, Position};
+use crate::source::Output;
+use crate::text::{CastlingForm, EnPassantForm, fen, san};
+
+/// List the entries of opening books: position, move, weight, share of the weights
+///
+/// A book holds keys, not positions. Positions are found by moves of the book from the start array,
+/// and by other moves where they come back to the book; then in the sources that are named, and
+/// behind what is found there. Entries whose position is not known are counted on standard error
+/// (exit status 1); --all lists them by key. Positions come as they are found, those of the fewest
+/// moves first. `epdb dump-book -bin BOOK -color white -out FILE`, in Polyglot's spelling, is the
+/// same.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb book list book.bin
+  epdb book list --tsv --all book.bin --source games.pgn > book.tsv")]
+pub(crate) struct Args {
+    /// The books; `-` is standard input
+    #[arg(value_name = "BOOK", required = true)]
+    books: Vec<PathBuf>,
+    /// Look for positions of the book among those of this source too: any file of positions or games
+    #[arg(long = "source", value_name = "FILE")]
+    sources: Vec<PathBuf>,
+    /// Only positions with this side to move
+    #[arg(long, value_enum, value_name = "COLOR")]
+    color: Option<Color>,
+    /// List entries too whose position is not known, by key and coordinates
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    form: Form,
+    /// Write to this file instead of standard output; it appears only when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+#[group(multiple = false)]
+struct Form {
+    /// A line an entry, with tabs between: book, key, fen, uci, san, weight, share, learn
+    #[arg(long)]
+    tsv: bool,
+    /// One JSON object an entry, with the same fields
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    threads::start(args.read.form.threads)?;
+    let books: Vec<Book> = args.books.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+    let mut walks: Vec<Walk<'_>> = books.iter().map(Walk::new).collect();
+    let outcome = offer_sources(args, &mut walks)?;
+    let mut list =
+        List { args, out: open_other_output(args.output.as_deref(), "a list of moves")? };
+    list.write_header()?;
+    let mut is_whole = true;
+    for (path, walk) in args.books.iter().zip(walks) {
+        let book = path.display().to_string();
+        is_whole &= list.write_book(&book, walk)?;
+    }
+    list.out.finish()?;
+    Ok(outcome.and(Outcome::different_if(!is_whole)))
+}
+
+/// Takes the positions of the sources into account, if any were named.
+fn offer_sources(args: &Args, walks: &mut [Walk<'_>]) -> anyhow::Result<Outcome> {
+    if args.sources.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    each(&args.sources, &args.read, &mut diagnostics, |record, _| {
+        walks.iter_mut().for_each(|walk| walk.offer(record.position()));
+        Ok(true)
+    })?;
+    diagnostics.finish()
+}
+
+/// An entry as it is listed (`book list --json`).
+#[derive(Serialize)]
+struct Row<'a> {
+    book: &'a str,
+    key: String,
+    /// Null where the position is not known.
+    fen: Option<&'a str>,
+    /// The move as engines write it; where the position is not known, as the book has it.
+    uci: String,
+    /// Null where the position is not known or the move not legal.
+    san: Option<String>,
+    weight: u16,
+    /// Of the weights of its position, from 0 to 1.
+    share: f64,
+    learn: u32,
+}
+
+/// A position whose entries are listed.
+#[derive(Copy, Clone)]
+struct Listed<'a> {
+    book: &'a str,
+    entries: &'a [Entry],
+    /// What is known of the position.
+    known: Option<(&'a str, &'a Playable)>,
+}
+
+impl<'a> Listed<'a> {
+    fn rows(self) -> impl Iterator<Item = Row<'a>> {
+        let weights: u64 = self.entries.iter().map(|entry| u64::from(entry.weight)).sum();
+        self.entries.iter().map(move |entry| {
+            let playable = self.known.map(|(_, playable)| playable);
+            let legal = playable.and_then(|it| Some((it, entry.mv.legal_in(it)?)));
+            Row {
+                book: self.book,
+                key: format!("{:016x}", entry.key),
+                fen: self.known.map(|(fen, _)| fen),
+                uci: legal.map_or_else(|| entry.mv.to_string(), |(it, mv)| san::uci(it, mv)),
+                san: legal.map(|(it, mv)| san::format(it, mv).to_string()),
+                weight: entry.weight,
+                share: share(entry.weight.into(), weights),
+                learn: entry.learn,
+            }
+        })
+    }
+}
+
+/// To four places.
+fn share(weight: u64, all: u64) -> f64 {
+    let parts = (weight * 10_000 + all / 2).checked_div(all).unwrap_or(0);
+    parts as f64 / 10_000.0
+}
+
+struct List<'a> {
+    args: &'a Args,
+    out: Output,
+}
+
+impl List<'_> {
+    fn write_header(&mut self) -> anyhow::Result<()> {
+        if self.args.form.tsv {
+            self.out.write_all(b"book\tkey\tfen\tuci\tsan\tweight\tshare\tlearn\n")?;
+        }
+        Ok(())
+    }
+
+    /// Writes a book, and says whether no entry was left out because its position is not known.
+    fn write_book(&mut self, book: &str, walk: Walk<'_>) -> anyhow::Result<bool> {
+        let is_text = !self.args.form.tsv && !self.args.form.json;
+        if is_text && self.args.books.len() > 1 {
+            writeln!(self.out, "{book}:")?;
+        }
+        let known = walk.finish();
+        let mut illegal = 0;
+        for found in known.positions() {
+            if self.args.color.is_none_or(|color| color == found.position.turn()) {
+                illegal += self.write_known(book, found)?;
+            }
+        }
+        let mut unknown = 0;
+        for entries in known.unknown() {
+            unknown += entries.len();
+            if self.args.all {
+                self.write_position(Listed { book, entries, known: None })?;
+            }
+        }
+        if illegal > 0 {
+            note!("epdb: {book}: {illegal} entries have a move that is not legal");
+        }
+        if unknown > 0 {
+            let hint = if self.args.all { "listed by key" } else { "not listed; --all lists them" };
+            note!("epdb: {book}: {unknown} entries are of positions that are not known, {hint}");
+        }
+        Ok(unknown == 0 || self.args.all)
+    }
+
+    /// Writes a position that is known, and gives the number of illegal moves.
+    fn write_known(&mut self, book: &str, found: &BookPosition<'_>) -> anyhow::Result<usize> {
+        let fen = fen_of(&found.position);
+        let Ok(playable) = Playable::new(&found.position) else { return Ok(0) };
+        let entries = found.entries;
+        self.write_position(Listed { book, entries, known: Some((&fen, &playable)) })?;
+        let is_illegal =
+            |it: &&Entry| it.mv != BookMove::NONE && it.mv.legal_in(&playable).is_none();
+        Ok(entries.iter().filter(is_illegal).count())
+    }
+
+    fn write_position(&mut self, listed: Listed<'_>) -> anyhow::Result<()> {
+        let out = &mut self.out;
+        if self.args.form.json {
+            listed.rows().try_for_each(|row| json::line(out, &row))?;
+        } else if self.args.form.tsv {
+            listed.rows().try_for_each(|row| out.write_all(&tsv_line(&row)))?;
+        } else {
+            match (listed.known, listed.entries) {
+                (Some((fen, _)), _) => writeln!(out, "{fen}")?,
+                (None, [first, ..]) => writeln!(out, "key {:016x}", first.key)?,
+                (None, []) => {}
+            }
+            listed.rows().try_for_each(|row| out.write_all(text_line(&row).as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The six fields; the en passant square stands where Polyglot counts it.
+fn fen_of(position: &Position) -> String {
+    let mut text = Vec::new();
+    fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Pseudo, &mut text);
+    format!("{} 0 1", String::from_utf8_lossy(&text))
+}
+
+fn tsv_line(row: &Row<'_>) -> Vec<u8> {
+    let Row { key, uci, weight, share, learn, .. } = row;
+    let (fen, san) = (row.fen.unwrap_or_default(), row.san.as_deref().unwrap_or_default());
+    let mut line = Vec::new();
+    tsv::write_field(row.book.as_bytes(), &mut line);
+    let rest = format!("\t{key}\t{fen}\t{uci}\t{san}\t{weight}\t{share:.4}\t{learn}\n");
+    line.extend_from_slice(rest.as_bytes());
+    line
+}
+
+fn text_line(row: &Row<'_>) -> String {
+    let Row { uci, weight, share, learn, .. } = row;
+    let mv = match (&row.san, row.fen) {
+        (Some(san), _) => san.clone(),
+        (None, Some(_)) if uci != "0000" => format!("{uci} (illegal)"),
+        (None, _) => uci.clone(),
+    };
+    let learn = if *learn == 0 { String::new() } else { format!("  learn {learn}") };
+    format!("  {mv:<8}{weight:>7}{:>9.2} %{learn}\n", share * 100.0)
+}

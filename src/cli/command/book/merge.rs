@@ -1,0 +1,57 @@
+//! `epdb book merge`: one book of several.
+
+use std::path::PathBuf;
+
+use super::open::open;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_binary_output;
+use crate::codec::polyglot::{Book, Writer};
+use crate::library::book::{Merge, merge};
+
+/// Make one book of several
+///
+/// What is in one book only is taken as it is. Of a position in several, the entries of the first
+/// book that has it are taken, as Polyglot does; with --add those of all. `epdb merge-book -in1 A
+/// -in2 B -out C`, in Polyglot's spelling, is the same.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb book merge mine.bin theirs.bin -o both.bin
+  epdb book merge --add 2023.bin 2024.bin 2025.bin -o years.bin")]
+pub(crate) struct Args {
+    /// The books, those that win first; `-` is standard input
+    #[arg(value_name = "BOOK", required = true, num_args = 2..)]
+    books: Vec<PathBuf>,
+    /// Of a position in several books take the entries of the first (default)
+    #[arg(long, conflicts_with = "add")]
+    first: bool,
+    /// Of a position in several books take the moves of all and add up their weights; where a sum is
+    /// over 65535, all weights of the position are brought down in proportion
+    #[arg(long)]
+    add: bool,
+    /// The book that is written; it appears only when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let how = if args.add { Merge::Add } else { Merge::First };
+    let mut whole = Book::default();
+    let (mut shared, mut scaled) = (0, 0);
+    for path in &args.books {
+        let merged = merge(&whole, &open(path)?, how);
+        whole = merged.book;
+        shared += merged.shared;
+        scaled += merged.scaled;
+    }
+    let mut writer = Writer::new(open_binary_output(&args.output, "an opening book")?);
+    whole.entries().iter().try_for_each(|entry| writer.write(entry))?;
+    let entries = writer.entries();
+    writer.finish()?.finish()?;
+    let what = if args.add { "added up" } else { "taken from the first" };
+    note!("epdb: {entries} entries; {shared} positions of several books {what}");
+    if scaled > 0 {
+        note!("epdb: the weights of {scaled} positions were brought down to 65535");
+    }
+    Ok(Outcome::Done)
+}

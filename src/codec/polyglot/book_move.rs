@@ -1,0 +1,148 @@
+//! Moves in 16 bits.
+
+use std::fmt;
+
+use crate::model::rules::{Move, Playable};
+use crate::model::{Role, Side, Square};
+
+/// A move as books have it: two squares and a promotion in 16 bits. Castling is the king taking its
+/// own rook, as in [`Move`]. Of what position it is a move the bits do not say.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BookMove(u16);
+
+/// What the numbers from 1 on mean that stand for promotions.
+const PROMOTED: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
+
+impl BookMove {
+    /// No move: an entry that says nothing but learning and weight.
+    pub const NONE: BookMove = BookMove(0);
+
+    /// The move of these bits; any are taken.
+    pub const fn from_bits(bits: u16) -> BookMove {
+        BookMove(bits)
+    }
+
+    /// From bit 0 on: the file and the rank it goes to, the file and the rank it comes from, three
+    /// bits each, and three bits of the promotion.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The move in coordinates; `None` where no piece on any board moves so.
+    pub fn coordinates(self) -> Option<Move> {
+        let Move { from, to, .. } = self.squares();
+        let files = from.file().abs_diff(to.file());
+        let ranks = from.rank().abs_diff(to.rank());
+        let number = usize::from(self.0 >> 12);
+        let promotion = PROMOTED.get(number.wrapping_sub(1)).copied();
+        let is_move = match promotion {
+            Some(_) => files <= 1 && matches!((from.rank(), to.rank()), (6, 7) | (1, 0)),
+            None => {
+                let is_line = files == 0 || ranks == 0 || files == ranks;
+                number == 0 && from != to && (is_line || files + ranks == 3)
+            }
+        };
+        is_move.then_some(Move { from, to, promotion })
+    }
+
+    /// The legal move that it is in a position. Castling written as a step of the king over two
+    /// files is taken too, where it is nothing else.
+    pub fn legal_in(self, playable: &Playable) -> Option<Move> {
+        let mv = self.coordinates()?;
+        if playable.is_legal(mv) {
+            return Some(mv);
+        }
+        let turn = playable.position().turn();
+        let is_step = mv.from == playable.king() && mv.from.file().abs_diff(mv.to.file()) == 2;
+        let castles = |side: &Side| is_step && side.targets(turn).0 == mv.to;
+        let side = Side::ALL.into_iter().find(castles)?;
+        playable.castling(side).map(|rook| Move { to: rook, ..mv })
+    }
+
+    fn squares(self) -> Move {
+        let square = |bits: u16| Square::at((bits & 7) as u8, (bits >> 3 & 7) as u8);
+        Move { from: square(self.0 >> 6), to: square(self.0), promotion: None }
+    }
+}
+
+impl From<Move> for BookMove {
+    fn from(mv: Move) -> BookMove {
+        let place = |role| PROMOTED.iter().position(|&promoted| promoted == role);
+        let promotion = mv.promotion.and_then(place).map_or(0, |place| place as u16 + 1);
+        BookMove((mv.to.index() | mv.from.index() << 6) as u16 | promotion << 12)
+    }
+}
+
+impl fmt::Display for BookMove {
+    /// Coordinates, as of a [`Move`]; `0000` for no move, and the bits in hexadecimal where no piece
+    /// moves so.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.coordinates() {
+            Some(mv) => mv.fmt(f),
+            None if *self == BookMove::NONE => f.write_str("0000"),
+            None => write!(f, "{:#06x}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Whatever is legal anywhere has bits, and they mean it.
+    #[test]
+    fn bits_are_moves_and_moves_are_bits() {
+        let mut count = 0;
+        for bits in 0..=u16::MAX {
+            let Some(mv) = BookMove::from_bits(bits).coordinates() else { continue };
+            count += 1;
+            assert_eq!(BookMove::from(mv).bits(), bits);
+            assert_eq!(BookMove::from_bits(bits).to_string().parse(), Ok(mv));
+        }
+        // Queens' and knights' moves on an empty board; 22 promotions of a side in four roles.
+        assert_eq!(count, 1456 + 336 + 2 * 22 * 4);
+        assert_eq!(BookMove::from_bits(0).to_string(), "0000");
+        for (bits, text) in
+            [(0x031c, "e2e4"), (0x1346, "f2g1n"), (0x0107, "e1h1"), (0x7fff, "0x7fff")]
+        {
+            assert_eq!(BookMove::from_bits(bits).to_string(), text);
+        }
+    }
+
+    fn legal(fen: &str, mv: &str) -> Option<String> {
+        let record = crate::parse_epd(fen.as_bytes()).unwrap();
+        let playable = Playable::new(record.position()).unwrap();
+        let mv = BookMove::from(mv.parse::<Move>().unwrap());
+        mv.legal_in(&playable).map(|mv| mv.to_string())
+    }
+
+    #[test]
+    fn castling_is_the_king_taking_its_rook() {
+        let both = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
+        for (written, meant) in
+            [("e1h1", "e1h1"), ("e1a1", "e1a1"), ("e1g1", "e1h1"), ("e1c1", "e1a1")]
+        {
+            assert_eq!(legal(both, written).as_deref(), Some(meant));
+        }
+        assert_eq!(legal(both, "e1b1"), None);
+        assert_eq!(legal("r3k2r/8/8/8/8/8/8/R3K2R w Qkq -", "e1g1"), None, "without the right");
+        assert_eq!(legal("r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "e8c8").as_deref(), Some("e8a8"));
+        // A rook that moves from e1 to a1 is no king that castles.
+        assert_eq!(legal("k7/8/8/8/8/8/8/4R1K1 w - -", "e1a1").as_deref(), Some("e1a1"));
+        // A king beside its rook castles onto its own square's neighbour or steps there.
+        assert_eq!(legal("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1").as_deref(), Some("f1g1"));
+        assert_eq!(legal("4k3/8/8/8/8/8/8/5K1R w K -", "f1g1").as_deref(), Some("f1g1"));
+    }
+
+    #[test]
+    fn promotions_name_what_the_pawn_becomes() {
+        let fen = "1n2k3/P7/8/8/8/8/8/4K3 w - -";
+        for mv in ["a7a8q", "a7a8n", "a7b8r", "a7b8b"] {
+            assert_eq!(legal(fen, mv).as_deref(), Some(mv));
+        }
+        assert_eq!(legal(fen, "a7a8"), None);
+        assert_eq!(legal(fen, "e1e2").as_deref(), Some("e1e2"));
+    }
+}

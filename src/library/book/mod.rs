@@ -1,0 +1,10 @@
+//! Opening books of Polyglot: whose the keys in a book are, books made of several, and what is in
+//! one.
+
+mod merge;
+mod summary;
+mod walk;
+
+pub use merge::{Merge, Merged, merge};
+pub use summary::Summary;
+pub use walk::{BookPosition, KnownPositions, Walk, Way};

@@ -1,0 +1,320 @@
+//! Whose the keys in a book are. A book does not say it, so positions are looked for: from the start
+//! array by moves, and from positions that are given.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use crate::codec::key::polyglot_key;
+use crate::codec::polyglot::{Book, BookMove, Entry};
+use crate::model::Position;
+use crate::model::rules::{Move, Playable, after};
+
+/// How a position of a book was found.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Way {
+    /// From the start array by moves of the book alone.
+    BookMoves,
+    /// From the start array by moves of the book, and others where the position that one of them
+    /// leads to is in the book again: so a book is found that answers for one side only.
+    OtherMoves,
+    /// It was given, or stands behind one that was.
+    Given,
+}
+
+/// A position of a book.
+#[derive(Copy, Clone, Debug)]
+pub struct BookPosition<'b> {
+    /// The position.
+    pub position: Position,
+    /// How it was found.
+    pub way: Way,
+    /// Its entries, in the order of the book.
+    pub entries: &'b [Entry],
+}
+
+impl BookPosition<'_> {
+    /// The key of the position.
+    pub fn key(&self) -> u64 {
+        self.entries.first().map_or_else(|| polyglot_key(&self.position), |entry| entry.key)
+    }
+}
+
+/// Looks for the positions of a book.
+///
+/// ```
+/// use epdb::codec::polyglot::{Book, Entry};
+/// use epdb::codec::{key::polyglot_key, polyglot::BookMove};
+/// use epdb::library::book::{Walk, Way};
+/// use epdb::model::{Position, rules::Move};
+///
+/// let mv: Move = "e2e4".parse()?;
+/// let key = polyglot_key(&Position::START);
+/// let book: Book = [Entry { key, mv: BookMove::from(mv), weight: 1, learn: 0 }].into_iter().collect();
+/// let known = Walk::new(&book).finish();
+/// assert_eq!(known.positions()[0].way, Way::BookMoves);
+/// assert_eq!(known.unknown().count(), 0);
+/// # Ok::<(), epdb::model::rules::MoveTextError>(())
+/// ```
+#[derive(Debug)]
+pub struct Walk<'b> {
+    book: &'b Book,
+    found: Vec<BookPosition<'b>>,
+    /// The keys of what was found.
+    keys: HashSet<u64>,
+    /// Positions that are not in the book and stand behind one of its moves.
+    outside: Vec<Position>,
+    outside_keys: HashSet<u64>,
+    given: HashMap<u64, Position>,
+    /// The keys of `given` in the order in which they came.
+    order: Vec<u64>,
+}
+
+/// The positions of a book, as far as they were found.
+#[derive(Debug)]
+pub struct KnownPositions<'b> {
+    book: &'b Book,
+    found: Vec<BookPosition<'b>>,
+    keys: HashSet<u64>,
+}
+
+impl<'b> Walk<'b> {
+    /// Nothing is found yet.
+    pub fn new(book: &'b Book) -> Walk<'b> {
+        Walk {
+            book,
+            found: Vec::new(),
+            keys: HashSet::new(),
+            outside: Vec::new(),
+            outside_keys: HashSet::new(),
+            given: HashMap::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// Takes a position that may be one of the book's.
+    pub fn offer(&mut self, position: &Position) {
+        let key = polyglot_key(position);
+        if !self.given.contains_key(&key) && self.entries_of(key, position).is_some() {
+            self.given.insert(key, *position);
+            self.order.push(key);
+        }
+    }
+
+    /// Looks for positions from the start array, then from those that were given. The order in which
+    /// they are found hangs on nothing but the book and the order of what was given.
+    pub fn finish(mut self) -> KnownPositions<'b> {
+        self.take(polyglot_key(&Position::START), &Position::START, Way::BookMoves);
+        self.follow_book_moves(0, Way::BookMoves);
+        self.follow_all_moves(0, 0, Way::OtherMoves);
+        let (found, outside) = (self.found.len(), self.outside.len());
+        for key in std::mem::take(&mut self.order) {
+            let position = self.given[&key];
+            self.take(key, &position, Way::Given);
+        }
+        self.follow_book_moves(found, Way::Given);
+        self.follow_all_moves(found, outside, Way::Given);
+        KnownPositions { book: self.book, found: self.found, keys: self.keys }
+    }
+
+    /// Goes on by moves of the book from the positions that were found from this place on.
+    fn follow_book_moves(&mut self, mut from: usize, way: Way) {
+        while from < self.found.len() {
+            let reached: Vec<Vec<Reached>> =
+                self.found[from..].par_iter().map(after_book_moves).collect();
+            from = self.found.len();
+            for Reached { key, position } in reached.into_iter().flatten() {
+                self.take(key, &position, way);
+            }
+        }
+    }
+
+    /// Goes on by any moves from the positions that were found, and those outside of the book, from
+    /// these places on.
+    fn follow_all_moves(&mut self, mut found: usize, mut outside: usize, way: Way) {
+        while (found, outside) != (self.found.len(), self.outside.len()) {
+            let inside = self.found[found..].iter().map(|it| it.position);
+            let from: Vec<Position> =
+                inside.chain(self.outside[outside..].iter().copied()).collect();
+            (found, outside) = (self.found.len(), self.outside.len());
+            let reached: Vec<Vec<Reached>> =
+                from.par_iter().map(|position| self.unknown_after(position)).collect();
+            for Reached { key, position } in reached.into_iter().flatten() {
+                self.take(key, &position, way);
+            }
+            self.follow_book_moves(found, way);
+        }
+    }
+
+    /// The positions of the book behind a position that were not found yet.
+    fn unknown_after(&self, position: &Position) -> Vec<Reached> {
+        let Ok(playable) = Playable::new(position) else { return Vec::new() };
+        let mut reached = Vec::new();
+        playable.each_move(|mv| {
+            let it = Reached::by(&playable, mv);
+            if !self.keys.contains(&it.key) && !self.book.entries_of(it.key).is_empty() {
+                reached.push(it);
+            }
+            true
+        });
+        reached
+    }
+
+    /// Notes a position, unless it is known.
+    fn take(&mut self, key: u64, position: &Position, way: Way) {
+        if self.keys.contains(&key) {
+            return;
+        }
+        if let Some(entries) = self.entries_of(key, position) {
+            self.keys.insert(key);
+            self.found.push(BookPosition { position: *position, way, entries });
+        } else if self.outside_keys.insert(key) {
+            self.outside.push(*position);
+        }
+    }
+
+    /// The entries of a position. Another one may have its key: then no move of the book fits.
+    fn entries_of(&self, key: u64, position: &Position) -> Option<&'b [Entry]> {
+        let entries = self.book.entries_of(key);
+        if entries.is_empty() {
+            return None;
+        }
+        let playable = Playable::new(position).ok()?;
+        let fits =
+            |entry: &Entry| entry.mv == BookMove::NONE || entry.mv.legal_in(&playable).is_some();
+        entries.iter().any(fits).then_some(entries)
+    }
+}
+
+/// Where a move leads.
+struct Reached {
+    key: u64,
+    position: Position,
+}
+
+impl Reached {
+    fn by(playable: &Playable, mv: Move) -> Reached {
+        let position = after(playable.position(), mv);
+        Reached { key: polyglot_key(&position), position }
+    }
+}
+
+/// The positions behind the moves of a position of the book, which may say a move many times.
+fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
+    let Ok(playable) = Playable::new(&from.position) else { return Vec::new() };
+    let mut seen = HashSet::new();
+    let moves = from.entries.iter().map(|entry| entry.mv).filter(|&mv| seen.insert(mv));
+    moves.filter_map(|mv| mv.legal_in(&playable)).map(|mv| Reached::by(&playable, mv)).collect()
+}
+
+impl<'b> KnownPositions<'b> {
+    /// The positions in the order in which they were found: first those that moves of the book alone
+    /// lead to, the fewest moves first.
+    pub fn positions(&self) -> &[BookPosition<'b>] {
+        &self.found
+    }
+
+    /// The entries of keys whose position was not found, by key.
+    pub fn unknown(&self) -> impl Iterator<Item = &'b [Entry]> {
+        self.book.positions().filter(|entries| !self.keys.contains(&entries[0].key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::text::{Profile, san};
+
+    fn position(fen: &str) -> Position {
+        *crate::parse_epd(fen.as_bytes()).unwrap().position()
+    }
+
+    /// An entry for each move of these lines that is marked: `!e4`.
+    fn book(start: &Position, lines: &[&str]) -> Book {
+        let mut entries = Vec::new();
+        for line in lines {
+            let mut playable = Playable::new(start).unwrap();
+            for word in line.split(' ') {
+                let text = word.trim_start_matches('!');
+                let mv = san::parse(&playable, text.as_bytes(), Profile::Lenient).unwrap().mv;
+                if text != word {
+                    let key = polyglot_key(playable.position());
+                    entries.push(Entry { key, mv: BookMove::from(mv), weight: 1, learn: 0 });
+                }
+                playable = playable.after(mv);
+            }
+        }
+        entries.into_iter().collect()
+    }
+
+    fn ways(known: &KnownPositions<'_>) -> Vec<Way> {
+        known.positions().iter().map(|it| it.way).collect()
+    }
+
+    #[test]
+    fn moves_of_the_book_come_first_then_others_then_what_is_given() {
+        let book = book(
+            &Position::START,
+            &[
+                "!e4 !c5 !Nf3",
+                "d4 !d5 c4 !e6",
+                "!e4 e5 Nc3 Nc6 f4 !exf4",
+                "!e4 e5 Nc3 Nc6 f4 exf4 !Nf3",
+            ],
+        );
+        let known = Walk::new(&book).finish();
+        let expected = [[Way::BookMoves; 3].as_slice(), &[Way::OtherMoves; 2]].concat();
+        assert_eq!(ways(&known), expected);
+        assert_eq!(known.positions()[0].position, Position::START);
+        assert_eq!(known.unknown().count(), 2, "the line is left for more than one move");
+
+        let mut walk = Walk::new(&book);
+        let vienna = "r1bqkbnr/pppp1ppp/2n5/4p3/4PP2/2N5/PPPP2PP/R1BQKBNR b KQkq -";
+        walk.offer(&position(vienna));
+        walk.offer(&position("4k3/8/8/8/8/8/8/4K3 w - -"));
+        let known = walk.finish();
+        assert_eq!(ways(&known)[5..], [Way::Given; 2]);
+        assert_eq!(known.unknown().count(), 0);
+        let keys_fit = |it: &BookPosition<'_>| it.key() == polyglot_key(&it.position);
+        assert!(known.positions().iter().all(keys_fit));
+    }
+
+    /// The pawn on b5 is pinned, so it may not capture on c6: Polyglot counts the square all the same.
+    #[test]
+    fn a_neighbour_that_may_not_capture_is_in_the_key() {
+        let start = position("8/2p5/8/KP5r/8/8/8/4k3 b - -");
+        let book = book(&start, &["!c5 !Ka6"]);
+        let mut walk = Walk::new(&book);
+        walk.offer(&start);
+        let known = walk.finish();
+        assert_eq!(known.positions()[1].key(), 0x3d66_5cc1_f5da_1059);
+        assert_eq!(known.unknown().count(), 0);
+    }
+
+    /// Either rook on the king's side makes one key, but only one of them may capture here.
+    #[test]
+    fn a_position_in_which_no_move_fits_is_another_one() {
+        let inner = position("4k3/8/8/8/8/8/8/3K2RR w G -");
+        let outer = position("4k3/8/8/8/8/8/8/3K2RR w H -");
+        let key = polyglot_key(&inner);
+        assert_eq!(key, polyglot_key(&outer));
+        let mv = BookMove::from("d1g1".parse::<Move>().unwrap());
+        let book: Book = [Entry { key, mv, weight: 1, learn: 0 }].into_iter().collect();
+        for (given, is_known) in [(&inner, true), (&outer, false)] {
+            let mut walk = Walk::new(&book);
+            walk.offer(given);
+            assert_eq!(walk.finish().positions().len(), usize::from(is_known));
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_said_many_times_is_one_move() {
+        let once = book(&Position::START, &["!e4 !e5"]);
+        let many: Book = once.entries().iter().flat_map(|entry| vec![*entry; 10_000]).collect();
+        let known = Walk::new(&many).finish();
+        assert_eq!(ways(&known), [Way::BookMoves; 2]);
+        assert_eq!(known.positions()[1].entries.len(), 10_000);
+    }
+}
