@@ -6,6 +6,8 @@ use std::ffi::{OsStr, OsString};
 struct Spelling {
     name: &'static str,
     command: &'static str,
+    /// What Polyglot always does.
+    always: &'static [&'static str],
     options: &'static [(&'static str, Meaning)],
 }
 
@@ -13,14 +15,32 @@ struct Spelling {
 enum Meaning {
     /// The name of a book that is read, and the one that Polyglot takes where nothing is said.
     Book(Option<&'static str>),
+    /// An option without a value.
+    Flag(&'static str),
     /// An option of another name, and the value that Polyglot takes where nothing is said.
     Option(&'static str, Option<&'static str>),
 }
 
-const SPELLINGS: [Spelling; 2] = [
+const SPELLINGS: [Spelling; 3] = [
+    Spelling {
+        name: "make-book",
+        command: "make",
+        always: &["--keep-duplicates", "--count-repeats"],
+        options: &[
+            ("-pgn", Meaning::Book(Some("book.pgn"))),
+            ("-bin", Meaning::Option("--output", Some("book.bin"))),
+            ("-max-ply", Meaning::Option("--max-ply", None)),
+            ("-min-game", Meaning::Option("--min-games", None)),
+            ("-min-score", Meaning::Option("--min-score", None)),
+            ("-uniform", Meaning::Flag("--uniform")),
+            ("-only-white", Meaning::Flag("--only-white")),
+            ("-only-black", Meaning::Flag("--only-black")),
+        ],
+    },
     Spelling {
         name: "merge-book",
         command: "merge",
+        always: &[],
         options: &[
             ("-in1", Meaning::Book(None)),
             ("-in2", Meaning::Book(None)),
@@ -30,6 +50,7 @@ const SPELLINGS: [Spelling; 2] = [
     Spelling {
         name: "dump-book",
         command: "list",
+        always: &[],
         options: &[
             ("-bin", Meaning::Book(Some("book.bin"))),
             ("-color", Meaning::Option("--color", None)),
@@ -57,19 +78,27 @@ impl Spelling {
         let mut args = behind.iter();
         while let Some(arg) = args.next() {
             match self.options.iter().position(|(name, _)| arg == name) {
-                Some(place) => given[place] = args.next().cloned(),
+                Some(place) => match self.options[place].1 {
+                    Meaning::Flag(name) => others.push(name.into()),
+                    _ => given[place] = args.next().cloned(),
+                },
                 None => others.push(arg.clone()),
             }
         }
         let mut line = before.to_vec();
         line.extend(["book", self.command].map(OsString::from));
+        line.extend(self.always.iter().map(OsString::from));
         line.append(&mut others);
         let mut books = vec![OsString::from("--")];
         for ((_, meaning), value) in self.options.iter().zip(given) {
-            let (Meaning::Book(default) | Meaning::Option(_, default)) = meaning;
+            let default = match meaning {
+                Meaning::Book(default) | Meaning::Option(_, default) => *default,
+                Meaning::Flag(_) => None,
+            };
             let Some(value) = value.or_else(|| default.map(OsString::from)) else { continue };
             match meaning {
                 Meaning::Book(_) => books.push(value),
+                Meaning::Flag(_) => {}
                 Meaning::Option(name, _) => {
                     line.push([OsStr::new(name), OsStr::new("="), &value].into_iter().collect());
                 }
@@ -98,6 +127,11 @@ mod tests {
             (
                 "epdb -q merge-book -in1 a -in2 b --add",
                 "epdb -q book merge --add --output=out.bin -- a b",
+            ),
+            (
+                "epdb make-book -pgn a -bin b -uniform -min-game 1",
+                "epdb book make --keep-duplicates --count-repeats --uniform --output=b \
+                 --min-games=1 -- a",
             ),
             ("epdb merge-book -in1 a -in2", "epdb book merge --output=out.bin -- a"),
             ("epdb dump-book -color white", "epdb book list --color=white -- book.bin"),

@@ -163,12 +163,20 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
 /// of the side to move stands beside the pawn that just made a double step, even if capturing is
 /// not legal. A square that no double step can have left does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
+    hash(InstructionSet::fastest(), position, polyglot_en_passant(position))
+}
+
+/// The position without an en passant square that does not count for Polyglot.
+pub fn with_polyglot_en_passant(position: &Position) -> Position {
+    position.with_en_passant(polyglot_en_passant(position)).unwrap_or(*position)
+}
+
+fn polyglot_en_passant(position: &Position) -> Option<Square> {
     let us = position.turn();
-    let counts = |target: &Square| {
+    position.en_passant().filter(|target| {
         en_passant_is_possible(position)
             && pawn_attacks(!us, *target) & position.board().pieces(us, Role::Pawn) != 0
-    };
-    hash(InstructionSet::fastest(), position, position.en_passant().filter(counts))
+    })
 }
 
 #[inline]

@@ -26,6 +26,7 @@ mod shaping;
 mod shared_data;
 mod store;
 #[cfg(unix)]
+mod tally;
 mod targets;
 mod text;
 mod typed;

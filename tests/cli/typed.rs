@@ -5,7 +5,7 @@ use epdb::model::merge::{MergeRules, Merged, merge};
 use epdb::model::{Operand, TypedOperand};
 
 const LINES: &str = "\
-4k3/8/8/8/8/8/4P3/4K3 w - - ce 12; id \"epdb:32768:\"; tally \"epdb:7:AQI=\" x \"epdb:7:\";
+4k3/8/8/8/8/8/4P3/4K3 w - - ce 12; id \"epdb:32768:\"; tallied \"epdb:7:AQI=\" x \"epdb:7:\";
 4k3/8/8/8/8/8/3P4/4K3 w - - bm d4; c0 \"epdb:7:AQJ=\"; noop \"epdb:65535:/+8=\";
 ";
 
@@ -32,12 +32,12 @@ fn through_every_format() {
 #[test]
 fn through_questions_and_tables() {
     let scratch = Scratch::with("a.epd", LINES);
-    let found = scratch.run(&["filter", "a.epd", "--where", "op(tally) ~ 'epdb:7:AQI='"]);
+    let found = scratch.run(&["filter", "a.epd", "--where", "op(tallied) ~ 'epdb:7:AQI='"]);
     assert_eq!(found.out, format!("{}\n", LINES.lines().next().unwrap()), "{}", found.err);
     let table = scratch.run(&["table", "a.epd", "--columns", "id", "--json"]);
     assert!(table.out.contains("\"epdb:32768:\""), "{}{}", table.out, table.err);
     let flipped = scratch.run(&["flip", "a.epd"]);
-    assert!(flipped.out.contains("tally \"epdb:7:AQI=\" x \"epdb:7:\";"), "{}", flipped.out);
+    assert!(flipped.out.contains("tallied \"epdb:7:AQI=\" x \"epdb:7:\";"), "{}", flipped.out);
     assert!(flipped.err.contains("4 typed operands kept as they are"), "{}", flipped.err);
 }
 
@@ -46,11 +46,11 @@ fn through_merging() {
     let [first, _] = [0, 1].map(|nth| epdb::parse_epd(LINES.lines().nth(nth).unwrap().as_bytes()));
     let first = first.unwrap();
     let mut other = first.clone();
-    let tally = epdb::model::Opcode::new(b"tally").unwrap();
-    other.remove(tally);
+    let tallied = epdb::model::Opcode::new(b"tallied").unwrap();
+    other.remove(tallied);
     let Merged::One(merged) = merge(&other, &first, &MergeRules::default()) else {
         panic!("one record")
     };
     let operand = TypedOperand::new(7, *b"\x01\x02").unwrap();
-    assert_eq!(merged.operands(tally).unwrap()[0], Operand::typed(&operand));
+    assert_eq!(merged.operands(tallied).unwrap()[0], Operand::typed(&operand));
 }

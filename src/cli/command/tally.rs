@@ -96,7 +96,7 @@ enum SameArg {
 }
 
 impl TallyArgs {
-    fn options(&self) -> TallyOptions {
+    pub(crate) fn options(&self) -> TallyOptions {
         let by = |wanted| self.by.contains(&wanted);
         let split = Split {
             year: by(ByArg::Year),
@@ -120,6 +120,7 @@ impl TallyArgs {
             }),
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
+            ..TallyOptions::default()
         }
     }
 }
@@ -128,8 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let memory = args.memory.memory;
     let mut target = open_target(&args.output, memory)?;
-    let directory = args.output.parent().filter(|parent| *parent != Path::new(""));
-    let directory = directory.unwrap_or(Path::new("."));
+    let directory = directory_beside(&args.output);
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
     games::each(&args.files, &args.read, &mut diagnostics, &mut |game, _| {
         builder.add(game)?;
@@ -152,6 +152,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     target.finish()?;
     report(&counts);
     diagnostics.finish()
+}
+
+/// The folder of a file, for temporary files.
+pub(crate) fn directory_beside(file: &Path) -> &Path {
+    let parent = file.parent().filter(|parent| *parent != Path::new(""));
+    parent.unwrap_or(Path::new("."))
 }
 
 fn open_target(path: &Path, memory: usize) -> anyhow::Result<Target> {

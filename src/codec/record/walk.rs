@@ -95,6 +95,23 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
     Ok(cursor.offset())
 }
 
+/// The operand of `tally` of a record, if it has one in its short form.
+///
+/// # Errors
+/// As [`len_of`].
+pub fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+    let (mut start, mut found) = (0, None);
+    walk(record, |part, end| {
+        if part == Part::Operation(Opcode::TALLY)
+            && record.get(start) == Opcode::TALLY.standard().map(StandardOpcode::number).as_ref()
+        {
+            found = record.get(start + 1..end);
+        }
+        start = end;
+    })?;
+    Ok(found)
+}
+
 /// How the operands of an operation are written.
 pub(super) enum Form {
     Short(&'static StandardOpcode),

@@ -81,7 +81,7 @@ fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
 }
 
 /// A weight as a share of the limit, to the nearest number; 0 only if it is 0.
-fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
+pub(super) fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
     ((weight * limit + most / 2) / most).max(weight.min(1))
 }
 

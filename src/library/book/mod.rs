@@ -1,10 +1,12 @@
 //! Opening books of Polyglot: whose the keys in a book are, books made of several, and what is in
 //! one.
 
+mod make;
 mod merge;
 mod summary;
 mod walk;
 
+pub use make::{BookMaker, MakeOptions};
 pub use merge::{Merge, Merged, merge};
 pub use summary::Summary;
 pub use walk::{BookPosition, KnownPositions, Walk, Way};

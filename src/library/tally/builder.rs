@@ -31,6 +31,9 @@ pub struct TallyOptions {
     pub color: Option<Color>,
     /// Only games from the start array.
     pub standard_only: bool,
+    /// Boards keep an en passant square where a pawn stands beside, even if it cannot capture, as
+    /// Polyglot's keys have it; the records are for books only then.
+    pub polyglot_en_passant: bool,
     /// When a game was counted already; `None` counts every game.
     pub same_game: Option<SameGame>,
 }
@@ -44,6 +47,7 @@ impl Default for TallyOptions {
             players: Vec::new(),
             color: None,
             standard_only: false,
+            polyglot_en_passant: false,
             same_game: Some(SameGame::Dated),
         }
     }
@@ -171,7 +175,11 @@ impl TallyBuilder {
         directory: impl Into<PathBuf>,
         memory: usize,
     ) -> TallyBuilder {
-        let which = Which { max_ply: options.max_ply, repeats: options.count_repeats, turn: None };
+        let which = Which {
+            max_ply: options.max_ply,
+            repeats: options.count_repeats,
+            polyglot_en_passant: options.polyglot_en_passant,
+        };
         TallyBuilder {
             options,
             which,

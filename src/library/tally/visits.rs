@@ -20,14 +20,14 @@ pub(super) struct Which {
     pub(super) max_ply: u32,
     /// Those that come again, and moves that are played again in them.
     pub(super) repeats: bool,
-    /// Those in which this side is to move.
-    pub(super) turn: Option<Color>,
+    /// An en passant square counts where a pawn stands beside.
+    pub(super) polyglot_en_passant: bool,
 }
 
 /// A position that a game reached, and the move that was played there.
 ///
-/// As bytes: the key, the game, the ply, what follows as one number, the packed board, all but the last
-/// in the order of the machine.
+/// As bytes: the key, the game, the ply, what follows as one number, all least byte first, the packed
+/// board.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Visit<'a> {
     pub(super) key: u64,
@@ -54,13 +54,13 @@ const BLACK: u16 = 1 << 10;
 
 impl<'a> Visit<'a> {
     fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.key.to_ne_bytes());
-        out.extend_from_slice(&self.game.to_ne_bytes());
-        out.extend_from_slice(&self.ply.to_ne_bytes());
+        out.extend_from_slice(&self.key.to_le_bytes());
+        out.extend_from_slice(&self.game.to_le_bytes());
+        out.extend_from_slice(&self.ply.to_le_bytes());
         let played = self.ordinal.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal));
         let first = if self.is_first { IS_FIRST } else { 0 };
         let turn = if self.turn == Color::Black { BLACK } else { 0 };
-        out.extend_from_slice(&(played | first | turn).to_ne_bytes());
+        out.extend_from_slice(&(played | first | turn).to_le_bytes());
         out.extend_from_slice(self.board);
     }
 
@@ -70,11 +70,11 @@ impl<'a> Visit<'a> {
         let (key, rest_of_head) = head.split_first_chunk::<KEY>()?;
         let (game, rest_of_head) = rest_of_head.split_first_chunk::<4>()?;
         let [ply, what] =
-            [0, 2].map(|at| u16::from_ne_bytes([rest_of_head[at], rest_of_head[at + 1]]));
+            [0, 2].map(|at| u16::from_le_bytes([rest_of_head[at], rest_of_head[at + 1]]));
         let board = rest.get(..packed::len_of(rest).ok()?)?;
         let visit = Visit {
-            key: u64::from_ne_bytes(*key),
-            game: u32::from_ne_bytes(*game),
+            key: u64::from_le_bytes(*key),
+            game: u32::from_le_bytes(*game),
             ply,
             is_first: what & IS_FIRST != 0,
             turn: if what & BLACK != 0 { Color::Black } else { Color::White },
@@ -106,12 +106,10 @@ pub(super) fn put_visits(line: &Line, game: u32, which: Which, out: &mut Vec<u8>
         if replay.halfmove_clock() == 0 {
             before.clear();
         }
-        if which.turn.is_none_or(|turn| turn == replay.position().turn()) {
-            let start = out.len();
-            met.wide_moves += put_visit(&replay, mv, game, (which, &before), out);
-            if out.len() > start {
-                before.push(start);
-            }
+        let start = out.len();
+        met.wide_moves += put_visit(&replay, mv, game, (which, &before), out);
+        if out.len() > start {
+            before.push(start);
         }
         let Some(mv) = mv else { return met };
         replay.play(*mv);
@@ -128,7 +126,10 @@ fn put_visit(
     (which, before): (Which, &[usize]),
     out: &mut Vec<u8>,
 ) -> u64 {
-    let identity = replay.position().identity();
+    let identity = match which.polyglot_en_passant {
+        true => key::with_polyglot_en_passant(replay.position()),
+        false => replay.position().identity(),
+    };
     let board = packed::encode(&identity);
     let ordinal = mv.and_then(|mv| ordinal::ordinal(&replay.playable(), *mv));
     let narrow = ordinal.and_then(|ordinal| u8::try_from(ordinal).ok());

@@ -2,6 +2,7 @@
 
 mod info;
 mod list;
+mod make;
 mod merge;
 mod open;
 
@@ -16,6 +17,7 @@ use crate::cli::outcome::Outcome;
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
+  epdb book make games.pgn -o book.bin --max-ply 40
   epdb book list book.bin
   epdb book merge mine.bin theirs.bin -o both.bin
   epdb book info *.bin")]
@@ -26,6 +28,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Clone, Debug)]
 enum Command {
+    Make(Box<make::Args>),
     List(Box<list::Args>),
     Merge(merge::Args),
     Info(info::Args),
@@ -33,6 +36,7 @@ enum Command {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match &args.command {
+        Command::Make(args) => make::run(args),
         Command::List(args) => list::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Info(args) => info::run(args),

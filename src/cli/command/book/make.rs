@@ -1,0 +1,113 @@
+//! `epdb book make`: a book of games or of a library.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::command::tally::{TallyArgs, directory_beside};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_binary_output;
+use crate::cli::source::{self, Visited};
+use crate::codec::polyglot::Writer;
+use crate::codec::record;
+use crate::library::book::{BookMaker, MakeOptions};
+use crate::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+use crate::model::Color;
+use crate::source::Item;
+
+/// Make an opening book of games, or of the tallies of a library
+///
+/// A move weighs two for each game that its side won and one for each draw, as with Polyglot, whose
+/// make-book counts games and positions that come again: so do --keep-duplicates and
+/// --count-repeats. `epdb make-book -pgn A -bin B`, in Polyglot's spelling, is the same with these
+/// two.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb book make games.pgn -o book.bin --max-ply 40
+  epdb book make library.epa -o white.bin --only-white --min-games 10 --min-score 0.45")]
+pub(crate) struct Args {
+    /// Games, or records with tallies; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// The book that is written; it appears only when it is complete
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Moves that were played in at least so many games
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    min_games: u64,
+    /// Moves with which their side made at least this share of the points, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    min_score: f64,
+    /// All moves weigh 1
+    #[arg(long)]
+    uniform: bool,
+    /// Only positions with White to move
+    #[arg(long)]
+    only_white: bool,
+    /// Only positions with Black to move
+    #[arg(long, conflicts_with = "only_white")]
+    only_black: bool,
+    #[command(flatten)]
+    tally: TallyArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+impl Args {
+    fn options(&self) -> MakeOptions {
+        let only = match (self.only_white, self.only_black) {
+            (true, _) => Some(Color::White),
+            (_, true) => Some(Color::Black),
+            _ => None,
+        };
+        let (min_games, min_score) = (self.min_games, self.min_score);
+        MakeOptions { min_games, min_score, uniform: self.uniform, only }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let output = open_binary_output(&args.output, "an opening book")?;
+    let directory: &Path = directory_beside(&args.output);
+    let memory = args.memory.memory / 2;
+    let mut maker = BookMaker::new(args.options(), directory, memory);
+    let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
+    let mut builder = TallyBuilder::new(options, directory, memory);
+    let mut bytes = Vec::new();
+    source::read_with_games(
+        &args.files,
+        &args.read,
+        &mut diagnostics,
+        &mut |item| {
+            if let Item::Record { record, .. } = item {
+                bytes.clear();
+                record::encode(&record, &mut bytes)?;
+                maker.add(&bytes)?;
+            }
+            Ok(true)
+        },
+        &mut |game, _| {
+            builder.add(game)?;
+            Ok(Visited::Taken)
+        },
+    )?;
+    let counts = builder.finish(TallyOrder::Key, &mut |record| maker.add(record))?;
+    if counts.games > 0 {
+        note!("epdb: {} games counted, {} counted before", counts.games, counts.duplicates);
+    }
+    if maker.without_tally() > 0 {
+        note!("epdb: {} records without a tally left out", maker.without_tally());
+    }
+    let mut writer = Writer::new(output);
+    let mut positions = 0_u64;
+    maker.finish(&mut |entries| {
+        positions += u64::from(!entries.is_empty());
+        Ok(writer.write_position(entries)?)
+    })?;
+    let entries = writer.entries();
+    writer.finish()?.finish()?;
+    note!("epdb: {entries} entries of {positions} positions");
+    diagnostics.finish()
+}

@@ -1,0 +1,143 @@
+//! Libraries of positions on the command line: made of games, in every format, merged, asked.
+
+use crate::scratch::Scratch;
+
+/// The second game comes to the position of the first by another way; the third repeats a position
+/// and then plays something else in it; the fourth is the first once more.
+const GAMES: &str = "[Date \"1992.11.04\"]\n[White \"Ann\"]\n[WhiteElo \"2400\"]\n[BlackElo \"?\"]\n\n1. e4 e5 2. Nf3 1-0\n\n\
+[Date \"2001.??.??\"]\n[White \"Bob\"]\n[WhiteElo \"\"]\n[BlackElo \"2500\"]\n\n1. Nf3 e5 2. e4 0-1\n\n\
+[Date \"????.??.??\"]\n[TimeControl \"180+2\"]\n\n1. Nf3 Nf6 2. Ng1 Ng8 3. e4 *\n\n\
+[Date \"1992.11.04\"]\n[White \"Ann\"]\n[WhiteElo \"2400\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const MET: &str = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq -";
+
+fn scratch() -> Scratch {
+    Scratch::with("g.pgn", GAMES)
+}
+
+/// The line of a position.
+fn line<'a>(text: &'a str, position: &str) -> &'a str {
+    text.lines().find(|line| line.starts_with(position)).unwrap_or_default()
+}
+
+#[test]
+fn positions_say_what_was_played_and_how_often_they_were_reached() {
+    let scratch = scratch();
+    let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("3 games counted, 1 counted before; 11 plies, 10 positions"), "{}", done.err);
+    let text = scratch.text("l.epd");
+    let start = format!(
+        "{START} tally \"reached 3, Nf3 +0=0-1*1 opp 2500/1 2001, e4 +1=0-0*1 elo 2400/1 1992\";"
+    );
+    assert_eq!(line(&text, START), start);
+    assert_eq!(line(&text, MET), format!("{MET} tally \"reached 2\";"));
+    let repeats = scratch.run(&["tally", "g.pgn", "-o", "r.epd", "--count-repeats", "--keep-duplicates"]);
+    assert!(repeats.err.contains("4 games counted; 14 plies"), "{}", repeats.err);
+    assert!(line(&scratch.text("r.epd"), START).contains("\"reached 5, e4 +2=0-0*1 "));
+}
+
+#[test]
+fn every_format_holds_the_same_library() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
+    let text = scratch.text("l.epd");
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    for (name, back) in [("l.epb", "cat"), ("l.epdb", "export"), ("l.epa", "unpack")] {
+        let done = scratch.run(&["tally", "g.pgn", "-o", name]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert_eq!(sorted(&scratch.run(&[back, name]).out), sorted(&text), "{name}");
+        assert_eq!(scratch.run(&["get", name, MET]).out.trim_end(), line(&text, MET), "{name}");
+        assert_eq!(scratch.run(&["verify", name]).status, 0, "{name}");
+    }
+    assert_eq!(scratch.run(&["normalize", "l.epd"]).out, text);
+    assert_eq!(scratch.run(&["tally", "g.pgn", "-o", "l.pgn"]).status, 2);
+}
+
+#[test]
+fn little_memory_and_another_order_of_files_make_no_difference() {
+    let scratch = scratch();
+    scratch.write("h.pgn", "1. d4 d5 1/2-1/2\n\n1. e4 c5 0-1\n");
+    scratch.run(&["tally", "g.pgn", "h.pgn", "-o", "a.epd"]);
+    scratch.run(&["tally", "h.pgn", "g.pgn", "h.pgn", "-o", "b.epd", "--memory", "1"]);
+    assert_eq!(scratch.text("a.epd"), scratch.text("b.epd"));
+    let names = scratch.names();
+    assert!(!names.iter().any(|name| name.contains("tmp")), "{names:?}");
+}
+
+#[test]
+fn games_are_told_apart_and_left_out() {
+    let scratch = scratch();
+    let args = ["tally", "g.pgn", "-o", "l.epd", "--by", "year,speed"];
+    assert_eq!(scratch.run(&args).status, 0);
+    let text = scratch.text("l.epd");
+    let start = format!(
+        "{START} tally \"[blitz] reached 1, Nf3 +0=0-0*1, e4 +0=0-0*1, [1992] reached 1, e4 +1=0-0 \
+         elo 2400/1 1992, [2001] reached 1, Nf3 +0=0-1 opp 2500/1 2001\";"
+    );
+    assert_eq!(line(&text, START), start);
+    for (more, reached) in [
+        (["--player", "Ann"], "reached 1, e4 +1"),
+        (["--where", "year == 2001"], "reached 1, Nf3 +0=0-1 "),
+        (["--max-ply", "0"], "reached 3\""),
+    ] {
+        let done = scratch.run(&[&["tally", "g.pgn", "-o", "l.epd"], &more[..]].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        let text = scratch.text("l.epd");
+        assert!(line(&text, START).contains(reached), "{more:?}: {}", line(&text, START));
+    }
+}
+
+#[test]
+fn tallies_of_one_position_add() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
+    for _ in 0..2 {
+        let done = scratch.run(&["import", "s.epdb", "l.epd", "--again", "--on-duplicate", "merge"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    let found = scratch.run(&["get", "s.epdb", START]).out;
+    let both = "tally \"reached 6, Nf3 +0=0-2*2 opp 2500/2 2001, e4 +2=0-0*2 elo 2400/2 1992\";";
+    assert_eq!(found.trim_end(), format!("{START} {both}"));
+}
+
+#[test]
+fn a_table_has_a_row_a_move() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
+    let columns = "move,games,reached,white,draws,black,score,elo,opp,years";
+    let asked = ["table", "l.epd", "--rows", "moves", "--where", "reached == 3", "--columns", columns];
+    let expected = format!(
+        "{}\nNf3\t2\t3\t0\t0\t1\t0.0\t\t2500\t2001\ne4\t2\t3\t1\t0\t0\t1.0\t2400\t\t1992\n",
+        columns.replace(',', "\t")
+    );
+    assert_eq!(scratch.run(&asked).out, expected);
+    assert_eq!(scratch.run(&["filter", "l.epd", "--where", "games >= 2"]).out.lines().count(), 1);
+}
+
+#[test]
+fn what_is_no_tally_is_refused_or_kept_as_noop() {
+    let scratch = Scratch::with("a.epd", format!("{START} tally \"reached 1, e5 +1=0-0\";\n"));
+    let strict = scratch.run(&["normalize", "a.epd", "--profile", "strict"]);
+    assert_eq!(strict.status, 1);
+    assert!(strict.err.contains("E-EPD-TYPE") && strict.err.contains("not e5"), "{}", strict.err);
+    let lenient = scratch.run(&["normalize", "a.epd"]);
+    assert_eq!(lenient.out, format!("{START} noop \"tally 'reached 1, e5 +1=0-0'\";\n"));
+}
+
+#[test]
+fn a_book_is_made_of_games_and_of_libraries() {
+    let scratch = scratch();
+    let made = scratch.run(&["make-book", "-pgn", "g.pgn", "-bin", "b.bin", "-min-game", "1"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let list = scratch.run(&["book", "list", "b.bin", "--tsv"]).out;
+    assert!(list.contains("e4\t") && !list.contains("Ng1"), "{list}");
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-duplicates", "--count-repeats"]);
+    let made = scratch.run(&["book", "make", "l.epa", "-o", "c.bin", "--min-games", "1"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    assert_eq!(scratch.read("b.bin"), scratch.read("c.bin"));
+}
