@@ -4,8 +4,8 @@ use epdb::codec::ordinal;
 use epdb::codec::record::{decode, encode};
 use epdb::model::rules::Playable;
 use epdb::model::{
-    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, StandardOpcode,
-    TypedOperand,
+    CastlingDialect, Cell, Counters, EpdRecord, GameCounts, MoveTally, Opcode, Operand, Operands,
+    Operation, Ratings, StandardOpcode, Tally, TallyPart, TypedOperand,
 };
 use epdb::text::san;
 use proptest::prelude::*;
@@ -53,13 +53,45 @@ fn drafts() -> impl Strategy<Value = Vec<Draft>> {
 fn opcodes() -> impl Strategy<Value = Opcode> {
     prop_oneof![
         3 => prop::sample::select(StandardOpcode::ALL).prop_map(|entry| entry.opcode),
-        2 => prop::sample::select(vec!["am", "bm", "pv", "sv", "pm", "sm", "ce", "id", "noop"])
+        2 => prop::sample::select(vec!["am", "bm", "pv", "sv", "pm", "sm", "ce", "id", "noop", "tally"])
             .prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
         2 => "[A-Za-z][A-Za-z0-9_]{0,14}".prop_map(|name| Opcode::new(name.as_bytes()).unwrap()),
     ]
 }
 
+/// A tally of these moves, whose counts follow from the choices.
+fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
+    let mut parts = Vec::new();
+    for (nth, cell) in [Cell::default(), Cell { year: Some(2024), ..Cell::default() }].iter().enumerate() {
+        let mut part = TallyPart { cell: *cell, reached: u64::from(choices[0]), moves: Vec::new() };
+        for &choice in &choices[nth.min(choices.len() - 1)..] {
+            let Operand::Move { san, .. } = move_operand(playable, choice)? else { return None };
+            let games = u64::from(choice % 7) + 1;
+            let rated = games.min(u64::from(choice % 4));
+            let elo = Ratings { games: rated, sum: rated * u64::from(choice % 3000 + 1) };
+            let opponents = Ratings { games, sum: games * 2500 + games / 2 };
+            let years = (choice % 3 > 0).then_some((1990 + choice % 9, 1999 + choice % 2));
+            let counts = match choice % 3 {
+                0 => GameCounts { white: games, ..GameCounts::default() },
+                1 => GameCounts { draws: games, elo, opponents, years, ..GameCounts::default() },
+                _ => GameCounts { black: 1, unknown: games - 1, elo, years, ..GameCounts::default() },
+            };
+            part.moves.push(MoveTally { san, counts });
+        }
+        parts.push(part);
+        if choices.len() % 2 == 0 {
+            break;
+        }
+    }
+    Some(Operand::string(Tally::new(parts)?.to_text()))
+}
+
 fn operands(opcode: Opcode, root: Option<&Playable>, drafts: Vec<Draft>) -> Vec<Operand> {
+    if let (Opcode::TALLY, Some(root), Some(Draft::Moves(choices))) = (opcode, root, drafts.first())
+        && let Some(tally) = tally(root, choices)
+    {
+        return vec![tally];
+    }
     let form = opcode.standard().map(|entry| entry.operands);
     let mut now = root.copied();
     let mut operands = Vec::new();

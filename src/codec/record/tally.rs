@@ -266,7 +266,7 @@ fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
             return Err(place.error(DecodeErrorKind::NonCanonical(why)));
         }
         if std::mem::replace(&mut is_counted[usize::from(ordinal)], true) {
-            return Err(place.error(DecodeErrorKind::Corrupt("a move that stands twice")));
+            return Err(place.error(DecodeErrorKind::NonCanonical("a move stands once")));
         }
         moves.push((ordinal, counts));
     }
@@ -274,7 +274,7 @@ fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
     let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
     let reached = reached.ok_or_else(|| corrupt("games of a tally"))?;
     if reached == 0 && moves.is_empty() {
-        return Err(corrupt("tally without games"));
+        return Err(corrupt("tally"));
     }
     Ok((OrdinalTally { cell, reached, moves }, has(MORE_PARTS)))
 }
