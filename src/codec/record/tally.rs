@@ -272,7 +272,7 @@ fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
     }
     let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
     let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MOST_GAMES);
-    let reached = reached.ok_or_else(|| corrupt("games of a tally"))?;
+    let reached = reached.ok_or_else(|| corrupt("count of games"))?;
     if reached == 0 && moves.is_empty() {
         return Err(corrupt("tally"));
     }
@@ -281,7 +281,7 @@ fn part(cursor: &mut Cursor) -> Result<(OrdinalTally, bool), DecodeError> {
 
 fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
     let start = cursor.clone();
-    let corrupt = || start.error(DecodeErrorKind::Corrupt("counts of a tally"));
+    let corrupt = || start.error(DecodeErrorKind::Corrupt("set of counts"));
     let form = cursor.int_1()?;
     let mut counts = GameCounts::default();
     match form & COUNTS {
@@ -332,7 +332,7 @@ fn games(cursor: &mut Cursor) -> Result<u64, DecodeError> {
     let start = cursor.clone();
     match number(cursor)? {
         games if games <= MOST_GAMES => Ok(games),
-        _ => Err(start.error(DecodeErrorKind::Corrupt("games of a tally"))),
+        _ => Err(start.error(DecodeErrorKind::Corrupt("count of games"))),
     }
 }
 
