@@ -25,14 +25,19 @@ fn positions_say_what_was_played_and_how_often_they_were_reached() {
     let scratch = scratch();
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("3 games counted, 1 counted before; 11 plies, 10 positions"), "{}", done.err);
+    assert!(
+        done.err.contains("3 games counted, 1 counted before; 11 plies, 10 positions"),
+        "{}",
+        done.err
+    );
     let text = scratch.text("l.epd");
     let start = format!(
         "{START} tally \"reached 3, Nf3 +0=0-1*1 opp 2500/1 2001, e4 +1=0-0*1 elo 2400/1 1992\";"
     );
     assert_eq!(line(&text, START), start);
     assert_eq!(line(&text, MET), format!("{MET} tally \"reached 2\";"));
-    let repeats = scratch.run(&["tally", "g.pgn", "-o", "r.epd", "--count-repeats", "--keep-duplicates"]);
+    let repeats =
+        scratch.run(&["tally", "g.pgn", "-o", "r.epd", "--count-repeats", "--keep-duplicates"]);
     assert!(repeats.err.contains("4 games counted; 14 plies"), "{}", repeats.err);
     assert!(line(&scratch.text("r.epd"), START).contains("\"reached 5, e4 +2=0-0*1 "));
 }
@@ -97,7 +102,8 @@ fn tallies_of_one_position_add() {
     let scratch = scratch();
     scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     for _ in 0..2 {
-        let done = scratch.run(&["import", "s.epdb", "l.epd", "--again", "--on-duplicate", "merge"]);
+        let done =
+            scratch.run(&["import", "s.epdb", "l.epd", "--again", "--on-duplicate", "merge"]);
         assert_eq!(done.status, 0, "{}", done.err);
     }
     let found = scratch.run(&["get", "s.epdb", START]).out;
@@ -110,7 +116,8 @@ fn a_table_has_a_row_a_move() {
     let scratch = scratch();
     scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     let columns = "move,games,reached,white,draws,black,score,elo,opp,years";
-    let asked = ["table", "l.epd", "--rows", "moves", "--where", "reached == 3", "--columns", columns];
+    let asked =
+        ["table", "l.epd", "--rows", "moves", "--where", "reached == 3", "--columns", columns];
     let expected = format!(
         "{}\nNf3\t2\t3\t0\t0\t1\t0.0\t\t2500\t2001\ne4\t2\t3\t1\t0\t0\t1.0\t2400\t\t1992\n",
         columns.replace(',', "\t")

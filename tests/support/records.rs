@@ -62,7 +62,9 @@ fn opcodes() -> impl Strategy<Value = Opcode> {
 /// A tally of these moves, whose counts follow from the choices.
 fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
     let mut parts = Vec::new();
-    for (nth, cell) in [Cell::default(), Cell { year: Some(2024), ..Cell::default() }].iter().enumerate() {
+    for (nth, cell) in
+        [Cell::default(), Cell { year: Some(2024), ..Cell::default() }].iter().enumerate()
+    {
         let mut part = TallyPart { cell: *cell, reached: u64::from(choices[0]), moves: Vec::new() };
         for &choice in &choices[nth.min(choices.len() - 1)..] {
             let Operand::Move { san, .. } = move_operand(playable, choice)? else { return None };
@@ -74,7 +76,9 @@ fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
             let counts = match choice % 3 {
                 0 => GameCounts { white: games, ..GameCounts::default() },
                 1 => GameCounts { draws: games, elo, opponents, years, ..GameCounts::default() },
-                _ => GameCounts { black: 1, unknown: games - 1, elo, years, ..GameCounts::default() },
+                _ => {
+                    GameCounts { black: 1, unknown: games - 1, elo, years, ..GameCounts::default() }
+                }
             };
             part.moves.push(MoveTally { san, counts });
         }

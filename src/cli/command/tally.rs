@@ -28,7 +28,7 @@ use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
   epdb tally 2023.pgn.zst 2024.pgn.zst -o library.epa --where 'elo_min >= 2400 && year >= 2015'
-  epdb tally mine.pgn -o white.epd --player 'Carlsen, M,Carlsen, Magnus' --color white --max-ply 40")]
+  epdb tally mine.pgn -o white.epd --player 'Carlsen, M;Carlsen, Magnus' --color white --max-ply 40")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -47,8 +47,14 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Counting")]
 pub(crate) struct TallyArgs {
-    /// Keep the counts of years, months, classes of time controls or groups of ratings apart
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    /// Keep counts apart by year, month, speed (class of the time control) or rating (its group)
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
     by: Vec<ByArg>,
     /// Count positions after at most so many plies
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
@@ -56,8 +62,14 @@ pub(crate) struct TallyArgs {
     /// Count the games of one player only, in each of these spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
     player: Vec<String>,
-    /// Of the games of that player, only those with this colour
-    #[arg(long, value_enum, value_name = "COLOR", requires = "player")]
+    /// Of the games of that player, only those with this colour, white or black
+    #[arg(
+        long,
+        value_enum,
+        value_name = "COLOR",
+        requires = "player",
+        hide_possible_values = true
+    )]
     color: Option<ColorArg>,
     /// Leave out games that do not begin from the start array
     #[arg(long)]
