@@ -36,6 +36,21 @@ impl RecordOutput {
         Ok(RecordOutput { target: Target::new(file, format, &options)? })
     }
 
+    /// [`RecordOutput::open`], which also makes a store; it takes about half of `memory`.
+    pub(crate) fn open_library(
+        output: &OutputArgs,
+        write: &WriteArgs,
+        memory: usize,
+    ) -> anyhow::Result<RecordOutput> {
+        let named = output
+            .output
+            .as_deref()
+            .filter(|path| output.to.or(FileFormat::of_name(path)) == Some(FileFormat::Epdb));
+        let Some(path) = named else { return RecordOutput::open(output, write) };
+        let options = TargetOptions::new().store_memory_bytes(memory / 2);
+        Ok(RecordOutput { target: Target::create_with(path, &options)? })
+    }
+
     /// Whether the output is lines of canonical text.
     pub(crate) fn is_canonical_text(&self) -> bool {
         self.target.is_canonical_text()

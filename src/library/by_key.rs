@@ -67,6 +67,12 @@ impl ByKey {
         self.entries.len()
     }
 
+    /// The bytes of memory that all of it takes.
+    pub(super) const fn memory_used(&self) -> usize {
+        let entries = self.entries.capacity() * size_of::<Entry>();
+        CHUNK * self.chunks.len() + entries + self.slots.len() * size_of::<Slot>()
+    }
+
     /// Whether another entry of so many bytes fits the memory.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         let chunks: usize = CHUNK * self.chunks.len().saturating_sub(1);

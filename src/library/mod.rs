@@ -1,6 +1,7 @@
 //! What keepers of openings and suites do with positions: counting, sorting, and, built on these,
 //! everything that needs all records at once in bounded memory.
 
+pub mod backsolve;
 pub mod book;
 mod by_key;
 pub mod census;

@@ -232,7 +232,7 @@ fn sum(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
 }
 
 /// The depth of a record's analysis in plies.
-fn depth(record: &EpdRecord) -> Option<i128> {
+pub(crate) fn depth(record: &EpdRecord) -> Option<i128> {
     let value = |operation: &Operation| number(operation.operands.first()?);
     let named = |wanted: fn(Opcode) -> bool| {
         record.operations().iter().filter(|it| wanted(it.opcode)).find_map(value)

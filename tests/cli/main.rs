@@ -3,12 +3,13 @@
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`:
 //! files appear complete or not at all. `usage`: words and statuses when a command line is wrong.
-//! `typed`: typed operands. `book`: opening books. `readme`: what the README says. `damaged`:
-//! commands on damaged files. `faults`: each system call fails once. `killed`: imports that are
-//! killed.
+//! `typed`: typed operands. `backsolve`: scores carried back. `book`: opening books. `readme`: what
+//! the README says. `damaged`: commands on damaged files. `faults`: each system call fails once.
+//! `killed`: imports that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;
+mod backsolve;
 mod book;
 mod damaged;
 mod everyday;

@@ -1,6 +1,7 @@
 //! What keepers of collections do with positions.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod backsolve;
 mod census;
 #[path = "../support/shared_data.rs"]
 mod shared_data;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod backsolve;
 pub(crate) mod book;
 pub(crate) mod cat;
 pub(crate) mod code_page;

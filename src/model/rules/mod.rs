@@ -9,6 +9,7 @@ mod attacks;
 mod conversions;
 mod en_passant;
 mod legality;
+mod material;
 mod mv;
 #[cfg(feature = "source")]
 mod plain;
@@ -21,6 +22,7 @@ pub use attacks::{
 pub use conversions::PieceDrop;
 pub use en_passant::en_passant_is_possible;
 pub use legality::{Legality, legality};
+pub use material::is_bare;
 pub use mv::{Move, MoveTextError, PROMOTIONS};
 #[cfg(feature = "source")]
 pub(crate) use plain::is_plainly_legal;

@@ -1,9 +1,9 @@
 //! The rules between opcodes.
 
 use super::reader::Placed;
-use crate::model::rules::Playable;
+use crate::model::rules::{Playable, is_bare};
 use crate::model::score::mates_in;
-use crate::model::{Opcode, Operand, Position, Role};
+use crate::model::{Opcode, Operand, Position};
 use crate::text::codes;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::options::ParseOptions;
@@ -44,7 +44,7 @@ const RULES: [Rule; 10] = [
         opcode: Opcode::DRAW_CLAIM,
         in_1994: true,
         broken: |record| {
-            let unfounded = !record.has(Opcode::SM) && !is_bare(record.position);
+            let unfounded = !record.has(Opcode::SM) && !is_bare(record.position.board());
             unfounded.then(|| "draw_claim without sm".into())
         },
     },
@@ -151,12 +151,4 @@ fn not_checkmated(record: &Record) -> Option<String> {
     let is_mate = || Playable::new(record.position).is_ok_and(|playable| playable.is_checkmate());
     (record.integer(Opcode::CE)? == -32767 && !is_mate())
         .then(|| "ce -32767 says that the mover is checkmated, and he is not".into())
-}
-
-/// Whether neither side can mate with what it has: a draw may be claimed at once.
-fn is_bare(position: &Position) -> bool {
-    let board = position.board();
-    let heavy = board.role(Role::Pawn) | board.role(Role::Rook) | board.role(Role::Queen);
-    let light = board.role(Role::Knight) | board.role(Role::Bishop);
-    heavy == 0 && light.count_ones() <= 1
 }

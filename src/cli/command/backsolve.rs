@@ -1,0 +1,120 @@
+//! `epdb backsolve`: scores carried back to the positions that lead to them.
+
+use std::io::Write;
+
+use crate::cli::args::MemoryArgs;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::pipe::{Pipe, each, temporary_directory};
+use crate::cli::record_output::RecordOutput;
+use crate::library::backsolve::{
+    BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
+};
+
+/// Carry scores back from the ends of lines to the positions before them
+///
+/// Every record gets as `ce` what its best move leads to: the value of the position there, if that is
+/// among the records, seen from the other side, mates a ply further away. Mate, stalemate and bare
+/// material are worth what the rules say, and endless play is a draw. As long as moves are left that
+/// lead to no known value, the record's own score stays a lower bound.
+///
+/// `pm` becomes the best move. A pv that begins otherwise and a dm that says otherwise are dropped.
+/// What `ce` was stays as `ce_own`, which has no operand where there was none; a record that has it
+/// counts with that score when it is solved again. `ce_repeats` marks draws that a side has only by
+/// repetition. Of several records of one position the score of the deepest counts.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb backsolve book.epd -o solved.epd
+  epdb backsolve library.epdb analysed.epd --replace -o solved.epdb
+  epdb backsolve --dry-run book.epd")]
+pub(crate) struct Args {
+    /// A record's own score counts only where no move of it leads to a known value
+    #[arg(long)]
+    replace: bool,
+    /// Say where values are from: `ce_leaf`, the position, and `ce_plies`, how far on it is
+    #[arg(long)]
+    provenance: bool,
+    /// The scores that are read are seen by White, not by the side to move
+    #[arg(long)]
+    white_view: bool,
+    /// Write no records, but what would change, with the 20 largest changes
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    dry_run: bool,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let Pipe { files, read, write, output } = &args.pipe;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let output = match args.dry_run {
+        true => None,
+        false => Some(RecordOutput::open_library(output, write, args.memory.memory)?),
+    };
+    let options = BacksolveOptions {
+        own_scores: if args.replace { OwnScores::Replaced } else { OwnScores::LowerBound },
+        provenance: args.provenance,
+        white_view: args.white_view,
+    };
+    let mut backsolver = Backsolver::new(options, &temporary_directory(), args.memory.memory);
+    each(files, read, &mut diagnostics, |record, _| {
+        backsolver.add(&record)?;
+        Ok(true)
+    })?;
+    let written = write_records(backsolver.solve()?, output)?;
+    Ok(diagnostics.finish()?.and(written))
+}
+
+fn write_records(
+    mut solved: Backsolved,
+    mut output: Option<RecordOutput>,
+) -> anyhow::Result<Outcome> {
+    while let Some(record) = solved.next_record()? {
+        if let Some(output) = &mut output {
+            output.write(&record)?;
+        }
+    }
+    let lines = summary(solved.counts());
+    match output {
+        Some(output) => {
+            let written = output.finish()?;
+            lines.iter().for_each(|line| note!("epdb: {line}"));
+            Ok(written)
+        }
+        None => {
+            print_report(&lines, solved.counts())?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+fn summary(counts: &BacksolveCounts) -> [String; 3] {
+    let BacksolveCounts { positions, moves, own, facts, solved, repetitions, unknown, .. } = counts;
+    let BacksolveCounts { records, changed, new, .. } = counts;
+    [
+        format!("{positions} positions, {moves} moves between them"),
+        format!(
+            "{solved} solved by moves, {repetitions} draws by repetition, {facts} by the rules, \
+             {own} by their own score, {unknown} without a value"
+        ),
+        format!("{records} records, {changed} with another ce, {new} of them had none"),
+    ]
+}
+
+fn print_report(lines: &[String], counts: &BacksolveCounts) -> anyhow::Result<()> {
+    let mut out = open_output(None)?;
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    if !counts.largest.is_empty() {
+        writeln!(out, "before\tafter\tposition")?;
+    }
+    for change in &counts.largest {
+        writeln!(out, "{}\t{}\t{}", change.before, change.after, change.position)?;
+    }
+    Ok(out.finish()?)
+}

@@ -1,0 +1,118 @@
+//! What a record says of its value, before and after.
+
+use super::positions::OwnScore;
+use crate::model::merge::depth;
+use crate::model::rules::{Move, Playable};
+use crate::model::score::Score;
+use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
+use crate::text::san;
+
+/// `ce_own`: what `ce` was before it was solved; without an operand where there was none. Whoever has
+/// it has a `ce` and a `pm` that were solved.
+pub const CE_OWN: Opcode = named("ce_own");
+/// `ce_repeats`, without an operand: `ce` is 0 because a side does best to repeat positions.
+pub const CE_REPEATS: Opcode = named("ce_repeats");
+/// `ce_leaf`: the position whose own value `ce` is, as a string of the four fields.
+pub const CE_LEAF: Opcode = named("ce_leaf");
+/// `ce_plies`: how many plies on from here that position is.
+pub const CE_PLIES: Opcode = named("ce_plies");
+
+const fn named(name: &str) -> Opcode {
+    match Opcode::new(name.as_bytes()) {
+        Ok(opcode) => opcode,
+        Err(_) => panic!("not an opcode"),
+    }
+}
+
+/// The `ce` of a record, if it is one of a legal position.
+pub(super) fn ce_of(record: &EpdRecord) -> Option<i16> {
+    as_ce(record.integer(Opcode::CE)?)
+}
+
+fn as_ce(value: i128) -> Option<i16> {
+    match Score::from_ce(value) {
+        Ok(Score::Illegal) | Err(_) => None,
+        Ok(_) => i16::try_from(value).ok(),
+    }
+}
+
+/// A record's own score and its depth.
+pub(super) fn own_score(record: &EpdRecord) -> OwnScore {
+    let Some(ce) = ce_of(record) else { return OwnScore::NONE };
+    let depth = depth(record).unwrap_or_default().max(0);
+    OwnScore { depth: Some(u32::try_from(depth).unwrap_or(u32::MAX)), ce }
+}
+
+/// Undoes what an earlier solving did to a record, so that it has its own score again.
+pub(super) fn restore(record: &mut EpdRecord) {
+    let own = match record.operands(CE_OWN) {
+        Some([]) => None,
+        Some([operand]) => {
+            let value = String::from_utf8(operand.text()).ok().and_then(|text| text.parse().ok());
+            // Something else of the same name is none of ours.
+            let Some(value) = value.and_then(as_ce) else { return };
+            Some(value)
+        }
+        _ => return,
+    };
+    for opcode in [CE_OWN, CE_REPEATS, CE_LEAF, CE_PLIES, Opcode::CE, Opcode::PM] {
+        record.remove(opcode);
+    }
+    if let Some(own) = own {
+        set(record, Opcode::CE, vec![Operand::Integer(own.into())]);
+    }
+}
+
+/// Turns a score that is seen by White into one seen by the side to move.
+pub(super) fn turn_view(record: &mut EpdRecord) {
+    if let (Color::Black, Some(ce)) = (record.position().turn(), ce_of(record)) {
+        set(record, Opcode::CE, vec![Operand::Integer(-i128::from(ce))]);
+    }
+}
+
+/// A value that was found for a position.
+#[derive(Debug)]
+pub(super) struct Solved {
+    pub(super) value: i16,
+    pub(super) best: Option<Move>,
+    pub(super) is_repetition: bool,
+    /// Where the value is from, and how many plies on.
+    pub(super) leaf: Option<(Position, u32)>,
+}
+
+/// Writes a value that was found into a record.
+pub(super) fn annotate(record: &mut EpdRecord, solved: &Solved) {
+    let own = ce_of(record).map(|own| Operand::token(own.to_string())).into_iter();
+    set(record, CE_OWN, own.collect());
+    set(record, Opcode::CE, vec![Operand::Integer(solved.value.into())]);
+    set_best(record, solved.best);
+    if solved.is_repetition {
+        set(record, CE_REPEATS, Vec::new());
+    }
+    if let Some((leaf, plies)) = &solved.leaf {
+        set(record, CE_LEAF, vec![Operand::string(leaf.to_string())]);
+        set(record, CE_PLIES, vec![Operand::token(plies.to_string())]);
+    }
+    let mates = Score::from_ce(solved.value.into()).ok().and_then(Score::full_moves);
+    if record.integer(Opcode::DM) != mates.filter(|_| solved.value > 0).map(i128::from) {
+        record.remove(Opcode::DM);
+    }
+}
+
+/// Sets `pm`, and drops a `pv` that begins with another move.
+fn set_best(record: &mut EpdRecord, best: Option<Move>) {
+    record.remove(Opcode::PM);
+    let playable = Playable::new(record.position()).ok();
+    if let (Some(mv), Some(playable)) = (best, playable) {
+        set(record, Opcode::PM, vec![Operand::Move { mv, san: san::format(&playable, mv) }]);
+    }
+    if record.operands(Opcode::PV).and_then(<[_]>::first)
+        != record.operands(Opcode::PM).and_then(<[_]>::first)
+    {
+        record.remove(Opcode::PV);
+    }
+}
+
+fn set(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
+    record.set(Operation { opcode, operands });
+}

@@ -1,0 +1,55 @@
+//! Scores carried back over the positions of a file, a stream, a store or an archive.
+
+use crate::scratch::Scratch;
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+const E5: &str = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -";
+
+fn book() -> Scratch {
+    let lines = format!("{START} ce 20; id \"root\";\n{E4}\n{E5} ce 31;\n");
+    Scratch::with("book.epd", lines)
+}
+
+fn solved() -> String {
+    format!(
+        "{START} ce 31; ce_own 20; id \"root\"; pm e4;\n{E4} ce -31; ce_own; pm e5;\n{E5} ce 31;\n"
+    )
+}
+
+#[test]
+fn records_come_back_in_their_order_whatever_the_format() {
+    let scratch = book();
+    let done = scratch.run(&["backsolve", "book.epd"]);
+    assert_eq!((done.status, done.out), (0, solved()));
+    let summary = "3 positions, 2 moves between them";
+    assert!(done.err.contains(summary), "{}", done.err);
+    assert!(done.err.contains("3 records, 2 with another ce, 1 of them had none"), "{}", done.err);
+    for name in ["out.epd", "out.epb", "out.epa", "out.epdb"] {
+        assert_eq!(scratch.run(&["backsolve", "book.epd", "-o", name]).status, 0, "{name}");
+        let again = scratch.run(&["-q", "backsolve", name]);
+        assert_eq!((again.out, again.err), (solved(), String::new()), "{name}");
+    }
+    let piped = scratch.run_with(&["backsolve", "-", "--threads", "1"], scratch.text("book.epd"));
+    assert_eq!(piped.out, solved());
+}
+
+#[test]
+fn a_dry_run_reports_and_writes_nothing() {
+    let scratch = book();
+    let done = scratch.run(&["backsolve", "--dry-run", "book.epd"]);
+    let table = format!("before\tafter\tposition\n20\t31\t{START}\n");
+    assert!(done.status == 0 && done.out.ends_with(&table), "{}", done.out);
+    assert!(done.out.contains("2 solved by moves, 0 draws by repetition, 0 by the rules, 1 by"));
+    assert_eq!(scratch.names(), ["book.epd"]);
+    assert_eq!(scratch.run(&["backsolve", "--dry-run", "book.epd", "-o", "x.epd"]).status, 2);
+}
+
+#[test]
+fn too_little_memory_is_an_error_that_leaves_nothing() {
+    let scratch = book();
+    let done = scratch.run(&["backsolve", "book.epd", "-o", "out.epd", "--memory", "1K"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("do not fit the memory"), "{}", done.err);
+    assert_eq!(scratch.names(), ["book.epd"]);
+}

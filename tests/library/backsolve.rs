@@ -1,0 +1,345 @@
+//! Values of positions from what moves lead to.
+
+use std::collections::BTreeSet;
+
+use epdb::library::backsolve::{
+    BacksolveOptions, Backsolver, CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS, Graph, GraphError, Known,
+    Node, Origin, OwnScores, Solution, solve,
+};
+use epdb::model::rules::Playable;
+use epdb::model::score::child_to_parent;
+use epdb::model::{EpdRecord, Opcode};
+use proptest::prelude::*;
+
+const VECTORS: &str = include_str!("../vectors/backsolve.tsv");
+
+/// BKSOLVE-03, BKSOLVE-07: every row.
+#[test]
+fn the_vectors() {
+    let mut rows = 0;
+    for row in VECTORS.lines().filter(|line| !line.starts_with('#')) {
+        let [id, tree, root_ce] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let names: Vec<&str> = tree.split(' ').map(|it| it.split_once('=').unwrap().0).collect();
+        let mut graph = Graph::new();
+        for node in tree.split(' ') {
+            let (_, said) = node.split_once('=').unwrap();
+            let (known, targets) = match said.parse() {
+                Ok(ce) => (Known::Score(ce), Vec::new()),
+                Err(_) => {
+                    let place = |name| names.iter().position(|it| *it == name).unwrap() as Node;
+                    (Known::Nothing, said.split(',').map(place).collect())
+                }
+            };
+            graph.add(known, targets.len() as u16, &targets).unwrap();
+        }
+        for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
+            let solution = solve(&graph, own_scores).unwrap();
+            assert_eq!(
+                solution.value(0).map(|ce| ce.to_string()).as_deref(),
+                Some(root_ce),
+                "{id}"
+            );
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 5);
+}
+
+type Plan = Vec<(Known, bool, BTreeSet<Node>)>;
+
+/// Positions, whether moves lead out of the graph, and where the others lead.
+fn any_plan() -> impl Strategy<Value = Plan> {
+    let ce = prop::sample::select(vec![-32767, -32766, -32764, -30, -20, 0, 0, 20, 30, 32765]);
+    let known = prop_oneof![
+        3 => Just(Known::Nothing),
+        2 => ce.prop_map(Known::Score),
+        1 => prop::sample::select(vec![-32767, 0]).prop_map(Known::Fact),
+    ];
+    (1..12_u32).prop_flat_map(move |nodes| {
+        let targets = prop::collection::btree_set(0..nodes, 0..4);
+        prop::collection::vec((known.clone(), any::<bool>(), targets), nodes as usize)
+    })
+}
+
+fn graph_of(plan: &Plan) -> Graph {
+    let mut graph = Graph::new();
+    for (known, has_more, targets) in plan {
+        let targets: Vec<Node> = targets.iter().copied().collect();
+        graph.add(*known, (targets.len() + usize::from(*has_more)) as u16, &targets).unwrap();
+    }
+    graph
+}
+
+/// The values of `(position, side)` after so many rounds of minimax, when a game that is not over is
+/// worth so much to the first side.
+fn iterated(
+    plan: &Plan,
+    solution: &Solution,
+    own_scores: OwnScores,
+    endless: i32,
+) -> Vec<[i32; 2]> {
+    let is_known = |node: usize| solution.value(node as Node).is_some();
+    let mut values = vec![[endless, -endless]; plan.len()];
+    for _ in 0..200 {
+        let next = |node: usize, side: usize| -> i32 {
+            let (known, has_more, targets) = &plan[node];
+            let targets: Vec<usize> = targets.iter().map(|it| *it as usize).collect();
+            let valued = || targets.iter().filter(|target| is_known(**target));
+            let is_open = *has_more || valued().count() < targets.len();
+            let moves =
+                valued().map(|target| child_to_parent(values[*target][1 - side]).unwrap().unwrap());
+            match known {
+                Known::Fact(ce) => (*ce).into(),
+                Known::Score(ce) if valued().count() == 0 => (*ce).into(),
+                Known::Score(ce) if own_scores == OwnScores::LowerBound && is_open => {
+                    moves.chain([(*ce).into()]).max().unwrap()
+                }
+                _ => moves.max().unwrap_or(0),
+            }
+        };
+        values = (0..plan.len()).map(|node| [next(node, 0), next(node, 1)]).collect();
+    }
+    values
+}
+
+proptest! {
+    /// BKSOLVE-04: the fixed point of minimax, circles included; and what hangs on a repetition is
+    /// what has another value when endless play is worth a little more or less than a draw.
+    #[test]
+    fn values_are_those_of_repeated_minimax(plan in any_plan()) {
+        for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
+            let solution = solve(&graph_of(&plan), own_scores).unwrap();
+            let draw = iterated(&plan, &solution, own_scores, 0);
+            let [more, less] = [1, -1].map(|it| iterated(&plan, &solution, own_scores, it));
+            for node in 0..plan.len() {
+                let Some(value) = solution.value(node as Node) else { continue };
+                prop_assert_eq!([i32::from(value); 2], draw[node], "{}", node);
+                let hangs = more[node] != draw[node] || less[node] != draw[node];
+                match solution.origin(node as Node) {
+                    Origin::Repetition => prop_assert!(hangs, "{}", node),
+                    Origin::Move | Origin::Fact => prop_assert!(!hangs, "{}", node),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The numbers of positions make no difference.
+    #[test]
+    fn the_order_of_positions_makes_no_difference(plan in any_plan(), turn in 0..12_usize) {
+        let turned = |node: Node| ((node as usize + turn) % plan.len()) as Node;
+        let mut other = plan.clone();
+        other.rotate_right(turn % plan.len());
+        other.iter_mut().for_each(|it| it.2 = it.2.iter().map(|node| turned(*node)).collect());
+        let solve = |plan| solve(&graph_of(plan), OwnScores::LowerBound).unwrap();
+        let (one, two) = (solve(&plan), solve(&other));
+        for node in 0..plan.len() as Node {
+            prop_assert_eq!(one.value(node), two.value(turned(node)));
+            prop_assert_eq!(one.origin(node), two.origin(turned(node)));
+        }
+    }
+}
+
+#[test]
+fn limits_are_errors() {
+    let mut graph = Graph::new();
+    assert_eq!(graph.add(Known::Score(i16::MAX), 0, &[]), Err(GraphError::Value(i16::MAX)));
+    assert_eq!(graph.add(Known::Fact(i16::MIN), 0, &[]), Err(GraphError::Value(i16::MIN)));
+    graph.add(Known::Nothing, 1, &[1]).unwrap();
+    let target = GraphError::Target { target: 1, positions: 1 };
+    assert_eq!(solve(&graph, OwnScores::Replaced).unwrap_err(), target);
+    for ce in [-32_001, 32_001] {
+        let mut graph = Graph::new();
+        graph.add(Known::Nothing, 1, &[1]).unwrap();
+        graph.add(Known::Score(ce), 0, &[]).unwrap();
+        assert_eq!(solve(&graph, OwnScores::Replaced).unwrap_err(), GraphError::MateTooFar);
+    }
+}
+
+fn record(line: &str) -> EpdRecord {
+    epdb::parse_epd(line.as_bytes()).unwrap()
+}
+
+fn solved_with(records: &[EpdRecord], options: BacksolveOptions) -> Vec<EpdRecord> {
+    let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), 64 << 20);
+    records.iter().for_each(|record| backsolver.add(record).unwrap());
+    let mut solved = backsolver.solve().unwrap();
+    std::iter::from_fn(|| solved.next_record().unwrap()).collect()
+}
+
+fn solved(lines: &[&str]) -> Vec<String> {
+    let records: Vec<_> = lines.iter().map(|line| record(line)).collect();
+    texts(&solved_with(&records, BacksolveOptions::default()))
+}
+
+fn texts(records: &[EpdRecord]) -> Vec<String> {
+    records.iter().map(|it| String::from_utf8(epdb::format_epd(it)).unwrap()).collect()
+}
+
+/// A position and all those to which so many plies lead, each once.
+fn all_after(first: &str, plies: u32) -> Vec<EpdRecord> {
+    let mut found = vec![EpdRecord::new(first.parse().unwrap())];
+    let mut seen = BTreeSet::from([found[0].position().to_string()]);
+    let mut last = found.clone();
+    for _ in 0..plies {
+        let mut next = Vec::new();
+        for record in &last {
+            for mv in Playable::new(record.position()).unwrap().legal_moves() {
+                let after = EpdRecord::new(record.play(mv).unwrap().position().identity());
+                if seen.insert(after.position().to_string()) {
+                    next.push(after);
+                }
+            }
+        }
+        found.extend_from_slice(&next);
+        last = next;
+    }
+    found
+}
+
+/// CE-03, CE-04, CE-09: mates are distances in plies; nothing is known here but the rules.
+#[test]
+fn mates_are_found_from_the_rules_alone() {
+    for (first, plies, ce, pm) in [
+        ("k7/8/1K6/8/8/8/8/7R w - -", 1, 32766, "Rh8#"),
+        ("k7/8/2K5/8/8/8/8/7R w - -", 3, 32764, "Kb6"),
+        ("8/1k6/3K4/8/8/8/8/7R b - -", 0, 0, ""),
+        ("k7/2K5/8/8/8/8/8/7R b - -", 2, -32765, "Ka7"),
+    ] {
+        let records = all_after(first, plies);
+        let solved = solved_with(&records, BacksolveOptions::default());
+        if plies > 0 {
+            assert_eq!(solved[0].integer(Opcode::CE), Some(ce), "{first}");
+            assert_eq!(solved[0].text_of(Opcode::PM).unwrap(), pm.as_bytes(), "{first}");
+        } else {
+            assert_eq!(solved, records);
+        }
+    }
+}
+
+/// BKSOLVE-03: what the rules say goes before any score.
+#[test]
+fn the_rules_go_before_scores() {
+    assert_eq!(
+        solved(&[
+            "7R/8/8/8/8/1K6/8/k7 b - - ce 5;",
+            "R6k/8/6K1/8/8/8/8/8 b - - ce 12;",
+            "7k/5Q2/8/8/8/8/8/K7 b - - ce -900;",
+            "8/8/8/3k4/8/3N4/8/K7 w - - ce 300; pm Nb4+;",
+            "8/8/8/3k4/8/3NN3/8/K7 w - - ce 20;",
+        ]),
+        [
+            "7R/8/8/8/8/1K6/8/k7 b - - ce 5;",
+            "R6k/8/6K1/8/8/8/8/8 b - - ce -32767; ce_own 12;",
+            "7k/5Q2/8/8/8/8/8/K7 b - - ce 0; ce_own -900;",
+            "8/8/8/3k4/8/3N4/8/K7 w - - ce 0; ce_own 300;",
+            "8/8/8/3k4/8/3NN3/8/K7 w - - ce 20;",
+        ]
+    );
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const NF3: &str = "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R b KQkq -";
+const NF6: &str = "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq -";
+const NG1: &str = "rnbqkb1r/pppppppp/5n2/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -";
+
+/// BKSOLVE-04: a circle of which nothing is known is a draw that hangs on the repetition; a score in
+/// it, as a lower bound, is better or worse than that.
+#[test]
+fn circles() {
+    let circle = |ce: &str| {
+        [START, NF3, NF6, NG1]
+            .map(|it| record(&format!("{it} {}", if it == START { ce } else { "" })))
+    };
+    let draws = solved_with(&circle(""), BacksolveOptions::default());
+    for (record, pm) in draws.iter().zip(["Nf3", "Nf6", "Ng1", "Ng8"]) {
+        assert_eq!(record.integer(Opcode::CE), Some(0));
+        assert_eq!(record.text_of(Opcode::PM).unwrap(), pm.as_bytes());
+        assert!(record.operands(CE_REPEATS).is_some() && record.operands(CE_OWN) == Some(&[]));
+    }
+    let better = solved_with(&circle("ce 30;"), BacksolveOptions::default());
+    let scores: Vec<_> = better.iter().map(|it| it.integer(Opcode::CE).unwrap()).collect();
+    assert_eq!(scores, [30, -30, 30, -30]);
+    assert!(better.iter().all(|it| it.operands(CE_REPEATS).is_none()));
+    let worse = solved_with(&circle("ce -30;"), BacksolveOptions::default());
+    assert!(worse.iter().all(|it| it.integer(Opcode::CE) == Some(0)));
+    let options =
+        BacksolveOptions { own_scores: OwnScores::Replaced, ..BacksolveOptions::default() };
+    let replaced = solved_with(&circle("ce 30;"), options);
+    assert!(replaced.iter().all(|it| it.integer(Opcode::CE) == Some(0)));
+}
+
+/// BKSOLVE-05, BKSOLVE-06: own scores are lower bounds or go, unknown moves are passed over, `pm` is
+/// the best move with the lowest ordinal.
+#[test]
+fn scores_and_moves() {
+    let e4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+    let d4 = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -";
+    let root = format!("{START} ce 20; dm 3; pv e4 e5;");
+    let book = [
+        &root,
+        &format!("{e4} ce -25;"),
+        &format!("{d4} ce -25;"),
+        NF3,
+        &format!("{e4} acd 9; ce -22;"),
+    ];
+    let book: Vec<_> = book.iter().map(|line| record(line)).collect();
+    let texts_of = |own_scores| {
+        texts(&solved_with(
+            &book,
+            BacksolveOptions { own_scores, provenance: true, white_view: false },
+        ))
+    };
+    let bound = texts_of(OwnScores::LowerBound);
+    let leaf = format!("ce_leaf \"{d4}\"");
+    assert_eq!(bound[0], format!("{START} ce 25; {leaf}; ce_own 20; ce_plies 1; pm d4;"));
+    // The record that is not as deep keeps its score; it does not count.
+    assert_eq!(bound[1..], texts(&book)[1..]);
+    let mut high = book.clone();
+    high[0] = record(&format!("{START} ce 40; pm c4;"));
+    assert_eq!(texts(&solved_with(&high, BacksolveOptions::default()))[0], texts(&high)[0]);
+    let options =
+        BacksolveOptions { own_scores: OwnScores::Replaced, ..BacksolveOptions::default() };
+    let replaced = solved_with(&high, options);
+    assert_eq!(texts(&replaced)[0], format!("{START} ce 25; ce_own 40; pm d4;"));
+    // Solved again, and with an analysis that has changed.
+    assert_eq!(solved_with(&replaced, options), replaced);
+    assert_eq!(
+        texts(&solved_with(&replaced, BacksolveOptions::default()))[0],
+        format!("{START} ce 40;")
+    );
+    let from_white = BacksolveOptions { white_view: true, ..BacksolveOptions::default() };
+    assert_eq!(
+        texts(&solved_with(&book, from_white))[..2],
+        [format!("{START} ce 20; dm 3; pv e4 e5;"), format!("{e4} ce 25;")]
+    );
+    let none = solved(&[START, NF3]);
+    assert_eq!(none, [START, NF3]);
+    let foreign = format!("{START} ce 5; ce_own \"mine\";");
+    assert_eq!(solved(&[&foreign]), [foreign.as_str()]);
+}
+
+/// BKSOLVE-04: neither the order of records nor the memory makes a difference; too little is an error.
+#[test]
+fn the_order_of_records_makes_no_difference() {
+    let mut records = all_after(START, 2);
+    for (number, record) in (0..).zip(&mut records) {
+        let ce = (number * 7919) % 201 - 100;
+        *record = self::record(&format!("{} ce {ce};", record.position()));
+    }
+    let options = BacksolveOptions { provenance: true, ..BacksolveOptions::default() };
+    let mut forward = solved_with(&records, options);
+    records.reverse();
+    let mut backward = solved_with(&records, options);
+    backward.reverse();
+    assert_eq!(forward, backward);
+    assert_eq!(solved_with(&forward, options), forward);
+    assert!(forward[0].operands(CE_LEAF).is_some() && forward[0].operands(CE_PLIES).is_some());
+    forward.truncate(1);
+    for memory in [1 << 10, 1 << 15] {
+        let mut backsolver = Backsolver::new(options, &std::env::temp_dir(), memory);
+        records.iter().for_each(|record| backsolver.add(record).unwrap());
+        let error = backsolver.solve().unwrap_err().to_string();
+        assert!(error.contains("do not fit the memory: they need about"), "{error}");
+    }
+}
