@@ -90,7 +90,8 @@ fn moves_have_their_games_and_those_that_reached_the_next_position() {
     for name in ["lib.epa", "lib.epb", "lib.epd"] {
         assert_eq!(explore(&scratch, &[name, "--tsv"]).out, expected.out, "{name}");
     }
-    let piped = scratch.run_with(&["explore", "-", "--tsv", "--from", "epd"], scratch.read("lib.epd"));
+    let piped =
+        scratch.run_with(&["explore", "-", "--tsv", "--from", "epd"], scratch.read("lib.epd"));
     assert_eq!(piped.out, expected.out, "{}", piped.err);
     // Both games castle in the same position, which each reached its own way.
     let moves = ["lib.epa", "g3", "g6", "Bg2", "Bg7", "Nf3", "--tsv"];
@@ -102,7 +103,10 @@ fn moves_have_their_games_and_those_that_reached_the_next_position() {
 #[test]
 fn a_position_is_said_in_any_form() {
     let scratch = library();
-    let expected = explore(&scratch, &["lib.epa", "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6"]);
+    let expected = explore(
+        &scratch,
+        &["lib.epa", "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6"],
+    );
     assert!(expected.out.contains("exf6"), "{}{}", expected.out, expected.err);
     for position in [
         &["e4", "d5", "e5", "f5"][..],
@@ -118,7 +122,11 @@ fn a_position_is_said_in_any_form() {
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains("Ke3"), "{}", wrong.err);
     let got = scratch.run(&["get", "lib.epa", "1. e4 d5"]);
-    assert!(got.out.starts_with("rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w"), "{}", got.err);
+    assert!(
+        got.out.starts_with("rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w"),
+        "{}",
+        got.err
+    );
     assert!(scratch.run(&["moves", "e4"]).out.contains("\tNf6\tg8f6\n"));
     assert_eq!(scratch.run(&["count", "e4 c5"]).out, "1\n");
 }
@@ -200,7 +208,10 @@ fn children_are_known_without_a_tally_and_evaluations_are_seen_by_the_mover() {
     let text = scratch.text("a.epd");
     scratch.write("b.epd", text.split_once('\n').unwrap().1);
     let done = explore(&scratch, &["b.epd", "--children", "--tsv"]);
-    assert_eq!((column(&done, "move"), done.status), (["d4", "e4", "Σ"].map(String::from).to_vec(), 1));
+    assert_eq!(
+        (column(&done, "move"), done.status),
+        (["d4", "e4", "Σ"].map(String::from).to_vec(), 1)
+    );
 }
 
 #[test]

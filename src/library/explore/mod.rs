@@ -196,10 +196,13 @@ pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdR
     Ok(records)
 }
 
-/// The positions that [`explore`] asks for at depth 1: a position, and those that it leads to.
+/// The positions that [`explore`] may ask for at depth 1: a position, and those that it leads to.
 pub fn neighbourhood(position: &Position) -> Vec<Query> {
     let mut queries = vec![Query::from(position)];
-    queries.extend(legal_moves(position).iter().map(|(_, _, after)| Query::from(after)));
+    if let Ok(playable) = Playable::new(position) {
+        let moves = playable.legal_moves().into_iter();
+        queries.extend(moves.map(|mv| Query::from(&after(playable.position(), mv))));
+    }
     queries
 }
 
@@ -214,25 +217,55 @@ pub fn explore<E: From<Error>>(
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
-    let mut explored = explore_all(&[*position], options, ask)?;
-    let mut root = explored.pop().ok_or_else(|| Error::new("no answer about the position"))?;
+    let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
+    let mut root = Explored::new(*position, &records, options)?;
     let tally = root.entry.as_ref().and_then(|entry| entry.tally.as_ref());
     if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(tally)) {
         let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
         return Err(Error::new(text).into());
     }
-    let mut rows: Vec<&mut MoveRow> = root.rows.iter_mut().collect();
-    for _ in 1..depth {
-        rows.retain(|row| row.child.is_some() || options.children);
-        let positions: Vec<Position> = rows.iter().map(|row| row.after).collect();
-        let explored = explore_all(&positions, options, ask)?;
-        let mut next = Vec::new();
-        for (row, explored) in rows.into_iter().zip(explored) {
-            next.extend(row.next.insert(explored).rows.iter_mut());
+    let mut frontier = vec![&mut root];
+    for ply in 0..depth {
+        if ply > 0 {
+            frontier = next_positions(frontier, options, ask)?;
         }
-        rows = next;
+        ask_for_children(&mut frontier, options, ask)?;
     }
     Ok(root)
+}
+
+/// Asks for the positions that all moves of some positions lead to, and settles which moves are told.
+fn ask_for_children<E: From<Error>>(
+    explored: &mut [&mut Explored],
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<(), E> {
+    let rows = explored.iter().flat_map(|one| &one.rows);
+    let queries: Vec<Query> = rows.map(|row| Query::from(&row.after)).collect();
+    let rows = explored.iter_mut().flat_map(|one| &mut one.rows);
+    for (row, records) in rows.zip(&ask(&queries)?) {
+        row.set_child(records, &options.cells)?;
+    }
+    explored.iter_mut().for_each(|one| one.settle(options));
+    Ok(())
+}
+
+/// The positions that the moves of some positions lead to, as far as there are records of them.
+fn next_positions<'e, E: From<Error>>(
+    explored: Vec<&'e mut Explored>,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Vec<&'e mut Explored>, E> {
+    let mut rows: Vec<&'e mut MoveRow> =
+        explored.into_iter().flat_map(|one| &mut one.rows).collect();
+    rows.retain(|row| row.child.is_some());
+    let queries: Vec<Query> = rows.iter().map(|row| Query::from(&row.after)).collect();
+    let mut next = Vec::new();
+    for (row, records) in rows.into_iter().zip(&ask(&queries)?) {
+        let explored = Explored::new(row.after, records, options)?;
+        next.push(row.next.insert(explored));
+    }
+    Ok(next)
 }
 
 /// The positions of the source from which a legal move leads to a position, the move that was
@@ -324,35 +357,52 @@ impl Explored {
         self.games.as_ref().map(TallyPart::counts).unwrap_or_default()
     }
 
+    /// What the records of a position say, without those of the positions that its moves lead to.
     fn new(
         position: Position,
-        moves: Vec<(Move, San, Position)>,
-        mut records: impl Iterator<Item = Vec<EpdRecord>>,
+        records: &[EpdRecord],
         options: &ExploreOptions,
     ) -> Result<Explored> {
-        let entry = Entry::of(&records.next().unwrap_or_default())?;
+        let entry = Entry::of(records)?;
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
-        let mut counts = Playable::new(&position)
-            .map(|playable| counts_by_move(&playable, games.as_ref()))
-            .unwrap_or_default();
         let mut rows = Vec::new();
-        for ((mv, san, after), records) in moves.into_iter().zip(records) {
-            let counts = counts.remove(&mv).unwrap_or_default();
-            let child = Entry::of(&records)?;
-            if counts.games() == 0 && !(options.children && child.is_some()) {
-                continue;
+        if let Ok(playable) = Playable::new(&position) {
+            let mut counts = counts_by_move(&playable, games.as_ref());
+            for mv in ordinal::list(&playable) {
+                let counts = counts.remove(&mv).unwrap_or_default();
+                if counts.games() > 0 || options.children {
+                    let after = after(playable.position(), mv);
+                    rows.push(MoveRow::new(mv, san::format(&playable, mv), counts, after));
+                }
             }
-            let reached = child.as_ref().and_then(|child| child.games(&options.cells));
-            let reached = reached.map(|games| games.reached);
-            let ce = child.as_ref().and_then(Entry::ce_of_parent);
-            rows.push(MoveRow { mv, san, counts, child, reached, ce, next: None, after });
         }
+        Ok(Explored { position, entry, games, rows, left_out: 0 })
+    }
+
+    /// Leaves out what is not asked for, and puts the rest in order.
+    fn settle(&mut self, options: &ExploreOptions) {
+        let (rows, mover) = (&mut self.rows, self.position.turn());
+        rows.retain(|row| row.counts.games() > 0 || row.child.is_some());
         let all = rows.len();
         rows.retain(|row| row.counts.games() >= options.min_games);
-        rows.sort_by(|one, other| options.sort.compare(one, other, position.turn()));
+        rows.sort_by(|one, other| options.sort.compare(one, other, mover));
         rows.truncate(options.limit.unwrap_or(usize::MAX));
-        let left_out = all - rows.len();
-        Ok(Explored { position, entry, games, rows, left_out })
+        self.left_out = all - rows.len();
+    }
+}
+
+impl MoveRow {
+    const fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
+        MoveRow { mv, san, counts, child: None, reached: None, ce: None, next: None, after }
+    }
+
+    /// Takes what the records of the position that the move leads to say.
+    fn set_child(&mut self, records: &[EpdRecord], cells: &CellFilter) -> Result<()> {
+        self.child = Entry::of(records)?;
+        let games = self.child.as_ref().and_then(|child| child.games(cells));
+        self.reached = games.map(|games| games.reached);
+        self.ce = self.child.as_ref().and_then(Entry::ce_of_parent);
+        Ok(())
     }
 }
 
@@ -380,30 +430,6 @@ impl SortBy {
             _ => key(other).total_cmp(&key(one)).then(by_games).then(by_name),
         }
     }
-}
-
-/// Asks for several positions and all that their moves lead to at once.
-fn explore_all<E: From<Error>>(
-    positions: &[Position],
-    options: &ExploreOptions,
-    ask: &mut Ask<'_, E>,
-) -> Result<Vec<Explored>, E> {
-    let queries: Vec<Query> = positions.iter().flat_map(neighbourhood).collect();
-    let mut records = ask(&queries)?.into_iter();
-    let explored = positions.iter().map(|position| {
-        let moves = legal_moves(position);
-        let own = records.by_ref().take(moves.len() + 1);
-        Ok(Explored::new(*position, moves, own, options)?)
-    });
-    explored.collect()
-}
-
-/// The legal moves with their names and the positions that they lead to; none where no moves can be
-/// made.
-fn legal_moves(position: &Position) -> Vec<(Move, San, Position)> {
-    let Ok(playable) = Playable::new(position) else { return Vec::new() };
-    let moves = ordinal::list(&playable).into_iter();
-    moves.map(|mv| (mv, san::format(&playable, mv), after(playable.position(), mv))).collect()
 }
 
 /// The games by move. A tally of text may name moves in other forms than the canonical one, and

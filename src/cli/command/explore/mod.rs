@@ -167,7 +167,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     searcher.prepare(&line)?;
     let options = args.options();
     let ask = &mut |queries: &[Query]| searcher.ask(queries);
-    let explored = explore::explore(line.end(), args.depth, &options, ask)?;
+    // Beside its parents the moves of a position are only in JSON.
+    let depth = if args.parents && !args.json { 0 } else { args.depth };
+    let explored = explore::explore(line.end(), depth, &options, ask)?;
     let parents = match args.parents {
         true => Some(explore::parents(line.end(), &options, ask)?),
         false => None,
