@@ -85,19 +85,22 @@ impl CellFilter {
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let bounds = [self.since, self.until];
         let asks_month = bounds.iter().flatten().any(|bound| bound.month.is_some());
-        let asked: [(bool, &str, fn(&Cell) -> bool); 4] = [
+        let asked: [(bool, &str, Has); 4] = [
             (bounds.iter().any(Option::is_some), "year", |cell| cell.year.is_some()),
             (asks_month, "month", |cell| cell.month.is_some()),
             (!self.speeds.is_empty(), "speed", |cell| cell.speed.is_some()),
             (!self.ratings.is_empty(), "rating", |cell| cell.rating.is_some()),
         ];
-        let is_together = |has: fn(&Cell) -> bool| !tally.parts().iter().any(|it| has(&it.cell));
+        let is_together = |has: Has| !tally.parts().iter().any(|it| has(&it.cell));
         asked
             .into_iter()
             .find(|&(is_asked, _, has)| is_asked && is_together(has))
             .map(|(_, name, _)| name)
     }
 }
+
+/// Whether a cell says something of its games.
+type Has = fn(&Cell) -> bool;
 
 /// Reads the lowest mean rating of a group.
 ///
