@@ -127,7 +127,7 @@ pub(crate) fn pages() -> String {
     let mut text = String::from(
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
-         is that file; any other with a blank in it is a position.\n\n\
+         is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\n\
          Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter).\n\
          `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
     );

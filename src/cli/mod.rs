@@ -18,6 +18,7 @@ mod progress;
 mod query;
 mod questions;
 mod record_output;
+mod searched;
 mod signals;
 mod source;
 mod threads;
@@ -62,6 +63,7 @@ enum Command {
     Pack(pack::Args),
     Unpack(unpack::Args),
     Get(get::Args),
+    Explore(explore::Args),
     Stats(stats::Args),
     Count(count::Args),
     Verify(verify::Args),
@@ -181,6 +183,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Get(args) => get::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -6,8 +6,7 @@ use std::path::Path;
 use crate::codec::identity;
 use crate::codec::query::Query;
 use crate::model::Position;
-use crate::text::epd::{Line, parse_line};
-use crate::text::{Diagnostic, ParseOptions, Profile};
+use crate::text::{Diagnostic, ParseOptions, PositionLine, Profile};
 
 /// Whether an argument is a position: it has a blank in it, and no file has its name.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
@@ -15,16 +14,12 @@ pub(crate) fn is_position(argument: &OsStr) -> bool {
     has_blank && !Path::new(argument).exists()
 }
 
-/// Reads a position from FEN or EPD text; operations do not matter. `None` for a blank line or a
-/// comment.
+/// Reads a position as [`PositionLine`] has them. `None` for a blank line or a comment.
 ///
 /// # Errors
 /// The reader's error.
 pub(crate) fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Diagnostic> {
-    Ok(match parse_line(text, options, &mut Vec::new())? {
-        Line::Record(record) => Some(*record.position()),
-        Line::Blank | Line::Comment => None,
-    })
+    Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
 
 /// What [`parse`] reads, as a query: the straight way for the lines that nearly all are.

@@ -181,13 +181,19 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
 
 /// Opens a position that stands where a file could stand.
 fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> {
-    if let Err(error) = query::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient)) {
-        anyhow::bail!(
+    let lenient = ParseOptions::new(Profile::Lenient);
+    let line = match (
+        parse_line(text.as_bytes(), &lenient, &mut Vec::new()),
+        query::parse(text.as_bytes(), &lenient),
+    ) {
+        (Ok(_), _) => text.to_string(),
+        (Err(_), Ok(position)) => position.map(|it| it.to_string()).unwrap_or_default(),
+        (Err(_), Err(error)) => anyhow::bail!(
             "cannot read {text}: there is no such file, and it is no position ({})",
             error.message
-        );
-    }
-    Ok(Source::from_bytes("FEN", text, &options.clone().format(FileFormat::Epd))?)
+        ),
+    };
+    Ok(Source::from_bytes("FEN", line, &options.clone().format(FileFormat::Epd))?)
 }
 
 /// Opens a source of which only the format may be given.

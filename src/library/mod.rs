@@ -8,6 +8,7 @@ pub mod census;
 pub mod date;
 pub mod diff;
 pub mod edit;
+pub mod explore;
 pub mod expression;
 pub mod field;
 pub mod flip;

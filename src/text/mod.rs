@@ -9,6 +9,7 @@ mod display;
 pub mod epd;
 pub mod fen;
 pub(crate) mod fields;
+mod line;
 pub mod lines;
 mod options;
 pub mod pgn;
@@ -19,6 +20,7 @@ mod scan;
 mod serialize;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
+pub use line::PositionLine;
 pub use options::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView, Setting,

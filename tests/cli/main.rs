@@ -6,6 +6,11 @@
 //! `typed`: typed operands. `backsolve`: scores carried back. `book`: opening books. `readme`: what
 //! the README says. `damaged`: commands on damaged files. `faults`: each system call fails once.
 //! `killed`: imports that are killed.
+//! special to a format. `explore`: libraries of positions. `shaping`: filter, table, join, sets,
+//! sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and
+//! statuses when a command line is wrong. `typed`: typed operands. `book`: opening books. `readme`:
+//! what the README says. `damaged`: commands on damaged files. `faults`: each system call fails
+//! once. `killed`: imports that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;
@@ -13,6 +18,7 @@ mod backsolve;
 mod book;
 mod damaged;
 mod everyday;
+mod explore;
 #[cfg(unix)]
 mod faults;
 mod games;

@@ -1,6 +1,5 @@
 //! `epdb get`: all records of the positions asked for.
 
-use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -11,11 +10,9 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::query;
 use crate::cli::questions::{BatchLimit, Questions};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Visited};
-use crate::error::Error;
+use crate::cli::searched::Searched;
 use crate::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-use crate::model::EpdRecord;
-use crate::source::{FileFormat, Filter, Item, OpenLookup, Source};
+use crate::source::Filter;
 
 /// Find all records of positions, given as arguments, in files (-f), or one a line on standard input
 ///
@@ -80,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let sources = sources
         .into_iter()
-        .map(|name| Searched::open(Path::new(name), args))
+        .map(|name| Searched::open(Path::new(name), &args.read, args.memory.memory))
         .collect::<anyhow::Result<Vec<Searched>>>()?;
     let mistaken = mistaken_for_source(&sources).filter(|_| asks_stdin);
     if let Some(usage) = mistaken.as_ref().filter(|_| io::stdin().is_terminal()) {
@@ -141,7 +138,9 @@ fn answer(
     for source in sources {
         match source {
             Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
-            Searched::Scan(source) => batch.scan(|take| source.read(args, diagnostics, take))?,
+            Searched::Scan(source) => {
+                batch.scan(|take| source.read(&args.read, diagnostics, take))?
+            }
         }
     }
     batch.answer(|place, answer| {
@@ -157,61 +156,4 @@ fn answer(
         }
         Ok(())
     })
-}
-
-/// A source that is searched.
-enum Searched {
-    /// A store or an archive answers each question by itself.
-    Lookup(Box<OpenLookup>),
-    /// Anything else is read once, when all questions are known.
-    Scan(Box<Scanned>),
-}
-
-/// A source that is read through.
-struct Scanned {
-    path: PathBuf,
-    /// The source, if it cannot be opened once more.
-    opened: RefCell<Option<Source>>,
-    is_text: bool,
-}
-
-impl Searched {
-    fn open(path: &Path, args: &Args) -> anyhow::Result<Searched> {
-        let source = source::open(path, &args.read.source_options(false))?;
-        if matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
-            let opened = OpenLookup::new(source, args.memory.memory)?;
-            return Ok(Searched::Lookup(Box::new(opened)));
-        }
-        let is_text = source.format() == FileFormat::Epd;
-        let opened = RefCell::new((!source.is_file()).then_some(source));
-        let path = path.to_path_buf();
-        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text })))
-    }
-}
-
-impl Scanned {
-    /// Hands on all records.
-    fn read(
-        &self,
-        args: &Args,
-        diagnostics: &mut Diagnostics,
-        take: &mut dyn FnMut(&EpdRecord) -> Result<(), Error>,
-    ) -> anyhow::Result<()> {
-        let mut visit = |item: Item<'_>| {
-            if let Item::Record { record, .. } = item {
-                take(&record)?;
-            }
-            Ok(true)
-        };
-        match self.opened.take() {
-            Some(source) => {
-                let mut no_game = |_: &_, _: &_| Ok(Visited::Taken);
-                source::read_open(source, diagnostics, &mut visit, &mut no_game)
-            }
-            None => {
-                let paths = std::slice::from_ref(&self.path);
-                source::read(paths, &args.read, diagnostics, &mut visit)
-            }
-        }
-    }
 }

@@ -22,6 +22,10 @@ Objects
   stats      records, white_to_move, ..., opcodes: counts by opcode; of games: games, white_wins,
              ..., tags: counts by tag
   moves      ordinal, san, uci
+  explore    white, draws, black, unknown, reached, moves: uci (castling: king takes rook), san,
+             averageRating (of the mover), averageOpponentRating, performance, white, draws, black,
+             unknown, years, ce, reached, operations, moves; parents: fen, uci, san, white, draws,
+             black, reached; operations; opening; what is not known is left out, but opening is null
   perft      place, depth, nodes; expected and agrees where the record has the count
   book list  one an entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null where the position is not known

@@ -11,6 +11,7 @@ pub(crate) mod dedupe;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod edit;
+pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod filter;
 pub(crate) mod flip;

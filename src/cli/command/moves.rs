@@ -20,8 +20,8 @@ use crate::text::san;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'")]
 pub(crate) struct Args {
-    /// The position, as FEN or EPD (in quotes)
-    #[arg(value_name = "FEN")]
+    /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes)
+    #[arg(value_name = "POSITION")]
     position: String,
     /// Print one JSON object a line: ordinal, san, uci
     #[arg(long)]

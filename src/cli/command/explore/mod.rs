@@ -1,0 +1,292 @@
+//! `epdb explore`: what a library knows of a position.
+
+mod object;
+mod table;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::message::print_line;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::searched::Searched;
+use crate::codec::packed::PackedBoard;
+use crate::codec::query::Query;
+use crate::library::explore::{
+    self, CellFilter, ExploreOptions, Explored, ParentRow, SortBy, YearMonth,
+};
+use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
+use crate::model::{EpdRecord, Position, San, Speed};
+use crate::source::Filter;
+use crate::text::PositionLine;
+
+/// Show what a library knows of a position: the moves played there, and what became of the games
+///
+/// A row is a move: the games in which it was played here, their share, how many White won, drew
+/// and lost, White's share of the points, the mean rating of who moved, the performance, the years,
+/// the evaluation (ce) of the position that it leads to from the mover's view, and reached: the
+/// games that reached that position, by whatever moves. The performance is the opponents' mean
+/// rating + 400 log10(s / (1 - s)), s the mover's score, at most 800 above or below. Exit status 1
+/// when the position is not there.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb explore library.epa
+  epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
+  epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
+pub(crate) struct Args {
+    /// The library: a store, an archive, or any other source of records
+    #[arg(value_name = "SOURCE")]
+    source: PathBuf,
+    /// A FEN, `startpos moves e2e4 ...`, or moves from the start such as e4 c5 Nf3 [default: the
+    /// start]
+    #[arg(value_name = "POSITION")]
+    position: Vec<String>,
+    /// The order of the moves, the largest first; score is the mover's
+    #[arg(long, value_enum, default_value_t = SortArg::Games, value_name = "BY")]
+    sort: SortArg,
+    /// At most so many moves of a position
+    #[arg(short = 'n', long = "moves", value_name = "N")]
+    limit: Option<usize>,
+    /// Only moves that were played in so many games
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    min_games: u64,
+    /// Also moves that no tally names, if the position after them has records; the operations of
+    /// all these records are shown
+    #[arg(long)]
+    children: bool,
+    /// Instead of the moves: all positions of the source from which a legal move leads here
+    #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
+    parents: bool,
+    /// So many plies of moves, as a tree
+    #[arg(long, value_name = "PLIES", default_value_t = 1, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    depth: u32,
+    #[command(flatten)]
+    cells: CellArgs,
+    /// Print a table with tabs
+    #[arg(long, conflicts_with = "json")]
+    tsv: bool,
+    /// Print an object in the shape of the opening explorer of lichess.org
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Which games count, in a library that tells them apart.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Games that count (`tally --by` must have told them apart)")]
+struct CellArgs {
+    /// Only games of this month or year, and later ones
+    #[arg(long, value_name = "YYYY[-MM]")]
+    since: Option<YearMonth>,
+    /// Only games of this month or year, and earlier ones
+    #[arg(long, value_name = "YYYY[-MM]")]
+    until: Option<YearMonth>,
+    /// Only games of these classes of time controls
+    #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
+    speeds: Vec<Speed>,
+    /// Only games of these groups of mean ratings, by the lowest rating of each
+    #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
+          value_parser = explore::parse_rating_group)]
+    ratings: Vec<u16>,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum SortArg {
+    Games,
+    Score,
+    White,
+    Draws,
+    Black,
+    Elo,
+    Performance,
+    Reached,
+    Ce,
+    Name,
+}
+
+fn speeds() -> impl TypedValueParser<Value = Speed> {
+    let names = Speed::ALL.map(Speed::name);
+    PossibleValuesParser::new(names)
+        .map(|name| Speed::from_name(&name).unwrap_or(Speed::Correspondence))
+}
+
+impl Args {
+    fn options(&self) -> ExploreOptions {
+        let CellArgs { since, until, speeds, ratings } = self.cells.clone();
+        let sort = match self.sort {
+            SortArg::Games => SortBy::Games,
+            SortArg::Score => SortBy::Score,
+            SortArg::White => SortBy::White,
+            SortArg::Draws => SortBy::Draws,
+            SortArg::Black => SortBy::Black,
+            SortArg::Elo => SortBy::Elo,
+            SortArg::Performance => SortBy::Performance,
+            SortArg::Reached => SortBy::Reached,
+            SortArg::Ce => SortBy::Ce,
+            SortArg::Name => SortBy::Name,
+        };
+        ExploreOptions::new()
+            .cells(CellFilter { since, until, speeds, ratings })
+            .sort(sort)
+            .limit(self.limit)
+            .min_games(self.min_games)
+            .children(self.children)
+    }
+
+    fn line(&self) -> anyhow::Result<PositionLine> {
+        let text = self.position.join(" ");
+        let line = PositionLine::parse(text.as_bytes(), &self.read.form.options())
+            .map_err(|error| anyhow::anyhow!("POSITION:1:{error}"))?;
+        match line {
+            Some(line) => Ok(line),
+            None if text.is_empty() => Ok(PositionLine::new(Position::START)),
+            None => anyhow::bail!("expected a position, found {text}"),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let line = args.line()?;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let source = Searched::open(&args.source, &args.read, args.memory.memory)?;
+    let mut searcher =
+        Searcher { source, args, diagnostics: &mut diagnostics, known: HashMap::new() };
+    searcher.prepare(&line)?;
+    let options = args.options();
+    let ask = &mut |queries: &[Query]| searcher.ask(queries);
+    // Beside its parents the moves of a position are only in JSON.
+    let depth = if args.parents && !args.json { 0 } else { args.depth };
+    let explored = explore::explore(line.end(), depth, &options, ask)?;
+    let parents = match args.parents {
+        true => Some(explore::parents(line.end(), &options, ask)?),
+        false => None,
+    };
+    print(args, &explored, parents.as_deref())?;
+    if explored.entry.is_none() {
+        report_missing(args, &line, ask)?;
+    }
+    let is_there = Outcome::different_if(explored.entry.is_none());
+    Ok(diagnostics.finish()?.and(is_there))
+}
+
+fn print(args: &Args, explored: &Explored, parents: Option<&[ParentRow]>) -> anyhow::Result<()> {
+    let mut out = open_output(None)?;
+    match (args.json, args.tsv, parents) {
+        (true, ..) => {
+            json::line(&mut out, &object::Position::new(explored, parents, args.children))?
+        }
+        (_, true, Some(parents)) => table::parents(parents).write_tsv(&mut out)?,
+        (_, true, None) => table::moves(explored, args.children).write_tsv(&mut out)?,
+        _ if explored.entry.is_none() && explored.rows.is_empty() && parents.is_none() => {}
+        (.., parents) => {
+            table::write_head(explored, &mut out)?;
+            match parents {
+                Some(parents) => table::parents(parents).write_text(&mut out)?,
+                None => table::moves(explored, args.children).write_text(&mut out)?,
+            }
+            if explored.left_out > 0 && parents.is_none() {
+                writeln!(out, "{} more moves", explored.left_out)?;
+            }
+            table::write_operations(explored, &mut out)?;
+        }
+    }
+    Ok(out.finish()?)
+}
+
+/// Says that a position is not there, and which one before it on the given line is.
+fn report_missing(
+    args: &Args,
+    line: &PositionLine,
+    ask: &mut explore::Ask<'_, anyhow::Error>,
+) -> anyhow::Result<()> {
+    let before: Vec<&Position> =
+        (0..line.moves().len()).filter_map(|moves| line.position(moves)).collect();
+    let queries: Vec<Query> = before.iter().map(|&position| Query::from(position)).collect();
+    let nearest = ask(&queries)?.iter().rposition(|records| !records.is_empty());
+    let nearest = match nearest {
+        Some(0) => format!("; the nearest before it that is there is {}", before[0]),
+        Some(moves) => {
+            let names: Vec<String> = line.moves()[..moves].iter().map(San::to_string).collect();
+            let names = names.join(" ");
+            format!("; the nearest before it that is there comes after {names}: {}", before[moves])
+        }
+        None if before.is_empty() => String::new(),
+        None => "; neither is any position before it".to_string(),
+    };
+    print_line(&format!("{}: not there: {}{nearest}", args.source.display(), line.end()));
+    Ok(())
+}
+
+/// Finds records in the source.
+struct Searcher<'a> {
+    source: Searched,
+    args: &'a Args,
+    diagnostics: &'a mut Diagnostics,
+    /// The records of positions that were found before they are asked for.
+    known: HashMap<PackedBoard, Vec<EpdRecord>>,
+}
+
+impl Searcher<'_> {
+    /// Finds at once what is asked for later on where the source has to be read through.
+    fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
+        if matches!(self.source, Searched::Lookup(_)) {
+            return Ok(());
+        }
+        let mut queries = explore::neighbourhood(line.end());
+        let on_the_way = (0..line.moves().len()).filter_map(|moves| line.position(moves));
+        queries.extend(on_the_way.map(Query::from));
+        if self.args.parents {
+            let predecessors = explore::predecessors(line.end());
+            queries.extend(predecessors.iter().map(|it| Query::from(&it.position)));
+        }
+        let records = self.search(&queries)?;
+        self.known = queries.iter().map(|query| *query.board()).zip(records).collect();
+        Ok(())
+    }
+
+    fn ask(&mut self, queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
+        let known = queries.iter().map(|query| self.known.get(query.board()).cloned());
+        match known.collect() {
+            Some(records) => Ok(records),
+            None => self.search(queries),
+        }
+    }
+
+    fn search(&mut self, queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
+        let Searcher { source, args, diagnostics, known } = self;
+        let filter = args.read.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
+        let options = LookupOptions::new().memory_bytes(args.memory.memory / 4);
+        let mut batch = BatchLookup::new(queries, options);
+        match source {
+            Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            Searched::Scan(source) => {
+                let is_first = known.is_empty();
+                if !is_first && !source.can_be_read_again() {
+                    anyhow::bail!("{} can be read only once: name a file", source.path.display());
+                }
+                batch.scan(|take| source.read(&args.read, diagnostics, take))?;
+            }
+        }
+        let mut records = vec![Vec::new(); queries.len()];
+        batch.answer(|place, answer| {
+            if let Answer::Record(record) = answer {
+                records.get_mut(place).context("an answer to no question")?.push(record.clone());
+            }
+            anyhow::Ok(())
+        })?;
+        Ok(records)
+    }
+}

@@ -1,0 +1,274 @@
+//! The tables that `explore` prints, for a person or with tabs.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
+use crate::model::{Color, GameCounts, Operation, Position, San, Square};
+use crate::source::Output;
+
+/// How many characters the bar of the results takes.
+const BAR: u64 = 20;
+
+/// Rows under the names of columns. A column without a name is only shown to a person.
+pub(super) struct Table {
+    names: &'static [&'static str],
+    rows: Vec<Vec<Cell>>,
+}
+
+/// What stands in a column.
+enum Cell {
+    Nothing,
+    Text(String),
+    Count(u64),
+    /// Of 1.
+    Share(f64),
+    Rating(f64),
+    Ce(i32),
+    /// The moves from the position on: a person sees the last one, indented.
+    Line(Vec<San>),
+    /// The results of games as a bar.
+    Bar(GameCounts),
+}
+
+/// The table of the moves, and of all of them together.
+///
+/// With the operations of the positions that they lead to where these are wanted.
+pub(super) fn moves(explored: &Explored, with_operations: bool) -> Table {
+    const NAMES: [&str; 16] = [
+        "move",
+        "games",
+        "share",
+        "white",
+        "draws",
+        "black",
+        "unknown",
+        "",
+        "score",
+        "elo",
+        "opp",
+        "perf",
+        "years",
+        "ce",
+        "reached",
+        "operations",
+    ];
+    let mut rows = Vec::new();
+    add_moves(explored, with_operations, &mut Vec::new(), &mut rows);
+    let (all, mover) = (explored.counts(), explored.position.turn());
+    let mut sum = vec![Cell::Text("Σ".into())];
+    sum.extend(cells_of(&all, &all, mover));
+    let reached = explored.games.as_ref().map(|games| games.reached);
+    sum.extend([Cell::Nothing, Cell::of(reached, Cell::Count), Cell::Nothing]);
+    rows.push(sum);
+    Table { names: &NAMES, rows }
+}
+
+/// The rows of the moves of a position, each followed by those of the one that it leads to.
+fn add_moves(
+    explored: &Explored,
+    with_operations: bool,
+    line: &mut Vec<San>,
+    rows: &mut Vec<Vec<Cell>>,
+) {
+    let all = explored.counts();
+    for row in &explored.rows {
+        let MoveRow { san, counts, child, reached, ce, next, .. } = row;
+        line.push(*san);
+        let mut cells = vec![Cell::Line(line.clone())];
+        cells.extend(cells_of(counts, &all, explored.position.turn()));
+        let operations = child.as_ref().filter(|_| with_operations);
+        let operations = operations.map(|child| text_of(&child.operations));
+        cells.push(Cell::of(*ce, Cell::Ce));
+        cells.push(Cell::of(*reached, Cell::Count));
+        cells.push(Cell::of(operations, Cell::Text));
+        rows.push(cells);
+        if let Some(next) = next {
+            add_moves(next, with_operations, line, rows);
+        }
+        line.pop();
+    }
+}
+
+/// The table of the positions from which a move leads to a position.
+pub(super) fn parents(parents: &[ParentRow]) -> Table {
+    const NAMES: [&str; 8] =
+        ["position", "move", "games", "white", "draws", "black", "score", "reached"];
+    let row = |row: &ParentRow| {
+        let counts = &row.counts;
+        vec![
+            Cell::Text(row.position.to_string()),
+            Cell::Text(row.san.to_string()),
+            Cell::Count(counts.games()),
+            Cell::Count(counts.white),
+            Cell::Count(counts.draws),
+            Cell::Count(counts.black),
+            Cell::of(counts.score_of_white(), Cell::Share),
+            Cell::of(row.reached, Cell::Count),
+        ]
+    };
+    Table { names: &NAMES, rows: parents.iter().map(row).collect() }
+}
+
+/// From the games to the years.
+fn cells_of(counts: &GameCounts, all: &GameCounts, mover: Color) -> Vec<Cell> {
+    let share = |games: u64| games as f64 / all.games() as f64;
+    let unknown = (counts.unknown > 0).then_some(counts.unknown);
+    let years = counts.years.map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    vec![
+        Cell::Count(counts.games()),
+        Cell::of((all.games() > 0).then(|| share(counts.games())), Cell::Share),
+        Cell::Count(counts.white),
+        Cell::Count(counts.draws),
+        Cell::Count(counts.black),
+        Cell::of(unknown, Cell::Count),
+        Cell::Bar(*counts),
+        Cell::of(counts.score_of_white(), Cell::Share),
+        Cell::of(counts.elo.mean(), Cell::Rating),
+        Cell::of(counts.opponents.mean(), Cell::Rating),
+        Cell::of(performance(counts, mover), Cell::Rating),
+        Cell::of(years, Cell::Text),
+    ]
+}
+
+impl Cell {
+    fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
+        value.map_or(Cell::Nothing, cell)
+    }
+
+    /// As a person sees it.
+    fn text(&self) -> String {
+        match self {
+            Cell::Share(share) => format!("{:.1}%", 100.0 * share),
+            Cell::Line(line) => {
+                let last = line.last().map(San::to_string).unwrap_or_default();
+                format!("{:indent$}{last}", "", indent = 2 * line.len().saturating_sub(1))
+            }
+            Cell::Bar(counts) => bar(counts),
+            other => other.plain(),
+        }
+    }
+
+    /// As it stands between tabs.
+    fn plain(&self) -> String {
+        match self {
+            Cell::Nothing => String::new(),
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Share(share) => format!("{share:.4}"),
+            Cell::Rating(rating) => format!("{rating:.0}"),
+            Cell::Ce(ce) => ce.to_string(),
+            Cell::Line(line) => line.iter().map(San::to_string).collect::<Vec<_>>().join(" "),
+            Cell::Bar(_) => String::new(),
+        }
+    }
+
+    const fn is_left(&self) -> bool {
+        matches!(self, Cell::Text(_) | Cell::Line(_))
+    }
+}
+
+/// White's share of the games in full blocks, drawn games in half-tones, Black's in light ones.
+fn bar(counts: &GameCounts) -> String {
+    let known = counts.white + counts.draws + counts.black;
+    if known == 0 {
+        return String::new();
+    }
+    let rounded = |games: u64| (games as f64 * BAR as f64 / known as f64).round() as usize;
+    let (white, lighter) = (rounded(counts.white), rounded(counts.white + counts.draws));
+    let black = BAR as usize - lighter;
+    "█".repeat(white) + &"▒".repeat(lighter - white) + &"░".repeat(black)
+}
+
+impl Table {
+    /// A line with the names, and one for each row.
+    pub(super) fn write_tsv(&self, out: &mut Output) -> io::Result<()> {
+        let is_named = |place: &usize| !self.names[*place].is_empty();
+        let columns: Vec<usize> = (0..self.names.len()).filter(is_named).collect();
+        let names: Vec<&str> = columns.iter().map(|&column| self.names[column]).collect();
+        writeln!(out, "{}", names.join("\t"))?;
+        for row in &self.rows {
+            let cells: Vec<String> = columns.iter().map(|&column| row[column].plain()).collect();
+            writeln!(out, "{}", cells.join("\t"))?;
+        }
+        Ok(())
+    }
+
+    /// The columns that have something in them, below their names.
+    pub(super) fn write_text(&self, out: &mut Output) -> io::Result<()> {
+        let texts: Vec<Vec<String>> =
+            self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
+        let has_text = |column: &usize| texts.iter().any(|row| !row[*column].is_empty());
+        let columns: Vec<usize> = (0..self.names.len()).filter(has_text).collect();
+        let width = |&column: &usize| {
+            let cells = texts.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0).max(self.names[column].len())
+        };
+        let widths: Vec<usize> = columns.iter().map(width).collect();
+        let names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
+        for row in std::iter::once(&names).chain(&texts) {
+            let mut line = String::new();
+            for (&column, &width) in columns.iter().zip(&widths) {
+                let is_left = self.rows.iter().any(|row| row[column].is_left());
+                line += &match is_left {
+                    true => format!("{:<width$}  ", row[column]),
+                    false => format!("{:>width$}  ", row[column]),
+                };
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// The position, on a terminal as a board, and its games.
+pub(super) fn write_head(explored: &Explored, out: &mut Output) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        write_board(&explored.position, out)?;
+    }
+    writeln!(out, "{}", explored.position)?;
+    match &explored.games {
+        Some(games) => {
+            writeln!(out, "{} games, reached by {}\n", games.games(), games.reached)
+        }
+        None => writeln!(out, "no tally\n"),
+    }
+}
+
+fn write_board(position: &Position, out: &mut Output) -> io::Result<()> {
+    for rank in (0..8).rev() {
+        let letter = |file| position.board().piece_at(Square::at(file, rank));
+        let line: Vec<String> = (0..8)
+            .map(|file| letter(file).map_or('.', |piece| char::from(piece.letter())).to_string())
+            .collect();
+        writeln!(out, "  {}  {}", rank + 1, line.join(" "))?;
+    }
+    writeln!(out, "\n     a b c d e f g h\n")
+}
+
+/// The operations of the position, a line each.
+pub(super) fn write_operations(explored: &Explored, out: &mut Output) -> io::Result<()> {
+    let operations = explored.entry.as_ref().map(|entry| &entry.operations);
+    let Some(operations) = operations.filter(|operations| !operations.is_empty()) else {
+        return Ok(());
+    };
+    writeln!(out)?;
+    for operation in operations {
+        out.write_all(text_of(std::slice::from_ref(operation)).as_bytes())?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn text_of(operations: &[Operation]) -> String {
+    let mut text = Vec::new();
+    for operation in operations {
+        if !text.is_empty() {
+            text.push(b' ');
+        }
+        operation.write_to(&mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}

@@ -1,0 +1,75 @@
+//! Sources in which positions are found: by looking them up, or by reading all there is.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::model::EpdRecord;
+use crate::source::{FileFormat, Item, OpenLookup, Source};
+
+use super::args::ReadArgs;
+use super::diagnostics::Diagnostics;
+use super::source::{self, Visited};
+
+/// A source that is searched.
+pub(crate) enum Searched {
+    /// A store or an archive answers each question by itself.
+    Lookup(Box<OpenLookup>),
+    /// Anything else is read once, when all questions are known.
+    Scan(Box<Scanned>),
+}
+
+/// A source that is read through.
+pub(crate) struct Scanned {
+    pub(crate) path: PathBuf,
+    /// The source, if it cannot be opened once more.
+    opened: RefCell<Option<Source>>,
+    pub(crate) is_text: bool,
+}
+
+impl Searched {
+    /// Opens a source, of which stores and archives are looked up in about `memory` bytes.
+    pub(crate) fn open(path: &Path, args: &ReadArgs, memory: usize) -> anyhow::Result<Searched> {
+        let source = source::open(path, &args.source_options(false))?;
+        if matches!(source.format(), FileFormat::Epdb | FileFormat::Epa) {
+            let opened = OpenLookup::new(source, memory)?;
+            return Ok(Searched::Lookup(Box::new(opened)));
+        }
+        let is_text = source.format() == FileFormat::Epd;
+        let opened = RefCell::new((!source.is_file()).then_some(source));
+        let path = path.to_path_buf();
+        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text })))
+    }
+}
+
+impl Scanned {
+    /// Whether it is a file, which can be read as often as one likes.
+    pub(crate) fn can_be_read_again(&self) -> bool {
+        self.path != Path::new("-") && self.path.is_file()
+    }
+
+    /// Hands on all records.
+    pub(crate) fn read(
+        &self,
+        args: &ReadArgs,
+        diagnostics: &mut Diagnostics,
+        take: &mut dyn FnMut(&EpdRecord) -> Result<(), Error>,
+    ) -> anyhow::Result<()> {
+        let mut visit = |item: Item<'_>| {
+            if let Item::Record { record, .. } = item {
+                take(&record)?;
+            }
+            Ok(true)
+        };
+        match self.opened.take() {
+            Some(source) => {
+                let mut no_game = |_: &_, _: &_| Ok(Visited::Taken);
+                source::read_open(source, diagnostics, &mut visit, &mut no_game)
+            }
+            None => {
+                let paths = std::slice::from_ref(&self.path);
+                source::read(paths, args, diagnostics, &mut visit)
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Which games of a tally are asked for.
+
+use std::str::FromStr;
+
+use crate::library::tally::RATING_GROUPS;
+use crate::model::{Cell, Speed, Tally};
+
+/// Games by what tallies keep apart. What was not known of a game is in no selection.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CellFilter {
+    /// Not earlier.
+    pub since: Option<YearMonth>,
+    /// Not later.
+    pub until: Option<YearMonth>,
+    /// Only these classes of time controls; all where there is none.
+    pub speeds: Vec<Speed>,
+    /// Only these groups of mean ratings, by the lowest of each; all where there is none.
+    pub ratings: Vec<u16>,
+}
+
+/// A year, or a month of it.
+///
+/// ```
+/// use epdb::library::explore::YearMonth;
+/// assert_eq!("2020-05".parse(), Ok(YearMonth { year: 2020, month: Some(5) }));
+/// assert!("May".parse::<YearMonth>().is_err());
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct YearMonth {
+    /// The year.
+    pub year: u16,
+    /// The month, 1 to 12; the whole year where there is none.
+    pub month: Option<u8>,
+}
+
+/// What is no year and no month.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a year such as 2020, or a month such as 2020-05")]
+pub struct YearMonthError;
+
+impl FromStr for YearMonth {
+    type Err = YearMonthError;
+
+    fn from_str(text: &str) -> Result<YearMonth, YearMonthError> {
+        let (year, month) = match text.split_once('-') {
+            Some((year, month)) => (year, Some(month)),
+            None => (text, None),
+        };
+        let month = month.map(str::parse).transpose().map_err(|_| YearMonthError)?;
+        let year = year.parse().map_err(|_| YearMonthError)?;
+        let cell = Cell { year: Some(year), month, ..Cell::default() };
+        if cell.is_valid() { Ok(YearMonth { year, month }) } else { Err(YearMonthError) }
+    }
+}
+
+impl CellFilter {
+    /// Whether all games are asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == CellFilter::default()
+    }
+
+    /// Whether the games of a cell are asked for.
+    pub fn takes(&self, cell: &Cell) -> bool {
+        let lies = |bound: Option<YearMonth>, sign: i32| {
+            bound.is_none_or(|bound| {
+                let distance =
+                    cell.year.map(|year| sign * (i32::from(year) - i32::from(bound.year)));
+                let months = bound
+                    .month
+                    .map(|month| cell.month.map(|own| sign * (i32::from(own) - i32::from(month))));
+                match (distance, months) {
+                    (None, _) | (Some(..0), _) | (Some(0), Some(None | Some(..0))) => false,
+                    (Some(_), _) => true,
+                }
+            })
+        };
+        lies(self.since, 1)
+            && lies(self.until, -1)
+            && (self.speeds.is_empty() || cell.speed.is_some_and(|it| self.speeds.contains(&it)))
+            && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
+    }
+
+    /// What is asked for although a tally keeps it together in all its parts: the word of it in
+    /// `tally --by`.
+    pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
+        let bounds = [self.since, self.until];
+        let asks_month = bounds.iter().flatten().any(|bound| bound.month.is_some());
+        let asked: [(bool, &str, Has); 4] = [
+            (bounds.iter().any(Option::is_some), "year", |cell| cell.year.is_some()),
+            (asks_month, "month", |cell| cell.month.is_some()),
+            (!self.speeds.is_empty(), "speed", |cell| cell.speed.is_some()),
+            (!self.ratings.is_empty(), "rating", |cell| cell.rating.is_some()),
+        ];
+        let is_together = |has: Has| !tally.parts().iter().any(|it| has(&it.cell));
+        asked
+            .into_iter()
+            .find(|&(is_asked, _, has)| is_asked && is_together(has))
+            .map(|(_, name, _)| name)
+    }
+}
+
+/// Whether a cell says something of its games.
+type Has = fn(&Cell) -> bool;
+
+/// Reads the lowest mean rating of a group.
+///
+/// # Errors
+/// It is the lowest of none; which ones there are.
+pub fn parse_rating_group(text: &str) -> Result<u16, String> {
+    let rating = text.parse().ok().filter(|rating| RATING_GROUPS.contains(rating));
+    let names = RATING_GROUPS.map(|group| group.to_string()).join(", ");
+    rating.ok_or_else(|| format!("groups of ratings begin at {names}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn cell(text: &str) -> Cell {
+        let tally = Tally::from_text(format!("[{text}] reached 1").as_bytes()).unwrap();
+        tally.parts()[0].cell
+    }
+
+    #[test]
+    fn months_and_years_bound_what_is_taken() {
+        let month = |text: &str| Some(text.parse().unwrap());
+        let filter =
+            CellFilter { since: month("2019-05"), until: month("2021"), ..CellFilter::default() };
+        for taken in ["2019-05", "2019-12", "2020", "2020-01", "2021-12", "2021"] {
+            assert!(filter.takes(&cell(taken)), "{taken}");
+        }
+        for left in ["2019", "2019-04", "2018-12", "2022", "blitz"] {
+            assert!(!filter.takes(&cell(left)), "{left}");
+        }
+        for wrong in ["20-05-01", "2020-13", "0", "2020-", "x"] {
+            assert_eq!(wrong.parse::<YearMonth>(), Err(YearMonthError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_tally_keeps_together_is_told() {
+        let tally =
+            Tally::from_text(b"[2020 blitz] reached 2, e4 +1=0-0, [2020] reached 1").unwrap();
+        let by = |speeds: &[Speed], ratings: &[u16]| {
+            let filter = CellFilter {
+                since: Some("2020".parse().unwrap()),
+                speeds: speeds.to_vec(),
+                ratings: ratings.to_vec(),
+                ..CellFilter::default()
+            };
+            (filter.not_told_apart(&tally), tally.total_of(|cell| filter.takes(cell)).reached)
+        };
+        assert_eq!(by(&[], &[]), (None, 3));
+        assert_eq!(by(&[Speed::Blitz], &[]), (None, 2));
+        assert_eq!(by(&[Speed::Blitz], &[1600]).0, Some("rating"));
+        assert_eq!(parse_rating_group("1600"), Ok(1600));
+        assert!(parse_rating_group("1700").unwrap_err().contains("1600, 1800"));
+    }
+}

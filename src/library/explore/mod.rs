@@ -1,0 +1,446 @@
+//! What a library knows of a position: the moves that were played there and what became of them,
+//! where they lead, and from where it is reached.
+//!
+//! ```
+//! use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+//! use epdb::library::explore::{ExploreOptions, explore, records_of};
+//! use epdb::model::Position;
+//!
+//! let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
+//! for line in [
+//!     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 3, e4 +2=1-0\";",
+//!     "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - tally \"reached 5\";",
+//! ] {
+//!     writer.push(&epdb::parse_epd(line.as_bytes())?)?;
+//! }
+//! let archive = Archive::from_bytes(writer.finish()?)?;
+//! let ask = &mut |queries: &[_]| records_of(&archive, queries);
+//! let explored = explore::<epdb::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
+//! let row = &explored.rows[0];
+//! assert_eq!((row.san.to_string(), row.counts.games(), row.reached), ("e4".into(), 3, Some(5)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cells;
+mod parents;
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
+use crate::codec::ordinal;
+use crate::codec::query::{Query, Visit};
+use crate::error::{Error, Result};
+use crate::model::rules::{Move, Playable, after};
+use crate::model::{
+    Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
+    score,
+};
+use crate::source::Lookup;
+use crate::text::{Profile, san};
+
+pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
+pub use parents::{Predecessor, predecessors};
+
+/// Which moves are told, and in what order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct ExploreOptions {
+    /// Which games count.
+    pub cells: CellFilter,
+    /// The order of the moves.
+    pub sort: SortBy,
+    /// At most so many moves of a position.
+    pub limit: Option<usize>,
+    /// Only moves that were played in so many games.
+    pub min_games: u64,
+    /// Also moves that no tally names, where they lead to a position with records.
+    pub children: bool,
+}
+
+impl ExploreOptions {
+    /// All moves of all games, the most played first.
+    pub fn new() -> ExploreOptions {
+        ExploreOptions::default()
+    }
+
+    /// Which games count.
+    #[must_use]
+    pub fn cells(self, cells: CellFilter) -> ExploreOptions {
+        ExploreOptions { cells, ..self }
+    }
+
+    /// The order of the moves.
+    #[must_use]
+    pub fn sort(self, sort: SortBy) -> ExploreOptions {
+        ExploreOptions { sort, ..self }
+    }
+
+    /// At most so many moves of a position.
+    #[must_use]
+    pub fn limit(self, limit: Option<usize>) -> ExploreOptions {
+        ExploreOptions { limit, ..self }
+    }
+
+    /// Only moves that were played in so many games.
+    #[must_use]
+    pub fn min_games(self, min_games: u64) -> ExploreOptions {
+        ExploreOptions { min_games, ..self }
+    }
+
+    /// Whether moves come that no tally names, where they lead to a position with records.
+    #[must_use]
+    pub fn children(self, children: bool) -> ExploreOptions {
+        ExploreOptions { children, ..self }
+    }
+}
+
+/// By what moves are ordered: the largest first. Those that are equal stand by games, then by name;
+/// those that lack it, last.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum SortBy {
+    /// Games in which it was played.
+    #[default]
+    Games,
+    /// The mover's share of the points.
+    Score,
+    /// Games that White won.
+    White,
+    /// Drawn games.
+    Draws,
+    /// Games that Black won.
+    Black,
+    /// The mover's mean rating.
+    Elo,
+    /// The mover's performance.
+    Performance,
+    /// Games that reached the position that it leads to.
+    Reached,
+    /// The evaluation of that position, from the mover's view.
+    Ce,
+    /// The name of the move, from A on.
+    Name,
+}
+
+/// What the records of a position say, taken together.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Entry {
+    /// The tallies, added.
+    pub tally: Option<Tally>,
+    /// All other operations, in the order of the records.
+    pub operations: Vec<Operation>,
+}
+
+/// What is known of a position.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// The position.
+    pub position: Position,
+    /// What its records say; `None` where there are none.
+    pub entry: Option<Entry>,
+    /// The games that were asked for; `None` where there is no tally.
+    pub games: Option<TallyPart>,
+    /// What is known of its moves.
+    pub rows: Vec<MoveRow>,
+    /// Moves that are not among the rows, since there were more or they were played too rarely.
+    pub left_out: usize,
+}
+
+/// What is known of a move.
+#[derive(Clone, Debug)]
+pub struct MoveRow {
+    /// The move.
+    pub mv: Move,
+    /// Its canonical SAN.
+    pub san: San,
+    /// The games in which it was played.
+    pub counts: GameCounts,
+    /// What the records of the position that it leads to say.
+    pub child: Option<Entry>,
+    /// The games that reached that position, by whatever moves; `None` where no tally tells.
+    pub reached: Option<u64>,
+    /// The evaluation of that position from the view of who makes the move.
+    pub ce: Option<i32>,
+    /// What is known of that position, where it was asked for.
+    pub next: Option<Explored>,
+    after: Position,
+}
+
+/// A position from which a move leads to the one that is explored.
+#[derive(Clone, Debug)]
+pub struct ParentRow {
+    /// The position.
+    pub position: Position,
+    /// The move.
+    pub mv: Move,
+    /// Its canonical SAN.
+    pub san: San,
+    /// The games in which it was played there.
+    pub counts: GameCounts,
+    /// The games that reached that position; `None` where no tally tells.
+    pub reached: Option<u64>,
+}
+
+/// Gives the records of each position that it is asked for, in their order.
+pub type Ask<'a, E> = dyn FnMut(&[Query]) -> Result<Vec<Vec<EpdRecord>>, E> + 'a;
+
+/// All records of positions in a store or an archive: what answers [`explore`].
+///
+/// # Errors
+/// Those of the source.
+pub fn records_of(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
+    let mut records = vec![Vec::new(); queries.len()];
+    source.get_batch(queries, &mut |place, found| {
+        records[place].push(found.record()?);
+        Ok(Visit::Continue)
+    })?;
+    Ok(records)
+}
+
+/// The positions that [`explore`] may ask for at depth 1: a position, and those that it leads to.
+pub fn neighbourhood(position: &Position) -> Vec<Query> {
+    let mut queries = vec![Query::from(position)];
+    if let Ok(playable) = Playable::new(position) {
+        let moves = playable.legal_moves().into_iter();
+        queries.extend(moves.map(|mv| Query::from(&after(playable.position(), mv))));
+    }
+    queries
+}
+
+/// Tells what is known of a position, and of those that its moves lead to as far as `depth` plies.
+///
+/// # Errors
+/// Those of `ask`, tallies with more games than can be counted, and a selection of games by what the
+/// tally of the position does not tell apart.
+pub fn explore<E: From<Error>>(
+    position: &Position,
+    depth: u32,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Explored, E> {
+    let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
+    let mut root = Explored::new(*position, &records, options)?;
+    let tally = root.entry.as_ref().and_then(|entry| entry.tally.as_ref());
+    if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(tally)) {
+        let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
+        return Err(Error::new(text).into());
+    }
+    let mut frontier = vec![&mut root];
+    for ply in 0..depth {
+        if ply > 0 {
+            frontier = next_positions(frontier, options, ask)?;
+        }
+        ask_for_children(&mut frontier, options, ask)?;
+    }
+    Ok(root)
+}
+
+/// Asks for the positions that all moves of some positions lead to, and settles which moves are told.
+fn ask_for_children<E: From<Error>>(
+    explored: &mut [&mut Explored],
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<(), E> {
+    let rows = explored.iter().flat_map(|one| &one.rows);
+    let queries: Vec<Query> = rows.map(|row| Query::from(&row.after)).collect();
+    let rows = explored.iter_mut().flat_map(|one| &mut one.rows);
+    for (row, records) in rows.zip(&ask(&queries)?) {
+        row.set_child(records, &options.cells)?;
+    }
+    explored.iter_mut().for_each(|one| one.settle(options));
+    Ok(())
+}
+
+/// The positions that the moves of some positions lead to, as far as there are records of them.
+fn next_positions<'e, E: From<Error>>(
+    explored: Vec<&'e mut Explored>,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Vec<&'e mut Explored>, E> {
+    let mut rows: Vec<&'e mut MoveRow> =
+        explored.into_iter().flat_map(|one| &mut one.rows).collect();
+    rows.retain(|row| row.child.is_some());
+    let queries: Vec<Query> = rows.iter().map(|row| Query::from(&row.after)).collect();
+    let mut next = Vec::new();
+    for (row, records) in rows.into_iter().zip(&ask(&queries)?) {
+        let explored = Explored::new(row.after, records, options)?;
+        next.push(row.next.insert(explored));
+    }
+    Ok(next)
+}
+
+/// The positions of the source from which a legal move leads to a position, the move that was
+/// played most first. At most `limit` of `options`, played in `min_games` games.
+///
+/// # Errors
+/// Those of `ask`, and tallies with more games than can be counted.
+pub fn parents<E: From<Error>>(
+    position: &Position,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Vec<ParentRow>, E> {
+    let predecessors = predecessors(position);
+    let queries: Vec<Query> = predecessors.iter().map(|it| Query::from(&it.position)).collect();
+    let records = ask(&queries)?;
+    let mut rows = Vec::new();
+    for (Predecessor { position, mv }, records) in predecessors.into_iter().zip(&records) {
+        let Some(entry) = Entry::of(records)? else { continue };
+        let Ok(playable) = Playable::new(&position) else { continue };
+        let san = san::format(&playable, mv);
+        let games = entry.games(&options.cells);
+        let counts = counts_by_move(&playable, games.as_ref()).remove(&mv).unwrap_or_default();
+        let reached = games.map(|games| games.reached);
+        rows.push(ParentRow { position, mv, san, counts, reached });
+    }
+    rows.retain(|row| row.counts.games() >= options.min_games);
+    rows.sort_by_cached_key(|row| {
+        (Reverse(row.counts.games()), Reverse(row.reached), row.position.to_string(), row.mv)
+    });
+    rows.truncate(options.limit.unwrap_or(usize::MAX));
+    Ok(rows)
+}
+
+/// The rating that a player shows with a score against opponents: their mean rating, and
+/// 400 · log10(score / (1 - score)) more, but never more than 800 above or below. The score is the
+/// mover's in all games whose result is known.
+pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
+    let (score, opponents) = (score_of(counts, mover)?, counts.opponents.mean()?);
+    Some(opponents + (400.0 * (score / (1.0 - score)).log10()).clamp(-800.0, 800.0))
+}
+
+/// The share of the points that a side made.
+pub fn score_of(counts: &GameCounts, side: Color) -> Option<f64> {
+    let white = counts.score_of_white()?;
+    Some(if side == Color::White { white } else { 1.0 - white })
+}
+
+impl Entry {
+    /// What records of one position say; `None` where there are none.
+    ///
+    /// # Errors
+    /// There are more games in the tallies than can be counted.
+    pub fn of(records: &[EpdRecord]) -> Result<Option<Entry>> {
+        let mut entry = Entry::default();
+        for operation in records.iter().flat_map(EpdRecord::operations) {
+            let tally = match (operation.opcode, &*operation.operands) {
+                (Opcode::TALLY, [Operand::Str(text)]) => Tally::from_text(text),
+                _ => None,
+            };
+            match (tally, &mut entry.tally) {
+                (None, _) => entry.operations.push(operation.clone()),
+                (Some(tally), None) => entry.tally = Some(tally),
+                (Some(tally), Some(sum)) => {
+                    sum.add(&tally).map_err(|error| Error::new(error.to_string()))?;
+                }
+            }
+        }
+        Ok((!records.is_empty()).then_some(entry))
+    }
+
+    /// The games of a selection; `None` where there is no tally.
+    pub fn games(&self, cells: &CellFilter) -> Option<TallyPart> {
+        self.tally.as_ref().map(|tally| tally.total_of(|cell| cells.takes(cell)))
+    }
+
+    /// The first evaluation, from the view of the side that moved into the position.
+    fn ce_of_parent(&self) -> Option<i32> {
+        let ce = self.operations.iter().find(|operation| operation.opcode == Opcode::CE)?;
+        match ce.operands.first()? {
+            Operand::Integer(ce) => score::child_to_parent(i32::try_from(*ce).ok()?).ok()?,
+            _ => None,
+        }
+    }
+}
+
+impl Explored {
+    /// All moves together.
+    pub fn counts(&self) -> GameCounts {
+        self.games.as_ref().map(TallyPart::counts).unwrap_or_default()
+    }
+
+    /// What the records of a position say, without those of the positions that its moves lead to.
+    fn new(
+        position: Position,
+        records: &[EpdRecord],
+        options: &ExploreOptions,
+    ) -> Result<Explored> {
+        let entry = Entry::of(records)?;
+        let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
+        let mut rows = Vec::new();
+        if let Ok(playable) = Playable::new(&position) {
+            let mut counts = counts_by_move(&playable, games.as_ref());
+            for mv in ordinal::list(&playable) {
+                let counts = counts.remove(&mv).unwrap_or_default();
+                if counts.games() > 0 || options.children {
+                    let after = after(playable.position(), mv);
+                    rows.push(MoveRow::new(mv, san::format(&playable, mv), counts, after));
+                }
+            }
+        }
+        Ok(Explored { position, entry, games, rows, left_out: 0 })
+    }
+
+    /// Leaves out what is not asked for, and puts the rest in order.
+    fn settle(&mut self, options: &ExploreOptions) {
+        let (rows, mover) = (&mut self.rows, self.position.turn());
+        rows.retain(|row| row.counts.games() > 0 || row.child.is_some());
+        let all = rows.len();
+        rows.retain(|row| row.counts.games() >= options.min_games);
+        rows.sort_by(|one, other| options.sort.compare(one, other, mover));
+        rows.truncate(options.limit.unwrap_or(usize::MAX));
+        self.left_out = all - rows.len();
+    }
+}
+
+impl MoveRow {
+    const fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
+        MoveRow { mv, san, counts, child: None, reached: None, ce: None, next: None, after }
+    }
+
+    /// Takes what the records of the position that the move leads to say.
+    fn set_child(&mut self, records: &[EpdRecord], cells: &CellFilter) -> Result<()> {
+        self.child = Entry::of(records)?;
+        let games = self.child.as_ref().and_then(|child| child.games(cells));
+        self.reached = games.map(|games| games.reached);
+        self.ce = self.child.as_ref().and_then(Entry::ce_of_parent);
+        Ok(())
+    }
+}
+
+impl SortBy {
+    fn compare(self, one: &MoveRow, other: &MoveRow, mover: Color) -> Ordering {
+        let by_name = one.san.cmp(&other.san);
+        let value = |row: &MoveRow| -> Option<f64> {
+            let MoveRow { counts, .. } = row;
+            match self {
+                SortBy::Games | SortBy::Name => None,
+                SortBy::Score => score_of(counts, mover),
+                SortBy::White => Some(counts.white as f64),
+                SortBy::Draws => Some(counts.draws as f64),
+                SortBy::Black => Some(counts.black as f64),
+                SortBy::Elo => counts.elo.mean(),
+                SortBy::Performance => performance(counts, mover),
+                SortBy::Reached => row.reached.map(|reached| reached as f64),
+                SortBy::Ce => row.ce.map(f64::from),
+            }
+        };
+        let key = |row: &MoveRow| value(row).unwrap_or(f64::NEG_INFINITY);
+        let by_games = other.counts.games().cmp(&one.counts.games());
+        match self {
+            SortBy::Name => by_name,
+            _ => key(other).total_cmp(&key(one)).then(by_games).then(by_name),
+        }
+    }
+}
+
+/// The games by move. A tally of text may name moves in other forms than the canonical one, and
+/// such that are not legal, which are in no row.
+fn counts_by_move(playable: &Playable, games: Option<&TallyPart>) -> HashMap<Move, GameCounts> {
+    let mut counts: HashMap<Move, GameCounts> = HashMap::new();
+    for one in games.into_iter().flat_map(|games| &games.moves) {
+        if let Ok(read) = san::parse(playable, one.san.as_bytes(), Profile::Lenient) {
+            let sum = counts.entry(read.mv).or_default();
+            *sum = sum.plus(&one.counts).unwrap_or(*sum);
+        }
+    }
+    counts
+}

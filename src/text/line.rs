@@ -1,0 +1,188 @@
+//! Positions as people ask for them: as FEN, or by the moves that lead there.
+
+use super::diagnostic::{Diagnostic, shown};
+use super::epd::{Line, parse_line};
+use super::options::{ParseOptions, Profile};
+use super::{codes, san};
+use crate::model::rules::Playable;
+use crate::model::{Position, San};
+
+/// A position, and the moves that lead to it as far as they were given.
+///
+/// ```
+/// use epdb::text::{ParseOptions, PositionLine, Profile};
+/// let options = ParseOptions::new(Profile::Lenient);
+/// let same = ["e4 c5 Nf3", "1. e4 c5 2. Nf3", "startpos moves e2e4 c7c5 g1f3"];
+/// for text in same {
+///     let line = PositionLine::parse(text.as_bytes(), &options)?.expect("no blank line");
+///     assert_eq!(line.moves().len(), 3);
+///     assert_eq!(
+///         line.end().to_string(),
+///         "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq -"
+///     );
+/// }
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PositionLine {
+    /// The one that the line begins with.
+    start: Position,
+    moves: Vec<San>,
+    /// The position after each move.
+    after: Vec<Position>,
+}
+
+impl PositionLine {
+    /// A position without moves that lead to it.
+    pub const fn new(start: Position) -> PositionLine {
+        PositionLine { start, moves: Vec::new(), after: Vec::new() }
+    }
+
+    /// Reads a position: FEN or EPD, whose operations do not matter, with or without the word
+    /// `moves` and moves behind it; or moves from the start array, before which numbers may stand.
+    /// `None` for a blank line or a comment.
+    ///
+    /// # Errors
+    /// The error of the EPD reader; where the text begins with a move, why a later one is none.
+    pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
+        if let Some(place) = moves_behind(text, options) {
+            let Some(mut line) = of_epd(&text[..place.start], options)? else { return Ok(None) };
+            line.play(text, place.end, options.profile)?;
+            return Ok(Some(line));
+        }
+        let error = match of_epd(text, options) {
+            Ok(line) => return Ok(line),
+            Err(error) => error,
+        };
+        let mut line = PositionLine::new(Position::START);
+        let played = line.play(text, 0, options.profile);
+        if line.moves.is_empty() {
+            return Err(error);
+        }
+        played.map(|()| Some(line))
+    }
+
+    /// The position that is asked for, to which the moves lead.
+    pub fn end(&self) -> &Position {
+        self.after.last().unwrap_or(&self.start)
+    }
+
+    /// The moves that lead to it.
+    pub fn moves(&self) -> &[San] {
+        &self.moves
+    }
+
+    /// The position after so many moves, if there are so many.
+    pub fn position(&self, moves: usize) -> Option<&Position> {
+        match moves.checked_sub(1) {
+            None => Some(&self.start),
+            Some(place) => self.after.get(place),
+        }
+    }
+
+    /// Plays the moves from a byte of a text on, as far as they are some.
+    fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
+        let mut at = from;
+        for word in text[from..].split(u8::is_ascii_whitespace) {
+            let mv = without_number(word);
+            let column = at + word.len() - mv.len() + 1;
+            at += word.len() + 1;
+            if mv.is_empty() {
+                continue;
+            }
+            let refuse =
+                |code, why: &str| Diagnostic::error(code, column, format!("{}: {why}", shown(mv)));
+            let playable = Playable::new(self.end())
+                .map_err(|error| refuse(codes::E_MOVE_ILLEGAL, &error.to_string()))?;
+            let read = san::parse(&playable, mv, profile)
+                .map_err(|error| refuse(error.code, error.message))?;
+            self.moves.push(read.san);
+            self.after.push(*read.after.position());
+        }
+        Ok(())
+    }
+}
+
+fn of_epd(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {
+    Ok(match parse_line(text, options, &mut Vec::new())? {
+        Line::Record(record) => Some(PositionLine::new(*record.position())),
+        Line::Blank | Line::Comment => None,
+    })
+}
+
+/// Where the word `moves` stands between a position and moves to be played. Among operations it is
+/// none.
+fn moves_behind(text: &[u8], options: &ParseOptions) -> Option<std::ops::Range<usize>> {
+    const WORD: &[u8] = b" moves ";
+    let has_operations = memchr::memchr2(b';', b'"', text).is_some();
+    if options.profile != Profile::Lenient || options.keep_moves || has_operations {
+        return None;
+    }
+    let start = memchr::memmem::find(text, WORD)?;
+    Some(start..start + WORD.len())
+}
+
+/// A word without the number of a move before it: `Nf3` of `2.Nf3`, nothing of `2...`.
+fn without_number(word: &[u8]) -> &[u8] {
+    let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let dots = word[digits..].iter().take_while(|&&byte| byte == b'.').count();
+    let is_number = dots > 0 || digits == word.len();
+    if is_number { &word[digits + dots..] } else { word }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<PositionLine>, Diagnostic> {
+        PositionLine::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient))
+    }
+
+    fn end(text: &str) -> String {
+        read(text).unwrap().unwrap().end().to_string()
+    }
+
+    #[test]
+    fn positions_are_read_in_every_form() {
+        let start = Position::START.to_string();
+        for text in
+            [&*start, "startpos", "position startpos", &format!("{start} 0 1"), "startpos moves "]
+        {
+            assert_eq!(end(text), start, "{text}");
+        }
+        let castled = "r1bqk1nr/pppp1ppp/2n5/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQ1RK1 b kq -";
+        for text in [
+            "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O",
+            "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. 0-0",
+            "1.e4 e5 2.Nf3! Nc6 3.Bc4 3...Bc5 4.O-O",
+            "e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 e1g1",
+            "position startpos moves e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 e1g1",
+            "r1bqk1nr/pppp1ppp/2n5/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4 moves e1g1",
+        ] {
+            assert_eq!(end(text), castled, "{text}");
+        }
+        assert_eq!(read(""), Ok(None));
+        assert_eq!(read("# comment"), Ok(None));
+    }
+
+    #[test]
+    fn the_positions_on_the_way_are_kept() {
+        let line = read("1. e4 c5").unwrap().unwrap();
+        let moves: Vec<String> = line.moves().iter().map(ToString::to_string).collect();
+        assert_eq!(moves, ["e4", "c5"]);
+        assert_eq!(line.position(0), Some(&Position::START));
+        assert_eq!(line.position(2), Some(line.end()));
+        assert_eq!(line.position(3), None);
+    }
+
+    #[test]
+    fn errors_say_which_word_is_no_move() {
+        let later = read("1. e4 e5 2.Ke3").unwrap_err();
+        assert_eq!((later.code, later.column), (codes::E_MOVE_ILLEGAL, 12));
+        let behind = read("startpos moves e2e4 e2e4").unwrap_err();
+        assert_eq!((behind.code, behind.column), (codes::E_MOVE_ILLEGAL, 21));
+        assert!(read("nonsense").unwrap_err().code.starts_with("E-FEN"));
+    }
+}

@@ -1,0 +1,310 @@
+//! `explore`: what a library says of a position.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use epdb::model::rules::{Playable, after};
+use epdb::model::{EpdRecord, Position};
+use serde_json::Value;
+
+use crate::scratch::{Done, Scratch};
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+/// Games with transpositions, castling, en passant and a promotion.
+const GAMES: &str = r#"[Event "a"]
+[Result "1-0"]
+[Date "2019.05.01"]
+[WhiteElo "2400"]
+[BlackElo "2200"]
+[TimeControl "180"]
+
+1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. O-O O-O 1-0
+
+[Event "b"]
+[Result "1/2-1/2"]
+[Date "2020.07.02"]
+[WhiteElo "2500"]
+[BlackElo "2300"]
+[TimeControl "600"]
+
+1. g3 g6 2. Bg2 Bg7 3. Nf3 Nf6 4. O-O O-O 5. c4 1/2-1/2
+
+[Event "c"]
+[Result "0-1"]
+[Date "2021.??.??"]
+
+1. e4 d5 2. e5 f5 3. exf6 Nh6 4. fxg7 Nf7 5. gxh8=Q 0-1
+
+[Event "d"]
+[Result "*"]
+
+1. e4 f5 2. e5 d5 *
+"#;
+
+/// A library in every form.
+fn library() -> Scratch {
+    let scratch = Scratch::with("games.pgn", GAMES);
+    for name in ["lib.epdb", "lib.epa", "lib.epb", "lib.epd"] {
+        let done = scratch.run(&["tally", "games.pgn", "-o", name]);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    scratch
+}
+
+fn explore(scratch: &Scratch, args: &[&str]) -> Done {
+    scratch.run(&[&["explore"], args].concat())
+}
+
+/// The rows of a table with tabs, by the names of its columns.
+fn rows(done: &Done) -> Vec<BTreeMap<String, String>> {
+    let mut lines = done.out.lines();
+    let names: Vec<&str> = lines.next().expect("a header").split('\t').collect();
+    let row = |line: &str| {
+        let cells = line.split('\t').map(String::from);
+        let row: BTreeMap<String, String> =
+            names.iter().map(ToString::to_string).zip(cells).collect();
+        assert_eq!(row.len(), names.len(), "{line}");
+        row
+    };
+    lines.map(row).collect()
+}
+
+fn column(done: &Done, name: &str) -> Vec<String> {
+    rows(done).iter().map(|row| row[name].clone()).collect()
+}
+
+#[test]
+fn moves_have_their_games_and_those_that_reached_the_next_position() {
+    let scratch = library();
+    let expected = explore(&scratch, &["lib.epdb", "--tsv"]);
+    assert_eq!(expected.status, 0, "{}", expected.err);
+    assert_eq!(column(&expected, "move"), ["e4", "Nf3", "g3", "Σ"]);
+    assert_eq!(column(&expected, "games"), ["2", "1", "1", "4"]);
+    assert_eq!(column(&expected, "share"), ["0.5000", "0.2500", "0.2500", "1.0000"]);
+    assert_eq!(column(&expected, "score"), ["0.0000", "1.0000", "0.5000", "0.5000"]);
+    assert_eq!(column(&expected, "unknown"), ["1", "", "", "1"]);
+    assert_eq!(column(&expected, "elo"), ["", "2400", "2500", "2450"]);
+    assert_eq!(column(&expected, "perf"), ["", "3000", "2300", "2250"]);
+    assert_eq!(column(&expected, "years"), ["2021", "2019", "2020", "2019-2021"]);
+    assert_eq!(column(&expected, "reached"), ["2", "1", "1", "4"]);
+    for name in ["lib.epa", "lib.epb", "lib.epd"] {
+        assert_eq!(explore(&scratch, &[name, "--tsv"]).out, expected.out, "{name}");
+    }
+    let piped =
+        scratch.run_with(&["explore", "-", "--tsv", "--from", "epd"], scratch.read("lib.epd"));
+    assert_eq!(piped.out, expected.out, "{}", piped.err);
+    // Both games castle in the same position, which each reached its own way.
+    let moves = ["lib.epa", "g3", "g6", "Bg2", "Bg7", "Nf3", "--tsv"];
+    let row = &rows(&explore(&scratch, &moves))[0];
+    let expected = ["Nf6", "1", "2"].map(String::from);
+    assert_eq!([row["move"].clone(), row["games"].clone(), row["reached"].clone()], expected);
+}
+
+#[test]
+fn a_position_is_said_in_any_form() {
+    let scratch = library();
+    let expected = explore(
+        &scratch,
+        &["lib.epa", "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6"],
+    );
+    assert!(expected.out.contains("exf6"), "{}{}", expected.out, expected.err);
+    for position in [
+        &["e4", "d5", "e5", "f5"][..],
+        &["1. e4 d5 2. e5 f5"],
+        &["startpos moves e2e4 d7d5 e4e5 f7f5"],
+        &["rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR", "w", "KQkq", "f6", "0", "3"],
+    ] {
+        let done = explore(&scratch, &[&["lib.epa"], position].concat());
+        assert_eq!(done.out, expected.out, "{position:?}: {}", done.err);
+    }
+    assert_eq!(explore(&scratch, &["lib.epa"]).out, explore(&scratch, &["lib.epa", START]).out);
+    let wrong = explore(&scratch, &["lib.epa", "e4", "Ke3"]);
+    assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
+    assert!(wrong.err.contains("Ke3"), "{}", wrong.err);
+    let got = scratch.run(&["get", "lib.epa", "1. e4 d5"]);
+    assert!(
+        got.out.starts_with("rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w"),
+        "{}",
+        got.err
+    );
+    assert!(scratch.run(&["moves", "e4"]).out.contains("\tNf6\tg8f6\n"));
+    assert_eq!(scratch.run(&["count", "e4 c5"]).out, "1\n");
+}
+
+#[test]
+fn what_is_not_there_is_told_with_the_nearest_that_is() {
+    let scratch = library();
+    for source in ["lib.epdb", "lib.epa", "lib.epb"] {
+        let done = explore(&scratch, &[source, "1. e4 d5 2. exd5 Qxd5"]);
+        assert_eq!((done.status, done.out.as_str()), (1, ""), "{}", done.err);
+        assert!(done.err.contains("not there"), "{}", done.err);
+        assert!(done.err.contains("after e4 d5: rnbqkbnr/ppp1pppp/8/3p4/"), "{}", done.err);
+        let done = explore(&scratch, &[source, "h4"]);
+        assert!(done.err.contains(&format!("is there is {START}")), "{}", done.err);
+        let done = explore(&scratch, &[source, "8/8/8/4k3/8/1K6/8/8 b - -"]);
+        assert_eq!((done.status, done.out.as_str()), (1, ""));
+        assert!(!done.err.contains("nearest"), "{}", done.err);
+    }
+}
+
+#[test]
+fn rows_are_sorted_and_left_out_as_asked() {
+    let scratch = library();
+    let moves = |args: &[&str]| {
+        let done = explore(&scratch, &[&["lib.epa", "--tsv"], args].concat());
+        let mut moves = column(&done, "move");
+        assert_eq!(moves.pop().unwrap(), "Σ");
+        moves.join(" ")
+    };
+    assert_eq!(moves(&["--sort", "name"]), "Nf3 e4 g3");
+    assert_eq!(moves(&["--sort", "score"]), "Nf3 g3 e4");
+    assert_eq!(moves(&["--sort", "black"]), "e4 Nf3 g3");
+    assert_eq!(moves(&["--sort", "elo"]), "g3 Nf3 e4");
+    // Of Black's moves the best for Black stands first.
+    assert_eq!(moves(&["--sort", "score", "e4"]), "d5 f5");
+    assert_eq!(moves(&["-n", "2"]), "e4 Nf3");
+    assert_eq!(moves(&["--min-games", "2"]), "e4");
+    let text = explore(&scratch, &["lib.epa", "-n", "1"]).out;
+    assert!(text.contains("2 more moves"), "{text}");
+    assert!(text.starts_with(&format!("{START}\n4 games, reached by 4\n")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("Σ") && line.contains("100.0%")), "{text}");
+}
+
+#[test]
+fn a_tree_goes_on_from_the_moves() {
+    let scratch = library();
+    let done = explore(&scratch, &["lib.epdb", "--depth", "3", "--tsv", "e4", "d5"]);
+    assert_eq!(column(&done, "move"), ["e5", "e5 f5", "e5 f5 exf6", "Σ"]);
+    let text = explore(&scratch, &["lib.epdb", "--depth", "2", "e4", "d5"]).out;
+    assert!(text.contains("\n  f5 "), "{text}");
+    for source in ["lib.epb", "lib.epd"] {
+        let scanned = explore(&scratch, &[source, "--depth", "3", "--tsv", "e4", "d5"]);
+        assert_eq!(scanned.out, done.out);
+    }
+    let piped = ["explore", "-", "--depth", "2"];
+    let piped = scratch.run_with(&piped, scratch.read("lib.epb"));
+    assert_eq!(piped.status, 2);
+    assert!(piped.err.contains("name a file"), "{}", piped.err);
+    assert_eq!(explore(&scratch, &["lib.epa", "--depth", "0"]).status, 2);
+}
+
+#[test]
+fn children_are_known_without_a_tally_and_evaluations_are_seen_by_the_mover() {
+    let scratch = Scratch::with(
+        "a.epd",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - ce 30; id \"start\";\n\
+         rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - ce -25;\n\
+         rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - ce 32766;\n",
+    );
+    let none = explore(&scratch, &["a.epd", "--tsv"]);
+    assert_eq!((column(&none, "move"), none.status), (vec!["Σ".to_string()], 0));
+    let done = explore(&scratch, &["a.epd", "--children", "--tsv", "--sort", "ce"]);
+    assert_eq!(column(&done, "move"), ["e4", "d4", "Σ"]);
+    assert_eq!(column(&done, "ce"), ["25", "-32765", ""]);
+    assert_eq!(column(&done, "operations"), ["ce -25;", "ce 32766;", ""]);
+    let text = explore(&scratch, &["a.epd"]).out;
+    assert!(text.ends_with("\nce 30;\nid \"start\";\n"), "{text}");
+    // The position itself is not there.
+    let text = scratch.text("a.epd");
+    scratch.write("b.epd", text.split_once('\n').unwrap().1);
+    let done = explore(&scratch, &["b.epd", "--children", "--tsv"]);
+    assert_eq!(
+        (column(&done, "move"), done.status),
+        (["d4", "e4", "Σ"].map(String::from).to_vec(), 1)
+    );
+}
+
+#[test]
+fn json_has_the_shape_of_the_explorer_of_lichess() {
+    let scratch = library();
+    let object = |args: &[&str]| -> Value {
+        let done = explore(&scratch, &[&["lib.epa", "--json"], args].concat());
+        assert_eq!(done.out.lines().count(), 1, "{}", done.err);
+        serde_json::from_str(&done.out).unwrap()
+    };
+    let start = object(&[]);
+    assert_eq!(
+        (&start["white"], &start["draws"], &start["black"], &start["unknown"]),
+        (&1.into(), &1.into(), &1.into(), &1.into())
+    );
+    assert_eq!(start["opening"], Value::Null);
+    assert!(start.get("opening").is_some() && start.get("parents").is_none());
+    let first = &start["moves"][0];
+    assert_eq!((&first["uci"], &first["san"]), (&"e2e4".into(), &"e4".into()));
+    assert!(first.get("averageRating").is_none(), "what is not known is left out");
+    assert_eq!(start["moves"][1]["averageRating"], 2400);
+    let castles = object(&["1. g3 g6 2. Bg2 Bg7 3. Nf3 Nf6"]);
+    assert_eq!(castles["moves"][0]["uci"], "e1h1");
+    assert_eq!(castles["moves"][0]["san"], "O-O");
+    let tree = object(&["e4", "--depth", "2"]);
+    assert_eq!(tree["moves"][0]["moves"][0]["san"], "e5");
+    let parents = object(&["e4", "--parents"]);
+    assert_eq!(parents["parents"][0]["fen"], START);
+    assert_eq!(parents["parents"][0]["uci"], "e2e4");
+}
+
+#[test]
+fn games_are_chosen_where_the_library_tells_them_apart() {
+    let scratch = library();
+    let by = ["tally", "games.pgn", "-o", "by.epa", "--by", "year,month,speed,rating"];
+    assert_eq!(scratch.run(&by).status, 0);
+    let moves = |args: &[&str]| {
+        let done = explore(&scratch, &[&["by.epa", "--tsv"], args].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        column(&done, "move").join(" ")
+    };
+    assert_eq!(moves(&[]), "e4 Nf3 g3 Σ");
+    assert_eq!(moves(&["--since", "2020"]), "e4 g3 Σ");
+    assert_eq!(moves(&["--until", "2020-06"]), "Nf3 Σ");
+    assert_eq!(moves(&["--since", "2021-01"]), "Σ", "the month is not known");
+    assert_eq!(moves(&["--speeds", "rapid,classical"]), "g3 Σ");
+    assert_eq!(moves(&["--ratings", "2200"]), "Nf3 g3 Σ");
+    for (source, args, word) in [
+        ("lib.epa", ["--since", "2020"], "year"),
+        ("lib.epdb", ["--speeds", "blitz"], "speed"),
+        ("lib.epd", ["--ratings", "2200"], "rating"),
+    ] {
+        let done = explore(&scratch, &[source, args[0], args[1]]);
+        assert_eq!((done.status, done.out.as_str()), (2, ""));
+        assert!(done.err.contains(&format!("apart by {word}")), "{}", done.err);
+    }
+    for wrong in [["--since", "May"], ["--speeds", "fast"], ["--ratings", "2300"]] {
+        assert_eq!(explore(&scratch, &["by.epa", wrong[0], wrong[1]]).status, 2);
+    }
+}
+
+/// The parents of every position of a library are those that playing all moves of all its
+/// positions finds.
+#[test]
+fn parents_are_those_of_a_search_through_all_positions() {
+    let scratch = library();
+    let text = scratch.text("lib.epd");
+    let records: Vec<EpdRecord> =
+        text.lines().map(|line| epdb::parse_epd(line.as_bytes()).unwrap()).collect();
+    let mut expected: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    for record in &records {
+        let before = record.position();
+        for mv in Playable::new(before).unwrap().legal_moves() {
+            let san = epdb::text::san::format(&Playable::new(before).unwrap(), mv);
+            let led_to: Position = after(before, mv).identity();
+            let parents = expected.entry(led_to.to_string()).or_default();
+            parents.insert((before.to_string(), san.to_string()));
+        }
+    }
+    let some = records.iter().map(|record| record.position().to_string());
+    let mut most = 0;
+    for position in some {
+        let done = explore(&scratch, &["lib.epa", &position, "--parents", "--tsv"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let found: BTreeSet<(String, String)> =
+            rows(&done).iter().map(|row| (row["position"].clone(), row["move"].clone())).collect();
+        let wanted = expected.get(&position).cloned().unwrap_or_default();
+        assert_eq!(found, wanted, "{position}");
+        most = most.max(found.len());
+    }
+    assert!(most > 1, "transpositions");
+    // A position that is not there has parents that are.
+    let done = explore(&scratch, &["lib.epb", "h4", "--parents", "--tsv"]);
+    assert_eq!((column(&done, "position"), done.status), (vec![START.to_string()], 1));
+    assert_eq!(column(&done, "games"), ["0"]);
+}
