@@ -15,6 +15,7 @@ pub mod game_sets;
 pub mod game_tag;
 pub mod join;
 pub mod lookup;
+pub mod names;
 pub mod order;
 mod ordered;
 pub mod perft;

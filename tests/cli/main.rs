@@ -3,9 +3,9 @@
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`:
 //! files appear complete or not at all. `usage`: words and statuses when a command line is wrong.
-//! `typed`: typed operands. `book`: opening books. `readme`: what the README says. `damaged`:
-//! commands on damaged files. `faults`: each system call fails once. `killed`: imports that are
-//! killed.
+//! `name`: names of openings. `typed`: typed operands. `book`: opening books. `readme`: what the README
+//! says. `damaged`: commands on damaged files. `faults`: each system call fails once. `killed`: imports
+//! that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;
@@ -17,6 +17,7 @@ mod faults;
 mod games;
 #[cfg(unix)]
 mod killed;
+mod name;
 #[cfg(unix)]
 mod readme;
 #[path = "../support/scratch.rs"]
