@@ -13,6 +13,7 @@ pub mod flip;
 pub mod game_census;
 pub mod game_sets;
 pub mod game_tag;
+pub mod group;
 pub mod join;
 pub mod lookup;
 pub mod names;

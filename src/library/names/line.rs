@@ -1,6 +1,6 @@
 //! Names of the positions of games.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::table::{Names, OpeningName};
 use crate::model::{Element, EpdRecord, Game, Position, Replay};

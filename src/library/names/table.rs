@@ -1,7 +1,8 @@
 //! The table of names, and how it is read.
 
-use std::collections::HashMap;
 use std::path::Path;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::error::{At, Error, Place, Result};
 use crate::model::rules::{Move, Playable};
