@@ -10,7 +10,8 @@
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
 //! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
 //!   record says under a name, for tables, sorting and [`library::expression`]; sets, joins,
-//!   differences, samples, edits, counts; [`library::lookup`], questions in batches (`library`).
+//!   differences, samples, edits, counts; [`library::lookup`], questions in batches;
+//!   [`library::names`], names of openings (`library`).
 //! - [`source`]: any file or stream as records and games in order, and the way back: formats and
 //!   compressions (`source/format.rs`, `source/input.rs`, `source/output.rs`), [`source::Source`] and
 //!   [`source::Target`]; [`source::Lookup`], which stores and archives answer alike (`source`).

@@ -174,7 +174,7 @@ pub(crate) struct GameReadArgs {
     /// Positions keep the opening of their game: ECO as eco, NIC as nic, Opening, Variation and
     /// SubVariation as v0, v1, v2
     #[arg(long)]
-    pub(crate) openings: bool,
+    pub(crate) game_openings: bool,
     /// In whose piece letters the moves of games are written, such as german
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
@@ -197,7 +197,7 @@ impl GameReadArgs {
             .positions(self.positions.clone().unwrap_or_default())
             .variations(self.variations)
             .tags(self.game_tags)
-            .names(self.openings)
+            .names(self.game_openings)
     }
 }
 

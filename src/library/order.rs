@@ -240,7 +240,7 @@ impl std::str::FromStr for SortOrder {
 
 /// Appends a value; says whether it is missing. The first byte leaves room on both sides, so that
 /// what is missing is last also among descending values.
-fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
+pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     const NUMBER: u8 = 0x40;
     const TEXT: u8 = 0x41;
     const MISSING: u8 = 0xff;

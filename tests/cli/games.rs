@@ -70,8 +70,8 @@ fn positions_come_out_of_games() {
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
         assert_eq!((done.status, done.out.as_str()), (0, wanted), "{source}: {}", done.err);
     }
-    let done =
-        scratch.run(&["normalize", "g.pgn", "--positions", "1..1", "--openings", "--game-tags"]);
+    let tags = ["--game-openings", "--game-tags"];
+    let done = scratch.run(&[&["normalize", "g.pgn", "--positions", "1..1"], &tags[..]].concat());
     assert_eq!(
         done.out.lines().next().unwrap(),
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 eco \"C20\"; fmvn 1; hmvc 0; \

@@ -1,16 +1,11 @@
 //! The command line as a user types it.
 //!
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
-//! special to a format. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`:
-//! files appear complete or not at all. `usage`: words and statuses when a command line is wrong.
-//! `typed`: typed operands. `backsolve`: scores carried back. `book`: opening books. `readme`: what
-//! the README says. `damaged`: commands on damaged files. `faults`: each system call fails once.
-//! `killed`: imports that are killed.
-//! special to a format. `explore`: libraries of positions. `shaping`: filter, table, join, sets,
-//! sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and
-//! statuses when a command line is wrong. `typed`: typed operands. `book`: opening books. `readme`:
-//! what the README says. `damaged`: commands on damaged files. `faults`: each system call fails
-//! once. `killed`: imports that are killed.
+//! special to a format. `tally`, `explore`, `name`, `backsolve`, `book`: libraries of positions and
+//! opening books. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`: files
+//! appear complete or not at all. `usage`: words and statuses when a command line is wrong. `typed`:
+//! typed operands. `readme`: what the README says. `damaged`: commands on damaged files. `faults`:
+//! each system call fails once. `killed`: imports that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;
@@ -24,6 +19,7 @@ mod faults;
 mod games;
 #[cfg(unix)]
 mod killed;
+mod name;
 #[cfg(unix)]
 mod readme;
 #[path = "../support/scratch.rs"]

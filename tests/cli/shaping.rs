@@ -664,3 +664,36 @@ fn perft_suites_of_other_people_agree() {
         assert_eq!((done.out.as_str(), done.status), ("", 0), "{}", done.err);
     }
 }
+
+#[test]
+fn groups_are_told_what_they_come_to() {
+    let scratch = Scratch::new();
+    let game = |eco: &str, year: u32, result: &str, moves: &str| {
+        format!(
+            "[Date \"{year}.01.??\"]\n[ECO \"{eco}\"]\n[Result \"{result}\"]\n\n{moves} {result}\n\n"
+        )
+    };
+    let games = [
+        game("B20", 2001, "1-0", "1. e4 c5"),
+        game("A40", 2002, "*", "1. d4"),
+        game("B20", 2001, "1/2-1/2", "1. e4 c5 2. Nf3"),
+        game("B20", 1999, "0-1", "1. e4 c5"),
+    ];
+    scratch.write("g.pgn", games.concat());
+    let by_eco =
+        ["table", "--games", "g.pgn", "--group-by", "ECO,year", "--agg", "games,score,mean(plies)"];
+    let wanted = "ECO\tyear\tgames\tscore\tmean(plies)\nA40\t2002\t1\t\t1.0\n\
+                  B20\t1999\t1\t0.0\t2.0\nB20\t2001\t2\t0.75\t2.5\n";
+    assert_eq!(out(&scratch, &by_eco), wanted);
+    assert_eq!(out(&scratch, &[&by_eco[..], &["--memory", "1K"]].concat()), wanted);
+    let json = out(&scratch, &[&by_eco[..], &["--json", "--where", "year == 2002"]].concat());
+    let object = r#"{"ECO":"A40","year":2002,"games":1,"score":null,"mean(plies)":1.0}"#;
+    assert_eq!(json, format!("{object}\n"));
+    // A library has the games in its tallies.
+    out(&scratch, &["tally", "g.pgn", "-o", "g.epb"]);
+    let by_side =
+        ["table", "--group-by", "stm", "--agg", "count,games,score", "--no-header", "g.epb"];
+    assert_eq!(out(&scratch, &by_side), "b\t3\t3\t0.5\nw\t2\t5\t0.5\n");
+    assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
+    assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
+}

@@ -22,7 +22,7 @@ use crate::source::{FileFormat, Item};
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
   epdb convert games.pgn games.pgc --ext
-  epdb convert games.pgn openings.epd --positions 0..20 --openings
+  epdb convert games.pgn openings.epd --positions 0..20 --game-openings
   epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {
     /// What to read; `-` is standard input

@@ -21,6 +21,7 @@ pub(crate) mod import;
 pub(crate) mod join;
 pub(crate) mod json_page;
 pub(crate) mod moves;
+pub(crate) mod name;
 pub(crate) mod normalize;
 pub(crate) mod pack;
 pub(crate) mod perft;

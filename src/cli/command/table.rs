@@ -5,18 +5,20 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{ReadArgs, WriteArgs};
+use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
-use crate::cli::pipe::NeverMet;
+use crate::cli::pipe::{NeverMet, temporary_directory};
 use crate::cli::source::{self, Visited};
 use crate::cli::tsv;
 use crate::library::field::Field;
+use crate::library::group::{Aggregate, Groups};
 use crate::library::subject::{Subject, record_of_game};
 use crate::library::tally_field::tally_of;
+use crate::library::value::Value;
 use crate::source::{FileFormat, Item, Output};
 use crate::text::FormatOptions;
 
@@ -24,17 +26,21 @@ use crate::text::FormatOptions;
 ///
 /// Columns are the fields of `epdb help where`: opcodes, and fen, epd, key, pieces, material, stm,
 /// uci(bm), ce:white, result and more; of games and their positions also White, WhiteElo, Date
-/// and any other tag, year, speed and more. What a record lacks is an empty field (null in JSON). In a
-/// template, fields stand in braces; \t is a tab, \n a new line, {{ and }} are braces.
+/// and any other tag, year, speed and more. What a record lacks is an empty field (null in JSON).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
-  epdb table --columns White,Black,result,fen --games games.pgn
   epdb table --columns fen,move,games,score --rows moves library.epdb
+  epdb table --group-by ECO,year --agg games,score --games games.pgn
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
+    /// Told of a group: count (the default), games, score, or min, max, mean, sum as in sum(ce)
+    #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
+          default_value = "count", hide_default_value = true,
+          conflicts_with_all = ["columns", "template"])]
+    agg: Vec<(String, Aggregate)>,
     #[command(flatten)]
     form: Form,
     /// No line with the names of the columns
@@ -43,9 +49,9 @@ pub(crate) struct Args {
     /// One line a game, and not one a position: what is asked of a position is asked of the last
     #[arg(long)]
     games: bool,
-    /// What has a line: a record, or each move of its tally
-    #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "WHAT",
-          conflicts_with = "games")]
+    /// What has a line: a record (the default), or each move of its tally
+    #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "records|moves",
+          hide_default_value = true, hide_possible_values = true, conflicts_with = "games")]
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -56,6 +62,8 @@ pub(crate) struct Args {
     read: ReadArgs,
     #[command(flatten)]
     write: WriteArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -64,9 +72,12 @@ struct What {
     /// The columns, separated by commas
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     columns: Option<Columns>,
-    /// A line with fields in braces
+    /// A line with fields in braces; \t is a tab, \n a new line, {{ and }} are braces
     #[arg(long, value_name = "TEXT", value_parser = parse_template)]
     template: Option<Template>,
+    /// One line for all records, or games, of which these fields say the same
+    #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
+    group_by: Option<Columns>,
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -113,6 +124,10 @@ fn parse_columns(list: &str) -> Result<Columns, String> {
     list.split(',').map(column).collect::<Result<_, String>>().map(Columns)
 }
 
+fn parse_aggregate(text: &str) -> Result<(String, Aggregate), String> {
+    Ok((text.trim().to_owned(), Aggregate::parse(text)?))
+}
+
 fn parse_template(text: &str) -> Result<Template, String> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();
@@ -154,6 +169,7 @@ struct Table<'a> {
     shape: Shape,
     forms: FormatOptions,
     never_met: NeverMet,
+    groups: Option<Groups>,
     out: Output,
     line: Vec<u8>,
 }
@@ -171,30 +187,51 @@ impl Table<'_> {
     fn write(&mut self, subject: &Subject<'_>) -> anyhow::Result<()> {
         let subject = &Subject { forms: self.forms, ..*subject };
         self.never_met.ask(subject);
+        if let Some(groups) = &mut self.groups {
+            return Ok(groups.add(subject)?);
+        }
         self.line.clear();
         match (&self.args.what.columns, &self.args.what.template) {
-            (Some(columns), _) => self.shape.write_row(columns, subject, &mut self.line)?,
+            (Some(columns), _) => {
+                let cells = columns.0.iter().map(|(name, field)| (&**name, field.value(subject)));
+                self.shape.write_row(cells, &mut self.line)?;
+            }
             (None, Some(template)) => template.fill(subject, &mut self.line),
             (None, None) => {}
         }
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)
     }
+
+    /// Writes the groups, where there are such.
+    fn write_groups(&mut self) -> anyhow::Result<()> {
+        let Some(groups) = self.groups.take() else { return Ok(()) };
+        let (shape, line, out) = (self.shape, &mut self.line, &mut self.out);
+        let names = self.args.column_names();
+        groups.finish(|values| {
+            line.clear();
+            let cells = names.iter().copied().zip(values.iter().cloned());
+            shape.write_row(cells, line)?;
+            line.push(b'\n');
+            Ok(out.write_all(line)?)
+        })
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let fields = args.what.fields();
+    let fields = args.fields();
     let mut table = Table {
         args,
         shape: Shape::of(args),
         forms: args.write.options(FileFormat::Epd),
         never_met: NeverMet::new(fields.iter().copied()),
+        groups: args.groups(),
         out: open_other_output(args.output.as_deref(), "a table")?,
         line: Vec::new(),
     };
-    if let (Some(columns), false) = (&args.what.columns, args.no_header) {
-        table.shape.write_header(columns, &mut table.out)?;
+    if args.what.template.is_none() && !args.no_header {
+        table.shape.write_header(&args.column_names(), &mut table.out)?;
     }
     if args.games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
@@ -215,15 +252,43 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(true)
         })?;
     }
+    table.write_groups()?;
     table.out.finish()?;
     table.never_met.report();
     diagnostics.finish()
 }
 
+impl Args {
+    /// The groups that are asked for.
+    fn groups(&self) -> Option<Groups> {
+        let by = self.what.group_by.as_ref()?.0.iter().map(|(_, field)| field.clone()).collect();
+        let what = self.agg.iter().map(|(_, what)| what.clone()).collect();
+        Some(Groups::new(by, what, temporary_directory(), self.memory.memory))
+    }
+
+    /// The names of the columns, those of groups included.
+    fn column_names(&self) -> Vec<&str> {
+        let is_grouped = self.what.group_by.is_some();
+        let asked = self.agg.iter().filter(|_| is_grouped).map(|(name, _)| name.as_str());
+        self.what.columns().map(|(name, _)| name.as_str()).chain(asked).collect()
+    }
+
+    /// All fields that are asked.
+    fn fields(&self) -> Vec<&Field> {
+        let asked = self.agg.iter().filter_map(|(_, what)| what.field());
+        self.what.fields().into_iter().chain(asked).collect()
+    }
+}
+
 impl What {
+    /// The columns, or what groups have in common.
+    fn columns(&self) -> impl Iterator<Item = &(String, Field)> {
+        self.columns.iter().chain(&self.group_by).flat_map(|columns| &columns.0)
+    }
+
     /// The fields of the columns or of the template.
     fn fields(&self) -> Vec<&Field> {
-        let columns = self.columns.iter().flat_map(|columns| &columns.0).map(|(_, field)| field);
+        let columns = self.columns().map(|(_, field)| field);
         let parts = self.template.iter().flat_map(|template| &template.0);
         let in_parts = parts.filter_map(|part| match part {
             Part::Field(field) => Some(field),
@@ -261,9 +326,9 @@ impl Shape {
         }
     }
 
-    fn write_header(self, columns: &Columns, out: &mut Output) -> anyhow::Result<()> {
+    fn write_header(self, names: &[&str], out: &mut Output) -> anyhow::Result<()> {
         let mut line = Vec::new();
-        for (place, (name, _)) in columns.0.iter().enumerate() {
+        for (place, name) in names.iter().enumerate() {
             self.write_cell(place, name.as_bytes(), &mut line);
         }
         if !matches!(self, Shape::Json) {
@@ -273,14 +338,12 @@ impl Shape {
         Ok(())
     }
 
-    fn write_row(
+    fn write_row<'r>(
         self,
-        columns: &Columns,
-        subject: &Subject<'_>,
+        cells: impl Iterator<Item = (&'r str, Value<'r>)>,
         line: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
-        for (place, (name, field)) in columns.0.iter().enumerate() {
-            let value = field.value(subject);
+        for (place, (name, value)) in cells.enumerate() {
             match self {
                 Shape::Tsv | Shape::Csv => self.write_cell(place, &value.text(), line),
                 Shape::Json => {

@@ -4,7 +4,7 @@ use super::error::{BuildError, MAX_VARIATION_DEPTH};
 use super::lists::{End, Link, Note, NoteKind};
 use super::replay::Replay;
 use super::result::GameResult;
-use super::tags::{MAX_TAGS, RESULT, SEVEN_TAG_ROSTER, is_tag_name, place_in_roster};
+use super::tags::{RESULT, SEVEN_TAG_ROSTER};
 use super::{Game, Start};
 use crate::model::rules::Move;
 use crate::model::square::Role;
@@ -78,7 +78,7 @@ impl GameBuilder {
     /// [`BuildError::TagName`], [`BuildError::ControlCharacter`], [`BuildError::TooManyTags`],
     /// [`BuildError::TooLarge`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
-        self.put_tag(name, value, true).map(drop)
+        self.game.set_tag(name, value)
     }
 
     /// Gives a tag a value if it has none, and says whether it had none.
@@ -86,50 +86,12 @@ impl GameBuilder {
     /// # Errors
     /// As [`GameBuilder::set_tag`].
     pub fn add_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
-        self.put_tag(name, value, false)
+        self.game.put_tag(name, value, false)
     }
 
     /// [`GameBuilder::add_tag`] for a name and a value that are known to be such.
     pub(crate) fn add_checked_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
-        self.put_checked_tag(name, value, false)
-    }
-
-    /// Says whether the tag has the value now.
-    fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
-        if !is_tag_name(name) {
-            return Err(BuildError::TagName);
-        }
-        if value.bytes().any(|byte| byte.is_ascii_control()) {
-            return Err(BuildError::ControlCharacter);
-        }
-        self.put_checked_tag(name, value, replace)
-    }
-
-    fn put_checked_tag(
-        &mut self,
-        name: &str,
-        value: &str,
-        replace: bool,
-    ) -> Result<bool, BuildError> {
-        if let Some(place) = place_in_roster(name) {
-            if self.game.roster[place].is_some() && !replace {
-                return Ok(false);
-            }
-            self.game.roster[place] = Some(self.game.lists.keep(value)?);
-            return Ok(true);
-        }
-        match self.game.find_tag(name) {
-            Ok(_) if !replace => return Ok(false),
-            Ok(place) => self.game.other_tags[place].1 = self.game.lists.keep(value)?,
-            Err(_) if self.game.other_tags.len() >= MAX_TAGS => {
-                return Err(BuildError::TooManyTags);
-            }
-            Err(place) => {
-                let tag = (self.game.lists.keep(name)?, self.game.lists.keep(value)?);
-                self.game.other_tags.insert(place, tag);
-            }
-        }
-        Ok(true)
+        self.game.put_checked_tag(name, value, false)
     }
 
     /// Sets the `Result` tag.

@@ -166,6 +166,62 @@ impl Game {
         Elements::of(&self.lists)
     }
 
+    /// Gives a tag a value, in place of any it had. The start of the game stays as it is, also where a
+    /// `FEN` is set.
+    ///
+    /// # Errors
+    /// As [`GameBuilder::set_tag`].
+    pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
+        self.put_tag(name, value, true).map(drop)
+    }
+
+    /// Takes a tag away; one of the roster says then that nothing is known.
+    pub fn remove_tag(&mut self, name: &str) {
+        match (place_in_roster(name), self.find_tag(name)) {
+            (Some(place), _) => self.roster[place] = None,
+            (None, Ok(place)) => drop(self.other_tags.remove(place)),
+            (None, Err(_)) => {}
+        }
+    }
+
+    /// Says whether the tag has the value now.
+    fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
+        if !is_tag_name(name) {
+            return Err(BuildError::TagName);
+        }
+        if value.bytes().any(|byte| byte.is_ascii_control()) {
+            return Err(BuildError::ControlCharacter);
+        }
+        self.put_checked_tag(name, value, replace)
+    }
+
+    fn put_checked_tag(
+        &mut self,
+        name: &str,
+        value: &str,
+        replace: bool,
+    ) -> Result<bool, BuildError> {
+        if let Some(place) = place_in_roster(name) {
+            if self.roster[place].is_some() && !replace {
+                return Ok(false);
+            }
+            self.roster[place] = Some(self.lists.keep(value)?);
+            return Ok(true);
+        }
+        match self.find_tag(name) {
+            Ok(_) if !replace => return Ok(false),
+            Ok(place) => self.other_tags[place].1 = self.lists.keep(value)?,
+            Err(_) if self.other_tags.len() >= MAX_TAGS => {
+                return Err(BuildError::TooManyTags);
+            }
+            Err(place) => {
+                let tag = (self.lists.keep(name)?, self.lists.keep(value)?);
+                self.other_tags.insert(place, tag);
+            }
+        }
+        Ok(true)
+    }
+
     fn find_tag(&self, name: &str) -> Result<usize, usize> {
         self.other_tags.binary_search_by(|(other, _)| self.lists.at(*other).cmp(name))
     }

@@ -1,0 +1,120 @@
+//! `epdb name`: codes and names of openings, written into records and games.
+
+use std::path::PathBuf;
+
+use clap::ArgAction;
+
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::{GamePipe, GamesArgs};
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::pipe::Pipe;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::source::{self, Visited};
+use crate::library::names::{LineNames, Names, Naming};
+use crate::source::Item;
+use crate::text::{Diagnostic, codes};
+
+/// Write the code and the name of the opening into records, or games
+///
+/// Records get the operations eco and v0: of the position itself if the table has it, and of a position
+/// of a game else of the last one on the way to it that is in the table. Games, where the output is .pgn
+/// or .pgc or with --games, get the tags ECO, Opening, Variation and SubVariation, of the last position
+/// that is in the table. Positions are known however they were reached. What a record or a game says
+/// already stays, unless --replace is given.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb name --openings a.tsv --openings b.tsv book.epd -o named.epd
+  epdb name --openings openings.tsv --openings german.tsv --replace games.pgn -o named.pgn
+A file of names has a line for each, with tabs between the columns that its first line names: eco,
+name and pgn, which are the moves, as in the files of lichess-org/chess-openings.")]
+pub(crate) struct Args {
+    /// A file of names; of several, later ones override
+    #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
+    openings: Vec<PathBuf>,
+    /// Replace codes and names that are there
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    pipe: Pipe,
+    #[command(flatten)]
+    games: GamesArgs,
+}
+
+/// What became of records or games.
+#[derive(Default)]
+struct Counts {
+    named: u64,
+    kept: u64,
+    unnamed: u64,
+}
+
+impl Counts {
+    fn report(&self, what: &str) {
+        let Counts { named, kept, unnamed } = self;
+        note!("epdb: {named} {what} named, {kept} left as they were, {unnamed} without a name");
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut names = Names::new();
+    for path in &args.openings {
+        names.add_file(path)?;
+    }
+    let naming = Naming { replace: args.replace };
+    match args.pipe.games(&args.games)? {
+        Some(pipe) => name_games(pipe, &names, naming),
+        None => name_records(&args.pipe, &names, naming),
+    }
+}
+
+fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
+    let mut names = LineNames::new(names);
+    let mut counts = Counts::default();
+    source::read(&pipe.files, &pipe.read, &mut diagnostics, &mut |item| {
+        match item {
+            Item::Record { mut record, game, .. } => {
+                match names.get(&record, game) {
+                    None => counts.unnamed += 1,
+                    Some(name) if naming.name_record(&mut record, name) => counts.named += 1,
+                    Some(_) => counts.kept += 1,
+                }
+                output.write(&record)?;
+            }
+            Item::Waiting => output.hand_on()?,
+            _ => {}
+        }
+        Ok(true)
+    })?;
+    let written = output.finish()?;
+    counts.report("positions");
+    Ok(diagnostics.finish()?.and(written))
+}
+
+fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
+    let mut counts = Counts::default();
+    let outcome = pipe.run(|game, _, output| {
+        let Some(name) = names.of_game(game) else {
+            counts.unnamed += 1;
+            return output.write(game);
+        };
+        match naming.name_game(game, name) {
+            Ok(Some(named)) => {
+                counts.named += 1;
+                output.write(&named)
+            }
+            Ok(None) => {
+                counts.kept += 1;
+                output.write(game)
+            }
+            Err(error) => {
+                let refusal = Diagnostic::error(codes::E_PGN_TAG, 1, error.to_string());
+                Ok(Visited::Refused(refusal))
+            }
+        }
+    })?;
+    counts.report("games");
+    Ok(outcome)
+}

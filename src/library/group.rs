@@ -1,0 +1,456 @@
+//! Records in groups by what their fields say, and what each group comes to.
+//!
+//! ```
+//! use epdb::library::field::Field;
+//! use epdb::library::group::{Aggregate, Groups};
+//! use epdb::library::subject::Subject;
+//! let (by, what) = (vec![Field::parse("stm")?], vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?]);
+//! let mut groups = Groups::new(by, what, std::env::temp_dir(), 1 << 20);
+//! for line in ["8/8/8/4k3/8/1K6/8/8 b - - ce 3;", "8/8/8/4k3/8/2K5/8/8 b - - ce 5;"] {
+//!     groups.add(&Subject::of(&epdb::parse_epd(line.as_bytes())?))?;
+//! }
+//! let mut rows = Vec::new();
+//! groups.finish(|values| {
+//!     rows.push(values.iter().map(|it| String::from_utf8_lossy(&it.text()).into_owned()).collect());
+//!     Ok::<(), epdb::Error>(())
+//! })?;
+//! assert_eq!(rows, [vec!["b".to_string(), "2".into(), "5".into()]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::field::{Field, Named};
+use super::order::push_value;
+use super::subject::Subject;
+use super::tally_field::tally_of;
+use super::value::{Number, Value};
+use crate::error::{Error, Result};
+use crate::spill::Sorter;
+
+/// What is asked of a group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Aggregate {
+    /// The number of records, or of moves or games where those are the subjects.
+    Count,
+    /// The number of games: those of tallies, and one for what has no tally.
+    Games,
+    /// The share of the points that White made in the games whose result is known.
+    Score,
+    /// The sum of a field.
+    Sum(Field),
+    /// Its lowest number.
+    Min(Field),
+    /// Its highest number.
+    Max(Field),
+    /// Its mean.
+    Mean(Field),
+}
+
+impl Aggregate {
+    /// Reads `count`, `games`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in `mean(ce)`.
+    ///
+    /// # Errors
+    /// What is wrong, for a person.
+    pub fn parse(text: &str) -> Result<Aggregate, String> {
+        let text = text.trim();
+        match text {
+            "count" => return Ok(Aggregate::Count),
+            "games" => return Ok(Aggregate::Games),
+            "score" => return Ok(Aggregate::Score),
+            _ => {}
+        }
+        let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
+        let of: fn(Field) -> Aggregate = match parts.map(|(name, _)| name.trim()) {
+            Some("sum") => Aggregate::Sum,
+            Some("min") => Aggregate::Min,
+            Some("max") => Aggregate::Max,
+            Some("mean") => Aggregate::Mean,
+            _ => {
+                return Err(format!(
+                    "`{text}`: expected count, games, score, sum(FIELD), min(FIELD), max(FIELD) or \
+                     mean(FIELD)"
+                ));
+            }
+        };
+        parts.map_or(Err(String::new()), |(_, field)| Field::parse(field.trim()).map(of))
+    }
+
+    /// The field that is asked, where it is one.
+    pub const fn field(&self) -> Option<&Field> {
+        match self {
+            Aggregate::Count | Aggregate::Games | Aggregate::Score => None,
+            Aggregate::Sum(field)
+            | Aggregate::Min(field)
+            | Aggregate::Max(field)
+            | Aggregate::Mean(field) => Some(field),
+        }
+    }
+
+    /// Whether the position of a subject is asked, not only its game.
+    pub fn is_of_record(&self) -> bool {
+        self.field().is_some_and(Field::is_of_record)
+    }
+
+    fn sum_of(&self, subject: &Subject<'_>) -> Sum {
+        match self {
+            Aggregate::Count => Sum { count: 1, ..Sum::default() },
+            Aggregate::Games => Sum { count: games(subject), ..Sum::default() },
+            Aggregate::Score => points(subject),
+            Aggregate::Sum(field)
+            | Aggregate::Min(field)
+            | Aggregate::Max(field)
+            | Aggregate::Mean(field) => {
+                field.value(subject).number().map_or(Sum::default(), Sum::of)
+            }
+        }
+    }
+
+    fn value(&self, sum: &Sum) -> Value<'static> {
+        let number = match self {
+            Aggregate::Count | Aggregate::Games => Some(Number::Whole(sum.count.into())),
+            Aggregate::Score => sum.mean().map(|half_points| half_points / 2.0).map(rounded),
+            Aggregate::Sum(_) => sum.total(),
+            Aggregate::Min(_) => sum.least,
+            Aggregate::Max(_) => sum.most,
+            Aggregate::Mean(_) => sum.mean().map(rounded),
+        };
+        number.map_or(Value::Missing, Value::Number)
+    }
+}
+
+/// A fraction of at most four decimals.
+fn rounded(value: f64) -> Number {
+    Number::Fraction((value * 1e4).round() / 1e4)
+}
+
+fn games(subject: &Subject<'_>) -> u64 {
+    match (subject.move_tally, tally_of(subject.record)) {
+        (Some(one), _) => one.counts.games(),
+        (None, Some(part)) => part.counts().games(),
+        (None, None) => 1,
+    }
+}
+
+/// White's half points, over the games whose result is known.
+fn points(subject: &Subject<'_>) -> Sum {
+    let counts = match subject.move_tally {
+        Some(one) => Some(one.counts),
+        None => tally_of(subject.record).map(|part| part.counts()),
+    };
+    match counts {
+        Some(counts) => Sum {
+            count: counts.white + counts.draws + counts.black,
+            whole: 2 * i128::from(counts.white) + i128::from(counts.draws),
+            ..Sum::default()
+        },
+        None => match Field::Named(Named::Result).value(subject).number() {
+            Some(points) => Sum::of(Number::Whole((2.0 * points.as_f64()) as i128)),
+            None => Sum::default(),
+        },
+    }
+}
+
+/// What numbers come to. The sums of two parts of them, added, are that of all.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+struct Sum {
+    count: u64,
+    whole: i128,
+    fraction: f64,
+    least: Option<Number>,
+    most: Option<Number>,
+}
+
+const SUM_BYTES: usize = 8 + 16 + 8 + 2 * NUMBER_BYTES;
+const NUMBER_BYTES: usize = 1 + 16;
+
+impl Sum {
+    fn of(number: Number) -> Sum {
+        let (whole, fraction) = match number {
+            Number::Whole(whole) => (whole, 0.0),
+            Number::Fraction(fraction) => (0, fraction),
+        };
+        Sum { count: 1, whole, fraction, least: Some(number), most: Some(number) }
+    }
+
+    fn add(&mut self, other: &Sum) {
+        let one_of = |one: Option<Number>,
+                      other: Option<Number>,
+                      is_wanted: fn(std::cmp::Ordering) -> bool| {
+            match (one, other) {
+                (Some(one), Some(other)) if is_wanted(other.compare(one)) => Some(other),
+                (one, other) => one.or(other),
+            }
+        };
+        self.count = self.count.saturating_add(other.count);
+        self.whole = self.whole.saturating_add(other.whole);
+        self.fraction += other.fraction;
+        self.least = one_of(self.least, other.least, std::cmp::Ordering::is_lt);
+        self.most = one_of(self.most, other.most, std::cmp::Ordering::is_gt);
+    }
+
+    fn total(&self) -> Option<Number> {
+        let has_fraction =
+            [self.least, self.most].iter().any(|it| matches!(it, Some(Number::Fraction(_))))
+                || self.fraction != 0.0;
+        (self.count > 0).then_some(match has_fraction {
+            true => Number::Fraction(self.whole as f64 + self.fraction),
+            false => Number::Whole(self.whole),
+        })
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.whole as f64 + self.fraction) / self.count as f64)
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.count.to_le_bytes());
+        out.extend_from_slice(&self.whole.to_le_bytes());
+        out.extend_from_slice(&self.fraction.to_bits().to_le_bytes());
+        for number in [self.least, self.most] {
+            let (kind, bits) = match number {
+                None => (0, 0),
+                Some(Number::Whole(whole)) => (1, whole as u128),
+                Some(Number::Fraction(fraction)) => (2, u128::from(fraction.to_bits())),
+            };
+            out.push(kind);
+            out.extend_from_slice(&bits.to_le_bytes());
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Option<Sum> {
+        let (count, rest) = bytes.split_first_chunk()?;
+        let (whole, rest) = rest.split_first_chunk()?;
+        let (fraction, rest) = rest.split_first_chunk()?;
+        let number = |bytes: &[u8]| {
+            let (kind, bits) = bytes.split_first()?;
+            let bits = u128::from_le_bytes(*bits.first_chunk()?);
+            match kind {
+                1 => Some(Number::Whole(bits as i128)),
+                2 => Some(Number::Fraction(f64::from_bits(bits as u64))),
+                _ => None,
+            }
+        };
+        let (least, most) = rest.split_at_checked(NUMBER_BYTES)?;
+        Some(Sum {
+            count: u64::from_le_bytes(*count),
+            whole: i128::from_le_bytes(*whole),
+            fraction: f64::from_bits(u64::from_le_bytes(*fraction)),
+            least: number(least),
+            most: number(most),
+        })
+    }
+}
+
+/// Groups of records, in bounded memory.
+#[derive(Debug)]
+pub struct Groups {
+    by: Vec<Field>,
+    what: Vec<Aggregate>,
+    /// By the values of the fields, what the groups come to so far.
+    sums: HashMap<Vec<u8>, Vec<Sum>>,
+    memory: usize,
+    used: usize,
+    /// Sums that did not fit, under keys in the order of the values.
+    sorter: Sorter,
+}
+
+/// Bytes of memory for a group beside its values and sums.
+const GROUP_MEMORY: usize = 128;
+
+impl Groups {
+    /// Groups by these fields, which use about `memory` bytes, and beyond them a temporary file in
+    /// `directory`.
+    pub fn new(
+        by: Vec<Field>,
+        what: Vec<Aggregate>,
+        directory: impl Into<PathBuf>,
+        memory: usize,
+    ) -> Groups {
+        let sorter = Sorter::new(directory, memory / 2);
+        Groups { by, what, sums: HashMap::new(), memory: memory / 2, used: 0, sorter }
+    }
+
+    /// Takes a subject.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub fn add(&mut self, subject: &Subject<'_>) -> Result<()> {
+        let mut group = Vec::new();
+        for field in &self.by {
+            put_value(&field.value(subject), &mut group);
+        }
+        let new: Vec<Sum> = self.what.iter().map(|what| what.sum_of(subject)).collect();
+        if let Some(sums) = self.sums.get_mut(&group) {
+            sums.iter_mut().zip(&new).for_each(|(sum, new)| sum.add(new));
+            return Ok(());
+        }
+        let cost = GROUP_MEMORY + group.len() + self.what.len() * size_of::<Sum>();
+        if self.used + cost > self.memory {
+            self.spill()?;
+        }
+        self.used += cost;
+        self.sums.insert(group, new);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let (mut key, mut payload) = (Vec::new(), Vec::new());
+        for (group, sums) in self.sums.drain() {
+            key.clear();
+            for value in values(&group) {
+                push_value(&value, &mut key);
+            }
+            key.extend_from_slice(&group);
+            payload.clear();
+            sums.iter().for_each(|sum| sum.put(&mut payload));
+            payload.extend_from_slice(&group);
+            self.sorter.push(&key, &payload)?;
+        }
+        self.used = 0;
+        Ok(())
+    }
+
+    /// Hands on the groups in the order of their values, each with what was asked of it behind them.
+    ///
+    /// # Errors
+    /// What `visit` returns; the temporary file cannot be made, written or read.
+    pub fn finish<E: From<Error>>(
+        mut self,
+        mut visit: impl FnMut(&[Value<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.spill()?;
+        let Groups { what, sorter, .. } = self;
+        let mut sorted = sorter.finish().map_err(Error::from)?;
+        let mut open: Option<(Vec<u8>, Vec<Sum>)> = None;
+        let mut close = |(group, sums): (Vec<u8>, Vec<Sum>)| {
+            let mut row = values(&group);
+            row.extend(what.iter().zip(&sums).map(|(what, sum)| what.value(sum)));
+            visit(&row)
+        };
+        while let Some((_, payload)) = sorted.next_entry().map_err(Error::from)? {
+            let (sums, group) = split(payload, what.len())?;
+            match &mut open {
+                Some((known, all)) if known == group => {
+                    all.iter_mut().zip(&sums).for_each(|(sum, new)| sum.add(new));
+                }
+                _ => {
+                    if let Some(complete) = open.replace((group.to_vec(), sums)) {
+                        close(complete)?;
+                    }
+                }
+            }
+        }
+        open.map_or(Ok(()), close)
+    }
+}
+
+/// The sums and the values of a group that was put out of memory.
+fn split(payload: &[u8], sums: usize) -> Result<(Vec<Sum>, &[u8])> {
+    let changed = || Error::new("the temporary file of groups was changed");
+    let (bytes, group) = payload.split_at_checked(sums * SUM_BYTES).ok_or_else(changed)?;
+    let sums: Option<_> = bytes.chunks_exact(SUM_BYTES).map(Sum::read).collect();
+    Ok((sums.ok_or_else(changed)?, group))
+}
+
+const MISSING: u8 = 0;
+const FLAG: u8 = 1;
+const NUMBER: u8 = 2;
+const TEXT: u8 = 3;
+
+/// Appends what a value is, its length and its text.
+fn put_value(value: &Value<'_>, out: &mut Vec<u8>) {
+    let kind = match (value, value.number()) {
+        (Value::Missing, _) => MISSING,
+        (Value::Flag(_), _) => FLAG,
+        (_, Some(_)) => NUMBER,
+        _ => TEXT,
+    };
+    let text = value.text();
+    out.push(kind);
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(&text);
+}
+
+/// The values that [`put_value`] appended.
+fn values(mut bytes: &[u8]) -> Vec<Value<'_>> {
+    let mut values = Vec::new();
+    while let Some(([kind, len @ ..], rest)) = bytes.split_first_chunk::<5>() {
+        let Some((text, rest)) = rest.split_at_checked(u32::from_le_bytes(*len) as usize) else {
+            break;
+        };
+        values.push(match *kind {
+            MISSING => Value::Missing,
+            FLAG => Value::Flag(text == b"true"),
+            NUMBER => Value::Word(Cow::Borrowed(text)),
+            _ => Value::Text(Cow::Borrowed(text)),
+        });
+        bytes = rest;
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const ASKED: &str = "count,games,score,sum(ce),min(ce),max(op(x)),mean(op(x))";
+
+    fn rows(by: &str, lines: &[String], memory: usize) -> Vec<String> {
+        let by = by.split(',').map(|name| Field::parse(name).unwrap()).collect();
+        let what = ASKED.split(',').map(|what| Aggregate::parse(what).unwrap()).collect();
+        let mut groups = Groups::new(by, what, std::env::temp_dir(), memory);
+        for line in lines {
+            let record = crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
+            groups.add(&Subject::of(&record.unwrap())).unwrap();
+        }
+        let mut rows = Vec::new();
+        let finished = groups.finish(|values| {
+            let text = |value: &Value<'_>| String::from_utf8(value.text()).unwrap();
+            rows.push(values.iter().map(text).collect::<Vec<_>>().join(" "));
+            Ok::<(), Error>(())
+        });
+        finished.unwrap();
+        rows
+    }
+
+    #[test]
+    fn groups_come_to_what_their_records_say() {
+        let lines = [
+            "eco \"B90\"; ce 10; c9 \"1-0\"; x 0.5;",
+            "eco \"A00\"; ce -5; c9 \"0-1\";",
+            "eco \"B90\"; ce 30; c9 \"1/2-1/2\"; x 2;",
+            "eco \"B90\"; x good;",
+            "x 7;",
+        ];
+        let rows = rows("eco", &lines.map(String::from), 1 << 20);
+        let wanted = ["A00 1 1 0.0 -5 -5  ", "B90 3 3 0.75 40 10 2 1.25", " 1 1    7 7.0"];
+        assert_eq!(rows, wanted);
+    }
+
+    #[test]
+    fn memory_makes_no_difference() {
+        let line = |n: u32| format!("id \"g{}\"; ce {}; x {};", n * 7 % 500, n % 90, n % 13);
+        let lines: Vec<String> = (0..4000).map(line).collect();
+        let all = rows("id,stm", &lines, 1 << 24);
+        assert_eq!(all.len(), 500);
+        assert!(all[0].starts_with("g0 w 8 8 ") && all[10].starts_with("g10 w "), "{}", all[10]);
+        assert_eq!(rows("id,stm", &lines, 1 << 14), all);
+    }
+
+    #[test]
+    fn what_is_asked_is_told_by_name() {
+        for wrong in ["", "median(ce)", "sum", "sum(", "sum()", "mean(materiel)"] {
+            assert!(Aggregate::parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(
+            Aggregate::parse(" sum( pieces )").unwrap().field(),
+            Field::parse("pieces").ok().as_ref()
+        );
+    }
+}
