@@ -4,14 +4,16 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::codec::pgc::PgcEncodeOptions;
 use crate::error::Place;
+use crate::library::explore::{CellFilter, YearMonth, parse_rating_group};
 use crate::library::expression::Expression;
 use crate::library::field::parse_opcode;
 use crate::model::merge::{BestMoves, MergeRules, Prefer};
-use crate::model::{EpdRecord, Game, Opcode};
+use crate::model::{EpdRecord, Game, Opcode, Speed};
 use crate::source::{FileFormat, Filter, SourceOptions};
 use crate::text::pgn::{
     Charset, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
@@ -362,6 +364,38 @@ impl MergeArgs {
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
         MergeRules::new().prefer(self.prefer).best_moves(self.bm).counts(self.add.clone())
+    }
+}
+
+/// Which games count, in a library that tells them apart.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Counted games")]
+pub(crate) struct CellArgs {
+    /// Only games of this month or year, and later ones, of a library made with `tally --by`
+    #[arg(long, value_name = "YYYY[-MM]")]
+    since: Option<YearMonth>,
+    /// Only games of this month or year, and earlier ones
+    #[arg(long, value_name = "YYYY[-MM]")]
+    until: Option<YearMonth>,
+    /// Only games of these classes of time controls
+    #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
+    speeds: Vec<Speed>,
+    /// Only games of these groups of mean ratings, by the lowest rating of each
+    #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
+          value_parser = parse_rating_group)]
+    ratings: Vec<u16>,
+}
+
+fn speeds() -> impl TypedValueParser<Value = Speed> {
+    PossibleValuesParser::new(Speed::ALL.map(Speed::name))
+        .try_map(|name| Speed::from_name(&name).ok_or("no class of time controls"))
+}
+
+impl CellArgs {
+    /// The games that count.
+    pub(crate) fn filter(&self) -> CellFilter {
+        let CellArgs { since, until, speeds, ratings } = self.clone();
+        CellFilter { since, until, speeds, ratings }
     }
 }
 

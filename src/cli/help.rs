@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, ArgAction, Args, Command};
 
-use super::args::{GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use super::args::{
+    CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
+};
 use super::command::{code_page, compat_page, json_page, where_page};
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
@@ -49,13 +51,16 @@ fn found_page(name: &str) -> Option<String> {
 
 /// The headings of options that many commands share. On the page of a command these options are
 /// only named.
-const SHARED: [&str; 6] = ["Reading", "Games", "Writing", "Writing games", "Merging", "Memory"];
+const SHARED: [&str; 7] =
+    ["Reading", "Games", "Counted games", "Writing", "Writing games", "Merging", "Memory"];
 
 /// All shared options.
 #[derive(Args)]
 struct Shared {
     #[command(flatten)]
     _read: ReadArgs,
+    #[command(flatten)]
+    _cells: CellArgs,
     #[command(flatten)]
     _games: GameWriteArgs,
     #[command(flatten)]

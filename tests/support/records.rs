@@ -83,7 +83,7 @@ fn tally(playable: &Playable, choices: &[u16]) -> Option<Operand> {
             part.moves.push(MoveTally { san, counts });
         }
         parts.push(part);
-        if choices.len() % 2 == 0 {
+        if choices.len().is_multiple_of(2) {
             break;
         }
     }

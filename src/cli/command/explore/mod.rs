@@ -9,10 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
 
-use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::message::print_line;
@@ -21,22 +19,19 @@ use crate::cli::output::open_output;
 use crate::cli::searched::Searched;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
-use crate::library::explore::{
-    self, CellFilter, ExploreOptions, Explored, ParentRow, SortBy, YearMonth,
-};
+use crate::library::explore::{self, ExploreOptions, Explored, ParentRow, SortBy};
 use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
-use crate::model::{EpdRecord, Position, San, Speed};
+use crate::model::{EpdRecord, Position, San};
 use crate::source::Filter;
 use crate::text::PositionLine;
 
 /// Show what a library knows of a position: the moves played there, and what became of the games
 ///
-/// A row is a move: the games in which it was played here, their share, how many White won, drew
-/// and lost, White's share of the points, the mean rating of who moved, the performance, the years,
-/// the evaluation (ce) of the position that it leads to from the mover's view, and reached: the
-/// games that reached that position, by whatever moves. The performance is the opponents' mean
-/// rating + 400 log10(s / (1 - s)), s the mover's score, at most 800 above or below. Exit status 1
-/// when the position is not there.
+/// A row is a move: its games and their share, how many White won, drew and lost, White's score, the
+/// mean ratings of the mover and of the opponents, the mover's performance (opponents + 400 log10(s /
+/// (1 - s)), s the mover's score, at most 800 away), the years, the ce of the position after it as
+/// the mover sees it, and reached: the games that came to that position, by whatever moves. Exit
+/// status 1 when the position is not there.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epa
@@ -46,12 +41,13 @@ pub(crate) struct Args {
     /// The library: a store, an archive, or any other source of records
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
-    /// A FEN, `startpos moves e2e4 ...`, or moves from the start such as e4 c5 Nf3 [default: the
-    /// start]
+    /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// The order of the moves, the largest first; score is the mover's
-    #[arg(long, value_enum, default_value_t = SortArg::Games, value_name = "BY")]
+    /// The order of the moves, the largest first: games (default), score (the mover's), white,
+    /// draws, black, elo, performance, reached, ce, name
+    #[arg(long, value_enum, default_value_t = SortArg::Games, value_name = "BY",
+          hide_default_value = true, hide_possible_values = true)]
     sort: SortArg,
     /// At most so many moves of a position
     #[arg(short = 'n', long = "moves", value_name = "N")]
@@ -59,8 +55,7 @@ pub(crate) struct Args {
     /// Only moves that were played in so many games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also moves that no tally names, if the position after them has records; the operations of
-    /// all these records are shown
+    /// Also moves to positions with records that no tally names; what else these records say
     #[arg(long)]
     children: bool,
     /// Instead of the moves: all positions of the source from which a legal move leads here
@@ -84,25 +79,6 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-/// Which games count, in a library that tells them apart.
-#[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Games that count (`tally --by` must have told them apart)")]
-struct CellArgs {
-    /// Only games of this month or year, and later ones
-    #[arg(long, value_name = "YYYY[-MM]")]
-    since: Option<YearMonth>,
-    /// Only games of this month or year, and earlier ones
-    #[arg(long, value_name = "YYYY[-MM]")]
-    until: Option<YearMonth>,
-    /// Only games of these classes of time controls
-    #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
-    speeds: Vec<Speed>,
-    /// Only games of these groups of mean ratings, by the lowest rating of each
-    #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
-          value_parser = explore::parse_rating_group)]
-    ratings: Vec<u16>,
-}
-
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum SortArg {
     Games,
@@ -117,15 +93,8 @@ enum SortArg {
     Name,
 }
 
-fn speeds() -> impl TypedValueParser<Value = Speed> {
-    let names = Speed::ALL.map(Speed::name);
-    PossibleValuesParser::new(names)
-        .map(|name| Speed::from_name(&name).unwrap_or(Speed::Correspondence))
-}
-
 impl Args {
     fn options(&self) -> ExploreOptions {
-        let CellArgs { since, until, speeds, ratings } = self.cells.clone();
         let sort = match self.sort {
             SortArg::Games => SortBy::Games,
             SortArg::Score => SortBy::Score,
@@ -139,7 +108,7 @@ impl Args {
             SortArg::Name => SortBy::Name,
         };
         ExploreOptions::new()
-            .cells(CellFilter { since, until, speeds, ratings })
+            .cells(self.cells.filter())
             .sort(sort)
             .limit(self.limit)
             .min_games(self.min_games)
