@@ -4,17 +4,17 @@
 //! use epdb::library::field::Field;
 //! use epdb::library::group::{Aggregate, Groups};
 //! use epdb::library::subject::Subject;
-//! let (by, what) = (vec![Field::parse("stm")?], vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?]);
-//! let mut groups = Groups::new(by, what, std::env::temp_dir(), 1 << 20);
+//! let what = vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?];
+//! let mut groups = Groups::new(vec![Field::parse("stm")?], what, std::env::temp_dir(), 1 << 20);
 //! for line in ["8/8/8/4k3/8/1K6/8/8 b - - ce 3;", "8/8/8/4k3/8/2K5/8/8 b - - ce 5;"] {
 //!     groups.add(&Subject::of(&epdb::parse_epd(line.as_bytes())?))?;
 //! }
 //! let mut rows = Vec::new();
 //! groups.finish(|values| {
-//!     rows.push(values.iter().map(|it| String::from_utf8_lossy(&it.text()).into_owned()).collect());
+//!     rows.push(values.iter().map(|value| value.text()).collect::<Vec<_>>());
 //!     Ok::<(), epdb::Error>(())
 //! })?;
-//! assert_eq!(rows, [vec!["b".to_string(), "2".into(), "5".into()]]);
+//! assert_eq!(rows, [[b"b", b"2", b"5"]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

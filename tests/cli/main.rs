@@ -28,8 +28,8 @@ mod shaping;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod store;
-#[cfg(unix)]
 mod tally;
+#[cfg(unix)]
 mod targets;
 mod text;
 mod typed;

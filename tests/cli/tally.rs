@@ -26,7 +26,7 @@ fn positions_say_what_was_played_and_how_often_they_were_reached() {
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(
-        done.err.contains("3 games counted, 1 counted before; 11 plies, 10 positions"),
+        done.err.contains("3 games counted, 1 counted before; 11 plies, 8 positions"),
         "{}",
         done.err
     );
@@ -68,7 +68,7 @@ fn little_memory_and_another_order_of_files_make_no_difference() {
     let scratch = scratch();
     scratch.write("h.pgn", "1. d4 d5 1/2-1/2\n\n1. e4 c5 0-1\n");
     scratch.run(&["tally", "g.pgn", "h.pgn", "-o", "a.epd"]);
-    scratch.run(&["tally", "h.pgn", "g.pgn", "h.pgn", "-o", "b.epd", "--memory", "1"]);
+    scratch.run(&["tally", "h.pgn", "g.pgn", "h.pgn", "-o", "b.epd", "--memory", "1K"]);
     assert_eq!(scratch.text("a.epd"), scratch.text("b.epd"));
     let names = scratch.names();
     assert!(!names.iter().any(|name| name.contains("tmp")), "{names:?}");
@@ -142,7 +142,7 @@ fn a_book_is_made_of_games_and_of_libraries() {
     let made = scratch.run(&["make-book", "-pgn", "g.pgn", "-bin", "b.bin", "-min-game", "1"]);
     assert_eq!(made.status, 0, "{}", made.err);
     let list = scratch.run(&["book", "list", "b.bin", "--tsv"]).out;
-    assert!(list.contains("e4\t") && !list.contains("Ng1"), "{list}");
+    assert!(list.contains("\te4\t5\t"), "{list}");
     scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-duplicates", "--count-repeats"]);
     let made = scratch.run(&["book", "make", "l.epa", "-o", "c.bin", "--min-games", "1"]);
     assert_eq!(made.status, 0, "{}", made.err);
