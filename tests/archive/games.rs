@@ -130,6 +130,7 @@ fn operations_of_games_come_back() {
 #[test]
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);
+    let options = PackOptions::new().index(false).block_records(64);
     let size = |keep: &dyn Fn(&epdb::model::Operation) -> bool| {
         let only = |record: &EpdRecord| {
             let mut kept = record.clone();
@@ -139,7 +140,7 @@ fn operations_that_follow_from_the_row_before_cost_little() {
             kept
         };
         let records: Vec<EpdRecord> = all.iter().map(only).collect();
-        pack(&records, &PackOptions::new().index(false)).len() as f64 / all.len() as f64
+        pack(&records, &options).len() as f64 / all.len() as f64
     };
     let bare = size(&|_| false);
     let result = size(&|operation| operation.opcode.as_bytes() == b"c9") - bare;

@@ -123,7 +123,7 @@ fn a_table_has_a_row_a_move() {
         columns.replace(',', "\t")
     );
     assert_eq!(scratch.run(&asked).out, expected);
-    assert_eq!(scratch.run(&["filter", "l.epd", "--where", "games >= 2"]).out.lines().count(), 1);
+    assert_eq!(scratch.run(&["filter", "l.epd", "--where", "games >= 2"]).out.lines().count(), 2);
 }
 
 #[test]
