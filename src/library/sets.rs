@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, Ordered, Origin};
 use super::ordered::{KeyedRecord, Reorder, changed, record_of, split_hash};
+use crate::codec::record;
 use crate::error::{At, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
@@ -234,8 +235,11 @@ impl Union {
             if kept.has_room(place.len() + encoded.len()) {
                 let key = by.key_of(encoded);
                 let found = kept.find(hash, key, |entry| by.key_of(behind_origin(entry)));
-                let repeats =
-                    |last| kept.is_alone(last) && behind_origin(kept.entry(last)) == encoded;
+                let repeats = |last| {
+                    kept.is_alone(last)
+                        && behind_origin(kept.entry(last)) == encoded
+                        && !adds_up(by, record_of(encoded))
+                };
                 if found.last.is_some_and(repeats) {
                     self.tally.duplicates += 1;
                 } else {
@@ -385,7 +389,8 @@ impl Groups {
     /// Takes another record of a key whose first one is `first`.
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
-            if KeyedRecord::split(first)?.1 == KeyedRecord::split(entry)?.1 {
+            let encoded = KeyedRecord::split(entry)?.1;
+            if KeyedRecord::split(first)?.1 == encoded && !adds_up(self.by, encoded) {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
@@ -394,7 +399,8 @@ impl Groups {
         let entry = KeyedRecord::decode(entry)?;
         let mut conflict = None;
         for (place, kept) in group.0.iter_mut().enumerate() {
-            if kept.record == entry.record {
+            let has_tally = entry.record.operands(Opcode::TALLY).is_some();
+            if kept.record == entry.record && (self.by == By::Record || !has_tally) {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
@@ -714,6 +720,11 @@ fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) 
         }
     }
     out.finish()
+}
+
+/// Whether two equal records are not one: their tallies add.
+fn adds_up(by: By, encoded: &[u8]) -> bool {
+    by != By::Record && matches!(record::tally_bytes(encoded), Ok(Some(_)))
 }
 
 #[cfg(test)]

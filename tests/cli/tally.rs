@@ -107,6 +107,13 @@ fn tallies_of_one_position_add() {
         assert_eq!(done.status, 0, "{}", done.err);
     }
     let found = scratch.run(&["get", "s.epdb", START]).out;
+    let united = scratch.run(&["union", "l.epd", "l.epd"]).out;
+    assert_eq!(line(&united, START), found.trim_end());
+    assert!(united.contains(&format!("{MET} tally \"reached 4\";")), "{united}");
+    let spilled = scratch.run(&["union", "l.epd", "l.epd", "--memory", "1K"]).out;
+    assert_eq!(spilled, united);
+    let once = scratch.run(&["dedupe", "l.epd", "l.epd", "--by", "record"]).out;
+    assert_eq!(once, scratch.text("l.epd"));
     let both = "tally \"reached 6, Nf3 +0=0-2*2 opp 2500/2 2001, e4 +2=0-0*2 elo 2400/2 1992\";";
     assert_eq!(found.trim_end(), format!("{START} {both}"));
 }

@@ -21,9 +21,10 @@ use crate::source::{Encode, Output};
 
 /// Merge records of one position, in one file or in several
 ///
-/// Of equal records one stays; records that say different things of one position become one record
-/// that says both, at the place of the first. Records that contradict each other (in bm, am, id,
-/// ...) all stay and are reported. Counters and superfluous en passant squares do not matter.
+/// Of equal records one stays, but tallies add; records that say different things of one position
+/// become one record that says both, at the place of the first. Records that contradict each other
+/// (in bm, am, id, ...) all stay and are reported. Counters and superfluous en passant squares do
+/// not matter.
 ///
 /// Games are taken as games for .pgn or .pgc, or with --games: the first of the same ones stays.
 #[derive(clap::Args, Clone, Debug)]
