@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use crate::new_file::cannot_write;
-use crate::source::{FileFormat, Output};
+use crate::source::{FileFormat, Output, Target, TargetOptions};
 
 use super::escape;
 use super::outcome::Usage;
@@ -36,6 +36,21 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
         threads::start(None)?;
     }
     open_output(path)
+}
+
+/// [`open_output_of`] as a target; a store is made under its name.
+///
+/// # Errors
+/// As there, and a store that is there already or has no name.
+pub(crate) fn open_target(
+    path: Option<&Path>,
+    format: FileFormat,
+    options: &TargetOptions,
+) -> anyhow::Result<Target> {
+    Ok(match path {
+        Some(path) if format == FileFormat::Epdb => Target::create_with(path, options)?,
+        _ => Target::new(open_output_of(path, format)?, format, options)?,
+    })
 }
 
 /// [`open_output`] for text that is no format of epdb, which no name must say it were.

@@ -10,7 +10,7 @@ use crate::text::epd::Losses;
 use super::args::{OutputArgs, WriteArgs};
 use super::message::note;
 use super::outcome::Outcome;
-use super::output::open_output_of;
+use super::output::open_target;
 
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
 pub(crate) struct RecordOutput {
@@ -32,8 +32,7 @@ impl RecordOutput {
             "a store is not written in one piece: use `epdb import` or `epdb convert`"
         );
         let options = TargetOptions::new().text(write.options(format));
-        let file = open_output_of(output.output.as_deref(), format)?;
-        Ok(RecordOutput { target: Target::new(file, format, &options)? })
+        Ok(RecordOutput { target: open_target(output.output.as_deref(), format, &options)? })
     }
 
     /// [`RecordOutput::open`], which also makes a store; it takes about half of `memory`.
@@ -48,7 +47,7 @@ impl RecordOutput {
             .filter(|path| output.to.or(FileFormat::of_name(path)) == Some(FileFormat::Epdb));
         let Some(path) = named else { return RecordOutput::open(output, write) };
         let options = TargetOptions::new().store_memory_bytes(memory / 2);
-        Ok(RecordOutput { target: Target::create_with(path, &options)? })
+        Ok(RecordOutput { target: open_target(Some(path), FileFormat::Epdb, &options)? })
     }
 
     /// Whether the output is lines of canonical text.

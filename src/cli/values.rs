@@ -5,6 +5,7 @@ use clap::builder::PossibleValue;
 
 use crate::archive::Level;
 use crate::library::diff::MatchBy;
+use crate::library::explore::SortBy;
 use crate::library::flip::Mirror;
 use crate::library::join::Meet;
 use crate::library::sets::{By, OnConflict};
@@ -63,6 +64,18 @@ words! {
     By { Position = "position", Board = "board", Record = "record", }
     OnConflict { Report = "report", First = "first", Last = "last", }
     MatchBy { Id = "id", Position = "position", Record = "record", }
+    SortBy {
+        Games = "games",
+        Score = "score",
+        White = "white",
+        Draws = "draws",
+        Black = "black",
+        Elo = "elo",
+        Performance = "performance",
+        Reached = "reached",
+        Ce = "ce",
+        Name = "name",
+    }
     Meet { Position = "position", Id = "id", }
     Same { Position = "position", Record = "record", }
     Mirror {

@@ -153,6 +153,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A number that is small for numbers near 0 of either sign: 0, -1, 1, -2 become 0, 1, 2, 3.
+pub(crate) const fn fold_sign(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// The number that [`fold_sign`] folded.
+pub(crate) const fn unfold_sign(folded: u64) -> i64 {
+    (folded >> 1) as i64 ^ -((folded & 1) as i64)
+}
+
 /// Appends items to bytes.
 pub trait PutItems {
     /// Appends an int-2.

@@ -26,7 +26,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::field::{Field, Named};
 use super::order::push_value;
 use super::subject::Subject;
-use super::tally_field::tally_of;
+use super::tally_field::counts_of;
 use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::spill::Sorter;
@@ -112,36 +112,25 @@ impl Aggregate {
     fn value(&self, sum: &Sum) -> Value<'static> {
         let number = match self {
             Aggregate::Count | Aggregate::Games => Some(Number::Whole(sum.count.into())),
-            Aggregate::Score => sum.mean().map(|half_points| half_points / 2.0).map(rounded),
+            Aggregate::Score => {
+                sum.mean().map(|half_points| half_points / 2.0).map(Number::rounded)
+            }
             Aggregate::Sum(_) => sum.total(),
             Aggregate::Min(_) => sum.least,
             Aggregate::Max(_) => sum.most,
-            Aggregate::Mean(_) => sum.mean().map(rounded),
+            Aggregate::Mean(_) => sum.mean().map(Number::rounded),
         };
         number.map_or(Value::Missing, Value::Number)
     }
 }
 
-/// A fraction of at most four decimals.
-fn rounded(value: f64) -> Number {
-    Number::Fraction((value * 1e4).round() / 1e4)
-}
-
 fn games(subject: &Subject<'_>) -> u64 {
-    match (subject.move_tally, tally_of(subject.record)) {
-        (Some(one), _) => one.counts.games(),
-        (None, Some(part)) => part.counts().games(),
-        (None, None) => 1,
-    }
+    counts_of(subject).map_or(1, |counts| counts.games())
 }
 
 /// White's half points, over the games whose result is known.
 fn points(subject: &Subject<'_>) -> Sum {
-    let counts = match subject.move_tally {
-        Some(one) => Some(one.counts),
-        None => tally_of(subject.record).map(|part| part.counts()),
-    };
-    match counts {
+    match counts_of(subject) {
         Some(counts) => Sum {
             count: counts.white + counts.draws + counts.black,
             whole: 2 * i128::from(counts.white) + i128::from(counts.draws),

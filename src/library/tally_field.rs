@@ -2,7 +2,7 @@
 
 use super::subject::Subject;
 use super::value::{Number, Value};
-use crate::model::{EpdRecord, Opcode, Operand, Ratings, Tally, TallyPart};
+use crate::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart};
 
 /// Something that a tally says: of all moves together, or of one move where a subject is of one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -31,9 +31,14 @@ pub enum TallyField {
 
 /// The tally of a record, all its games together.
 pub fn tally_of(record: &EpdRecord) -> Option<TallyPart> {
-    match record.operands(Opcode::TALLY)? {
-        [Operand::Str(text)] => Some(Tally::from_text(text)?.total()),
-        _ => None,
+    Some(Tally::of_operands(record.operands(Opcode::TALLY)?)?.total())
+}
+
+/// The games of a subject: of one move where it is that, else of all moves of its tally.
+pub(super) fn counts_of(subject: &Subject<'_>) -> Option<GameCounts> {
+    match subject.move_tally {
+        Some(one) => Some(one.counts),
+        None => tally_of(subject.record).map(|part| part.counts()),
     }
 }
 
@@ -43,37 +48,39 @@ impl TallyField {
     }
 
     pub(super) fn value<'a>(self, subject: &Subject<'a>) -> Value<'a> {
-        let Some(part) = tally_of(subject.record) else { return Value::Missing };
-        let whole = |count: u64| Value::whole(count.into());
-        let counts = subject.move_tally.map_or_else(|| part.counts(), |one| one.counts);
+        let of_counts =
+            |value: fn(GameCounts) -> Value<'a>| counts_of(subject).map_or(Value::Missing, value);
         match self {
             TallyField::Move => subject
                 .move_tally
                 .map_or(Value::Missing, |one| Value::text_of(one.san.as_bytes().to_vec())),
-            TallyField::Reached => whole(part.reached),
-            TallyField::Games => whole(counts.games()),
-            TallyField::White => whole(counts.white),
-            TallyField::Draws => whole(counts.draws),
-            TallyField::Black => whole(counts.black),
-            TallyField::Score => counts.score_of_white().map_or(Value::Missing, fraction),
-            TallyField::Elo => mean(counts.elo),
-            TallyField::Opponents => mean(counts.opponents),
-            TallyField::Years => match counts.years {
-                None => Value::Missing,
-                Some((first, last)) if first == last => {
-                    Value::text_of(first.to_string().into_bytes())
-                }
-                Some((first, last)) => Value::text_of(format!("{first}-{last}").into_bytes()),
-            },
+            TallyField::Reached => {
+                tally_of(subject.record).map_or(Value::Missing, |part| whole(part.reached))
+            }
+            TallyField::Games => of_counts(|counts| whole(counts.games())),
+            TallyField::White => of_counts(|counts| whole(counts.white)),
+            TallyField::Draws => of_counts(|counts| whole(counts.draws)),
+            TallyField::Black => of_counts(|counts| whole(counts.black)),
+            TallyField::Score => of_counts(|counts| {
+                let score = counts.score_of_white().map(Number::rounded);
+                score.map_or(Value::Missing, Value::Number)
+            }),
+            TallyField::Elo => of_counts(|counts| mean(counts.elo)),
+            TallyField::Opponents => of_counts(|counts| mean(counts.opponents)),
+            TallyField::Years => of_counts(|counts| counts.years.map_or(Value::Missing, years)),
         }
     }
+}
+
+fn whole(count: u64) -> Value<'static> {
+    Value::whole(count.into())
 }
 
 fn mean(ratings: Ratings) -> Value<'static> {
     ratings.mean().map_or(Value::Missing, |mean| Value::whole(mean.round() as i128))
 }
 
-/// Of at most four decimals.
-fn fraction(value: f64) -> Value<'static> {
-    Value::Number(Number::Fraction((value * 1e4).round() / 1e4))
+fn years((first, last): (u16, u16)) -> Value<'static> {
+    let text = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    Value::text_of(text.into_bytes())
 }

@@ -103,6 +103,11 @@ impl Number {
         whole.or_else(|| fraction().map(Number::Fraction))
     }
 
+    /// A fraction of at most four decimals.
+    pub(super) fn rounded(value: f64) -> Number {
+        Number::Fraction((value * 1e4).round() / 1e4)
+    }
+
     /// Which number is larger.
     pub fn compare(self, other: Number) -> Ordering {
         match (self, other) {

@@ -214,9 +214,8 @@ fn reconcile(
 
 /// Adds two tallies.
 fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
-    let ([Operand::Str(old)], [Operand::Str(new)]) = (old, new) else { return None };
-    let mut both = Tally::from_text(old)?;
-    both.add(&Tally::from_text(new)?).ok()?;
+    let mut both = Tally::of_operands(old)?;
+    both.add(&Tally::of_operands(new)?).ok()?;
     Some(vec![Operand::string(both.to_text())])
 }
 

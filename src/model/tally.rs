@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
 
-use super::record::San;
+use super::record::{Operand, San};
 use super::speed::Speed;
 
 /// The results of the games that reached a position, by the move that was played there.
@@ -157,6 +157,14 @@ impl Tally {
         sum.add(part)?;
         sum.settle();
         Ok(())
+    }
+
+    /// The tally that the operands of `tally` are; `None` when they are none.
+    pub fn of_operands(operands: &[Operand]) -> Option<Tally> {
+        match operands {
+            [Operand::Str(text)] => Tally::from_text(text),
+            _ => None,
+        }
     }
 
     /// Reads what stands between the quotes of the operand, in any order of cells and moves. `None`

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::bits::{BitReader, BitWriter};
 use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::file::check;
+use crate::codec::item::{fold_sign, unfold_sign};
 
 /// Numbers in a piece.
 const PIECE: usize = 512;
@@ -34,14 +35,12 @@ pub(super) fn fits(len: u64, records: u32) -> bool {
 
 /// The difference of two numbers: small ones of either sign become small.
 const fn difference(number: u32, before: u32) -> u64 {
-    let difference = number as i64 - before as i64;
-    (difference << 1 ^ difference >> 63) as u64
+    fold_sign(number as i64 - before as i64)
 }
 
 /// The number with such a difference to the one before.
 fn after(before: u32, difference: u64) -> Option<u32> {
-    let signed = (difference >> 1) as i64 ^ -((difference & 1) as i64);
-    u32::try_from(i64::from(before) + signed).ok()
+    u32::try_from(i64::from(before) + unfold_sign(difference)).ok()
 }
 
 /// The bits of a difference of which so many are written plainly.

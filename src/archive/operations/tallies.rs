@@ -2,6 +2,7 @@
 //! before, seen by the other side.
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
+use crate::codec::item::{fold_sign, unfold_sign};
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, Speed, Tally, TallyPart};
@@ -162,7 +163,7 @@ impl TallyModel {
         }
         let games = moves.iter().try_fold(0_u64, |sum, (_, it)| sum.checked_add(it.games()))?;
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
-        let beyond = unfold(self.beyond.code_in(context, coder, fold(beyond)));
+        let beyond = unfold_sign(self.beyond.code_in(context, coder, fold_sign(beyond)));
         Some(LegalPart { cell, reached: games.checked_add_signed(beyond)?, moves })
     }
 
@@ -259,8 +260,8 @@ impl TallyModel {
             _ => return None,
         };
         let expected = expected.checked_mul(games).filter(|&sum| i64::try_from(sum).is_ok())?;
-        let beyond = fold(given.sum as i64 - expected as i64);
-        let beyond = unfold(self.sums[side].code(coder, beyond));
+        let beyond = fold_sign(given.sum as i64 - expected as i64);
+        let beyond = unfold_sign(self.sums[side].code(coder, beyond));
         Some(Ratings { games, sum: expected.checked_add_signed(beyond)? })
     }
 
@@ -283,8 +284,8 @@ impl TallyModel {
             return Some(None);
         }
         let (first, last) = given.unwrap_or_default();
-        let beyond = fold(i64::from(first) - i64::from(self.year));
-        let beyond = unfold(self.first.code(coder, beyond));
+        let beyond = fold_sign(i64::from(first) - i64::from(self.year));
+        let beyond = unfold_sign(self.first.code(coder, beyond));
         let first = u16::try_from(i64::from(self.year).checked_add(beyond)?).ok()?;
         let last = match how_many {
             ALL => first,
@@ -346,15 +347,6 @@ fn minus(all: GameCounts, part: &GameCounts) -> Option<GameCounts> {
         opponents: ratings(all.opponents, part.opponents)?,
         years: None,
     })
-}
-
-/// A number that is small for numbers near 0.
-const fn fold(value: i64) -> u64 {
-    (value << 1 ^ value >> 63) as u64
-}
-
-const fn unfold(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 /// The tally that an operand is, if its text is canonical and its moves are legal.

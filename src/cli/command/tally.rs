@@ -11,7 +11,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{check_name, open_output_of};
+use crate::cli::output::{check_name, open_target};
 use crate::cli::source::Visited;
 use crate::library::game_sets::SameGame;
 use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
@@ -70,7 +70,7 @@ pub(crate) struct TallyArgs {
         requires = "player",
         hide_possible_values = true
     )]
-    color: Option<ColorArg>,
+    color: Option<Color>,
     /// Leave out games that do not begin from the start array
     #[arg(long)]
     standard_only: bool,
@@ -92,12 +92,6 @@ enum ByArg {
     Month,
     Speed,
     Rating,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum ColorArg {
-    White,
-    Black,
 }
 
 #[derive(ValueEnum, Copy, Clone, Debug)]
@@ -126,10 +120,7 @@ impl TallyArgs {
             max_ply: self.max_ply,
             count_repeats: self.count_repeats,
             players: self.player.iter().map(|name| name.trim().to_string()).collect(),
-            color: self.color.map(|color| match color {
-                ColorArg::White => Color::White,
-                ColorArg::Black => Color::Black,
-            }),
+            color: self.color,
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
             ..TallyOptions::default()
@@ -140,7 +131,7 @@ impl TallyArgs {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let memory = args.memory.memory;
-    let mut target = open_target(&args.output, memory)?;
+    let mut target = open_library(&args.output, memory)?;
     let directory = directory_beside(&args.output);
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
     games::each(&args.files, &args.read, &mut diagnostics, &mut |game, _| {
@@ -172,7 +163,7 @@ pub(crate) fn directory_beside(file: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-fn open_target(path: &Path, memory: usize) -> anyhow::Result<Target> {
+fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     let format = FileFormat::of_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
         format!("{} is no name of a library: .epdb, .epa, .epb or .epd", path.display())
@@ -181,10 +172,7 @@ fn open_target(path: &Path, memory: usize) -> anyhow::Result<Target> {
     let options = TargetOptions::new()
         .store_memory_bytes(memory / 2)
         .archive(PackOptions::new().memory(memory / 2));
-    if format == FileFormat::Epdb {
-        return Ok(Target::create_with(path, &options)?);
-    }
-    Ok(Target::new(open_output_of(Some(path), format)?, format, &options)?)
+    open_target(Some(path), format, &options)
 }
 
 fn report(counts: &TallyCounts) {

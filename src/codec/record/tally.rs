@@ -1,7 +1,7 @@
 //! Tallies to bytes and back: the short form of the operand of `tally`.
 
 use super::super::error::{DecodeError, DecodeErrorKind};
-use super::super::item::Cursor;
+use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
 use crate::model::rules::Playable;
@@ -140,7 +140,7 @@ fn put_year(year: u16, out: &mut Vec<u8>) {
 }
 
 fn put_signed(value: i64, out: &mut Vec<u8>) {
-    put_number((value << 1 ^ value >> 63) as u64, out);
+    put_number(fold_sign(value), out);
 }
 
 /// Seven bits a byte, the lowest first, the high bit set in all but the last.
@@ -349,8 +349,7 @@ fn small(cursor: &mut Cursor) -> Result<u16, DecodeError> {
 }
 
 fn signed(cursor: &mut Cursor) -> Result<i64, DecodeError> {
-    let number = number(cursor)?;
-    Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    number(cursor).map(unfold_sign)
 }
 
 fn number(cursor: &mut Cursor) -> Result<u64, DecodeError> {

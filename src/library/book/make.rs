@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use byteorder::{ByteOrder, LittleEndian};
+
 use super::merge::scaled_down;
 use crate::codec::item::Cursor;
 use crate::codec::key::polyglot_key;
@@ -9,6 +11,7 @@ use crate::codec::ordinal;
 use crate::codec::polyglot::{BookMove, Entry};
 use crate::codec::{packed, record};
 use crate::error::Result;
+use crate::library::ordered::changed;
 use crate::model::rules::Playable;
 use crate::model::{Color, GameCounts, Position};
 use crate::spill::Sorter;
@@ -92,12 +95,9 @@ impl BookMaker {
         for part in record::take_tally(&mut Cursor::new(tally))? {
             for (ordinal, counts) in part.moves {
                 let Some(mv) = legal.get(usize::from(ordinal)) else { continue };
-                let mut payload = [0; COUNTED];
-                payload[..2].copy_from_slice(&BookMove::from(*mv).bits().to_le_bytes());
-                payload[2..10].copy_from_slice(&counts.games().to_le_bytes());
                 let points = half_points(&counts, &position);
-                payload[10..].copy_from_slice(&points.to_le_bytes());
-                self.moves.push(&key, &payload)?;
+                let counted = (BookMove::from(*mv).bits(), counts.games(), points);
+                self.moves.push(&key, &to_bytes(counted))?;
             }
         }
         Ok(())
@@ -117,12 +117,12 @@ impl BookMaker {
         let mut sorted = self.moves.finish()?;
         let (mut key, mut moves) = (0, Vec::new());
         while let Some((next, payload)) = sorted.next_entry()? {
-            let next = next.iter().fold(0, |key, &byte| key << 8 | u64::from(byte));
+            let next = next.try_into().map(u64::from_be_bytes).map_err(|_| changed())?;
             if next != key && !moves.is_empty() {
                 visit(&mut options.entries(key, &mut moves))?;
             }
             key = next;
-            add_move(&mut moves, payload);
+            add_move(&mut moves, of_bytes(payload.try_into().map_err(|_| changed())?));
         }
         visit(&mut options.entries(key, &mut moves))
     }
@@ -134,16 +134,29 @@ fn half_points(counts: &GameCounts, position: &Position) -> u64 {
     2 * won + counts.draws + counts.unknown
 }
 
-/// Adds what [`BookMaker::add`] pushed.
-fn add_move(moves: &mut Vec<Counted>, payload: &[u8]) {
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte));
-    let [bits, games, points] = [&payload[..2], &payload[2..10], &payload[10..]].map(number);
-    match moves.iter_mut().find(|(known, ..)| u64::from(*known) == bits) {
+fn to_bytes((bits, games, points): Counted) -> [u8; COUNTED] {
+    let mut bytes = [0; COUNTED];
+    LittleEndian::write_u16(&mut bytes, bits);
+    LittleEndian::write_u64(&mut bytes[2..], games);
+    LittleEndian::write_u64(&mut bytes[10..], points);
+    bytes
+}
+
+fn of_bytes(bytes: [u8; COUNTED]) -> Counted {
+    (
+        LittleEndian::read_u16(&bytes),
+        LittleEndian::read_u64(&bytes[2..]),
+        LittleEndian::read_u64(&bytes[10..]),
+    )
+}
+
+fn add_move(moves: &mut Vec<Counted>, (bits, games, points): Counted) {
+    match moves.iter_mut().find(|(known, ..)| *known == bits) {
         Some((_, all_games, all_points)) => {
             *all_games += games;
             *all_points += points;
         }
-        None => moves.push((bits as u16, games, points)),
+        None => moves.push((bits, games, points)),
     }
 }
 

@@ -321,8 +321,8 @@ impl Entry {
     pub fn of(records: &[EpdRecord]) -> Result<Option<Entry>> {
         let mut entry = Entry::default();
         for operation in records.iter().flat_map(EpdRecord::operations) {
-            let tally = match (operation.opcode, &*operation.operands) {
-                (Opcode::TALLY, [Operand::Str(text)]) => Tally::from_text(text),
+            let tally = match operation.opcode {
+                Opcode::TALLY => Tally::of_operands(&operation.operands),
                 _ => None,
             };
             match (tally, &mut entry.tally) {

@@ -3,17 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use byteorder::{BigEndian, ByteOrder};
+
 use super::facts::GameFacts;
 use super::visits::Visit;
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
+use crate::library::ordered::changed;
 use crate::model::{Cell, GameCounts, TallyOverflow};
 
 /// The tally of a position while games are added.
 #[derive(Default, Debug)]
 pub(super) struct Sum {
-    parts: BTreeMap<Cell, PartSum>,
+    parts: BTreeMap<Cell, OrdinalTally>,
     first: Option<Place>,
 }
 
@@ -36,28 +39,22 @@ impl Place {
     }
 
     fn of_bytes(bytes: [u8; Place::LEN]) -> Place {
-        let (game, ply) = bytes.split_at(8);
-        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
-        Place { game: number(game), ply: number(ply) as u16 }
+        Place { game: BigEndian::read_u64(&bytes), ply: BigEndian::read_u16(&bytes[8..]) }
     }
 
     const LEN: usize = 10;
 }
 
-#[derive(Default, Debug)]
-struct PartSum {
-    reached: u64,
-    moves: Vec<(u8, GameCounts)>,
-}
-
-impl PartSum {
-    fn add(&mut self, ordinal: u8, counts: &GameCounts) -> Result<(), TallyOverflow> {
-        match self.moves.iter_mut().find(|(own, _)| *own == ordinal) {
-            Some((_, own)) => *own = own.plus(counts)?,
-            None => self.moves.push((ordinal, *counts)),
-        }
-        Ok(())
+fn add_move(
+    part: &mut OrdinalTally,
+    ordinal: u8,
+    counts: &GameCounts,
+) -> Result<(), TallyOverflow> {
+    match part.moves.iter_mut().find(|(own, _)| *own == ordinal) {
+        Some((_, own)) => *own = own.plus(counts)?,
+        None => part.moves.push((ordinal, *counts)),
     }
+    Ok(())
 }
 
 impl Sum {
@@ -68,12 +65,16 @@ impl Sum {
         facts: &GameFacts,
     ) -> Result<(), TallyOverflow> {
         self.came(Place { game: before + u64::from(visit.game), ply: visit.ply });
-        let part = self.parts.entry(facts.cell).or_default();
+        let part = self.part(facts.cell);
         part.reached += u64::from(visit.is_first);
         match visit.ordinal {
-            Some(ordinal) => part.add(ordinal, &facts.counts(visit.turn)),
+            Some(ordinal) => add_move(part, ordinal, &facts.counts(visit.turn)),
             None => Ok(()),
         }
+    }
+
+    fn part(&mut self, cell: Cell) -> &mut OrdinalTally {
+        self.parts.entry(cell).or_insert_with(|| OrdinalTally { cell, ..OrdinalTally::default() })
     }
 
     fn came(&mut self, place: Place) {
@@ -87,13 +88,13 @@ impl Sum {
 
     /// Adds what [`Sum::put_with_place`] put.
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
-        let Some((place, bytes)) = bytes.split_first_chunk() else { return Ok(()) };
+        let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
         for OrdinalTally { cell, reached, moves } in record::take_tally(&mut Cursor::new(bytes))? {
-            let part = self.parts.entry(cell).or_default();
+            let part = self.part(cell);
             part.reached += reached;
             for (ordinal, counts) in moves {
-                part.add(ordinal, &counts).map_err(too_many)?;
+                add_move(part, ordinal, &counts).map_err(too_many)?;
             }
         }
         Ok(())
@@ -102,16 +103,13 @@ impl Sum {
     /// Appends the tally in its short form, and forgets it.
     pub(super) fn put(&mut self, out: &mut Vec<u8>) {
         self.first = None;
-        let parts = std::mem::take(&mut self.parts).into_iter().map(|(cell, part)| {
-            let PartSum { reached, mut moves } = part;
-            moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
-            OrdinalTally { cell, reached, moves }
-        });
-        record::put_tally(&parts.collect::<Vec<_>>(), out);
+        let mut parts: Vec<_> = std::mem::take(&mut self.parts).into_values().collect();
+        for part in &mut parts {
+            part.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
+        }
+        record::put_tally(&parts, out);
     }
-}
 
-impl Sum {
     /// [`Sum::put`], and the place before it.
     pub(super) fn put_with_place(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.first().to_bytes());
@@ -130,14 +128,14 @@ pub(super) fn each_position(
     (before, games): (u64, &[GameFacts]),
     visit_position: &mut impl FnMut(u64, &[u8], &mut Sum) -> Result<()>,
 ) -> Result<()> {
-    let mut order: Vec<(u64, u32)> = Vec::new();
+    let mut order: Vec<(u64, usize)> = Vec::new();
     let mut at = 0;
     while let Some((visit, len)) = visits.get(at..).and_then(Visit::read) {
-        order.push((visit.key, at as u32));
+        order.push((visit.key, at));
         at += len;
     }
     order.sort_unstable();
-    let visit_at = |&(_, at): &(u64, u32)| Visit::read(&visits[at as usize..]).map(|(it, _)| it);
+    let visit_at = |&(_, at): &(u64, usize)| Visit::read(&visits[at..]).map(|(it, _)| it);
     let mut sum = Sum::default();
     for same_key in order.chunk_by(|a, b| a.0 == b.0) {
         let mut same_key: Vec<Visit> = same_key.iter().filter_map(visit_at).collect();

@@ -11,6 +11,7 @@ use super::visits::{Line, Met, Visit, Which, put_visits};
 use crate::codec::record;
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
+use crate::library::ordered::changed;
 use crate::model::{Color, Game, Start};
 use crate::source::EncodedBatch;
 use crate::spill::{Sorted, Sorter};
@@ -107,7 +108,6 @@ pub struct TallyCounts {
 #[derive(Debug)]
 pub struct TallyBuilder {
     options: TallyOptions,
-    which: Which,
     directory: PathBuf,
     memory: usize,
     digests: Digests,
@@ -175,14 +175,8 @@ impl TallyBuilder {
         directory: impl Into<PathBuf>,
         memory: usize,
     ) -> TallyBuilder {
-        let which = Which {
-            max_ply: options.max_ply,
-            repeats: options.count_repeats,
-            polyglot_en_passant: options.polyglot_en_passant,
-        };
         TallyBuilder {
             options,
-            which,
             directory: directory.into(),
             memory,
             digests: Digests::default(),
@@ -223,7 +217,7 @@ impl TallyBuilder {
     /// Looks at the positions of the games that wait.
     fn visit_lines(&mut self) -> Result<()> {
         let first = self.visits.games.len();
-        let which = self.which;
+        let which = self.options.positions();
         let pieces: Vec<(Vec<u8>, Met)> = self
             .lines
             .par_chunks(PIECE)
@@ -308,6 +302,14 @@ impl TallyBuilder {
 }
 
 impl TallyOptions {
+    fn positions(&self) -> Which {
+        Which {
+            max_ply: self.max_ply,
+            repeats: self.count_repeats,
+            polyglot_en_passant: self.polyglot_en_passant,
+        }
+    }
+
     fn takes(&self, game: &Game) -> bool {
         if self.standard_only && *game.start() != Start::ARRAY {
             return false;
@@ -356,7 +358,8 @@ fn visit_sorted(
     let mut put = |key: &[u8], sum: &mut Sum| {
         bytes.clear();
         let place = sum.first();
-        put_record(&key[8..], sum, &mut bytes);
+        let board = key.get(8..).ok_or_else(changed)?;
+        put_record(board, sum, &mut bytes);
         take(place, &bytes)
     };
     while let Some((next, tally)) = sorted.next_entry()? {

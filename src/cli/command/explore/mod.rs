@@ -8,7 +8,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::ValueEnum;
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -46,9 +45,9 @@ pub(crate) struct Args {
     position: Vec<String>,
     /// The order of the moves, the largest first: games (default), score (the mover's), white,
     /// draws, black, elo, performance, reached, ce, name
-    #[arg(long, value_enum, default_value_t = SortArg::Games, value_name = "BY",
+    #[arg(long, value_enum, default_value_t = SortBy::Games, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
-    sort: SortArg,
+    sort: SortBy,
     /// At most so many moves of a position
     #[arg(short = 'n', long = "moves", value_name = "N")]
     limit: Option<usize>,
@@ -79,37 +78,11 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-enum SortArg {
-    Games,
-    Score,
-    White,
-    Draws,
-    Black,
-    Elo,
-    Performance,
-    Reached,
-    Ce,
-    Name,
-}
-
 impl Args {
     fn options(&self) -> ExploreOptions {
-        let sort = match self.sort {
-            SortArg::Games => SortBy::Games,
-            SortArg::Score => SortBy::Score,
-            SortArg::White => SortBy::White,
-            SortArg::Draws => SortBy::Draws,
-            SortArg::Black => SortBy::Black,
-            SortArg::Elo => SortBy::Elo,
-            SortArg::Performance => SortBy::Performance,
-            SortArg::Reached => SortBy::Reached,
-            SortArg::Ce => SortBy::Ce,
-            SortArg::Name => SortBy::Name,
-        };
         ExploreOptions::new()
             .cells(self.cells.filter())
-            .sort(sort)
+            .sort(self.sort)
             .limit(self.limit)
             .min_games(self.min_games)
             .children(self.children)
