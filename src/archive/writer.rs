@@ -16,6 +16,7 @@ use super::index_entries::IndexEntries;
 use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
+use crate::codec::tally_origin::TallyLedger;
 use crate::model::EpdRecord;
 use crate::text::{FormatOptions, epd};
 
@@ -185,6 +186,7 @@ pub struct ArchiveWriter<W> {
     /// How many segments have separators.
     sorted_segments: usize,
     side: Option<SideWriter>,
+    ledger: Option<TallyLedger>,
     line: Vec<u8>,
 }
 
@@ -222,6 +224,7 @@ impl<W: Write> ArchiveWriter<W> {
             blocks: 0,
             sorted_segments: 0,
             side: options.verbatim.then(SideWriter::new),
+            ledger: None,
             line: Vec::new(),
         })
     }
@@ -306,6 +309,11 @@ impl<W: Write> ArchiveWriter<W> {
             side.record(&self.line, raw)?;
         }
         self.push(record)
+    }
+
+    /// Says how the tallies among the records came to be.
+    pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
+        self.ledger = Some(ledger);
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
@@ -465,6 +473,12 @@ impl<W: Write> ArchiveWriter<W> {
             self.out.begin();
             side.finish(identity, &mut self.out)?;
             list(SectionKind::SideData, self.out.end());
+        }
+        if let Some(TallyLedger { origin, games }) = self.ledger {
+            list(SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
+            if let Some(games) = games {
+                list(SectionKind::GameDigests, self.out.section(&games.to_bytes())?);
+            }
         }
         let is_sorted = self.options.sorted && self.options.level != Level::Fast;
         let flags = if is_sorted { SORTED } else { 0 };

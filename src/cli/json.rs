@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
 use crate::library::census::CensusTally;
 use crate::library::diff;
 use crate::library::field::operand_value;
@@ -13,6 +14,7 @@ use crate::library::game_census::GameCensus;
 use crate::library::sets;
 use crate::library::value::{Number, Value};
 use crate::model::{Opcode, Operand};
+use crate::store::ImportCounts;
 
 use super::pipe::Places;
 
@@ -151,6 +153,55 @@ pub(crate) struct Stats {
     pub(crate) file_bytes_per_record: Option<f64>,
     /// Bytes of the binary records over records.
     pub(crate) encoded_bytes_per_record: Option<f64>,
+    /// How the tallies of each library among the files came to be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) libraries: Vec<Library>,
+}
+
+/// How the tallies of a library came to be.
+#[derive(Serialize)]
+pub(crate) struct Library {
+    /// The file.
+    pub(crate) file: String,
+    /// Which games count, and how: arguments of `epdb tally`.
+    pub(crate) settings: String,
+    /// Libraries that were built differently were added up.
+    pub(crate) is_mixed: bool,
+    /// What made it smaller.
+    pub(crate) pruned: Option<String>,
+    /// Of how many games it keeps that they are counted; null where it does not.
+    pub(crate) digests: Option<usize>,
+    /// The files of games that were counted.
+    pub(crate) sources: Vec<LibrarySource>,
+}
+
+/// A file of games that was counted.
+#[derive(Serialize)]
+pub(crate) struct LibrarySource {
+    /// The name under which it was read.
+    pub(crate) name: String,
+    /// Its games that count.
+    pub(crate) games: u64,
+    /// Its games that were counted before.
+    pub(crate) duplicates: u64,
+    /// Its games that the settings leave out.
+    pub(crate) left_out: u64,
+}
+
+impl Library {
+    /// What a file says of itself.
+    pub(crate) fn new(file: String, ledger: TallyLedger) -> Library {
+        let TallyOrigin { settings, is_mixed, pruned, sources } = ledger.origin;
+        let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
+            name,
+            games,
+            duplicates,
+            left_out,
+        };
+        let sources = sources.into_iter().map(source).collect();
+        let digests = ledger.games.map(|games| games.len());
+        Library { file, settings, is_mixed, pruned, digests, sources }
+    }
 }
 
 impl Stats {
@@ -175,6 +226,7 @@ impl Stats {
             opcodes: tally.opcodes.iter().map(|(name, &count)| (name.to_string(), count)).collect(),
             file_bytes_per_record: file_bytes.filter(|&bytes| bytes > 0).and_then(per_record),
             encoded_bytes_per_record: per_record(record_bytes),
+            libraries: Vec::new(),
         }
     }
 }
@@ -196,8 +248,37 @@ pub(crate) struct Import {
     pub(crate) merged: u64,
     /// Records stored beside others of their position that they contradict.
     pub(crate) conflicts: u64,
+    /// Games counted, with --tally.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) games: Option<u64>,
+    /// Games that were counted before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duplicate_games: Option<u64>,
+    /// Games that the options leave out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) games_left_out: Option<u64>,
     /// The name under which the file was imported before, if there is nothing to do.
     pub(crate) already_imported_as: Option<String>,
+}
+
+impl Import {
+    /// What became of the records of a file.
+    pub(crate) const fn new(file: String, counts: &ImportCounts) -> Import {
+        let ImportCounts { read, stored, dropped, replaced, merged, conflicts } = *counts;
+        Import {
+            file,
+            read,
+            stored,
+            dropped,
+            replaced,
+            merged,
+            conflicts,
+            games: None,
+            duplicate_games: None,
+            games_left_out: None,
+            already_imported_as: None,
+        }
+    }
 }
 
 /// What is inside games (`stats --json`).

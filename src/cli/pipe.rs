@@ -8,12 +8,14 @@ use crate::error::Place;
 use crate::library::field::Field;
 use crate::library::sets::{self, ConflictingOperation};
 use crate::library::subject::Subject;
+use crate::library::tally::ledger::Allowed;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
+use super::ledgers;
 use super::message::note;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
@@ -48,7 +50,7 @@ impl Pipe {
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        let mut output = self.open_output()?;
         source::read(&self.files, &self.read, &mut diagnostics, &mut |item| match item {
             Item::Record { record, place, .. } => step(record, place, &mut output),
             Item::Waiting => output.hand_on().map(|()| true).map_err(Into::into),
@@ -66,7 +68,7 @@ impl Pipe {
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        let mut output = self.open_output()?;
         let mut places = Places::default();
         each(&self.files, &self.read, &mut diagnostics, |record, place| {
             collect(&mut all, &record, places.number(place))?;
@@ -77,16 +79,27 @@ impl Pipe {
         Ok(diagnostics.finish()?.and(written))
     }
 
-    /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines.
+    /// The output for some of the records, or for changed ones.
+    fn open_output(&self) -> anyhow::Result<RecordOutput> {
+        let mut output = RecordOutput::open(&self.output, &self.write)?;
+        output.keep_ledger(|| ledgers::of_records(&self.files, &self.read, false))?;
+        Ok(output)
+    }
+
+    /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines;
+    /// those of one position are added up to one.
     pub(crate) fn collect_encoded<T>(
         &self,
+        libraries: Allowed,
         mut all: T,
         encode: &Arc<dyn Encode>,
         mut collect: impl FnMut(&mut T, EncodedRecords<'_>, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let ledger = ledgers::sum(&self.files, &self.read, libraries)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
+        output.keep_ledger(|| Ok(ledger))?;
         let mut places = Places::default();
         source::read_all_encoded(
             &self.files,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::codec::tally_origin::TallyLedger;
 use crate::library::sets::Ordered;
 use crate::model::EpdRecord;
 use crate::source::{FileFormat, Target, TargetOptions};
@@ -48,6 +49,19 @@ impl RecordOutput {
         let Some(path) = named else { return RecordOutput::open(output, write) };
         let options = TargetOptions::new().store_memory_bytes(memory / 2);
         Ok(RecordOutput { target: open_target(Some(path), FileFormat::Epdb, &options)? })
+    }
+
+    /// Says how the tallies among the records came to be, if the output has a place for it.
+    pub(crate) fn keep_ledger(
+        &mut self,
+        ledger: impl FnOnce() -> anyhow::Result<Option<TallyLedger>>,
+    ) -> anyhow::Result<()> {
+        if self.target.keeps_tally_ledger()
+            && let Some(ledger) = ledger()?
+        {
+            self.target.set_tally_ledger(ledger)?;
+        }
+        Ok(())
     }
 
     /// Whether the output is lines of canonical text.

@@ -130,6 +130,22 @@ pub(crate) fn read_with_games(
     Reading { diagnostics, progress: &mut progress, visit, visit_game }.read_all(paths, args, None)
 }
 
+/// [`read_with_games`], but games are items too: whoever counts the bytes of a source sees all of them.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_items(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut VisitItem<'_>,
+) -> anyhow::Result<()> {
+    let mut progress = Progress::new(total_size(paths));
+    let options = args.source_options(true);
+    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
+        .read_with(paths, args, options)
+}
+
 /// Reads a source that is open; what it holds comes as it was opened for.
 ///
 /// # Errors
@@ -253,18 +269,26 @@ struct Reading<'r, 'd, 'v, 'g> {
 
 impl Reading<'_, '_, '_, '_> {
     fn read_all(
-        mut self,
+        self,
         paths: &[PathBuf],
         args: &ReadArgs,
         encode: Option<Arc<dyn Encode>>,
     ) -> anyhow::Result<()> {
-        self.diagnostics.watch(args.wanted.filter.as_ref());
-        let mut options = args
-            .source_options(self.visit_game.is_some())
-            .count_bytes(Arc::clone(self.progress.bytes()));
+        let mut options = args.source_options(self.visit_game.is_some());
         if let Some(encode) = encode {
             options = options.encode(encode);
         }
+        self.read_with(paths, args, options)
+    }
+
+    fn read_with(
+        mut self,
+        paths: &[PathBuf],
+        args: &ReadArgs,
+        options: SourceOptions,
+    ) -> anyhow::Result<()> {
+        self.diagnostics.watch(args.wanted.filter.as_ref());
+        let options = options.count_bytes(Arc::clone(self.progress.bytes()));
         for path in or_stdin(paths) {
             if !self.read(open(path, &options)?)? {
                 break;
@@ -289,10 +313,11 @@ impl Reading<'_, '_, '_, '_> {
                 self.diagnostics.report(place, diagnostic)?;
                 return Ok(true);
             }
-            Item::Game { game, place, raw } => {
+            Item::Game { game, place, raw } if self.visit_game.is_some() => {
                 self.progress.record();
                 return self.take_game(game, place, raw);
             }
+            Item::Game { .. } => tally.games += 1,
             Item::Record { .. } => tally.records += 1,
             Item::Encoded { records, .. } => {
                 tally.records += records.count() as u64;
@@ -307,7 +332,9 @@ impl Reading<'_, '_, '_, '_> {
             }
             _ => {}
         }
-        if let Item::LeftOut { record: None, .. } = item {
+        if let Item::LeftOut { record: None, .. } = item
+            && self.visit_game.is_some()
+        {
             return Ok(true);
         }
         self.progress.record();

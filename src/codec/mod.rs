@@ -16,3 +16,4 @@ pub mod polyglot;
 pub mod query;
 pub mod record;
 pub mod stream;
+pub mod tally_origin;

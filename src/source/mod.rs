@@ -55,6 +55,7 @@ pub use options::{Encode, Filter, SourceOptions};
 pub use output::Output;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 
+use crate::codec::tally_origin::TallyLedger;
 use crate::error::Result;
 
 /// Opens a file of any format and compression, or standard input for `-`.
@@ -76,6 +77,27 @@ use crate::error::Result;
 pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     Source::open(path, &SourceOptions::new())
 }
+
+/// How the tallies of a library came to be, and which games they count; `None` where that was not
+/// kept, as in every text.
+///
+/// # Errors
+/// A store or an archive cannot be opened or is damaged.
+pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
+    match open(path)?.into_content() {
+        Content::Store(local) => {
+            let store = local.store(LEDGER_MEMORY)?;
+            store.tally_ledger().map_err(|error| local.failed(error))
+        }
+        Content::Archive(local) => {
+            local.archive()?.tally_ledger().map_err(|error| local.failed(error))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What a store may take to be asked for its ledger, in bytes.
+const LEDGER_MEMORY: usize = 1 << 20;
 
 /// The bytes of a file, or of standard input for `-`: decompressed, and UTF-16 as UTF-8.
 ///

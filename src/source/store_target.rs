@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use super::encoded_batch::EncodedBatch;
 use crate::codec::record;
+use crate::codec::tally_origin::TallyLedger;
 use crate::error::{Error, Result};
 use crate::model::EpdRecord;
 use crate::new_file::NewFile;
@@ -18,6 +19,7 @@ const BATCHES: usize = 4;
 /// What goes to the thread of the import.
 enum Message {
     Records(EncodedBatch),
+    Ledger(TallyLedger),
     Finish,
 }
 
@@ -75,6 +77,11 @@ impl StoreTarget {
         self.send(Message::Records(batch))
     }
 
+    /// Says how the tallies among the records came to be.
+    pub(super) fn set_tally_ledger(&mut self, ledger: TallyLedger) -> Result<()> {
+        self.send(Message::Ledger(ledger))
+    }
+
     /// Sends a message; when nobody takes it, the import says why.
     fn send(&mut self, message: Message) -> Result<()> {
         match &self.import {
@@ -115,6 +122,10 @@ fn import(store: Store, received: &Receiver<Message>) -> Result<()> {
         match received.recv() {
             Ok(Message::Records(records)) => {
                 records.each(&mut |record| Ok(importer.push_encoded(record)?))?;
+            }
+            Ok(Message::Ledger(TallyLedger { origin, games })) => {
+                let games = games.map(|games| games.iter().copied().collect());
+                importer.set_tally_origin(origin, games);
             }
             Ok(Message::Finish) => break,
             // What was begun is given up.

@@ -10,6 +10,7 @@ use super::output::Output;
 use super::store_target::StoreTarget;
 use crate::archive::{ArchiveWriter, PackOptions};
 use crate::codec::pgc::{self, PgcEncodeOptions};
+use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game};
@@ -367,6 +368,24 @@ impl Target {
             Kind::Text { output, .. } => Some(output),
             _ => None,
         }
+    }
+
+    /// Whether it has a place for how tallies came to be.
+    pub const fn keeps_tally_ledger(&self) -> bool {
+        matches!(self.kind, Kind::Archive(_) | Kind::Store(_))
+    }
+
+    /// Says how the tallies among the records came to be, where there is a place for it.
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn set_tally_ledger(&mut self, ledger: TallyLedger) -> Result<()> {
+        match &mut self.kind {
+            Kind::Archive(archive) => archive.set_tally_ledger(ledger),
+            Kind::Store(store) => store.set_tally_ledger(ledger)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Completes what is written and says what was lost.

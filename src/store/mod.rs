@@ -25,6 +25,7 @@ mod findings;
 mod import;
 mod journal;
 mod keys;
+mod ledger;
 mod open;
 mod options;
 mod overlay;

@@ -11,11 +11,13 @@ use super::error::{Fault, Result, damaged};
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
-/// The rows under [`META_KEY`] and [`CHECKS_KEY`].
+/// The rows under [`META_KEY`], [`CHECKS_KEY`] and [`ORIGIN_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
 /// The checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
+/// How the tallies came to be; there only in libraries.
+pub(super) const ORIGIN_KEY: &str = "origin of tallies";
 /// Number of a block -> block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The blocks of another number of blocks, while a merge rewrites all of them.
@@ -24,6 +26,8 @@ pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new(
 pub(super) const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
 /// Number of an import -> journal row.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
+/// Number of a row -> digests of games, ascending; there only in libraries that keep them.
+pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
 
 /// How many entries share a bucket of a block on average.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
@@ -65,6 +69,8 @@ pub(super) struct Meta {
     pub(super) imports_digest: Digest,
     /// The checksum of the row of block checks.
     pub(super) checks_crc: u32,
+    /// The checksum of the origin of tallies; 0 where there is none.
+    pub(super) origin_crc: u32,
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -89,7 +95,7 @@ struct MetaRow {
     chunks_digest: U128,
     imports_digest: U128,
     checks_crc: U32,
-    reserved: U32,
+    origin_crc: U32,
 }
 
 /// Magic and version: alike in all versions.
@@ -114,6 +120,7 @@ impl Meta {
         chunks_digest: Digest(0),
         imports_digest: Digest(0),
         checks_crc: 0,
+        origin_crc: 0,
     };
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
@@ -137,7 +144,7 @@ impl Meta {
             chunks_digest: self.chunks_digest.0.into(),
             imports_digest: self.imports_digest.0.into(),
             checks_crc: self.checks_crc.into(),
-            reserved: 0.into(),
+            origin_crc: self.origin_crc.into(),
         };
         row.crc = meta_crc(row.as_bytes()).into();
         row.as_bytes().to_vec()
@@ -168,9 +175,6 @@ impl Meta {
         if row.blocks.get() == 0 {
             return Err(damaged("the meta row", "it counts no blocks"));
         }
-        if row.reserved.get() != 0 {
-            return Err(damaged("the meta row", "its reserved bytes are not 0"));
-        }
         Ok(Meta {
             blocks: row.blocks.get(),
             records: row.records.get(),
@@ -186,6 +190,7 @@ impl Meta {
             chunks_digest: Digest(row.chunks_digest.get()),
             imports_digest: Digest(row.imports_digest.get()),
             checks_crc: row.checks_crc.get(),
+            origin_crc: row.origin_crc.get(),
         })
     }
 
@@ -240,6 +245,10 @@ impl Digest {
 
     pub(super) fn of_import(id: u64, bytes: &[u8]) -> Digest {
         Digest::of_row(3, &id.to_le_bytes(), bytes)
+    }
+
+    pub(super) fn of_games(number: u64, bytes: &[u8]) -> Digest {
+        Digest::of_row(4, &number.to_le_bytes(), bytes)
     }
 
     /// XXH3 of 128 bits over key and value, with a seed for each table.

@@ -11,6 +11,7 @@ use super::file::{check_magic, is_cut_short, open_shared};
 use super::findings::{VerifyFinding, VerifyFindings};
 use super::journal;
 use super::keys::{KeyFunction, key_of_board};
+use super::ledger;
 use super::open::Store;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
@@ -152,7 +153,10 @@ impl TableCheck {
         if self.findings.list.is_empty() {
             self.compare();
         }
-        match journal::list(transaction, &self.meta) {
+        if let Err(fault) = journal::list(transaction, &self.meta) {
+            self.findings.add_fault(fault)?;
+        }
+        match ledger::read(transaction, &self.meta) {
             Ok(_) => Ok(()),
             Err(fault) => self.findings.add_fault(fault),
         }

@@ -28,10 +28,12 @@ pub(in crate::archive) enum SectionKind {
     Order = 12,
     Separators = 13,
     OperationStart = 14,
+    TallyOrigin = 15,
+    GameDigests = 16,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 14] = [
+    const ALL: [SectionKind; 16] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -46,6 +48,8 @@ impl SectionKind {
         SectionKind::Order,
         SectionKind::Separators,
         SectionKind::OperationStart,
+        SectionKind::TallyOrigin,
+        SectionKind::GameDigests,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -68,6 +72,8 @@ impl SectionKind {
             SectionKind::Order => "order of records",
             SectionKind::Separators => "separators",
             SectionKind::OperationStart => "start of operations",
+            SectionKind::TallyOrigin => "origin of tallies",
+            SectionKind::GameDigests => "digests of games",
         }
     }
 
@@ -96,6 +102,8 @@ impl SectionKind {
                 | SectionKind::FileNames
                 | SectionKind::SideData
                 | SectionKind::Separators
+                | SectionKind::TallyOrigin
+                | SectionKind::GameDigests
         )
     }
 }

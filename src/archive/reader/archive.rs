@@ -14,6 +14,7 @@ use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::layout::{Footer, Header, SORTED};
 use crate::archive::file::sections::{SectionKind, SectionTable};
 use crate::archive::rows::{IndexSections, RowReader};
+use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
 use crate::model::EpdRecord;
 
 /// What reading may take if nothing is said, in bytes.
@@ -82,7 +83,9 @@ impl Archive {
             Segments::Rows(_) => SectionKind::BlockIndex,
             Segments::Blocks(_) => SectionKind::RecordIndex,
         };
-        if has(other_index) || has(SectionKind::FileNames) != has(SectionKind::SideData) {
+        let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
+        let has_half_a_side = has(SectionKind::FileNames) != has(SectionKind::SideData);
+        if has(other_index) || has_half_a_side || has_stray_digests {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
@@ -138,6 +141,26 @@ impl Archive {
     /// Whether the order of the records is not that of the input.
     pub fn is_sorted(&self) -> bool {
         self.footer.flags.get() & SORTED != 0
+    }
+
+    /// How the tallies among the records came to be, and which games they count, where that was
+    /// kept.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
+        let section = |kind: SectionKind| {
+            let section = self.sections.of_file(kind);
+            section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
+        };
+        let Some(origin) = section(SectionKind::TallyOrigin)? else { return Ok(None) };
+        let corrupt = |kind: SectionKind| ArchiveError::corrupt(kind.name());
+        let origin = TallyOrigin::from_bytes(origin);
+        let origin = origin.map_err(|_| corrupt(SectionKind::TallyOrigin))?;
+        let games = section(SectionKind::GameDigests)?.map(|bytes| {
+            GameDigests::from_bytes(bytes).ok_or_else(|| corrupt(SectionKind::GameDigests))
+        });
+        Ok(Some(TallyLedger { origin, games: games.transpose()? }))
     }
 
     /// The record with a number, counted from 0 in the order of the archive.

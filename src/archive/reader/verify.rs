@@ -16,6 +16,7 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.checked(&self.bytes, name)?;
         }
+        self.tally_ledger()?;
         self.level.verify_layout()?;
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;

@@ -8,6 +8,7 @@ use crate::cli::args::{GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArg
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, game_format};
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
@@ -67,7 +68,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };
     let mut output = RecordOutput::open(&output, &args.write)?;
-    source::read(std::slice::from_ref(&args.input), &args.read, &mut diagnostics, &mut |item| {
+    let files = std::slice::from_ref(&args.input);
+    output.keep_ledger(|| ledgers::of_records(files, &args.read, true))?;
+    source::read(files, &args.read, &mut diagnostics, &mut |item| {
         if let Item::Record { record, .. } = item {
             output.write(&record)?;
         }

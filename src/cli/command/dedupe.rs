@@ -10,6 +10,7 @@ use crate::cli::args::{MemoryArgs, MergeArgs};
 use crate::cli::diagnostics::write_field;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::json;
+use crate::cli::ledgers::LibraryArgs;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::create_file;
@@ -56,6 +57,8 @@ pub(crate) struct Args {
     pipe: Pipe,
     #[command(flatten)]
     games: GamesArgs,
+    #[command(flatten)]
+    libraries: LibraryArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -119,6 +122,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(
+        args.libraries.allowed(),
         union,
         &encode,
         |union, records, first| Ok(union.add_encoded(records, first)?),

@@ -3,6 +3,7 @@
 use crate::cli::args::Wanted;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
+use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
@@ -60,6 +61,9 @@ fn filter_records(
 ) -> anyhow::Result<Outcome> {
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
+    if let Some(output) = &mut output {
+        output.keep_ledger(|| ledgers::of_records(&pipe.files, &pipe.read, inverted.is_none()))?;
+    }
     let mut count = 0_u64;
     source::read(&pipe.files, &pipe.read, diagnostics, &mut |item| {
         match item {

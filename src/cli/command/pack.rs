@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::source;
@@ -67,6 +68,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
         }
     } else {
+        if let Some(ledger) = ledgers::of_records(&args.files, &args.read, true)? {
+            writer.set_tally_ledger(ledger);
+        }
         source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
             if let Item::Record { record, .. } = item {
                 writer.push(&record)?;

@@ -7,6 +7,7 @@ use anyhow::Context;
 use crate::cli::args::MemoryArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{NeverMet, Pipe, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
@@ -80,6 +81,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
+    output.keep_ledger(|| ledgers::of_records(files, read, true))?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
     let never_met = NeverMet::new(order.fields());
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });

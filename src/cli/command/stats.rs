@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Visited};
@@ -79,11 +80,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             return diagnostics.finish();
         }
     }
-    let stats = json::Stats::new(&tally, tally.encoded_bytes, file_bytes);
+    let mut stats = json::Stats::new(&tally, tally.encoded_bytes, file_bytes);
+    for file in &args.files {
+        let ledger = ledgers::of_file(file)?;
+        let library = ledger.map(|ledger| json::Library::new(file.display().to_string(), ledger));
+        stats.libraries.extend(library);
+    }
     if args.json {
         json::line(&mut out, &stats)?;
     } else {
         print(&mut out, &tally, &stats)?;
+        stats.libraries.iter().try_for_each(|library| print_library(&mut out, library))?;
     }
     out.finish()?;
     diagnostics.finish()
@@ -121,6 +128,31 @@ fn print(out: &mut Output, tally: &CensusTally, stats: &json::Stats) -> anyhow::
     }
     if tally.other_operations > 0 {
         writeln!(out, "{:<34}{:>14}", "other operations", tally.other_operations)?;
+    }
+    Ok(())
+}
+
+/// How the tallies of a library came to be.
+fn print_library(out: &mut Output, library: &json::Library) -> anyhow::Result<()> {
+    writeln!(out, "library {}", library.file)?;
+    let mixed = if library.is_mixed { ", and others that were built differently" } else { "" };
+    writeln!(out, "  built with {}{mixed}", library.settings)?;
+    if let Some(pruned) = &library.pruned {
+        writeln!(out, "  pruned: {pruned}")?;
+    }
+    match library.digests {
+        Some(games) => writeln!(out, "{:<34}{games:>14}", "  digests of games")?,
+        None => writeln!(out, "  which games it counts is not kept")?,
+    }
+    for source in &library.sources {
+        writeln!(out, "  source {}", source.name)?;
+        for (what, count) in [
+            ("    games", source.games),
+            ("    games counted before", source.duplicates),
+            ("    games left out", source.left_out),
+        ] {
+            writeln!(out, "{what:<34}{count:>14}")?;
+        }
     }
     Ok(())
 }

@@ -12,7 +12,9 @@ use crate::cli::games;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
+use crate::cli::settings::{self, flag, value};
 use crate::cli::source::Visited;
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::game_sets::SameGame;
 use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::model::Color;
@@ -37,15 +39,21 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     tally: TallyArgs,
+    /// Do not keep which games were counted, 16 bytes each: games that are added later may count twice
+    #[arg(long)]
+    no_digests: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
 
+/// The heading of the options of counting.
+pub(crate) const COUNTING: &str = "Counting";
+
 /// Which games count, and how.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Counting")]
+#[command(next_help_heading = COUNTING)]
 pub(crate) struct TallyArgs {
     /// Keep counts apart by year, month, speed (class of the time control) or rating (its group)
     #[arg(
@@ -94,7 +102,7 @@ enum ByArg {
     Rating,
 }
 
-#[derive(ValueEnum, Copy, Clone, Debug)]
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum SameArg {
     Exact,
     Players,
@@ -102,6 +110,55 @@ enum SameArg {
 }
 
 impl TallyArgs {
+    /// The arguments that decide which games count, and how, as a library keeps them. Every one is
+    /// named here, so that a new one cannot be forgotten.
+    pub(crate) fn settings(&self, read: &ReadArgs) -> String {
+        let TallyArgs {
+            by,
+            max_ply,
+            player,
+            color,
+            standard_only,
+            same_game,
+            keep_duplicates,
+            count_repeats,
+        } = self;
+        let truncates = read.form.games.truncate_games;
+        let filter = read.wanted.filter.as_ref();
+        let is_by = |what: &&ByArg| by.contains(what);
+        let by: Vec<String> =
+            ByArg::value_variants().iter().filter(is_by).filter_map(value).collect();
+        settings::spelled(&[
+            ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
+            ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
+            ("--player", Some(player.join(";")).filter(|player| !player.is_empty())),
+            ("--color", color.as_ref().and_then(value)),
+            ("--standard-only", flag(*standard_only)),
+            ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
+            ("--keep-duplicates", flag(*keep_duplicates)),
+            ("--count-repeats", flag(*count_repeats)),
+            ("--truncate-games", flag(truncates)),
+            ("--where", filter.map(|filter| filter.text().to_string())),
+        ])
+    }
+
+    /// Whether digests of the games can be kept.
+    pub(crate) const fn tells_games(&self) -> bool {
+        !self.keep_duplicates
+    }
+
+    /// Whether an argument was given.
+    pub(crate) fn is_given(&self) -> bool {
+        let TallyArgs { by, max_ply, player, standard_only, same_game, keep_duplicates, .. } = self;
+        !by.is_empty()
+            || *max_ply < u32::MAX
+            || !player.is_empty()
+            || *standard_only
+            || *same_game != SameArg::Moves
+            || *keep_duplicates
+            || self.count_repeats
+    }
+
     pub(crate) fn options(&self) -> TallyOptions {
         let by = |wanted| self.by.contains(&wanted);
         let split = Split {
@@ -134,10 +191,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut target = open_library(&args.output, memory)?;
     let directory = directory_beside(&args.output);
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
-    games::each(&args.files, &args.read, &mut diagnostics, &mut |game, _| {
+    games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
+        builder.begin_source(&place.source);
         builder.add(game)?;
         Ok(Visited::Taken)
     })?;
+    keep_ledger(args, &mut builder, &mut target)?;
     let mut batch = EncodedBatch::default();
     let order = match FileFormat::of_name(&args.output) {
         Some(FileFormat::Epa) => TallyOrder::Games,
@@ -153,8 +212,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     target.write_batch(&batch)?;
     target.finish()?;
-    report(&counts);
+    report(&args.output, &counts);
     diagnostics.finish()
+}
+
+/// Says in the library how it was built.
+fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> anyhow::Result<()> {
+    if !target.keeps_tally_ledger() {
+        note!(
+            "{}: this format has no place for how a library was built and which games it counts: \
+             games that are added later may count twice",
+            args.output.display()
+        );
+        return Ok(());
+    }
+    let (sources, games) = builder.take_games();
+    let settings = args.tally.settings(&args.read);
+    let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
+    let games = (args.tally.tells_games() && !args.no_digests).then_some(games);
+    Ok(target.set_tally_ledger(TallyLedger { origin, games })?)
 }
 
 /// The folder of a file, for temporary files.
@@ -175,15 +251,16 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
     open_target(Some(path), format, &options)
 }
 
-fn report(counts: &TallyCounts) {
+pub(crate) fn report(target: &Path, counts: &TallyCounts) {
     let TallyCounts { games, duplicates, left_out, plies, wide_moves, positions } = *counts;
     let more: String = [(duplicates, "counted before"), (left_out, "left out")]
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    note!("epdb: {games} games counted{more}; {plies} plies, {positions} positions");
+    let target = target.display();
+    note!("{target}: {games} games counted{more}; {plies} plies, {positions} positions");
     if wide_moves > 0 {
-        note!("epdb: {wide_moves} moves not counted: their positions have more than 256");
+        note!("{target}: {wide_moves} moves not counted: their positions have more than 256");
     }
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use super::aggregate::{Place, Sum, each_position};
-use super::digest::Digests;
 use super::facts::{GameFacts, Split};
 use super::visits::{Line, Met, Visit, Which, put_visits};
 use crate::codec::record;
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallySource};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
@@ -110,7 +110,10 @@ pub struct TallyBuilder {
     options: TallyOptions,
     directory: PathBuf,
     memory: usize,
-    digests: Digests,
+    /// Games that were counted before, and those that this one counted since.
+    known_games: GameDigests,
+    new_games: GameDigests,
+    sources: Vec<TallySource>,
     /// Games whose positions were not looked at yet.
     lines: Vec<Line>,
     plies: usize,
@@ -169,7 +172,7 @@ impl Visits {
 
 impl TallyBuilder {
     /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
-    /// digests of the games, some twenty bytes each, are kept in memory beside that.
+    /// digests of the games, some twenty-five bytes each, are kept in memory beside that.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,
@@ -179,7 +182,9 @@ impl TallyBuilder {
             options,
             directory: directory.into(),
             memory,
-            digests: Digests::default(),
+            known_games: GameDigests::default(),
+            new_games: GameDigests::default(),
+            sources: Vec::new(),
             lines: Vec::new(),
             plies: 0,
             visits: Visits::new(0),
@@ -188,34 +193,90 @@ impl TallyBuilder {
         }
     }
 
+    /// Games that were counted already, whose tallies are elsewhere.
+    #[must_use]
+    pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
+        TallyBuilder { known_games, ..self }
+    }
+
+    /// The games that come next are of this file.
+    pub fn begin_source(&mut self, name: &str) {
+        if self.sources.last().is_none_or(|source| source.name != name) {
+            self.sources.push(TallySource { name: name.to_string(), ..TallySource::default() });
+        }
+    }
+
     /// Takes a game.
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game) -> Result<Taken> {
+        let taken = self.look_at(game);
+        let (counts, source) = (&mut self.counts, self.sources.last_mut());
+        let [of_all, of_source] = match taken {
+            Taken::Counted => [Some(&mut counts.games), source.map(|source| &mut source.games)],
+            Taken::Duplicate => {
+                [Some(&mut counts.duplicates), source.map(|source| &mut source.duplicates)]
+            }
+            Taken::LeftOut => {
+                [Some(&mut counts.left_out), source.map(|source| &mut source.left_out)]
+            }
+        };
+        [of_all, of_source].into_iter().flatten().for_each(|count| *count += 1);
+        if taken == Taken::Counted {
+            self.count(game)?;
+        }
+        Ok(taken)
+    }
+
+    /// Whether a game counts.
+    fn look_at(&mut self, game: &Game) -> Taken {
         if !self.options.takes(game) {
-            self.counts.left_out += 1;
-            return Ok(Taken::LeftOut);
+            return Taken::LeftOut;
         }
-        if let Some(same) = self.options.same_game
-            && !self.digests.insert(&game_sets::key(game, same))
-        {
-            self.counts.duplicates += 1;
-            return Ok(Taken::Duplicate);
+        let Some(same) = self.options.same_game else { return Taken::Counted };
+        let mut digest = GameDigest::default();
+        digest.copy_from_slice(&blake3::hash(&game_sets::key(game, same)).as_bytes()[..16]);
+        match !self.known_games.contains(&digest) && self.new_games.insert(digest) {
+            true => Taken::Counted,
+            false => Taken::Duplicate,
         }
+    }
+
+    fn count(&mut self, game: &Game) -> Result<()> {
         let moves: Vec<_> = game.main_line().collect();
         self.plies += moves.len() + 1;
         let facts = GameFacts::of(game, self.options.split);
         self.lines.push(Line { start: *game.start(), moves, facts });
-        self.counts.games += 1;
-        if self.plies >= BATCH_PLIES {
-            self.visit_lines()?;
+        if self.plies < BATCH_PLIES {
+            return Ok(());
         }
-        Ok(Taken::Counted)
+        if self.is_full() {
+            self.spill()?;
+        }
+        self.visit_lines();
+        Ok(())
+    }
+
+    /// Whether memory is spent, so that the next games go to a temporary file unless
+    /// [`TallyBuilder::drain`] makes room.
+    pub fn is_full(&self) -> bool {
+        self.visits.bytes + size_of_val(&self.visits.games[..]) > self.memory / 2
+    }
+
+    /// The files and the games that were counted since this was asked.
+    pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
+        let sources = self.sources.iter_mut().map(|source| {
+            let name = source.name.clone();
+            std::mem::replace(source, TallySource { name, ..TallySource::default() })
+        });
+        let sources = sources.collect();
+        self.known_games.extend(&self.new_games);
+        (sources, std::mem::take(&mut self.new_games))
     }
 
     /// Looks at the positions of the games that wait.
-    fn visit_lines(&mut self) -> Result<()> {
+    fn visit_lines(&mut self) {
         let first = self.visits.games.len();
         let which = self.options.positions();
         let pieces: Vec<(Vec<u8>, Met)> = self
@@ -239,8 +300,6 @@ impl TallyBuilder {
         }
         self.visits.games.extend(self.lines.drain(..).map(|line| line.facts));
         self.plies = 0;
-        let held = self.visits.bytes + size_of_val(&self.visits.games[..]) + self.digests.memory();
-        if held > self.memory / 2 { self.spill() } else { Ok(()) }
     }
 
     /// Makes room for other visits.
@@ -266,38 +325,56 @@ impl TallyBuilder {
     /// Gives the records of all positions in their binary form.
     ///
     /// # Errors
-    /// The temporary file cannot be made, written or read, a position was reached by too many games,
-    /// or what `visit` says.
+    /// As [`TallyBuilder::drain`].
     pub fn finish(
         mut self,
         order: TallyOrder,
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<TallyCounts> {
-        self.visit_lines()?;
-        let mut counts = self.counts;
+        self.drain(order, visit)?;
+        Ok(self.counts)
+    }
+
+    /// Gives the records of the positions of the games so far in their binary form, and forgets them:
+    /// games that follow make others.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, a position was reached by too many games,
+    /// or what `visit` says.
+    pub fn drain(
+        &mut self,
+        order: TallyOrder,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.visit_lines();
+        if self.spilled.is_some() || order == TallyOrder::Games {
+            self.spill()?;
+        }
+        let visits = std::mem::replace(&mut self.visits, Visits::new(0));
         let mut by_place =
             (order == TallyOrder::Games).then(|| Sorter::new(&self.directory, self.memory / 2));
         let mut take = |place: Place, record: &[u8]| {
-            counts.positions += 1;
+            self.counts.positions += 1;
             match &mut by_place {
                 Some(sorter) => Ok(sorter.push(&place.to_bytes(), record)?),
                 None => visit(record),
             }
         };
-        if self.spilled.is_some() || order == TallyOrder::Games {
-            self.spill()?;
-        }
-        match self.spilled {
+        match self.spilled.take() {
             Some(sorter) => visit_sorted(sorter.finish()?, &mut take)?,
-            None => visit_parts(&self.visits, &mut take)?,
+            None => visit_parts(&visits, &mut take)?,
         }
-        if let Some(sorter) = by_place {
-            let mut sorted = sorter.finish()?;
-            while let Some((_, record)) = sorted.next_entry()? {
-                visit(record)?;
-            }
+        let Some(by_place) = by_place else { return Ok(()) };
+        let mut sorted = by_place.finish()?;
+        while let Some((_, record)) = sorted.next_entry()? {
+            visit(record)?;
         }
-        Ok(counts)
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub const fn counts(&self) -> TallyCounts {
+        self.counts
     }
 }
 

@@ -5,8 +5,8 @@
 
 mod aggregate;
 mod builder;
-mod digest;
 mod facts;
+pub mod ledger;
 mod visits;
 
 pub use builder::{Taken, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};

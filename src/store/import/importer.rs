@@ -13,9 +13,11 @@ use super::resolve::Resolver;
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, position_key};
 use crate::codec::record;
+use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::model::EpdRecord;
 use crate::store::error::{StoreError, guarded};
 use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
+use crate::store::ledger::LedgerChange;
 use crate::store::open::Store;
 use crate::store::schema::{self, Access, StoreHeader};
 use crate::store::transaction::{begin_write, read_header};
@@ -48,6 +50,8 @@ pub struct Importer<'s> {
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
+    /// What the next commit changes of the origin of the tallies.
+    ledger: Option<LedgerChange>,
     failed: bool,
 }
 
@@ -122,8 +126,19 @@ impl<'s> Importer<'s> {
         };
         let batch = Batch::new(store.batch_bytes);
         let (options, conflicts) = (options.clone(), Vec::new());
-        let failed = false;
-        Ok(Importer { store, options, id, info, pending, given_up, batch, conflicts, failed })
+        let (ledger, failed) = (None, false);
+        Ok(Importer {
+            store,
+            options,
+            id,
+            info,
+            pending,
+            given_up,
+            batch,
+            conflicts,
+            ledger,
+            failed,
+        })
     }
 
     /// What became of the records that are committed, those of earlier runs included.
@@ -213,13 +228,35 @@ impl<'s> Importer<'s> {
     /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
     /// the board: they must be those that the codec wrote.
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+        self.collect_encoded(record)?;
+        self.settle(self.info.place)
+    }
+
+    /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
+    pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.shared;
         let key = record::board_of(record).and_then(board_key);
         let key = key.map_err(|_| shared.cannot_encode(EncodeError::NoRecord))?;
         let key = (shared.key)(key);
-        self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))?;
-        self.settle(self.info.place)
+        self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
+    }
+
+    /// With the next commit, says how the tallies of the store came to be, and which games they count
+    /// that they did not count before; `None` for a store that does not keep, or no longer keeps,
+    /// which games it counts.
+    pub fn set_tally_origin(&mut self, origin: TallyOrigin, new_games: Option<Vec<GameDigest>>) {
+        self.ledger = Some(LedgerChange { origin, new_games });
+    }
+
+    /// Commits what was collected, all at once. It ends at this place of its source.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
+        self.check()?;
+        self.info.place = place;
+        self.commit(ImportState::Unfinished)
     }
 
     /// Notes how far the source was read, and commits a batch that is full.
@@ -313,11 +350,15 @@ impl<'s> Importer<'s> {
             }
             journal.put(self.id, &self.info)?;
             drop(journal);
+            if let Some(change) = self.ledger.clone() {
+                change.write(&transaction, &mut table, &mut header.meta)?;
+            }
             header.write(&mut table)?;
             drop(table);
             Ok(transaction.commit()?)
         })?;
         self.given_up = None;
+        self.ledger = None;
         self.batch.clear();
         self.failed = false;
         Ok(())

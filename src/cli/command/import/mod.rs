@@ -1,19 +1,27 @@
 //! `epdb import`: records into a store.
 
+mod tally;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::cli::args::{FormArgs, GameReadArgs, MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::command::tally::{COUNTING, TallyArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
+use crate::cli::settings;
 use crate::cli::source;
 use crate::codec::error::EncodeError;
 use crate::codec::record;
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyOrigin};
+use crate::library::tally::ledger::{self, Allowed};
+use crate::model::Opcode;
 use crate::new_file::NewFile;
 use crate::source::{FileFormat, Item, open_bytes};
 use crate::store::{
@@ -28,7 +36,12 @@ use crate::store::{
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
-  epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union")]
+  epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
+  epdb import library.epdb 2025.pgn --tally")]
+#[command(mut_args(|arg| match arg.get_help_heading() {
+    Some(COUNTING) => arg.hide(true),
+    _ => arg,
+}))]
 pub(crate) struct Args {
     /// The store
     store: PathBuf,
@@ -38,6 +51,14 @@ pub(crate) struct Args {
     /// What becomes of a record that is in the store already
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
+    /// Count games into a library, with the options of `epdb tally` that it was built with; a game
+    /// that was counted before is left out
+    #[arg(long, conflicts_with = "on_duplicate")]
+    tally: bool,
+    #[command(flatten)]
+    counting: TallyArgs,
+    #[command(flatten)]
+    libraries: LibraryArgs,
     /// Which records are duplicates: those of one position, or only equal ones
     #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
     same: Same,
@@ -72,6 +93,9 @@ enum OnDuplicateArg {
 
 impl Args {
     fn options(&self) -> ImportOptions {
+        if self.tally {
+            return tally::options(self);
+        }
         ImportOptions {
             on_duplicate: match self.on_duplicate {
                 OnDuplicateArg::Keep => OnDuplicate::Keep,
@@ -81,78 +105,10 @@ impl Args {
             },
             same: self.same,
             restart: self.restart,
-            settings: settings(&self.read),
+            settings: settings::of_reading(&self.read),
             ..ImportOptions::default()
         }
     }
-}
-
-/// The arguments that decide which records a source gives, as the journal of a store keeps them:
-/// as they are written on the command line. Every argument of reading is named here, so that a new
-/// one cannot be forgotten.
-fn settings(read: &ReadArgs) -> String {
-    let ReadArgs { wanted, form } = read;
-    let FormArgs {
-        profile,
-        revision,
-        labels,
-        score_view,
-        perft,
-        keep_moves,
-        mates,
-        max_line,
-        from,
-        rejects: _,
-        repairs: _,
-        deny_warnings,
-        allow_rejects: _,
-        all_warnings: _,
-        threads: _,
-        games,
-    } = form;
-    let GameReadArgs {
-        positions,
-        variations,
-        game_tags,
-        game_openings,
-        language,
-        charset,
-        max_game,
-        truncate_games,
-    } = games;
-    let flag = |is_set: bool| is_set.then(String::new);
-    let arguments = [
-        ("--profile", value(profile)),
-        ("--revision", value(revision)),
-        ("--labels", flag(*labels)),
-        ("--score-view", score_view.as_ref().and_then(value)),
-        ("--perft", flag(*perft)),
-        ("--keep-moves", flag(*keep_moves)),
-        ("--mates", value(mates)),
-        ("--max-line", max_line.map(|bytes| bytes.to_string())),
-        ("--from", from.as_ref().and_then(value)),
-        ("--deny-warnings", flag(*deny_warnings)),
-        ("--positions", positions.as_ref().map(ToString::to_string)),
-        ("--variations", flag(*variations)),
-        ("--game-tags", flag(*game_tags)),
-        ("--game-openings", flag(*game_openings)),
-        ("--language", Some(language.name().to_string())),
-        ("--charset", charset.as_ref().and_then(value)),
-        ("--max-game", Some(max_game.to_string())),
-        ("--truncate-games", flag(*truncate_games)),
-        // The last one, because it may hold anything.
-        ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
-    ];
-    let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
-        "" => Some(name.to_string()),
-        value => Some(format!("{name} {value}")),
-    };
-    arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
-}
-
-/// The word of a value on the command line.
-fn value(value: &impl ValueEnum) -> Option<String> {
-    Some(value.to_possible_value()?.get_name().to_string())
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -204,7 +160,12 @@ fn import_all(
             _ => {}
         }
         let OpenStore { store, new } = &mut *target;
-        let report = import(store, file, &args.read, &options, diagnostics, new)?;
+        if args.tally {
+            tally::import(store, file, args, &options, diagnostics, new)?;
+            continue;
+        }
+        let how = How { read: &args.read, allowed: args.libraries.allowed() };
+        let report = import(store, file, how, &options, diagnostics, new)?;
         publish(new)?;
         print_report(args, file, &report, None)?;
     }
@@ -214,6 +175,10 @@ fn import_all(
 /// The store comes first, and must look like one if it is to be made.
 fn check_places(args: &Args) -> anyhow::Result<()> {
     places::refuse_as_input(&args.store, &args.files)?;
+    if !args.tally && args.counting.is_given() {
+        let text = "options of counting games are for --tally: say it, or leave them out";
+        return Err(Usage(text.into()).into());
+    }
     let has_other_suffix = FileFormat::of_name(&args.store) != Some(FileFormat::Epdb)
         && args.store.extension().is_some();
     if has_other_suffix && !args.store.try_exists()? {
@@ -258,12 +223,21 @@ pub(crate) fn into_new_store(
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let new = NewFile::create(path)?;
     let store = Store::create_in(&new, &StoreOptions::new().memory_bytes(memory.memory))?;
-    let mut options = ImportOptions { settings: settings(read), ..ImportOptions::default() };
+    let mut options =
+        ImportOptions { settings: settings::of_reading(read), ..ImportOptions::default() };
     recognise(&store, source, &mut options)?;
-    import(&store, source, read, &options, &mut diagnostics, &mut None)?;
+    let how = How { read, allowed: Allowed { mixed: true, overlap: true } };
+    import(&store, source, how, &options, &mut diagnostics, &mut None)?;
     store.close()?;
     new.finish_new()?;
     diagnostics.finish()
+}
+
+/// How a source is read, and what adding it to a library may pass over.
+#[derive(Copy, Clone)]
+struct How<'a> {
+    read: &'a ReadArgs,
+    allowed: Allowed,
 }
 
 /// Imports one source, or what an interrupted run left of it. The source is read from its start
@@ -272,12 +246,17 @@ pub(crate) fn into_new_store(
 fn import(
     store: &Store,
     source: &Path,
-    read: &ReadArgs,
+    How { read, allowed }: How<'_>,
     options: &ImportOptions,
     diagnostics: &mut Diagnostics,
     new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
+    let ledger = ledger_with(store, source, read, allowed)?;
+    let is_library = ledger.is_none() && !allowed.mixed && store.tally_ledger()?.is_some();
     let mut importer = store.importer(&source.to_string_lossy(), options)?;
+    if let Some((origin, new_games)) = ledger {
+        importer.set_tally_origin(origin, new_games);
+    }
     let mut place = Checkpoint::START;
     let files = [source.to_path_buf()];
     let mut encoded = Vec::new();
@@ -288,6 +267,9 @@ fn import(
                 importer.resume_at(place)?;
             }
         } else if let Item::Record { record, .. } = item {
+            if is_library && record.operands(Opcode::TALLY).is_some() {
+                anyhow::bail!(ledgers::does_not_say(source.display()));
+            }
             importer.push_from(&record, place)?;
             if new.is_some() && importer.committed().read > 0 {
                 publish(new)?;
@@ -296,6 +278,38 @@ fn import(
         Ok(true)
     })?;
     Ok(importer.finish_at(place)?)
+}
+
+/// The ledger of a store with a library added to it, and the games that are new then; `None` for a
+/// source that says nothing of its tallies.
+fn ledger_with(
+    store: &Store,
+    source: &Path,
+    read: &ReadArgs,
+    allowed: Allowed,
+) -> anyhow::Result<Option<(TallyOrigin, Option<Vec<GameDigest>>)>> {
+    let files = [source.to_path_buf()];
+    let Some(mut theirs) = ledgers::sum(&files, read, allowed)? else { return Ok(None) };
+    let Some(mut ours) = store.tally_ledger()? else {
+        if !is_only_import(store, source)? {
+            anyhow::ensure!(allowed.mixed, ledgers::does_not_say("the store"));
+            (theirs.origin.is_mixed, theirs.games) = (true, None);
+        }
+        let games = theirs.games.map(|games| games.iter().copied().collect());
+        return Ok(Some((theirs.origin, games)));
+    };
+    let is_new = |known: &GameDigests, digest: &&GameDigest| !known.contains(digest);
+    let new_games = ours.games.as_ref().zip(theirs.games.as_ref()).map(|(known, games)| {
+        games.iter().filter(|digest| is_new(known, digest)).copied().collect()
+    });
+    ledgers::check(source, ledger::add(&mut ours, theirs, allowed))?;
+    Ok(Some((ours.origin, new_games)))
+}
+
+/// Whether a store has nothing, or nothing but what an interrupted import of this source left.
+fn is_only_import(store: &Store, source: &Path) -> anyhow::Result<bool> {
+    let name = source.to_string_lossy();
+    Ok(store.imports()?.iter().all(|import| import.source == name))
 }
 
 /// The bytes by which the journal counts how far a source was read: its own, or where a record has
@@ -326,16 +340,8 @@ fn print_report(
     let counts = report.counts;
     let (file, store) = (file.display().to_string(), args.store.display());
     if args.json {
-        let line = json::Import {
-            file,
-            read: counts.read,
-            stored: counts.stored,
-            dropped: counts.dropped,
-            replaced: counts.replaced,
-            merged: counts.merged,
-            conflicts: counts.conflicts,
-            already_imported_as: earlier.map(str::to_string),
-        };
+        let already_imported_as = earlier.map(str::to_string);
+        let line = json::Import { already_imported_as, ..json::Import::new(file, &counts) };
         json::line(&mut std::io::stdout().lock(), &line)?;
         return Ok(());
     }

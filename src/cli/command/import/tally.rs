@@ -1,0 +1,138 @@
+//! `epdb import --tally`: games that are counted into a library.
+
+use std::path::Path;
+
+use super::{Args, publish};
+use crate::cli::command::tally::{directory_beside, report};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::ledgers;
+use crate::cli::source;
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
+use crate::library::tally::ledger::{self, Unlike};
+use crate::library::tally::{TallyBuilder, TallyOrder};
+use crate::model::merge::MergeRules;
+use crate::new_file::NewFile;
+use crate::source::Item;
+use crate::store::{Checkpoint, ImportOptions, Importer, OnDuplicate, Store};
+
+/// How the tallies of games are imported.
+pub(super) fn options(args: &Args) -> ImportOptions {
+    ImportOptions {
+        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+        restart: args.restart,
+        settings: format!("--tally {}", args.counting.settings(&args.read)),
+        ..ImportOptions::default()
+    }
+}
+
+/// Counts the games of a file, or those that an interrupted run left of it. What is committed at once
+/// is the tallies of whole games, their digests, and how far the file was read.
+pub(super) fn import(
+    store: &Store,
+    file: &Path,
+    args: &Args,
+    options: &ImportOptions,
+    diagnostics: &mut Diagnostics,
+    new: &mut Option<NewFile>,
+) -> anyhow::Result<()> {
+    let ledger = ledger_of(store, args)?;
+    let name = file.to_string_lossy();
+    let directory = directory_beside(&args.store);
+    let mut builder = TallyBuilder::new(args.counting.options(), directory, args.memory.memory / 2);
+    let keeps_games = ledger.games.is_some();
+    if let Some(games) = ledger.games {
+        builder = builder.with_games(games);
+    }
+    builder.begin_source(&name);
+    let importer = store.importer(&name, options)?;
+    let mut counting = Counting { builder, importer, origin: ledger.origin, keeps_games };
+    let mut place = Checkpoint::START;
+    let files = [file.to_path_buf()];
+    source::read_items(&files, &args.read, diagnostics, &mut |item| {
+        place.advance(item.raw());
+        if let Some(earlier) = counting.importer.resume_point() {
+            if place.offset() >= earlier.offset() {
+                counting.importer.resume_at(place)?;
+            }
+            return Ok(true);
+        }
+        match item {
+            Item::Game { game, .. } => {
+                counting.builder.add(game)?;
+            }
+            Item::Record { .. } => {
+                anyhow::bail!("positions are no games: with --tally the input must be .pgn or .pgc")
+            }
+            _ => {}
+        }
+        if counting.builder.is_full() {
+            counting.collect()?;
+            counting.importer.commit_at(place)?;
+            publish(new)?;
+        }
+        Ok(true)
+    })?;
+    counting.collect()?;
+    let counts = counting.builder.counts();
+    let records = counting.importer.finish_at(place)?.counts;
+    publish(new)?;
+    if !args.json {
+        report(file, &counts);
+        return Ok(());
+    }
+    let line = json::Import {
+        games: Some(counts.games),
+        duplicate_games: Some(counts.duplicates),
+        games_left_out: Some(counts.left_out),
+        ..json::Import::new(name.to_string(), &records)
+    };
+    Ok(json::line(&mut std::io::stdout().lock(), &line)?)
+}
+
+/// Games on their way into a store.
+struct Counting<'s> {
+    builder: TallyBuilder,
+    importer: Importer<'s>,
+    origin: TallyOrigin,
+    keeps_games: bool,
+}
+
+impl Counting<'_> {
+    /// Gives the importer all that was counted since the last time.
+    fn collect(&mut self) -> anyhow::Result<()> {
+        let (sources, games) = self.builder.take_games();
+        sources.into_iter().for_each(|source| self.origin.add_source(source));
+        let new_games = self.keeps_games.then(|| games.iter().copied().collect());
+        self.importer.set_tally_origin(self.origin.clone(), new_games);
+        let importer = &mut self.importer;
+        Ok(self
+            .builder
+            .drain(TallyOrder::Key, &mut |record| Ok(importer.collect_encoded(record)?))?)
+    }
+}
+
+/// The ledger that the games are added to.
+fn ledger_of(store: &Store, args: &Args) -> anyhow::Result<TallyLedger> {
+    let settings = args.counting.settings(&args.read);
+    let (allowed, tells_games) = (args.libraries.allowed(), args.counting.tells_games());
+    let Some(mut ledger) = store.tally_ledger()? else {
+        let is_empty = store.imports()?.is_empty();
+        anyhow::ensure!(is_empty || allowed.mixed, ledgers::does_not_say(args.store.display()));
+        let origin = TallyOrigin { settings, is_mixed: !is_empty, ..TallyOrigin::default() };
+        let games = (is_empty && tells_games).then(Default::default);
+        return Ok(TallyLedger { origin, games });
+    };
+    let is_alike = ledger::check_settings(&ledger, &settings);
+    ledger.origin.is_mixed |= is_alike.is_err();
+    if !allowed.mixed {
+        ledgers::check(&args.store, is_alike)?;
+    }
+    if !tells_games || ledger.games.is_none() {
+        if tells_games && !allowed.overlap {
+            ledgers::check(&args.store, Err(Unlike::NoDigests))?;
+        }
+        ledger.games = None;
+    }
+    Ok(ledger)
+}

@@ -1,0 +1,89 @@
+//! How the tallies that a command writes came to be, out of what its sources say.
+
+use std::path::{Path, PathBuf};
+
+use super::args::ReadArgs;
+use crate::codec::tally_origin::TallyLedger;
+use crate::library::tally::ledger::{self, Allowed, Unlike};
+use crate::source;
+
+/// Libraries that are added up.
+#[derive(clap::Args, Copy, Clone, Debug)]
+#[command(next_help_heading = "Libraries")]
+pub(crate) struct LibraryArgs {
+    /// Add up libraries that were built differently, are pruned, or do not say how they were built
+    #[arg(long)]
+    allow_mixed: bool,
+    /// Add up libraries that count the same games, or may
+    #[arg(long)]
+    allow_overlap: bool,
+}
+
+impl LibraryArgs {
+    pub(crate) const fn allowed(self) -> Allowed {
+        Allowed { mixed: self.allow_mixed, overlap: self.allow_overlap }
+    }
+}
+
+/// Refuses what must not be added up, and says what to do.
+pub(crate) fn check(file: &Path, alike: Result<(), Unlike>) -> anyhow::Result<()> {
+    alike.map_err(|unlike| {
+        let option = if unlike.is_overlap() { "--allow-overlap" } else { "--allow-mixed" };
+        anyhow::anyhow!("{}: {unlike}; {option} adds it all the same", file.display())
+    })
+}
+
+/// What is wrong with a library that does not say how it was built.
+pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
+    format!(
+        "{file}: does not say how its tallies came to be, if it has any; --allow-mixed adds it all the \
+         same"
+    )
+}
+
+/// The ledger of the sum of libraries; `None` where no file has one.
+pub(crate) fn sum(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    allowed: Allowed,
+) -> anyhow::Result<Option<TallyLedger>> {
+    let ledgers = files.iter().map(|file| Ok((file, of_file(file)?)));
+    let ledgers = ledgers.collect::<anyhow::Result<Vec<_>>>()?;
+    let is_silent = |(_, ledger): &&(&PathBuf, Option<TallyLedger>)| ledger.is_none();
+    let silent = ledgers.iter().find(is_silent).map(|(file, _)| file.display().to_string());
+    let mut libraries = ledgers.into_iter().filter_map(|(file, ledger)| Some((file, ledger?)));
+    let Some((_, mut all)) = libraries.next() else { return Ok(None) };
+    if let Some(silent) = silent {
+        anyhow::ensure!(allowed.mixed, does_not_say(&silent));
+        all.origin.is_mixed = true;
+    }
+    for (file, ledger) in libraries {
+        check(file, ledger::add(&mut all, ledger, allowed))?;
+    }
+    if let Some(filter) = &read.wanted.filter {
+        all.origin.pruned.get_or_insert_with(|| format!("--where {}", filter.text()));
+    }
+    Ok(Some(all))
+}
+
+/// The ledger of what is made of the records of files. What is not all records of one library, as they
+/// are, is pruned.
+pub(crate) fn of_records(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    are_whole: bool,
+) -> anyhow::Result<Option<TallyLedger>> {
+    let ledger = sum(files, read, Allowed { mixed: true, overlap: true })?;
+    Ok(ledger.map(|mut ledger| {
+        if !are_whole || files.len() > 1 {
+            let changed = || "records were left out, changed or put together".to_string();
+            ledger.origin.pruned.get_or_insert_with(changed);
+        }
+        ledger
+    }))
+}
+
+/// What a file says of itself. Only files can be asked before they are read.
+pub(crate) fn of_file(file: &Path) -> anyhow::Result<Option<TallyLedger>> {
+    Ok(if file.is_file() { source::tally_ledger(file)? } else { None })
+}

@@ -1,0 +1,82 @@
+//! Arguments that decide what a source gives or counts, as files keep them.
+
+use clap::ValueEnum;
+
+use super::args::{FormArgs, GameReadArgs, ReadArgs};
+
+/// The arguments that decide which records a source gives, as the journal of a store keeps them:
+/// as they are written on the command line. Every argument of reading is named here, so that a new
+/// one cannot be forgotten.
+pub(crate) fn of_reading(read: &ReadArgs) -> String {
+    let ReadArgs { wanted, form } = read;
+    let FormArgs {
+        profile,
+        revision,
+        labels,
+        score_view,
+        perft,
+        keep_moves,
+        mates,
+        max_line,
+        from,
+        rejects: _,
+        repairs: _,
+        deny_warnings,
+        allow_rejects: _,
+        all_warnings: _,
+        threads: _,
+        games,
+    } = form;
+    let GameReadArgs {
+        positions,
+        variations,
+        game_tags,
+        game_openings,
+        language,
+        charset,
+        max_game,
+        truncate_games,
+    } = games;
+    let arguments = [
+        ("--profile", value(profile)),
+        ("--revision", value(revision)),
+        ("--labels", flag(*labels)),
+        ("--score-view", score_view.as_ref().and_then(value)),
+        ("--perft", flag(*perft)),
+        ("--keep-moves", flag(*keep_moves)),
+        ("--mates", value(mates)),
+        ("--max-line", max_line.map(|bytes| bytes.to_string())),
+        ("--from", from.as_ref().and_then(value)),
+        ("--deny-warnings", flag(*deny_warnings)),
+        ("--positions", positions.as_ref().map(ToString::to_string)),
+        ("--variations", flag(*variations)),
+        ("--game-tags", flag(*game_tags)),
+        ("--game-openings", flag(*game_openings)),
+        ("--language", Some(language.name().to_string())),
+        ("--charset", charset.as_ref().and_then(value)),
+        ("--max-game", Some(max_game.to_string())),
+        ("--truncate-games", flag(*truncate_games)),
+        // The last one, because it may hold anything.
+        ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
+    ];
+    spelled(&arguments)
+}
+
+/// The arguments that have a value, which may be empty.
+pub(crate) fn spelled(arguments: &[(&str, Option<String>)]) -> String {
+    let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
+        "" => Some(name.to_string()),
+        value => Some(format!("{name} {value}")),
+    };
+    arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
+}
+
+/// The value of an argument that has none.
+pub(crate) fn flag(is_set: bool) -> Option<String> {
+    is_set.then(String::new)
+}
+
+/// The word of a value on the command line.
+pub(crate) fn value(value: &impl ValueEnum) -> Option<String> {
+    Some(value.to_possible_value()?.get_name().to_string())
+}

@@ -1,0 +1,213 @@
+//! What a library of tallies says of itself: how it was built, and which games it counted.
+//!
+//! The format is `formats/tally_origin.md`.
+
+use std::collections::HashSet;
+
+use super::error::{DecodeError, DecodeErrorKind};
+use super::item::Cursor;
+
+/// How the tallies of a file came to be.
+///
+/// ```
+/// use epdb::codec::tally_origin::{TallyOrigin, TallySource};
+/// let source = TallySource { name: "a.pgn".into(), games: 2, duplicates: 1, left_out: 0 };
+/// let origin = TallyOrigin { settings: "--max-ply 40".into(), sources: vec![source], ..Default::default() };
+/// assert_eq!(TallyOrigin::from_bytes(&origin.to_bytes())?, origin);
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TallyOrigin {
+    /// Which games count, and how, as arguments are spelled on the command line. What was added up
+    /// of libraries that differ in it has it of the first.
+    pub settings: String,
+    /// Libraries that differ in their settings were added up.
+    pub is_mixed: bool,
+    /// What made it smaller, so that games must not be added any more: `None` for a whole library.
+    pub pruned: Option<String>,
+    /// The files that were counted, in this order.
+    pub sources: Vec<TallySource>,
+}
+
+/// A file of games that was counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TallySource {
+    /// The name under which it was read.
+    pub name: String,
+    /// Its games that count.
+    pub games: u64,
+    /// Its games that were counted before.
+    pub duplicates: u64,
+    /// Its games that the settings leave out.
+    pub left_out: u64,
+}
+
+const IS_MIXED: u8 = 1;
+const IS_PRUNED: u8 = 2;
+
+impl TallyOrigin {
+    /// The bytes that stand for it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let mut bytes =
+            vec![flag(self.is_mixed, IS_MIXED) | flag(self.pruned.is_some(), IS_PRUNED)];
+        put_text(&self.settings, &mut bytes);
+        if let Some(pruned) = &self.pruned {
+            put_text(pruned, &mut bytes);
+        }
+        put_int_4(self.sources.len(), &mut bytes);
+        for TallySource { name, games, duplicates, left_out } in &self.sources {
+            put_text(name, &mut bytes);
+            for count in [games, duplicates, left_out] {
+                bytes.extend_from_slice(&count.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// Reads the bytes that [`TallyOrigin::to_bytes`] writes.
+    ///
+    /// # Errors
+    /// [`DecodeError`] for all others.
+    pub fn from_bytes(bytes: &[u8]) -> Result<TallyOrigin, DecodeError> {
+        let mut cursor = Cursor::new(bytes);
+        let corrupt = |cursor: &Cursor<'_>| {
+            DecodeError::new(cursor.offset(), DecodeErrorKind::Corrupt("origin of tallies"))
+        };
+        let flags = cursor.int_1()?;
+        if flags & !(IS_MIXED | IS_PRUNED) != 0 {
+            return Err(corrupt(&cursor));
+        }
+        let mut origin = TallyOrigin {
+            settings: text(&mut cursor)?,
+            is_mixed: flags & IS_MIXED != 0,
+            ..TallyOrigin::default()
+        };
+        if flags & IS_PRUNED != 0 {
+            origin.pruned = Some(text(&mut cursor)?);
+        }
+        for _ in 0..cursor.int_4()? {
+            let name = text(&mut cursor)?;
+            let [games, duplicates, left_out] = [cursor.int_8()?, cursor.int_8()?, cursor.int_8()?];
+            origin.sources.push(TallySource { name, games, duplicates, left_out });
+        }
+        if cursor.rest().is_empty() { Ok(origin) } else { Err(corrupt(&cursor)) }
+    }
+
+    /// Adds what was counted of a file; more of the last one adds to it.
+    pub fn add_source(&mut self, source: TallySource) {
+        match self.sources.last_mut().filter(|last| last.name == source.name) {
+            Some(last) => {
+                last.games = last.games.saturating_add(source.games);
+                last.duplicates = last.duplicates.saturating_add(source.duplicates);
+                last.left_out = last.left_out.saturating_add(source.left_out);
+            }
+            None => self.sources.push(source),
+        }
+    }
+
+    /// The games that count, of all sources.
+    pub fn games(&self) -> u64 {
+        self.sources.iter().fold(0, |sum, source| sum.saturating_add(source.games))
+    }
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    put_int_4(text.len(), out);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Texts and lists of this length fill no memory.
+fn put_int_4(number: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(number as u32).to_le_bytes());
+}
+
+fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
+    let start = cursor.offset();
+    let text = std::str::from_utf8(cursor.string_4()?);
+    let error = DecodeError::new(start, DecodeErrorKind::Corrupt("text in UTF-8"));
+    Ok(text.map_err(|_| error)?.to_string())
+}
+
+/// What tells a game from others: the first bytes of a BLAKE3 hash.
+pub type GameDigest = [u8; 16];
+
+/// The digests of games that were counted.
+///
+/// ```
+/// use epdb::codec::tally_origin::GameDigests;
+/// let mut digests = GameDigests::default();
+/// assert!(digests.insert([1; 16]) && !digests.insert([1; 16]));
+/// digests.insert([0; 16]);
+/// let bytes = digests.to_bytes();
+/// assert_eq!(bytes, [[0; 16], [1; 16]].concat());
+/// assert_eq!(GameDigests::from_bytes(&bytes), Some(digests));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GameDigests(HashSet<GameDigest>);
+
+impl GameDigests {
+    /// Whether a game is new; it is known then.
+    pub fn insert(&mut self, digest: GameDigest) -> bool {
+        self.0.insert(digest)
+    }
+
+    /// Adds those of another library.
+    pub fn extend(&mut self, others: &GameDigests) {
+        self.0.extend(&others.0);
+    }
+
+    /// Whether a game is known.
+    pub fn contains(&self, digest: &GameDigest) -> bool {
+        self.0.contains(digest)
+    }
+
+    /// How many games are known.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The digests, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &GameDigest> {
+        self.0.iter()
+    }
+
+    /// About how many bytes of memory they take.
+    pub fn memory(&self) -> usize {
+        self.0.capacity() * (size_of::<GameDigest>() + 2)
+    }
+
+    /// All of them, one behind the other, ascending.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut sorted: Vec<GameDigest> = self.0.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.concat()
+    }
+
+    /// Adds digests that stand one behind the other and ascend; false where they do not, or where one
+    /// was known.
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> bool {
+        let (digests, []) = bytes.as_chunks::<16>() else { return false };
+        digests.is_sorted() && digests.iter().all(|digest| self.insert(*digest))
+    }
+
+    /// Reads what [`GameDigests::to_bytes`] writes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<GameDigests> {
+        let mut digests = GameDigests::default();
+        digests.add_bytes(bytes).then_some(digests)
+    }
+}
+
+/// How the tallies of a file came to be, and which games they count.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TallyLedger {
+    /// How they came to be.
+    pub origin: TallyOrigin,
+    /// The games; `None` where that was not kept.
+    pub games: Option<GameDigests>,
+}

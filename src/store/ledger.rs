@@ -1,0 +1,156 @@
+//! How the tallies of a store came to be, and the digests of the games that they count.
+
+use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
+use zerocopy::byteorder::little_endian::{U64, U128};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::{Result, StoreError, damaged, guarded};
+use super::open::Store;
+use super::schema::{
+    self, Access, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY,
+    holds,
+};
+use super::transaction::read_header;
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
+
+/// How many digests a row has at most.
+const ROW_DIGESTS: usize = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) / size_of::<GameDigest>();
+
+/// What stands before the origin in its row.
+#[derive(Copy, Clone, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct OriginHead {
+    /// 1 where the digests of the games are kept, else 0.
+    keeps_games: u8,
+    rows: U64,
+    rows_digest: U128,
+}
+
+const ROW: &str = "the origin of tallies";
+const GAMES: &str = "the digests of games";
+
+impl Store {
+    /// How the tallies of the store came to be, and which games they count, where that is known.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    pub fn tally_ledger(&self) -> std::result::Result<Option<TallyLedger>, StoreError> {
+        guarded(&self.shared.path, || {
+            let transaction = self.begin_read()?;
+            let meta = read_header(&transaction, Access::Read)?.meta;
+            read(&transaction, &meta)
+        })
+    }
+}
+
+/// Reads the ledger.
+pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<TallyLedger>> {
+    let table = transaction.open_table(schema::META)?;
+    let Some((head, origin)) = read_origin(&table, meta)? else { return Ok(None) };
+    if head.keeps_games == 0 {
+        return Ok(Some(TallyLedger { origin, games: None }));
+    }
+    let (mut games, mut digest, mut rows) = (GameDigests::default(), Digest::default(), 0_u64);
+    for row in transaction.open_table(GAME_DIGESTS)?.range::<u64>(..)? {
+        let (number, bytes) = row?;
+        if number.value() != rows || bytes.value().is_empty() || !games.add_bytes(bytes.value()) {
+            return Err(damaged(GAMES, "they are out of order"));
+        }
+        digest.add(Digest::of_games(rows, bytes.value()));
+        rows += 1;
+    }
+    if (rows, digest.0) != (head.rows.get(), head.rows_digest.get()) {
+        return Err(damaged(GAMES, "they are not those that the store announces"));
+    }
+    Ok(Some(TallyLedger { origin, games: Some(games) }))
+}
+
+fn read_origin(
+    table: &impl ReadableTable<&'static str, &'static [u8]>,
+    meta: &Meta,
+) -> Result<Option<(OriginHead, TallyOrigin)>> {
+    let Some(row) = table.get(ORIGIN_KEY)? else {
+        return if meta.origin_crc == 0 { Ok(None) } else { Err(damaged(ROW, "it is missing")) };
+    };
+    if !holds(crc32c::crc32c(row.value()), meta.origin_crc) {
+        return Err(damaged(ROW, "its checksum does not match"));
+    }
+    let corrupt = |_| damaged(ROW, "it is too short");
+    let (head, origin) = OriginHead::read_from_prefix(row.value()).map_err(corrupt)?;
+    let is_sound = match head.keeps_games {
+        0 => (head.rows.get(), head.rows_digest.get()) == (0, 0),
+        flag => flag == 1,
+    };
+    let origin = TallyOrigin::from_bytes(origin);
+    match (is_sound, origin) {
+        (true, Ok(origin)) => Ok(Some((head, origin))),
+        (true, Err(error)) => Err(damaged(ROW, error.to_string())),
+        (false, _) => Err(damaged(ROW, "it says nothing sensible of digests")),
+    }
+}
+
+/// What a commit changes of the ledger.
+#[derive(Clone, Debug)]
+pub(super) struct LedgerChange {
+    pub(super) origin: TallyOrigin,
+    /// Digests of games that the store has not; `None` where they are not kept, or no more.
+    pub(super) new_games: Option<Vec<GameDigest>>,
+}
+
+impl LedgerChange {
+    /// Writes the change with the records of a commit; what the meta row says of it follows.
+    pub(super) fn write(
+        self,
+        transaction: &WriteTransaction,
+        table: &mut Table<'_, &'static str, &'static [u8]>,
+        meta: &mut Meta,
+    ) -> Result<()> {
+        let head = read_origin(table, meta)?.map(|(head, _)| head);
+        let mut rows = head.map_or(0, |head| head.rows.get());
+        let mut digest = Digest(head.map_or(0, |head| head.rows_digest.get()));
+        let keeps_games = self.new_games.is_some();
+        match self.new_games {
+            Some(new_games) => append(transaction, new_games, &mut rows, &mut digest)?,
+            None => {
+                transaction.delete_table(GAME_DIGESTS)?;
+                (rows, digest) = (0, Digest::default());
+            }
+        }
+        let head = OriginHead {
+            keeps_games: u8::from(keeps_games),
+            rows: rows.into(),
+            rows_digest: digest.0.into(),
+        };
+        let row = [head.as_bytes(), &self.origin.to_bytes()].concat();
+        meta.origin_crc = crc32c::crc32c(&row);
+        table.insert(ORIGIN_KEY, row.as_slice())?;
+        Ok(())
+    }
+}
+
+/// Appends digests, first to the last row where it has room.
+fn append(
+    transaction: &WriteTransaction,
+    mut new_games: Vec<GameDigest>,
+    rows: &mut u64,
+    digest: &mut Digest,
+) -> Result<()> {
+    let mut table = transaction.open_table(GAME_DIGESTS)?;
+    if let Some(last) = rows.checked_sub(1) {
+        let row = table.get(last)?.ok_or_else(|| damaged(GAMES, "a row is missing"))?;
+        let (digests, _) = row.value().as_chunks::<{ size_of::<GameDigest>() }>();
+        if digests.len() < ROW_DIGESTS {
+            digest.remove(Digest::of_games(last, row.value()));
+            new_games.splice(..0, digests.iter().copied());
+            *rows = last;
+        }
+    }
+    for part in new_games.chunks_mut(ROW_DIGESTS) {
+        part.sort_unstable();
+        let bytes = part.concat();
+        digest.add(Digest::of_games(*rows, &bytes));
+        table.insert(*rows, bytes.as_slice())?;
+        *rows += 1;
+    }
+    Ok(())
+}
