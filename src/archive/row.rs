@@ -8,7 +8,9 @@ use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
     Piece, Position, Role, Side, Square, en_passant_rank,
 };
-use crate::text::fields::{CastlingText, CounterText, Letters, Line, Placement, side_letter};
+use crate::text::fields::{
+    CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
+};
 
 /// How many columns a row has.
 pub(super) const COLUMNS: usize = 13;
@@ -70,6 +72,8 @@ const RIGHTS_BITS: u32 = 16;
 /// A right of the outermost rook; other rooks are their file and 2.
 const OUTERMOST: u32 = 1;
 const EXPLICIT: u32 = 2;
+/// All four rights of outermost rooks.
+const ALL_OUTERMOST: u32 = 0x1111 * OUTERMOST;
 
 /// Bits of the form.
 const SHREDDER: u32 = 1;
@@ -179,7 +183,7 @@ impl Row {
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
                 let rank = row.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
-                let code = match outermost_rook(rank, color, side) {
+                let code = match Home::of(rank, color).outermost(side) {
                     Some(outermost) if outermost == file => OUTERMOST,
                     _ => EXPLICIT + u32::from(file),
                 };
@@ -282,7 +286,7 @@ impl Row {
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
             let back_rank = self.rank(color.back_rank().into());
-            let outermost = outermost_rook(back_rank, color, side);
+            let outermost = Home::of(back_rank, color).outermost(side);
             let file = match self.right(nth) {
                 0 => continue,
                 OUTERMOST => outermost?,
@@ -311,9 +315,10 @@ impl Row {
         };
         let ranks = self.ranks()?;
         let line = Line {
-            placement: Placement::Squares {
+            placement: Placement::Ranks {
                 occupied: u64::from_le_bytes(ranks.map(occupied)),
-                letters: &LETTERS.by_square(ranks),
+                ranks: &ranks,
+                letters: &LETTERS,
             },
             turn,
             castling: self.castling_text()?,
@@ -336,36 +341,34 @@ impl Row {
         if !self.has_right_state() {
             return None;
         }
-        let mut text = CastlingText::NONE;
-        if self.0[STATE] >> RIGHTS_SHIFT == 0 {
-            return Some(text);
+        let set = self.0[STATE] >> RIGHTS_SHIFT;
+        let homes = Color::ALL.map(|color| self.home(color));
+        if set & !ALL_OUTERMOST == 0 {
+            let set = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;
+            let possible = homes[0].sides() | homes[1].sides() << 2;
+            return (set & !possible == 0).then(|| CLASSIC[usize::from(set)]);
         }
+        let mut text = CastlingText::NONE;
         for (nth, (color, side)) in rights().enumerate() {
-            let right = self.right(nth);
-            if right == 0 {
-                continue;
-            }
-            let back_rank = self.rank(color.back_rank().into());
-            let outermost = outermost_rook(back_rank, color, side)?;
-            let letter = match right {
-                OUTERMOST => side_letter(side),
-                code => {
-                    let file = (code - EXPLICIT) as u8;
-                    let (king, rook) = (piece_code(KING, color), piece_code(ROOK, color));
-                    let king_file = files_with(back_rank, king).trailing_zeros() as u8;
-                    let fits = file < 8
-                        && nibble(back_rank, file) == rook
-                        && (file > king_file) == (side == Side::King)
-                        && file != outermost;
-                    Some(b'A' + file).filter(|_| fits)?
-                }
+            let home = &homes[usize::from(color == Color::Black)];
+            let letter = match self.right(nth) {
+                0 => continue,
+                right => home.letter(side, right)?,
             };
-            if self.kings(color) != 1 {
-                return None;
-            }
             text.push(color, letter);
         }
         Some(text)
+    }
+
+    /// The back rank of a colour, without a king unless it is the only one of the board.
+    fn home(&self, color: Color) -> Home {
+        let home = Home::of(self.rank(color.back_rank().into()), color);
+        let king = piece_code(KING, color);
+        // How many stand on each file.
+        let kings: u32 =
+            self.0[RANKS..EN_PASSANT].iter().map(|&rank| squares_with(rank, king)).sum();
+        let is_one = kings.is_power_of_two() && kings & LOWEST_BITS[255] != 0;
+        Home { king: if is_one { home.king } else { 0 }, ..home }
     }
 
     fn counter_text(&self) -> Option<CounterText> {
@@ -381,12 +384,6 @@ impl Row {
                 fullmove_number: place.has_number().then_some(fullmove_number),
             },
         })
-    }
-
-    fn kings(&self, color: Color) -> u32 {
-        let king = piece_code(KING, color);
-        let on = |&rank: &u32| files_with(rank, king).count_ones();
-        self.0[RANKS..EN_PASSANT].iter().map(on).sum()
     }
 }
 
@@ -415,6 +412,12 @@ const fn files_with(rank: u32, code: u32) -> u8 {
     !occupied(rank ^ (0x1111_1111 * code))
 }
 
+/// The same with the bits four apart.
+const fn squares_with(rank: u32, code: u32) -> u32 {
+    let others = rank ^ (0x1111_1111 * code);
+    !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
+}
+
 /// The four rights in FEN's order.
 fn rights() -> impl Iterator<Item = (Color, Side)> {
     Color::ALL.into_iter().flat_map(|color| Side::ALL.map(|side| (color, side)))
@@ -424,10 +427,6 @@ const fn piece_code(code: u32, color: Color) -> u32 {
     code + BLACK * color as u32
 }
 
-const fn nibble(rank: u32, file: u8) -> u32 {
-    rank >> (4 * (file & 7)) & 15
-}
-
 fn piece(code: u32) -> Option<Piece> {
     let index = code.checked_sub(1)?;
     let role = *ROLES.get((index % BLACK) as usize)?;
@@ -435,17 +434,54 @@ fn piece(code: u32) -> Option<Piece> {
     Some(Piece { color, role })
 }
 
-/// The file of the rook that stands farthest out on a side of the king of this rank.
-fn outermost_rook(rank: u32, color: Color, side: Side) -> Option<u8> {
-    let king = files_with(rank, piece_code(KING, color));
-    let king_file = (king != 0).then_some(king.trailing_zeros())?;
-    let rooks = files_with(rank, piece_code(ROOK, color));
-    let below_king = (1u8 << king_file) - 1;
-    let (rooks, file) = match side {
-        Side::King => (rooks & !below_king, 7 - (rooks & !below_king).leading_zeros() as i8),
-        Side::Queen => (rooks & below_king, (rooks & below_king).trailing_zeros() as i8),
-    };
-    (rooks != 0).then_some(file as u8)
+/// King and rooks of a colour on its back rank.
+struct Home {
+    /// The file of the king with the lowest, as a bit; 0 where there is none.
+    king: u8,
+    rooks: u8,
+}
+
+impl Home {
+    fn of(rank: u32, color: Color) -> Home {
+        let kings = files_with(rank, piece_code(KING, color));
+        let rooks = files_with(rank, piece_code(ROOK, color));
+        Home { king: kings & kings.wrapping_neg(), rooks }
+    }
+
+    /// The rooks on a side of the king.
+    const fn rooks(&self, side: Side) -> u8 {
+        match side {
+            Side::King => self.rooks & self.king.wrapping_neg() & !self.king,
+            Side::Queen => self.rooks & self.king.saturating_sub(1),
+        }
+    }
+
+    /// The file of the one that stands farthest out.
+    fn outermost(&self, side: Side) -> Option<u8> {
+        let rooks = self.rooks(side);
+        let file = match side {
+            Side::King => rooks.checked_ilog2()?,
+            Side::Queen => rooks.trailing_zeros(),
+        };
+        (rooks != 0).then_some(file as u8)
+    }
+
+    /// The sides with a rook: the king's lowest.
+    const fn sides(&self) -> u8 {
+        (self.rooks(Side::King) != 0) as u8 | ((self.rooks(Side::Queen) != 0) as u8) << 1
+    }
+
+    /// The letter of a right, in upper case.
+    fn letter(&self, side: Side, right: u32) -> Option<u8> {
+        let outermost = self.outermost(side)?;
+        match right.checked_sub(EXPLICIT) {
+            None => Some(side_letter(side)),
+            Some(file) => {
+                let is_rook = u32::from(self.rooks(side)) >> file & 1 == 1;
+                (is_rook && file != u32::from(outermost)).then_some(b'A' + file as u8)
+            }
+        }
+    }
 }
 
 /// The values of `hmvc` and `fmvn` where a row can hold them.

@@ -1,6 +1,8 @@
 //! The one writer of a line's fields.
 
 use super::castling::CastlingText;
+#[cfg(feature = "archive")]
+use super::placement::write_ranks;
 use super::placement::{InstructionSet, Letters, ROOM, letters_of, write_letters, write_pieces};
 use crate::model::{Board, Color, Counters, Square};
 
@@ -19,9 +21,9 @@ pub(crate) enum Placement<'a> {
     Board(&'a Board),
     /// At most 32 pieces in the order of squares, two codes a byte, 0 behind the last.
     Pieces { occupied: u64, codes: &'a [u8; 16], letters: &'a Letters },
-    /// Letters by square, 0 where no piece stands.
+    /// Eight ranks of codes, each with its a-file lowest, 0 where no piece stands.
     #[cfg(feature = "archive")]
-    Squares { occupied: u64, letters: &'a [u8; 64] },
+    Ranks { occupied: u64, ranks: &'a [u32; 8], letters: &'a Letters },
 }
 
 /// The counters of a line.
@@ -62,8 +64,8 @@ impl Line<'_> {
                 write_pieces(occupied, codes, letters, instructions, room)
             }
             #[cfg(feature = "archive")]
-            Placement::Squares { occupied, letters } => {
-                write_letters(occupied, letters, instructions, room)
+            Placement::Ranks { occupied, ranks, letters } => {
+                write_ranks(occupied, ranks, letters, instructions, room)
             }
         };
         let mut text = Text { room, len };

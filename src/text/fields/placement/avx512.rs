@@ -208,6 +208,24 @@ pub(super) fn write_letters(
     write_board(load(letters), occupied, text)
 }
 
+/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and gives
+/// its length.
+#[cfg(feature = "archive")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+pub(super) fn write_ranks(
+    occupied: u64,
+    [low, high]: &[[u8; 16]; 2],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> Option<usize> {
+    let pairs = _mm512_cvtepu8_epi16(_mm256_set_m128i(load_16(high), load_16(low)));
+    let codes = _mm512_or_si512(pairs, _mm512_slli_epi16::<4>(pairs));
+    let codes = _mm512_and_si512(codes, _mm512_set1_epi8(VALUE as i8));
+    let board = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load_16(&letters.codes)), codes);
+    write_board(board, occupied, text)
+}
+
 /// Writes the letters of a board, which stand on the occupied squares.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]

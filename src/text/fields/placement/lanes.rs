@@ -253,6 +253,26 @@ pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; R
     at - 1
 }
 
+/// Writes the placement of the codes of eight ranks, two a byte, to the start of the text and gives
+/// its length.
+#[cfg(feature = "archive")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn write_ranks(
+    occupied: u64,
+    ranks: &[[u8; 16]; 2],
+    letters: &Letters,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let mut by_square = [0; 64];
+    for (half, codes) in by_square.as_chunks_mut::<32>().0.iter_mut().zip(ranks) {
+        let mut room = [0; 40];
+        store(&mut room, lookup(&letters.codes, nibbles(load_half(codes))));
+        half.copy_from_slice(&room[..32]);
+    }
+    write_letters(occupied, &by_square, text)
+}
+
 /// Writes a rank and the solidus behind it, and gives the place behind that.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

@@ -28,4 +28,6 @@ pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;
 pub(crate) use tables::{CodeBits, Letters, PieceNumbers, Pieces, piece_code, place};
+#[cfg(feature = "archive")]
+pub(crate) use write::write_ranks;
 pub(crate) use write::{letters_of, write_letters, write_pieces};

@@ -230,12 +230,11 @@ impl Letters {
         Letters { codes, pairs }
     }
 
-    /// The letters by square of eight ranks of codes, each with its a-file lowest.
+    /// The letters by square of codes, two a byte.
     #[cfg(feature = "archive")]
-    pub(crate) fn by_square(&self, ranks: [u32; 8]) -> [u8; 64] {
+    pub(super) fn by_square(&self, codes: &[[u8; 16]; 2]) -> [u8; 64] {
         let mut letters = [0; 64];
-        let bytes = ranks.iter().flat_map(|rank| rank.to_le_bytes());
-        for (pair, byte) in letters.chunks_exact_mut(2).zip(bytes) {
+        for (pair, &byte) in letters.chunks_exact_mut(2).zip(codes.as_flattened()) {
             pair.copy_from_slice(&self.pairs[usize::from(byte)]);
         }
         letters

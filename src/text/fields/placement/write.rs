@@ -41,6 +41,29 @@ pub(crate) fn write_letters(
     len.unwrap_or_else(|| letters_bytewise(occupied, letters, text))
 }
 
+/// Writes the placement of eight ranks of codes, each with its a-file lowest and 0 where no piece
+/// stands, to the start of the text and gives its length.
+#[cfg(feature = "archive")]
+#[inline]
+pub(crate) fn write_ranks(
+    occupied: u64,
+    ranks: &[u32; 8],
+    letters: &Letters,
+    InstructionSet(set): InstructionSet,
+    text: &mut [u8; ROOM],
+) -> usize {
+    let [a, b, c, d, e, f, g, h] = ranks.map(u32::to_le_bytes);
+    let halves: [[[u8; 4]; 4]; 2] = [[a, b, c, d], [e, f, g, h]];
+    let codes = halves.map(|ranks| std::array::from_fn(|at| ranks[at / 4][at % 4]));
+    let len = with_instructions!(
+        set,
+        avx512(_GATHERS) => super::avx512::write_ranks(occupied, &codes, letters, text),
+        lanes => Some(super::lanes::write_ranks(occupied, &codes, letters, text)),
+        portable => None,
+    );
+    len.unwrap_or_else(|| letters_bytewise(occupied, &letters.by_square(&codes), text))
+}
+
 /// The letters of a board by square.
 pub(crate) fn letters_of(board: &Board) -> [u8; 64] {
     let mut letters = [0; 64];
@@ -113,6 +136,8 @@ mod tests {
     use super::*;
 
     static LETTERS: Letters = Letters::new(*b"pPnNbBrRqQkKpRrk");
+    #[cfg(feature = "archive")]
+    static BY_CODE: Letters = Letters::new(*b"\0PNBRQKpnbrqkpRr");
 
     type Write<'a> = &'a dyn Fn(InstructionSet, &mut [u8; ROOM]) -> usize;
 
@@ -143,6 +168,15 @@ mod tests {
             let there = u128::MAX.checked_shr(128 - count * 4).unwrap_or(0);
             let codes = (u128::from_le_bytes(codes) & there).to_le_bytes();
             assert_same(&|set, text| write_pieces(occupied, &codes, &LETTERS, set, text));
+        }
+
+        #[test]
+        #[cfg(feature = "archive")]
+        fn all_ways_write_the_same_ranks(ranks in any::<([u32; 8], [u32; 8])>()) {
+            let ranks: [u32; 8] = std::array::from_fn(|rank| ranks.0[rank] & ranks.1[rank]);
+            let is_there = |square: &u8| ranks[usize::from(square / 8)] >> (4 * (square % 8)) & 15 != 0;
+            let occupied = (0..64).filter(is_there).fold(0, |set, square| set | 1 << square);
+            assert_same(&|set, text| write_ranks(occupied, &ranks, &BY_CODE, set, text));
         }
 
         #[test]
