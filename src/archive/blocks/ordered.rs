@@ -53,18 +53,17 @@ impl BlockReader {
         Ok(segment.span.first + u64::from(nth))
     }
 
-    /// Whether so few records of a segment are wanted that each is read by itself.
-    fn are_few(segment: &BlockSegment, range: &Range<u64>) -> bool {
-        (range.end - range.start) * 4 < segment.blocks().into()
+    /// Whether so few records of a segment are wanted, whose rows are not there, that each is read by
+    /// itself.
+    fn are_few(&self, place: usize, range: &Range<u64>) -> bool {
+        let blocks = self.segments()[place].blocks();
+        (range.end - range.start) * 4 < blocks.into()
+            && self.last_window().with(place, range.start).is_none()
     }
 
     /// The rows of a segment from a number on.
     fn window(&self, place: usize, number: u64) -> Result<Arc<Window>, ArchiveError> {
-        let last = self.last_window().get();
-        let has = |window: &Arc<Window>| {
-            window.segment == place && (window.first..window.end()).contains(&number)
-        };
-        if let Some(window) = last.filter(has) {
+        if let Some(window) = self.last_window().with(place, number) {
             return Ok(window);
         }
         self.last_window().set(None);
@@ -109,7 +108,7 @@ impl BlockReader {
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
         let segment = &self.segments()[place];
         let range = range.start..range.end.min(segment.span.end());
-        if BlockReader::are_few(segment, &range) {
+        if self.are_few(place, &range) {
             return Ok(vec![self.record(range.start)?]);
         }
         let window = self.window(place, range.start)?;
@@ -134,7 +133,7 @@ impl BlockReader {
         let segment = &self.segments()[place];
         let range = range.start..range.end.min(segment.span.end());
         let corrupt = || ArchiveError::corrupt_at("record", range.start);
-        if BlockReader::are_few(segment, &range) {
+        if self.are_few(place, &range) {
             self.write_text(range.start, out)?;
             out.push(b'\n');
             return Ok(range.start + 1);

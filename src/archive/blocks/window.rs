@@ -25,8 +25,10 @@ impl Window {
 pub(super) struct LastWindow(Mutex<Option<Arc<Window>>>);
 
 impl LastWindow {
-    pub(super) fn get(&self) -> Option<Arc<Window>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The rows, if a record of a segment is among them.
+    pub(super) fn with(&self, segment: usize, number: u64) -> Option<Arc<Window>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        last.filter(|it| it.segment == segment && (it.first..it.end()).contains(&number))
     }
 
     pub(super) fn set(&self, window: Option<Arc<Window>>) {
