@@ -21,7 +21,7 @@ use crate::archive::row::{COLUMNS, NAMES, Row};
 use crate::model::EpdRecord;
 
 /// Blocks that are decoded side by side.
-const SIDE_BY_SIDE: usize = 16;
+const SIDE_BY_SIDE: usize = 32;
 
 /// The records of an archive of level default.
 pub(in crate::archive) struct BlockReader {

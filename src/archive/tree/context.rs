@@ -80,13 +80,8 @@ pub(super) struct ContextState {
 impl ContextState {
     /// Takes in the value of a column and its symbol.
     pub(super) fn update(&mut self, column: usize, symbol: u16, value: u32) {
-        let gain = if is_rank(column) { Gain::of(value) } else { Gain::default() };
-        self.add(column, symbol, gain);
-    }
-
-    /// Takes in the symbol of a column and what its value adds, which counts of ranks only.
-    pub(super) fn add(&mut self, column: usize, symbol: u16, gain: Gain) {
         self.symbols[column] = symbol;
+        let gain = if is_rank(column) { Gain::of(value) } else { Gain::default() };
         self.pieces.add(column, gain);
     }
 

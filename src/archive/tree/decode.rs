@@ -1,11 +1,11 @@
 //! Decoding the rows of blocks, several side by side.
 
-use super::context::{Context, ContextState, ESCAPE};
+use super::context::{Context, ESCAPE, Gain, PieceState};
 use super::model::PositionModel;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{DecodeHistory, PredictionModes};
 use crate::archive::rans::RansDecoder;
-use crate::archive::row::{COLUMNS, Row};
+use crate::archive::row::{COLUMNS, Row, is_rank};
 
 impl PositionModel {
     /// Reads the rows of blocks, each of so many rows, none of more than the one before it, side
@@ -19,28 +19,29 @@ impl PositionModel {
         let mut blocks: Vec<BlockDecoder> =
             blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
         let most = blocks.first().map_or(0, |block| block.count);
+        let mut by_shared = BlocksByShared::default();
         for nth in 0..most {
             let unfinished = blocks.partition_point(|block| block.count > nth);
             let blocks = &mut blocks[..unfinished];
             let modes = self.modes.as_ref().filter(|_| nth > 0);
             blocks.iter_mut().for_each(|block| block.begin(modes));
-            if blocks.iter().any(|block| block.shared.is_some()) {
-                self.decode_columns(blocks);
-            }
+            by_shared.arrange(blocks);
+            self.decode_columns(blocks, &by_shared);
             blocks.iter_mut().for_each(BlockDecoder::end);
         }
         blocks.into_iter().map(|block| (block.decoder, block.rows)).collect()
     }
 
-    fn decode_columns(&self, blocks: &mut [BlockDecoder]) {
+    fn decode_columns(&self, blocks: &mut [BlockDecoder], by_shared: &BlocksByShared) {
         for (place, column) in self.columns.iter().enumerate() {
-            blocks.iter_mut().for_each(|block| block.path = column.start);
+            let coded = by_shared.coded(place);
+            coded.iter().for_each(|&block| blocks[block].path = column.start);
             for &context in &column.contexts {
-                blocks.iter_mut().for_each(|block| block.step(self, context));
+                coded.iter().for_each(|&block| blocks[block].step(self, place, context));
             }
-            blocks.iter_mut().for_each(|block| block.jump(self));
-            blocks.iter_mut().for_each(|block| block.read(self, place));
-            blocks.iter_mut().for_each(|block| block.update(self, place));
+            coded.iter().for_each(|&block| blocks[block].jump(self));
+            coded.iter().for_each(|&block| blocks[block].read(self, place));
+            coded.iter().for_each(|&block| blocks[block].update(self, place));
         }
     }
 
@@ -62,6 +63,34 @@ impl PositionModel {
     }
 }
 
+/// The blocks by how many first columns of the next row they have already.
+#[derive(Default)]
+struct BlocksByShared {
+    blocks: Vec<usize>,
+    /// How many have at most so many.
+    ends: [usize; COLUMNS + 2],
+}
+
+impl BlocksByShared {
+    fn arrange(&mut self, blocks: &[BlockDecoder]) {
+        self.ends = [0; COLUMNS + 2];
+        blocks.iter().for_each(|block| self.ends[block.shared + 1] += 1);
+        for shared in 1..self.ends.len() {
+            self.ends[shared] += self.ends[shared - 1];
+        }
+        self.blocks.resize(blocks.len(), 0);
+        for (nth, block) in blocks.iter().enumerate() {
+            self.blocks[self.ends[block.shared]] = nth;
+            self.ends[block.shared] += 1;
+        }
+    }
+
+    /// Those whose next row has a symbol of its own in a column.
+    fn coded(&self, column: usize) -> &[usize] {
+        &self.blocks[..self.ends[column]]
+    }
+}
+
 /// Decodes the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
@@ -69,13 +98,13 @@ struct BlockDecoder<'a> {
     count: usize,
     rows: Vec<Row>,
     history: DecodeHistory,
-    /// The last row that no move led to.
+    /// The last row that no move led to, its symbols, and the pieces before each of its columns.
     row: Row,
-    state: ContextState,
-    /// How many first columns of the next row are those of `row`, whose symbols `symbols` holds;
-    /// `None` when a move leads to it.
-    shared: Option<usize>,
     symbols: [u16; COLUMNS],
+    pieces: [PieceState; COLUMNS + 1],
+    /// How many first columns of the next row are those of `row`: all when a move leads to it.
+    shared: usize,
+    is_after_move: bool,
     /// Where the next symbol is looked for.
     path: Path,
     chunk: u32,
@@ -89,67 +118,65 @@ impl<'a> BlockDecoder<'a> {
             rows: Vec::with_capacity(count),
             history: DecodeHistory::default(),
             row: Row::default(),
-            state: ContextState::default(),
-            shared: Some(0),
             symbols: [0; COLUMNS],
+            pieces: [PieceState::default(); COLUMNS + 1],
+            shared: 0,
+            is_after_move: false,
             path,
             chunk: 0,
         }
     }
 
     fn begin(&mut self, modes: Option<&PredictionModes>) {
-        self.shared = match modes {
+        let shared = match modes {
             Some(modes) => self.history.next(modes, &mut self.decoder),
             None => Some(0),
         };
-        self.state = ContextState::default();
+        self.shared = shared.unwrap_or(COLUMNS);
+        self.is_after_move = shared.is_none();
     }
 
-    /// Whether the next row has a symbol of its own in a column.
-    fn has(&self, place: usize) -> bool {
-        self.shared.is_some_and(|shared| place >= shared)
-    }
-
-    /// Goes on to the node for the next context.
-    fn step(&mut self, model: &PositionModel, context: Context) {
-        self.path.step(&model.nodes, self.state.value(context));
+    /// Goes on to the node for the next context of a column.
+    fn step(&mut self, model: &PositionModel, place: usize, context: Context) {
+        let value = match context {
+            Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
+            _ => self.pieces[place].value(context),
+        };
+        self.path.step(&model.nodes, value);
     }
 
     /// Finds where in the node the search begins.
     fn jump(&mut self, model: &PositionModel) {
         let node = model.nodes.get(self.path.longest);
         self.chunk = model.tables.chunk(node, self.decoder.slot());
+        model.tables.prefetch(self.chunk);
     }
 
     /// Reads the next symbol.
     fn read(&mut self, model: &PositionModel, place: usize) {
-        if self.has(place) {
-            let node = self.path.longest;
-            self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
-        }
+        let node = self.path.longest;
+        self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
     }
 
     /// Takes in what the symbol means.
     fn update(&mut self, model: &PositionModel, place: usize) {
-        let symbol = self.symbols[place];
-        match model.columns[place].dictionary.get(usize::from(symbol)) {
-            Some(entry) if !model.is_mirrored(place) => {
-                self.row.0[place] = entry.value;
-                self.state.add(place, symbol, entry.gain);
-            }
+        let entry = model.columns[place].dictionary.get(usize::from(self.symbols[place]));
+        let (value, gain) = match entry {
+            Some(entry) if !model.is_mirrored(place) => (entry.value, entry.gain),
             known => {
-                if self.has(place) {
-                    let spelled = || model.spelling.decode(place, &mut self.decoder);
-                    let coded = known.map_or_else(spelled, |entry| entry.value);
-                    self.row.0[place] = model.value_of(place, coded, &self.row);
-                }
-                self.state.update(place, symbol, self.row.0[place]);
+                let spelled = || model.spelling.decode(place, &mut self.decoder);
+                let coded = known.map_or_else(spelled, |entry| entry.value);
+                let value = model.value_of(place, coded, &self.row);
+                (value, if is_rank(place) { Gain::of(value) } else { Gain::default() })
             }
-        }
+        };
+        self.row.0[place] = value;
+        self.pieces[place + 1] = self.pieces[place];
+        self.pieces[place + 1].add(place, gain);
     }
 
     fn end(&mut self) {
-        if self.shared.is_some() {
+        if !self.is_after_move {
             self.history.restart(&self.row);
         }
         self.rows.push(*self.history.last());

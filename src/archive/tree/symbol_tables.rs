@@ -4,6 +4,7 @@ use super::context::ESCAPE;
 use super::nodes::Node;
 use super::spec::NodeSpec;
 use crate::archive::rans::{Interval, SCALE, SCALE_BITS, normalise};
+use crate::prefetch::prefetch;
 use std::cmp::Reverse;
 
 /// Symbols that are compared at a time.
@@ -87,6 +88,13 @@ impl SymbolTables {
     pub(super) fn chunk(&self, node: &Node, slot: u16) -> u32 {
         let jump = node.jump as usize + usize::from(slot >> node.jump_shift);
         node.first + u32::from(self.jumps[jump])
+    }
+
+    /// Brings a chunk near.
+    pub(super) fn prefetch(&self, chunk: u32) {
+        if let Some(chunk) = self.chunks.get(chunk as usize) {
+            prefetch(chunk);
+        }
     }
 
     /// The symbol in whose interval a slot lies, which is in this chunk or one behind it.
