@@ -174,7 +174,7 @@ impl ModelCodec {
                 children: children(&given.nodes),
                 nodes: Vec::new(),
                 listed: 0,
-                hints: vec![Hint::default(); DEPTHS],
+                hints: vec![Hint::new(dictionary.len()); DEPTHS],
             };
             tree.node(coder, 0, 0, 0, Place::default())?;
             let nodes = tree.nodes;
@@ -329,11 +329,12 @@ struct Place {
 }
 
 /// Which symbols the lists under a node have had so far.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Hint {
     lists: u32,
-    /// How many of the lists have each symbol.
+    /// How many of the lists have each symbol, and the symbols that any has.
     counts: Vec<u32>,
+    listed: Vec<u16>,
     /// The symbols that most of them have, at most [`HINTED`]: the most frequent first, then by
     /// symbol.
     likely: Vec<u16>,
@@ -343,14 +344,26 @@ struct Hint {
 const HINTED: usize = 32;
 
 impl Hint {
+    /// Of no list; there are so many symbols.
+    fn new(symbols: usize) -> Hint {
+        Hint { lists: 0, counts: vec![0; symbols], listed: Vec::new(), likely: Vec::new() }
+    }
+
+    /// Forgets all lists.
+    fn clear(&mut self) {
+        self.lists = 0;
+        self.likely.clear();
+        self.listed.drain(..).for_each(|symbol| self.counts[usize::from(symbol)] = 0);
+    }
+
     fn add(&mut self, list: &[(u16, u32)]) {
         self.lists += 1;
         for &(symbol, _) in list {
-            let index = usize::from(symbol);
-            if self.counts.len() <= index {
-                self.counts.resize(index + 1, 0);
+            let count = &mut self.counts[usize::from(symbol)];
+            if *count == 0 {
+                self.listed.push(symbol);
             }
-            self.counts[index] += 1;
+            *count += 1;
             self.rank(symbol);
         }
     }
@@ -358,17 +371,17 @@ impl Hint {
     /// Puts a symbol whose count grew in its place.
     fn rank(&mut self, symbol: u16) {
         let order = |symbol: u16| (Reverse(self.counts[usize::from(symbol)]), symbol);
+        let last = self.likely.get(HINTED - 1);
+        if last.is_some_and(|&last| order(symbol) > order(last)) {
+            return;
+        }
         let mut at = match self.likely.iter().position(|&likely| likely == symbol) {
             Some(at) => at,
-            None if self.likely.len() < HINTED => {
+            None => {
+                self.likely.truncate(HINTED - 1);
                 self.likely.push(symbol);
                 self.likely.len() - 1
             }
-            None if order(symbol) < order(self.likely[HINTED - 1]) => {
-                self.likely[HINTED - 1] = symbol;
-                HINTED - 1
-            }
-            None => return,
         };
         while at > 0 && order(symbol) < order(self.likely[at - 1]) {
             self.likely.swap(at, at - 1);
@@ -514,8 +527,10 @@ impl TreeCodec<'_> {
         if level > 1 {
             self.hints[level - 1].add(&list);
         }
-        self.hints[level] = Hint::default();
-        self.hints[level].add(&list);
+        if (1..=self.contexts.len()).contains(&level) {
+            self.hints[level].clear();
+            self.hints[level].add(&list);
+        }
         Some(list)
     }
 
