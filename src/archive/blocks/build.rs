@@ -1,7 +1,9 @@
 //! Making a segment of blocks.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
+use foldhash::HashMap;
 use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
@@ -209,21 +211,19 @@ impl BlockSegmentBuilder {
 
     /// Puts the records into another order, which is kept where that is asked for.
     pub(super) fn rearrange(&mut self, order: Vec<u32>, is_kept: bool) {
-        let mut ends = vec![None; self.rows.len()];
-        let mut start = 0;
-        for &(owner, end) in &self.ends {
-            ends[owner as usize] = Some(start..end);
-            start = end;
-        }
-        let mut sorted = BlockSegmentBuilder::from(self.first);
-        for &place in &order {
-            let place = place as usize;
-            if let Some(range) = ends[place].clone() {
-                sorted.encoded.extend_from_slice(&self.encoded[range]);
-                sorted.ends.push((sorted.rows.len() as u32, sorted.encoded.len()));
+        let starts = [0].into_iter().chain(self.ends.iter().map(|&(_, end)| end));
+        let ranges = starts.zip(&self.ends).map(|(start, &(owner, end))| (owner, start..end));
+        let ranges: HashMap<u32, Range<usize>> = ranges.collect();
+        let mut sorted = BlockSegmentBuilder {
+            rows: order.iter().map(|&place| self.rows[place as usize]).collect(),
+            keys: order.iter().map(|&place| self.keys[place as usize]).collect(),
+            ..BlockSegmentBuilder::from(self.first)
+        };
+        for (number, place) in (0..).zip(&order) {
+            if let Some(range) = ranges.get(place) {
+                sorted.encoded.extend_from_slice(&self.encoded[range.clone()]);
+                sorted.ends.push((number, sorted.encoded.len()));
             }
-            sorted.rows.push(self.rows[place]);
-            sorted.keys.push(self.keys[place]);
         }
         sorted.order = if is_kept { order } else { Vec::new() };
         *self = sorted;
@@ -253,7 +253,8 @@ impl BlockSegmentBuilder {
             Some(mixed) if !self.tree_may_win(&mixed, &operations, block_records)? => mixed,
             mixed => shorter(self.code_by_tree(&operations, block_records)?, mixed),
         };
-        if let Some(shipped) = tree::shipped().filter(|_| self.rows.len() <= FEW) {
+        let are_few = self.rows.len() <= FEW;
+        if let Some(shipped) = are_few.then(tree::shipped).flatten() {
             let encoder = BlockEncoder::Tree(shipped.encoder());
             if self.is_promising(&encoder, &best) {
                 let coder = (CODER_SHIPPED, Vec::new());
