@@ -459,9 +459,12 @@ impl Field {
         let mut value = self.base & !self.varying;
         let mut rest = self.varying;
         while rest != 0 {
-            value |= (*key as u32 & 1) << rest.trailing_zeros();
-            rest &= rest - 1;
-            *key >>= 1;
+            let place = rest.trailing_zeros();
+            let len = (rest >> place).trailing_ones();
+            let run = u32::MAX >> (u32::BITS - len);
+            value |= (*key as u32 & run) << place;
+            rest &= !(run << place);
+            *key >>= len;
         }
         value
     }
@@ -472,6 +475,9 @@ impl Field {
         if value == self.escape { ESCAPE.into() } else { value }
     }
 }
+
+/// Keys that are made together: as many as the nearest cache holds.
+const TOGETHER: usize = 1 << 10;
 
 /// Rows that have contexts and symbol in common.
 struct Group {
@@ -486,11 +492,14 @@ where
     K: Copy + Ord + From<u32> + Into<u128> + Shl<u32, Output = K> + BitOr<Output = K>,
 {
     let mut keys: Vec<K> = vec![0.into(); rows];
-    for (field, values) in fields.iter().zip(values) {
-        for (place, len) in field.runs() {
-            let mask = u32::MAX >> (u32::BITS - len);
-            for (key, value) in keys.iter_mut().zip(values) {
-                *key = *key << len | (value >> place & mask).into();
+    for (part, keys) in keys.chunks_mut(TOGETHER).enumerate() {
+        for (field, values) in fields.iter().zip(values) {
+            let values = &values[part * TOGETHER..];
+            for (place, len) in field.runs() {
+                let mask = u32::MAX >> (u32::BITS - len);
+                for (key, value) in keys.iter_mut().zip(values) {
+                    *key = *key << len | (value >> place & mask).into();
+                }
             }
         }
     }
@@ -500,7 +509,10 @@ where
         let symbol = fields.last().map_or(0, |field| field.take(&mut contexts));
         Group { contexts, symbol, rows: rows.len() as u32 }
     };
-    keys.chunk_by(K::eq).map(group).collect()
+    let borders = keys.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let mut groups = Vec::with_capacity(borders + 1);
+    groups.extend(keys.chunk_by(K::eq).map(group));
+    groups
 }
 
 /// The values of a column that occur more than once: in classes of frequency, the most frequent
@@ -556,7 +568,16 @@ struct TreeBuilder<'a> {
     nodes: Vec<NodeSpec>,
     /// Symbols in the lists of all nodes.
     listed_symbols: usize,
+    /// By symbol, all 0 but while symbols are counted.
     counts: Vec<u32>,
+    met: Vec<MetSymbol>,
+    bits: f32,
+}
+
+/// A symbol of some rows: how many have it, and the bits that it costs so far.
+struct MetSymbol {
+    symbol: u32,
+    count: u32,
     bits: f32,
 }
 
@@ -617,6 +638,7 @@ impl<'a> TreeBuilder<'a> {
             nodes: Vec::new(),
             listed_symbols: 0,
             counts: vec![0; symbols],
+            met: Vec::new(),
             bits: 0.0,
         }
     }
@@ -732,43 +754,51 @@ impl<'a> TreeBuilder<'a> {
     /// The symbols that a node for these rows should list; none when it saves nothing. What is
     /// frequent anywhere is listed in any case.
     fn worthwhile(&mut self, groups: &[Group], rows: u32, level: usize) -> Vec<(u16, u32)> {
-        let escape = self.counts.len() - 1;
-        let mut met = Vec::new();
-        for group in groups {
-            let symbol = group.symbol as usize;
-            if self.counts[symbol] == 0 {
-                met.push(symbol);
-            }
-            self.counts[symbol] += group.rows;
+        self.meet(groups, level - 1);
+        let before: f32 = self.met.iter().map(|met| met.count as f32 * met.bits).sum();
+        if level > 1 && before < NODE_BITS + SYMBOL_BITS {
+            return Vec::new();
         }
-        let mut list: Vec<(usize, u32, f32)> = met
-            .into_iter()
-            .map(|symbol| (symbol, self.counts[symbol], self.cost(symbol, level - 1)))
-            .collect();
-        list.iter().for_each(|&(symbol, ..)| self.counts[symbol] = 0);
-        let before: f32 = list.iter().map(|&(_, count, bits)| count as f32 * bits).sum();
-        list.retain(|&(symbol, ..)| symbol != escape);
-        list.sort_unstable_by_key(|&(symbol, count, _)| (Reverse(count), symbol));
+        let escape = self.counts.len() as u32 - 1;
+        self.met.retain(|met| met.symbol != escape);
+        self.met.sort_unstable_by_key(|met| (Reverse(met.count), met.symbol));
 
         let rows = rows as f32;
+        let total = rows + self.slack();
+        let total_bits = total.log2();
         let (mut best, mut best_len) = (before, 0);
         let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
-        for (len, &(_, count, bits)) in (1..=MAX_LIST).zip(&list) {
-            let count = count as f32;
+        for (len, met) in (1..=MAX_LIST).zip(&self.met) {
+            let count = met.count as f32;
             listed += count;
             entropy -= count * count.log2();
-            rest -= count * bits;
+            rest -= count * met.bits;
             let left = rows - listed;
             let escapes = left + self.slack();
-            let total = listed + escapes;
             let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
             let after =
-                entropy + listed * total.log2() + leaving + NODE_BITS + SYMBOL_BITS * len as f32;
+                entropy + listed * total_bits + leaving + NODE_BITS + SYMBOL_BITS * len as f32;
             if after < best {
                 (best, best_len) = (after, len);
             }
         }
-        list.truncate(if level == 1 { MAX_LIST } else { best_len });
-        list.into_iter().map(|(symbol, count, _)| (symbol as u16, count)).collect()
+        let len = if level == 1 { MAX_LIST } else { best_len };
+        self.met.iter().take(len).map(|met| (met.symbol as u16, met.count)).collect()
+    }
+
+    /// Counts the symbols of some rows, and says what each costs at a level or above.
+    fn meet(&mut self, groups: &[Group], level: usize) {
+        self.met.clear();
+        for group in groups {
+            let symbol = group.symbol as usize;
+            if self.counts[symbol] == 0 {
+                let bits = self.cost(symbol, level);
+                self.met.push(MetSymbol { symbol: group.symbol, count: 0, bits });
+            }
+            self.counts[symbol] += group.rows;
+        }
+        for met in &mut self.met {
+            met.count = std::mem::take(&mut self.counts[met.symbol as usize]);
+        }
     }
 }

@@ -188,6 +188,7 @@ impl RowEncoder<'_> {
             let nodes = &self.model.nodes;
             rows.iter_mut().for_each(|row| row.path.step(nodes, row.state.value(context)));
         }
+        rows.iter().for_each(|row| self.prefetch(row.path.longest, row.symbol));
         let mut out = IntervalsByRow::with_room_for(rows.len());
         for row in &mut *rows {
             self.put_symbol(row.path.longest, row.symbol, &mut out.intervals);
@@ -198,6 +199,15 @@ impl RowEncoder<'_> {
             row.state.update(place, row.symbol, row.row.0[place]);
         }
         out
+    }
+
+    /// Brings near where a symbol is looked for in a node.
+    fn prefetch(&self, at: u32, symbol: u16) {
+        let node = self.model.nodes.get(at);
+        match SymbolTables::is_long(node) {
+            false => self.model.tables.prefetch(node.first),
+            true => self.intervals.prefetch(at, symbol.into()),
+        }
     }
 
     fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Interval>) {

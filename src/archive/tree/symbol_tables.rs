@@ -166,12 +166,13 @@ impl Chunk {
 
     #[inline]
     fn interval_of(&self, symbol: u16) -> Option<Interval> {
-        let is_equal = self.symbols.map(|other| u16::from(other == symbol));
-        if is_equal == [0; CHUNK] {
-            return None;
-        }
-        let nth = is_equal.iter().position(|&is_equal| is_equal == 1)?;
-        (u32::from(self.starts[nth]) < SCALE).then(|| self.interval(nth))
+        let equal = self
+            .symbols
+            .iter()
+            .rev()
+            .fold(0_u32, |equal, &other| equal << 1 | u32::from(other == symbol));
+        let nth = equal.trailing_zeros() as usize;
+        (nth < CHUNK && u32::from(self.starts[nth]) < SCALE).then(|| self.interval(nth))
     }
 
     fn interval(&self, nth: usize) -> Interval {

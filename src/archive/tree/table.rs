@@ -1,5 +1,7 @@
 //! A table from pairs of numbers to a number, built once.
 
+use crate::prefetch::prefetch;
+
 /// Open addressing with linear probing; at most half full.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -25,6 +27,11 @@ impl Table {
 
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    /// Brings near where a key is looked for.
+    pub(super) fn prefetch(&self, first: u32, second: u32) {
+        prefetch(&self.slots[self.home(u64::from(first) << 32 | u64::from(second))]);
     }
 
     pub(super) fn get(&self, first: u32, second: u32) -> Option<u32> {
