@@ -10,6 +10,7 @@
 //! Errors name the place, never the temporary file.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -364,11 +365,13 @@ fn sync_folder(_place: &Path) -> io::Result<()> {
 pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
     let advice = match error.kind() {
         io::ErrorKind::NotFound => "; its folder must be there".to_string(),
-        kind => advice(kind, "choose another place for the output"),
+        kind => advice(kind, ELSEWHERE),
     };
     let message = format!("cannot write {}: {error}{advice}", place.display());
     io::Error::new(error.kind(), message)
 }
+
+const ELSEWHERE: &str = "choose another place for the output";
 
 fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
     match kind {
@@ -459,7 +462,11 @@ impl Drop for SpooledFile {
 }
 
 fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
-    let advice = advice(error.kind(), "name another folder with TMPDIR");
+    let elsewhere = match folder == env::temp_dir() {
+        true => "name another folder with TMPDIR",
+        false => ELSEWHERE,
+    };
+    let advice = advice(error.kind(), elsewhere);
     let message = format!("temporary file in {}: {error}{advice}", folder.display());
     io::Error::new(error.kind(), message)
 }

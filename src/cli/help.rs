@@ -8,7 +8,9 @@ use clap::{Arg, ArgAction, Args, Command};
 use super::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
+use super::command::tally::COUNTING;
 use super::command::{code_page, compat_page, json_page, where_page};
+use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
 use crate::text::codes;
@@ -51,8 +53,16 @@ fn found_page(name: &str) -> Option<String> {
 
 /// The headings of options that many commands share. On the page of a command these options are
 /// only named.
-const SHARED: [&str; 7] =
-    ["Reading", "Games", "Counted games", "Writing", "Writing games", "Merging", "Memory"];
+const SHARED: [&str; 8] = [
+    "Reading",
+    "Games",
+    "Counted games",
+    "Writing",
+    "Writing games",
+    "Merging",
+    "Libraries",
+    "Memory",
+];
 
 /// All shared options.
 #[derive(Args)]
@@ -70,6 +80,8 @@ struct Shared {
     #[command(flatten)]
     _merge: MergeArgs,
     #[command(flatten)]
+    _libraries: LibraryArgs,
+    #[command(flatten)]
     _memory: MemoryArgs,
 }
 
@@ -82,7 +94,17 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 /// The command line with short pages: each command names its shared options in a list at the end.
 pub(crate) fn shortened(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100);
-    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(with_short_page)
+    let is_of_tally = |arg: &Arg| arg.get_help_heading() == Some(COUNTING);
+    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(with_short_page).mut_subcommand(
+        "import",
+        |import| {
+            // The page of `tally` has them.
+            import.mut_args(|arg| {
+                let is_hidden = arg.is_hide_set() || is_of_tally(&arg);
+                arg.hide(is_hidden)
+            })
+        },
+    )
 }
 
 fn with_short_page(command: Command) -> Command {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epdb::archive::Restored;
 use epdb::codec::query::Visit;
+use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
 use super::games::{Squares, annotated, positions};
 use super::*;
@@ -34,6 +35,18 @@ struct Sample {
     /// The numbers of the records of each position that is looked up, and of two that are not there.
     wanted: Vec<(Query, Vec<u64>)>,
     restored: Vec<u8>,
+}
+
+/// How tallies came to be, said of records that have none.
+fn ledger() -> TallyLedger {
+    let source = TallySource { name: "a.pgn".into(), games: 40, ..TallySource::default() };
+    let settings = "--same-game moves".into();
+    let origin = TallyOrigin { settings, sources: vec![source], ..TallyOrigin::default() };
+    let mut games = GameDigests::default();
+    for nth in 0..40 {
+        games.insert([nth; 16]);
+    }
+    TallyLedger { origin, games: Some(games) }
 }
 
 impl Sample {
@@ -101,6 +114,10 @@ impl Sample {
         match restored(&archive) {
             Ok(bytes) => assert!(bytes == self.restored, "{}: other files", self.name),
             Err(ArchiveError::NotVerbatim) if self.restored.is_empty() => {}
+            Err(error) => note(error),
+        }
+        match archive.tally_ledger() {
+            Ok(read) => assert_eq!(read, Some(ledger()), "{}: another ledger", self.name),
             Err(error) => note(error),
         }
         match archive.verify() {
@@ -175,6 +192,7 @@ fn restored(archive: &Archive) -> Result<Vec<u8>, ArchiveError> {
 
 fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
+    writer.set_tally_ledger(ledger());
     for (number, record) in records.iter().enumerate() {
         if number % 50 == 0 {
             writer.begin_file(&format!("{number}.epd")).unwrap();

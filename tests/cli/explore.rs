@@ -308,3 +308,74 @@ fn parents_are_those_of_a_search_through_all_positions() {
     assert_eq!((column(&done, "position"), done.status), (vec![START.to_string()], 1));
     assert_eq!(column(&done, "games"), ["0"]);
 }
+
+const NAMES: &str =
+    "eco\tname\tpgn\nB00\tKing's Pawn Game\t1. e4\nC20\tKing's Pawn: Open\t1. e4 e5\n";
+
+#[test]
+fn positions_and_moves_have_names() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 2. Nf3 1-0\n\n1. Nf3 e5 2. e4 0-1\n");
+    scratch.write("names.tsv", NAMES);
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
+    let explore = |more: &[&str]| {
+        let done = scratch.run(&[&["explore", "l.epa", "--openings", "names.tsv"], more].concat());
+        assert_eq!(done.status, 0, "{more:?}: {}", done.err);
+        done.out
+    };
+    let start = explore(&[]);
+    assert!(start.contains("B00 King's Pawn Game") && !start.contains("C20"), "{start}");
+    // The last named position on the line, then the nearest from which a move leads here.
+    assert!(explore(&["e4", "e5", "Nf3"]).contains("\nC20 King's Pawn: Open\n"));
+    let met = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq -";
+    assert!(explore(&[met]).contains("\nC20 King's Pawn: Open\n"));
+    let json = explore(&[met, "--json"]);
+    assert!(
+        json.contains("\"opening\":{\"eco\":\"C20\",\"name\":\"King's Pawn: Open\"}"),
+        "{json}"
+    );
+    let json = explore(&["--json"]);
+    assert!(
+        json.contains("\"opening\":{\"eco\":\"B00\",") && json.contains("\"opening\":null"),
+        "{json}"
+    );
+    scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
+    let text = ["explore", "l.epd", met, "--openings", "names.tsv"];
+    assert!(scratch.run(&text).out.contains("\nC20 King's Pawn: Open\n"));
+}
+
+#[test]
+fn another_library_stands_beside() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n\n1. d4 0-1\n");
+    scratch.write("h.pgn", "1. e4 0-1\n\n1. c4 1/2-1/2\n\n1. e4 c5 1-0\n");
+    scratch.run(&["tally", "g.pgn", "-o", "g.epdb"]);
+    scratch.run(&["tally", "h.pgn", "-o", "h.epa"]);
+    let tsv = scratch.run(&["explore", "g.epdb", "--vs", "h.epa", "--tsv"]).out;
+    let cells = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
+    let names = cells(tsv.lines().next().unwrap());
+    let column = |name: &str| names.iter().position(|own| own == name).unwrap();
+    let picked: Vec<Vec<String>> = tsv
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let cells = cells(line);
+            ["move", "games", "vs", "vs_share", "vs_score"]
+                .map(|it| cells[column(it)].clone())
+                .to_vec()
+        })
+        .collect();
+    assert_eq!(
+        picked,
+        [
+            ["d4", "1", "0", "0.0000", ""],
+            ["e4", "1", "2", "0.6667", "0.5000"],
+            ["c4", "", "1", "0.3333", "0.5000"],
+            ["Σ", "2", "3", "1.0000", "0.5000"],
+        ]
+    );
+    let json = scratch.run(&["explore", "g.epdb", "--vs", "h.epa", "--json"]).out;
+    assert!(json.contains("\"vs\":{\"white\":1,\"draws\":1,\"black\":1}"), "{json}");
+    assert!(
+        json.contains("\"san\":\"c4\",\"white\":0,\"draws\":0,\"black\":0,\"vs\":{\"white\":0,"),
+        "{json}"
+    );
+}

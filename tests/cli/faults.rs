@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use epdb::codec::ordinal;
+use epdb::model::Position;
+use epdb::model::rules::Playable;
+use epdb::text::san;
 use tempfile::TempDir;
 
 use crate::targets::pawns;
@@ -25,7 +29,7 @@ struct Scenario {
     made: &'static [&'static str],
 }
 
-const SCENARIOS: [Scenario; 12] = [
+const SCENARIOS: [Scenario; 15] = [
     Scenario {
         args: &["import", "out.epdb", "in.epd", "--memory", "1M"],
         given: &[],
@@ -98,13 +102,30 @@ const SCENARIOS: [Scenario; 12] = [
         given: &[],
         made: &["out.epb", "conflicts.tsv"],
     },
+    Scenario {
+        args: &["tally", "games.pgn", "-o", "out.epa", "--memory", "64K"],
+        given: &[],
+        made: &["out.epa"],
+    },
+    Scenario {
+        args: &["tally", "games.pgn", "-o", "out.epdb", "--memory", "1M"],
+        given: &[],
+        made: &["out.epdb"],
+    },
+    Scenario {
+        args: &["import", "l.epdb", "games.pgn", "--tally", "--memory", "1M"],
+        given: &["l.epdb"],
+        made: &["l.epdb"],
+    },
 ];
 
 /// The length of the input, unless `EPDB_FAULT_LINES` says another.
 const LINES: usize = 2000;
 const FEW: usize = 100;
 /// Files that are only read.
-const READ: [&str; 3] = ["in.epd", "few.epd", "mess.epd"];
+const READ: [&str; 4] = ["in.epd", "few.epd", "mess.epd", "games.pgn"];
+/// Stores that are there before.
+const STORES: [&str; 2] = ["s.epdb", "l.epdb"];
 /// Runs at a time; most of their time they wait for the disk.
 const WORKERS: usize = 4;
 /// What stands where an output will be.
@@ -122,6 +143,25 @@ fn book() -> String {
     (0..number_of("EPDB_FAULT_LINES", LINES)).map(line).collect()
 }
 
+/// Games of moves that are chosen by their numbers; so many take several commits.
+fn games() -> String {
+    let mut walk = 1_u64;
+    let mut game = |number: usize| {
+        let mut position = Position::START;
+        let mut text = format!("[Date \"2024.01.{:02}\"]\n\n", number % 28 + 1);
+        for _ in 0..60 {
+            let playable = Playable::new(&position).unwrap();
+            let moves = ordinal::list(&playable);
+            walk = walk.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number as u64 | 1);
+            let Some(&mv) = moves.get((walk >> 33) as usize % moves.len().max(1)) else { break };
+            text += &format!("{} ", san::format(&playable, mv));
+            position = *playable.after(mv).position();
+        }
+        text + "1-0\n\n"
+    };
+    (0..number_of("EPDB_FAULT_LINES", LINES) / 5).map(&mut game).collect()
+}
+
 /// One way in which a run is disturbed.
 #[derive(Clone, Debug)]
 struct Fault {
@@ -134,6 +174,7 @@ struct Fault {
 struct Bench {
     folder: TempDir,
     book: String,
+    games: String,
 }
 
 impl Bench {
@@ -149,11 +190,15 @@ impl Bench {
             eprintln!("skipped: system calls are disturbed only on Linux, and with `cc`");
             return None;
         }
-        let bench = Bench { folder, book: book() };
-        let store = bench.run_folder();
-        bench.run(&store, &["import", "s.epdb", "in.epd"], None);
-        fs::rename(store.join("s.epdb"), bench.folder.path().join("s.epdb")).unwrap();
-        fs::remove_dir_all(store).unwrap();
+        let bench = Bench { folder, book: book(), games: games() };
+        let made = bench.run_folder();
+        fs::write(made.join("one.pgn"), "1. e4 e5 2. Nf3 1-0\n\n").unwrap();
+        bench.run(&made, &["import", "s.epdb", "in.epd"], None);
+        bench.run(&made, &["tally", "one.pgn", "-o", "l.epdb"], None);
+        for store in STORES {
+            fs::rename(made.join(store), bench.folder.path().join(store)).unwrap();
+        }
+        fs::remove_dir_all(made).unwrap();
         Some(bench)
     }
 
@@ -163,7 +208,7 @@ impl Bench {
         fs::create_dir(folder.join("tmp")).unwrap();
         let few: String = self.book.split_inclusive('\n').take(FEW).collect();
         let mess = few.replace(" id \"", " bm e1d1 Kd2; id \"") + "no record\n";
-        for (name, content) in READ.iter().zip([&self.book, &few, &mess]) {
+        for (name, content) in READ.iter().zip([&self.book, &few, &mess, &self.games]) {
             fs::write(folder.join(name), content).unwrap();
         }
         folder
@@ -172,11 +217,10 @@ impl Bench {
     fn scenario_folder(&self, scenario: &Scenario) -> PathBuf {
         let folder = self.run_folder();
         for given in scenario.given {
-            match *given {
-                "s.epdb" => {
-                    fs::copy(self.folder.path().join("s.epdb"), folder.join("s.epdb")).unwrap();
-                }
-                old => fs::write(folder.join(old), OLD).unwrap(),
+            if STORES.contains(given) {
+                fs::copy(self.folder.path().join(given), folder.join(given)).unwrap();
+            } else {
+                fs::write(folder.join(given), OLD).unwrap();
             }
         }
         folder
@@ -257,7 +301,9 @@ impl Bench {
             assert!(made == complete, "exit 0 means complete: {args:?}, {why}");
         } else {
             assert_eq!(done.status.code(), Some(2), "{args:?}, {why}");
-            let names = [scenario.made, scenario.given, &READ, &["part-", "tmp"]].concat();
+            let names =
+                [scenario.made, scenario.given, &READ, &["part-", "tmp", "temporary file in /"]]
+                    .concat();
             assert!(
                 names.iter().any(|name| err.contains(name)),
                 "no file is named: {args:?}, {why}"

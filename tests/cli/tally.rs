@@ -155,3 +155,96 @@ fn a_book_is_made_of_games_and_of_libraries() {
     assert_eq!(made.status, 0, "{}", made.err);
     assert_eq!(scratch.read("b.bin"), scratch.read("c.bin"));
 }
+
+/// More games; the second is one of [`GAMES`].
+const MORE: &str = "1. d4 d5 1/2-1/2\n\n[Date \"1992.11.04\"]\n[White \"Anna\"]\n\
+[WhiteElo \"2400\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
+
+#[test]
+fn games_are_counted_into_a_library_once() {
+    let scratch = scratch();
+    scratch.write("m.pgn", MORE);
+    scratch.run(&["tally", "g.pgn", "m.pgn", "-o", "at-once.epdb"]);
+    let export = |store: &str| scratch.run(&["export", store, "--order", "key"]).out;
+    for (first, second) in [("g.pgn", "m.pgn"), ("m.pgn", "g.pgn")] {
+        let store = format!("{}.epdb", &first[..1]);
+        let done = scratch.run(&["import", &store, first, "--tally"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let done = scratch.run(&["import", &store, second, first, "--tally", "--again"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(done.err.contains(" counted before; "), "{}", done.err);
+        assert_eq!(export(&store), export("at-once.epdb"));
+        assert_eq!(scratch.run(&["verify", &store]).status, 0);
+    }
+    let again = scratch.run(&["import", "g.epdb", "m.pgn", "--tally"]);
+    assert!(again.err.contains("already imported"), "{}", again.err);
+    let json = scratch.run(&["import", "g.epdb", "m.pgn", "--tally", "--again", "--json"]).out;
+    assert!(json.contains("\"games\":0,\"duplicate_games\":2"), "{json}");
+    let stats = scratch.run(&["stats", "g.epdb"]).out;
+    assert!(stats.contains("built with --same-game moves\n"), "{stats}");
+    assert!(
+        stats.contains("source m.pgn\n    games                                    1"),
+        "{stats}"
+    );
+    let json = scratch.run(&["stats", "g.epdb", "--json"]).out;
+    assert!(json.contains("\"digests\":4,\"sources\":[{\"name\":\"g.pgn\",\"games\":3"), "{json}");
+}
+
+#[test]
+fn libraries_that_are_not_alike_are_added_only_when_told_to() {
+    let scratch = scratch();
+    scratch.write("m.pgn", MORE);
+    scratch.write("n.pgn", "1. c4 *\n\n");
+    for (games, library, more) in [
+        ("g.pgn", "g.epa", &[][..]),
+        ("m.pgn", "m.epdb", &[]),
+        ("n.pgn", "n.epdb", &[]),
+        ("n.pgn", "short.epa", &["--max-ply", "4"]),
+        ("n.pgn", "silent.epa", &["--no-digests"]),
+        ("n.pgn", "n.epd", &[]),
+    ] {
+        let done = scratch.run(&[&["tally", games, "-o", library], more].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        let has_place = !library.ends_with(".epd");
+        assert_eq!(done.err.contains("has no place for how"), !has_place, "{}", done.err);
+    }
+    assert_eq!(scratch.run(&["union", "g.epa", "n.epdb", "-o", "sum.epa"]).status, 0);
+    assert!(scratch.run(&["stats", "sum.epa"]).out.contains("source n.pgn"));
+    scratch.run(&["filter", "g.epa", "--where", "games >= 2", "-o", "pruned.epa"]);
+    assert!(scratch.run(&["stats", "pruned.epa"]).out.contains("pruned: --where games >= 2"));
+    for (library, what, option) in [
+        ("m.epdb", "shares 1 games with the library before", "--allow-overlap"),
+        ("short.epa", "built with `--max-ply 4 --same-game moves`", "--allow-mixed"),
+        ("pruned.epa", "pruned (--where games >= 2)", "--allow-mixed"),
+        ("silent.epa", "without the digests of its games", "--allow-overlap"),
+        ("n.epd", "does not say how its tallies came to be", "--allow-mixed"),
+    ] {
+        let first = if library == "pruned.epa" { "n.epdb" } else { "g.epa" };
+        let refused = scratch.run(&["union", first, library, "-o", "u.epa"]);
+        assert_eq!(refused.status, 2, "{library}: {}", refused.err);
+        let says = refused.err.contains(what) && refused.err.contains(option);
+        assert!(says, "{library}: {}", refused.err);
+        let done = scratch.run(&["union", first, library, "-o", "u.epa", option]);
+        assert_eq!(done.status, 0, "{library}: {}", done.err);
+    }
+    scratch.run(&["import", "s.epdb", "g.epa"]);
+    assert!(scratch.run(&["stats", "s.epdb"]).out.contains("digests of games"));
+    for (args, what) in [
+        (&["import", "s.epdb", "m.epdb", "--on-duplicate", "merge"][..], "shares 1 games"),
+        (&["import", "s.epdb", "n.epd", "--on-duplicate", "merge"], "does not say"),
+        (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "built with"),
+        (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "are for --tally"),
+        (&["import", "s.epdb", "n.epd", "--tally"], "positions are no games"),
+    ] {
+        let refused = scratch.run(args);
+        assert_eq!(refused.status, 2, "{args:?}: {}", refused.err);
+        assert!(refused.err.contains(what), "{args:?}: {}", refused.err);
+    }
+    assert_eq!(scratch.run(&["import", "s.epdb", "n.pgn", "--tally"]).status, 0);
+    scratch.run(&["convert", "s.epdb", "c.epa"]);
+    let digests = |file: &str| {
+        let stats = scratch.run(&["stats", file]).out;
+        stats.lines().find(|line| line.contains("digests of games")).unwrap_or_default().to_string()
+    };
+    assert_eq!(digests("c.epa"), digests("s.epdb"));
+}

@@ -2,6 +2,7 @@
 
 use epdb::codec::polyglot::{Book, BookError, Entry};
 use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
+use epdb::codec::tally_origin::{GameDigests, TallyOrigin};
 use epdb::codec::{key, ordinal, packed, polyglot, record};
 use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
@@ -190,6 +191,37 @@ fn invalid_books() {
         let BookError::NoBook { offset, .. } = error else { panic!("{error}") };
         assert_refused(&case, &error.to_string(), offset);
     }
+}
+
+#[test]
+fn valid_origins_of_tallies() {
+    for case in samples("tally_origin").valid {
+        let bytes = case.bytes();
+        let origin = TallyOrigin::from_bytes(&bytes).expect(&case.name);
+        assert_eq!([&origin.settings[..]], case.text[..], "{}", case.name);
+        assert_eq!(origin.to_bytes(), bytes, "{}", case.name);
+        for len in 0..bytes.len() {
+            TallyOrigin::from_bytes(&bytes[..len]).expect_err("it is cut off");
+        }
+    }
+}
+
+#[test]
+fn invalid_origins_of_tallies() {
+    for case in samples("tally_origin").invalid {
+        let error = TallyOrigin::from_bytes(&case.bytes()).expect_err(&case.name);
+        assert_refused(&case, &error.to_string(), error.offset);
+    }
+}
+
+#[test]
+fn digests_ascend_and_stand_there_once() {
+    let [one, two] = [[1; 16], [2; 16]];
+    let read = |digests: &[[u8; 16]]| GameDigests::from_bytes(&digests.concat());
+    assert_eq!(read(&[one, two]).map(|digests| digests.len()), Some(2));
+    assert_eq!(read(&[two, one]), None);
+    assert_eq!(read(&[one, one]), None);
+    assert_eq!(GameDigests::from_bytes(&one[..15]), None);
 }
 
 /// The bytes of the dumps of a page that stand below this text, without what is said of them.

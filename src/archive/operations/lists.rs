@@ -7,7 +7,7 @@ use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel};
 use crate::codec::ordinal;
 use crate::model::San;
 use crate::model::rules::{Move, Playable};
-use crate::text::san;
+use crate::text::{Profile, san};
 
 /// Shorter lists are coded byte by byte.
 const SHORTEST: usize = 2;
@@ -120,9 +120,9 @@ fn put_number(number: u32, text: &mut Vec<u8>) {
 
 /// The moves of a text of canonical SANs with single blanks between, none twice.
 fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
-    if !text.contains(&b' ') || !text.first()?.is_ascii_alphabetic() {
-        return None;
-    }
+    let first = &text[..text.iter().position(|&byte| byte == b' ')?];
+    // Few texts are lists of moves, and to name all moves takes long.
+    san::parse(root, first, Profile::Strict).ok()?;
     let legal: Vec<(Move, San)> =
         ordinal::list(root).into_iter().map(|mv| (mv, san::format(root, mv))).collect();
     let mut moves: Vec<Move> = Vec::new();

@@ -234,9 +234,11 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
 }
 
 /// The folder of a file, for temporary files.
-pub(crate) fn directory_beside(file: &Path) -> &Path {
+pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     let parent = file.parent().filter(|parent| *parent != Path::new(""));
-    parent.unwrap_or(Path::new("."))
+    let parent = parent.unwrap_or(Path::new("."));
+    // Errors name it.
+    parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
 fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {

@@ -1,5 +1,7 @@
 //! Tallies to bytes and back: the short form of the operand of `tally`.
 
+use std::sync::LazyLock;
+
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
@@ -44,20 +46,25 @@ const SOME: u8 = 2;
 /// Years are counted from this one.
 const EPOCH: i64 = 2000;
 
+/// The number of the opcode `tally`, which is looked up for few records only.
+static OPCODE: LazyLock<u8> =
+    LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
+
 /// Appends the record of a packed identity board with the operation `tally` and no other, whose
 /// operand in its short form `put` appends.
 pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     out.push(MARKER | OPERATIONS);
     out.extend_from_slice(board);
-    out.push(Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
+    out.push(*OPCODE);
     put(out);
     out.push(NO_MORE_OPERATIONS);
 }
 
 /// Appends the operand of `tally` in its short form; the cells of the parts ascend.
-pub fn put_tally(parts: &[OrdinalTally], out: &mut Vec<u8>) {
-    for (nth, part) in parts.iter().enumerate() {
-        put_part(part, nth + 1 < parts.len(), out);
+pub fn put_tally<'p>(parts: impl IntoIterator<Item = &'p OrdinalTally>, out: &mut Vec<u8>) {
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
+        put_part(part, parts.peek().is_some(), out);
     }
 }
 

@@ -278,7 +278,25 @@ pub fn parents<E: From<Error>>(
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<Vec<ParentRow>, E> {
-    let predecessors = predecessors(position);
+    let mut rows = parents_of(std::slice::from_ref(position), &options.cells, ask)?;
+    rows.retain(|row| row.counts.games() >= options.min_games);
+    rows.sort_by_cached_key(|row| {
+        (Reverse(row.counts.games()), Reverse(row.reached), row.position.to_string(), row.mv)
+    });
+    rows.truncate(options.limit.unwrap_or(usize::MAX));
+    Ok(rows)
+}
+
+/// [`parents`] of several positions, all of them and in no order.
+///
+/// # Errors
+/// As there.
+pub fn parents_of<E: From<Error>>(
+    positions: &[Position],
+    cells: &CellFilter,
+    ask: &mut Ask<'_, E>,
+) -> Result<Vec<ParentRow>, E> {
+    let predecessors: Vec<Predecessor> = positions.iter().flat_map(predecessors).collect();
     let queries: Vec<Query> = predecessors.iter().map(|it| Query::from(&it.position)).collect();
     let records = ask(&queries)?;
     let mut rows = Vec::new();
@@ -286,16 +304,11 @@ pub fn parents<E: From<Error>>(
         let Some(entry) = Entry::of(records)? else { continue };
         let Ok(playable) = Playable::new(&position) else { continue };
         let san = san::format(&playable, mv);
-        let games = entry.games(&options.cells);
+        let games = entry.games(cells);
         let counts = counts_by_move(&playable, games.as_ref()).remove(&mv).unwrap_or_default();
         let reached = games.map(|games| games.reached);
         rows.push(ParentRow { position, mv, san, counts, reached });
     }
-    rows.retain(|row| row.counts.games() >= options.min_games);
-    rows.sort_by_cached_key(|row| {
-        (Reverse(row.counts.games()), Reverse(row.reached), row.position.to_string(), row.mv)
-    });
-    rows.truncate(options.limit.unwrap_or(usize::MAX));
     Ok(rows)
 }
 
@@ -392,6 +405,11 @@ impl Explored {
 }
 
 impl MoveRow {
+    /// The position that the move leads to.
+    pub const fn leads_to(&self) -> &Position {
+        &self.after
+    }
+
     const fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
         MoveRow { mv, san, counts, child: None, reached: None, ce: None, next: None, after }
     }

@@ -22,6 +22,7 @@
 
 mod line;
 mod naming;
+mod nearest;
 mod table;
 
 pub use line::LineNames;

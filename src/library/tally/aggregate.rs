@@ -1,7 +1,6 @@
 //! Visits become one tally a position.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use byteorder::{BigEndian, ByteOrder};
 
@@ -13,10 +12,13 @@ use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::model::{Cell, GameCounts, TallyOverflow};
 
-/// The tally of a position while games are added.
+/// The tally of a position while games are added. It is used for one position after the other, since
+/// most have one visit only, which must not cost memory of its own.
 #[derive(Default, Debug)]
 pub(super) struct Sum {
-    parts: BTreeMap<Cell, OrdinalTally>,
+    /// The parts in use are those that `order` names, by ascending cells; the others lend their memory.
+    parts: Vec<OrdinalTally>,
+    order: Vec<usize>,
     first: Option<Place>,
 }
 
@@ -74,7 +76,19 @@ impl Sum {
     }
 
     fn part(&mut self, cell: Cell) -> &mut OrdinalTally {
-        self.parts.entry(cell).or_insert_with(|| OrdinalTally { cell, ..OrdinalTally::default() })
+        let place = self.order.binary_search_by_key(&cell, |&at| self.parts[at].cell);
+        let at = place.map(|place| self.order[place]).unwrap_or_else(|place| {
+            let at = self.order.len();
+            self.order.insert(place, at);
+            if at == self.parts.len() {
+                self.parts.push(OrdinalTally::default());
+            }
+            let OrdinalTally { cell: own, reached, moves } = &mut self.parts[at];
+            (*own, *reached) = (cell, 0);
+            moves.clear();
+            at
+        });
+        &mut self.parts[at]
     }
 
     fn came(&mut self, place: Place) {
@@ -103,11 +117,11 @@ impl Sum {
     /// Appends the tally in its short form, and forgets it.
     pub(super) fn put(&mut self, out: &mut Vec<u8>) {
         self.first = None;
-        let mut parts: Vec<_> = std::mem::take(&mut self.parts).into_values().collect();
-        for part in &mut parts {
+        for part in &mut self.parts[..self.order.len()] {
             part.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
         }
-        record::put_tally(&parts, out);
+        record::put_tally(self.order.iter().map(|&at| &self.parts[at]), out);
+        self.order.clear();
     }
 
     /// [`Sum::put`], and the place before it.
@@ -136,9 +150,10 @@ pub(super) fn each_position(
     }
     order.sort_unstable();
     let visit_at = |&(_, at): &(u64, usize)| Visit::read(&visits[at..]).map(|(it, _)| it);
-    let mut sum = Sum::default();
-    for same_key in order.chunk_by(|a, b| a.0 == b.0) {
-        let mut same_key: Vec<Visit> = same_key.iter().filter_map(visit_at).collect();
+    let (mut sum, mut same_key) = (Sum::default(), Vec::new());
+    for places in order.chunk_by(|a, b| a.0 == b.0) {
+        same_key.clear();
+        same_key.extend(places.iter().filter_map(visit_at));
         if same_key.iter().any(|visit| visit.board != same_key[0].board) {
             same_key.sort_by_key(|visit| visit.board);
         }

@@ -145,8 +145,9 @@ pub enum TallyOrder {
 }
 
 const PART_BITS: u32 = 8;
-/// Games are looked at together on all threads.
+/// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
 const BATCH_PLIES: usize = 1 << 16;
+const BATCH_OF_MEMORY: usize = 64;
 /// So many games are one piece of work.
 const PIECE: usize = 64;
 
@@ -248,7 +249,7 @@ impl TallyBuilder {
         self.plies += moves.len() + 1;
         let facts = GameFacts::of(game, self.options.split);
         self.lines.push(Line { start: *game.start(), moves, facts });
-        if self.plies < BATCH_PLIES {
+        if self.plies < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
         }
         if self.is_full() {

@@ -1,6 +1,6 @@
 //! `epdb book make`: a book of games or of a library.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::tally::{TallyArgs, directory_beside};
@@ -70,9 +70,9 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = open_binary_output(&args.output, "an opening book")?;
-    let directory: &Path = directory_beside(&args.output);
+    let directory = directory_beside(&args.output);
     let memory = args.memory.memory / 2;
-    let mut maker = BookMaker::new(args.options(), directory, memory);
+    let mut maker = BookMaker::new(args.options(), &directory, memory);
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
     let mut builder = TallyBuilder::new(options, directory, memory);
     let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ mod table;
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -20,6 +20,7 @@ use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
 use crate::library::explore::{self, ExploreOptions, Explored, ParentRow, SortBy};
 use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
+use crate::library::names::{Names, OpeningName};
 use crate::model::{EpdRecord, Position, San};
 use crate::source::Filter;
 use crate::text::PositionLine;
@@ -64,6 +65,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PLIES", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
+    /// Beside each move what another library knows of it
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
+    vs: Option<PathBuf>,
+    /// A file of opening names, as `epdb name` takes it; of several, later ones override
+    #[arg(long, value_name = "FILE")]
+    openings: Vec<PathBuf>,
     #[command(flatten)]
     cells: CellArgs,
     /// Print a table with tabs
@@ -102,12 +109,13 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let line = args.line()?;
+    let mut names = Names::new();
+    args.openings.iter().try_for_each(|file| names.add_file(file))?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let source = Searched::open(&args.source, &args.read, args.memory.memory)?;
-    let mut searcher =
-        Searcher { source, args, diagnostics: &mut diagnostics, known: HashMap::new() };
+    let mut searcher = Searcher::open(&args.source, args, &mut diagnostics)?;
     searcher.prepare(&line)?;
     let options = args.options();
+    let can_ask_on = searcher.can_ask_on();
     let ask = &mut |queries: &[Query]| searcher.ask(queries);
     // Beside its parents the moves of a position are only in JSON.
     let depth = if args.parents && !args.json { 0 } else { args.depth };
@@ -116,28 +124,58 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         true => Some(explore::parents(line.end(), &options, ask)?),
         false => None,
     };
-    print(args, &explored, parents.as_deref())?;
-    if explored.entry.is_none() {
-        report_missing(args, &line, ask)?;
+    let opening = match names.is_empty() {
+        true => None,
+        false if can_ask_on => names.nearest(&line, &options.cells, ask)?,
+        false => names.nearest(&line, &options.cells, &mut no_more)?,
+    };
+    let opening = opening.cloned();
+    let is_there = explored.entry.is_some();
+    let missing = if is_there { None } else { Some(missing(args, &line, ask)?) };
+    let other = args.vs.as_ref().map(|other| {
+        let mut searcher = Searcher::open(other, args, &mut diagnostics)?;
+        searcher.prepare(&line)?;
+        let options = args.options().limit(None).min_games(0).children(false);
+        explore::explore(line.end(), 1, &options, &mut |queries| searcher.ask(queries))
+    });
+    let shown = Shown { explored, parents, names, opening, other: other.transpose()? };
+    print(args, &shown)?;
+    if let Some(missing) = missing {
+        print_line(&missing);
     }
-    let is_there = Outcome::different_if(explored.entry.is_none());
-    Ok(diagnostics.finish()?.and(is_there))
+    Ok(diagnostics.finish()?.and(Outcome::different_if(!is_there)))
 }
 
-fn print(args: &Args, explored: &Explored, parents: Option<&[ParentRow]>) -> anyhow::Result<()> {
+/// All that is shown of a position.
+struct Shown {
+    explored: Explored,
+    parents: Option<Vec<ParentRow>>,
+    names: Names,
+    /// The name of the position, or the nearest one.
+    opening: Option<OpeningName>,
+    /// What another library knows of it.
+    other: Option<Explored>,
+}
+
+/// Answers that nothing is there.
+fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
+    Ok(vec![Vec::new(); queries.len()])
+}
+
+fn print(args: &Args, shown: &Shown) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
+    let Shown { explored, parents, .. } = shown;
+    let is_empty = explored.entry.is_none() && explored.rows.is_empty();
     match (args.json, args.tsv, parents) {
-        (true, ..) => {
-            json::line(&mut out, &object::Position::new(explored, parents, args.children))?
-        }
+        (true, ..) => json::line(&mut out, &object::Position::new(shown, args.children))?,
         (_, true, Some(parents)) => table::parents(parents).write_tsv(&mut out)?,
-        (_, true, None) => table::moves(explored, args.children).write_tsv(&mut out)?,
-        _ if explored.entry.is_none() && explored.rows.is_empty() && parents.is_none() => {}
+        (_, true, None) => table::moves(shown, args.children).write_tsv(&mut out)?,
+        (.., None) if is_empty && shown.other.is_none() => {}
         (.., parents) => {
-            table::write_head(explored, &mut out)?;
+            table::write_head(shown, &mut out)?;
             match parents {
                 Some(parents) => table::parents(parents).write_text(&mut out)?,
-                None => table::moves(explored, args.children).write_text(&mut out)?,
+                None => table::moves(shown, args.children).write_text(&mut out)?,
             }
             if explored.left_out > 0 && parents.is_none() {
                 writeln!(out, "{} more moves", explored.left_out)?;
@@ -148,12 +186,12 @@ fn print(args: &Args, explored: &Explored, parents: Option<&[ParentRow]>) -> any
     Ok(out.finish()?)
 }
 
-/// Says that a position is not there, and which one before it on the given line is.
-fn report_missing(
+/// That a position is not there, and which one before it on the given line is.
+fn missing(
     args: &Args,
     line: &PositionLine,
     ask: &mut explore::Ask<'_, anyhow::Error>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<String> {
     let before: Vec<&Position> =
         (0..line.moves().len()).filter_map(|moves| line.position(moves)).collect();
     let queries: Vec<Query> = before.iter().map(|&position| Query::from(position)).collect();
@@ -168,8 +206,7 @@ fn report_missing(
         None if before.is_empty() => String::new(),
         None => "; neither is any position before it".to_string(),
     };
-    print_line(&format!("{}: not there: {}{nearest}", args.source.display(), line.end()));
-    Ok(())
+    Ok(format!("{}: not there: {}{nearest}", args.source.display(), line.end()))
 }
 
 /// Finds records in the source.
@@ -181,7 +218,24 @@ struct Searcher<'a> {
     known: HashMap<PackedBoard, Vec<EpdRecord>>,
 }
 
-impl Searcher<'_> {
+impl<'a> Searcher<'a> {
+    fn open(
+        source: &Path,
+        args: &'a Args,
+        diagnostics: &'a mut Diagnostics,
+    ) -> anyhow::Result<Searcher<'a>> {
+        let source = Searched::open(source, &args.read, args.memory.memory)?;
+        Ok(Searcher { source, args, diagnostics, known: HashMap::new() })
+    }
+
+    /// Whether it can be asked for positions that are not known before.
+    fn can_ask_on(&self) -> bool {
+        match &self.source {
+            Searched::Lookup(_) => true,
+            Searched::Scan(source) => source.can_be_read_again(),
+        }
+    }
+
     /// Finds at once what is asked for later on where the source has to be read through.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
         if matches!(self.source, Searched::Lookup(_)) {

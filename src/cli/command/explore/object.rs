@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Shown;
 use crate::cli::json;
 use crate::library::explore::{Entry, Explored, MoveRow, ParentRow, performance};
+use crate::library::names::OpeningName;
 use crate::model::{Color, GameCounts};
 
 /// A position.
@@ -17,14 +19,24 @@ pub(super) struct Position {
     /// Games that reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reached: Option<u64>,
+    /// What another library knows of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vs: Option<Results>,
     moves: Vec<Move>,
     /// The positions from which a move leads here.
     #[serde(skip_serializing_if = "Option::is_none")]
     parents: Option<Vec<Parent>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     operations: BTreeMap<String, serde_json::Value>,
-    /// No names are known.
-    opening: (),
+    /// The name of the position, or the nearest one.
+    opening: Option<Opening>,
+}
+
+/// The name of an opening.
+#[derive(Serialize)]
+struct Opening {
+    eco: String,
+    name: String,
 }
 
 /// What became of games.
@@ -53,6 +65,12 @@ struct Move {
     performance: Option<i64>,
     #[serde(flatten)]
     results: Results,
+    /// The name of the position that it leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opening: Option<Opening>,
+    /// What another library knows of the move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vs: Option<Results>,
     /// The first and the last year.
     #[serde(skip_serializing_if = "Option::is_none")]
     years: Option<(u16, u16)>,
@@ -85,19 +103,23 @@ struct Parent {
 
 impl Position {
     /// With the operations of the positions that moves lead to where these are wanted.
-    pub(super) fn new(
-        explored: &Explored,
-        parents: Option<&[ParentRow]>,
-        with_operations: bool,
-    ) -> Position {
+    pub(super) fn new(shown: &Shown, with_operations: bool) -> Position {
+        let Shown { explored, parents, opening, other, .. } = shown;
         Position {
             results: Results::new(&explored.counts()),
             reached: explored.games.as_ref().map(|games| games.reached),
-            moves: moves(explored, with_operations),
-            parents: parents.map(|rows| rows.iter().map(Parent::new).collect()),
+            moves: moves(shown, explored, with_operations),
+            parents: parents.as_ref().map(|rows| rows.iter().map(Parent::new).collect()),
             operations: explored.entry.as_ref().map(operations).unwrap_or_default(),
-            opening: (),
+            opening: opening.as_ref().map(Opening::new),
+            vs: other.as_ref().map(|other| Results::new(&other.counts())),
         }
+    }
+}
+
+impl Opening {
+    fn new(name: &OpeningName) -> Opening {
+        Opening { eco: name.eco().to_string(), name: name.name().to_string() }
     }
 }
 
@@ -111,9 +133,20 @@ fn operations(entry: &Entry) -> BTreeMap<String, serde_json::Value> {
     all
 }
 
-fn moves(explored: &Explored, with_operations: bool) -> Vec<Move> {
+/// The moves of a position, and those that only another library knows.
+fn moves(shown: &Shown, explored: &Explored, with_operations: bool) -> Vec<Move> {
     let mover = explored.position.turn();
-    explored.rows.iter().map(|row| Move::new(row, mover, with_operations)).collect()
+    let rows = explored.rows.iter();
+    let mut moves: Vec<Move> =
+        rows.map(|row| Move::new(shown, row, mover, with_operations)).collect();
+    let others = shown.other.iter().flat_map(|other| &other.rows);
+    let is_new = |row: &&MoveRow| explored.rows.iter().all(|own| own.mv != row.mv);
+    moves.extend(others.filter(is_new).map(|row| {
+        let mut unknown = row.clone();
+        (unknown.counts, unknown.reached, unknown.ce) = (GameCounts::default(), None, None);
+        Move::new(shown, &unknown, mover, false)
+    }));
+    moves
 }
 
 impl Results {
@@ -124,8 +157,12 @@ impl Results {
 }
 
 impl Move {
-    fn new(row: &MoveRow, mover: Color, with_operations: bool) -> Move {
+    fn new(shown: &Shown, row: &MoveRow, mover: Color, with_operations: bool) -> Move {
         let counts = &row.counts;
+        let same = |other: &Explored| {
+            let row = other.rows.iter().find(|other| other.mv == row.mv);
+            Results::new(&row.map(|row| row.counts).unwrap_or_default())
+        };
         let child = row.child.as_ref().filter(|_| with_operations);
         Move {
             uci: row.mv.to_string(),
@@ -134,11 +171,13 @@ impl Move {
             average_opponent_rating: counts.opponents.mean().map(|mean| mean.round() as u64),
             performance: performance(counts, mover).map(|rating| rating.round() as i64),
             results: Results::new(counts),
+            opening: shown.names.get(row.leads_to()).map(Opening::new),
+            vs: shown.other.as_ref().map(same),
             years: counts.years,
             ce: row.ce,
             reached: row.reached,
             operations: child.map(operations).unwrap_or_default(),
-            moves: row.next.as_ref().map(|next| moves(next, with_operations)),
+            moves: row.next.as_ref().map(|next| moves(shown, next, with_operations)),
         }
     }
 }

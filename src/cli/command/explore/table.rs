@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use super::Shown;
 use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
+use crate::library::names::OpeningName;
 use crate::model::{Color, GameCounts, Operation, Position, San, Square};
 use crate::source::Output;
 
@@ -11,7 +13,7 @@ const BAR: u64 = 20;
 
 /// Rows under the names of columns. A column without a name is only shown to a person.
 pub(super) struct Table {
-    names: &'static [&'static str],
+    names: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -33,8 +35,11 @@ enum Cell {
 /// The table of the moves, and of all of them together.
 ///
 /// With the operations of the positions that they lead to where these are wanted.
-pub(super) fn moves(explored: &Explored, with_operations: bool) -> Table {
-    const NAMES: [&str; 16] = [
+///
+/// Beside them, where another library is asked, what it knows of the same moves; moves that only it
+/// knows come last.
+pub(super) fn moves(shown: &Shown, with_operations: bool) -> Table {
+    const NAMES: [&str; 17] = [
         "move",
         "games",
         "share",
@@ -50,21 +55,56 @@ pub(super) fn moves(explored: &Explored, with_operations: bool) -> Table {
         "years",
         "ce",
         "reached",
+        "name",
         "operations",
     ];
+    const OTHER: [&str; 7] =
+        ["vs", "vs_share", "vs_white", "vs_draws", "vs_black", "vs_score", "vs_reached"];
+    let Shown { explored, other, .. } = shown;
     let mut rows = Vec::new();
-    add_moves(explored, with_operations, &mut Vec::new(), &mut rows);
+    add_moves(shown, explored, with_operations, &mut Vec::new(), &mut rows);
+    if let Some(other) = other {
+        let is_new = |row: &&MoveRow| explored.rows.iter().all(|own| own.mv != row.mv);
+        for row in other.rows.iter().filter(is_new) {
+            let mut cells = vec![Cell::Line(vec![row.san])];
+            cells.resize_with(NAMES.len(), || Cell::Nothing);
+            cells.extend(other_cells(other, &row.counts, row.reached));
+            rows.push(cells);
+        }
+    }
     let (all, mover) = (explored.counts(), explored.position.turn());
     let mut sum = vec![Cell::Text("Σ".into())];
     sum.extend(cells_of(&all, &all, mover));
     let reached = explored.games.as_ref().map(|games| games.reached);
-    sum.extend([Cell::Nothing, Cell::of(reached, Cell::Count), Cell::Nothing]);
+    sum.extend([Cell::Nothing, Cell::of(reached, Cell::Count), Cell::Nothing, Cell::Nothing]);
+    let mut names = NAMES.to_vec();
+    if let Some(other) = other {
+        let reached = other.games.as_ref().map(|games| games.reached);
+        sum.extend(other_cells(other, &other.counts(), reached));
+        names.extend(OTHER);
+    }
     rows.push(sum);
-    Table { names: &NAMES, rows }
+    Table { names, rows }
+}
+
+/// What another library knows of a move.
+fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [Cell; 7] {
+    let all = other.counts().games();
+    let share = (all > 0).then(|| counts.games() as f64 / all as f64);
+    [
+        Cell::Count(counts.games()),
+        Cell::of(share, Cell::Share),
+        Cell::Count(counts.white),
+        Cell::Count(counts.draws),
+        Cell::Count(counts.black),
+        Cell::of(counts.score_of_white(), Cell::Share),
+        Cell::of(reached, Cell::Count),
+    ]
 }
 
 /// The rows of the moves of a position, each followed by those of the one that it leads to.
 fn add_moves(
+    shown: &Shown,
     explored: &Explored,
     with_operations: bool,
     line: &mut Vec<San>,
@@ -78,15 +118,27 @@ fn add_moves(
         cells.extend(cells_of(counts, &all, explored.position.turn()));
         let operations = child.as_ref().filter(|_| with_operations);
         let operations = operations.map(|child| text_of(&child.operations));
+        let name = shown.names.get(row.leads_to()).map(shown_name);
         cells.push(Cell::of(*ce, Cell::Ce));
         cells.push(Cell::of(*reached, Cell::Count));
+        cells.push(Cell::of(name, Cell::Text));
         cells.push(Cell::of(operations, Cell::Text));
+        if let Some(other) = &shown.other {
+            let same = other.rows.iter().find(|other| other.mv == row.mv);
+            let counts = same.map(|same| same.counts).unwrap_or_default();
+            cells.extend(other_cells(other, &counts, same.and_then(|same| same.reached)));
+        }
         rows.push(cells);
         if let Some(next) = next {
-            add_moves(next, with_operations, line, rows);
+            add_moves(shown, next, with_operations, line, rows);
         }
         line.pop();
     }
+}
+
+/// Code and name of an opening.
+fn shown_name(name: &OpeningName) -> String {
+    format!("{} {}", name.eco(), name.name())
 }
 
 /// The table of the positions from which a move leads to a position.
@@ -106,7 +158,7 @@ pub(super) fn parents(parents: &[ParentRow]) -> Table {
             Cell::of(row.reached, Cell::Count),
         ]
     };
-    Table { names: &NAMES, rows: parents.iter().map(row).collect() }
+    Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect() }
 }
 
 /// From the games to the years.
@@ -224,11 +276,15 @@ impl Table {
 }
 
 /// The position, on a terminal as a board, and its games.
-pub(super) fn write_head(explored: &Explored, out: &mut Output) -> io::Result<()> {
+pub(super) fn write_head(shown: &Shown, out: &mut Output) -> io::Result<()> {
+    let explored = &shown.explored;
     if io::stdout().is_terminal() {
         write_board(&explored.position, out)?;
     }
     writeln!(out, "{}", explored.position)?;
+    if let Some(name) = &shown.opening {
+        writeln!(out, "{}", shown_name(name))?;
+    }
     match &explored.games {
         Some(games) => {
             writeln!(out, "{} games, reached by {}\n", games.games(), games.reached)

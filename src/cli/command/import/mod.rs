@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
-use crate::cli::command::tally::{COUNTING, TallyArgs};
+use crate::cli::command::tally::TallyArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::ledgers::{self, LibraryArgs};
@@ -38,10 +38,6 @@ use crate::store::{
   epdb import book.epdb UHO_4060_v2.epd
   epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
   epdb import library.epdb 2025.pgn --tally")]
-#[command(mut_args(|arg| match arg.get_help_heading() {
-    Some(COUNTING) => arg.hide(true),
-    _ => arg,
-}))]
 pub(crate) struct Args {
     /// The store
     store: PathBuf,
@@ -55,10 +51,6 @@ pub(crate) struct Args {
     /// that was counted before is left out
     #[arg(long, conflicts_with = "on_duplicate")]
     tally: bool,
-    #[command(flatten)]
-    counting: TallyArgs,
-    #[command(flatten)]
-    libraries: LibraryArgs,
     /// Which records are duplicates: those of one position, or only equal ones
     #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
     same: Same,
@@ -72,7 +64,11 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    counting: TallyArgs,
+    #[command(flatten)]
     merge: MergeArgs,
+    #[command(flatten)]
+    libraries: LibraryArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]

@@ -1,0 +1,213 @@
+//! Games to a library of positions, beside the programs that do something like it:
+//! `cargo bench --bench tally -- GAMES.pgn`.
+//!
+//! Programs run one after the other on the same file, and what counts is the processor time of each, system
+//! calls included, of its best round. The others are looked for in the folder that `EPDB_PEERS` names and
+//! among the commands: `chess_db` and `fastpopular`, built of their sources, and `polyglot`. One
+//! that is not there is said to be missing. Without a file the games are random ones.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use epdb::codec::ordinal;
+use epdb::model::Position;
+use epdb::model::rules::Playable;
+use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb::text::san;
+
+const GAMES: usize = 20_000;
+const ROUNDS: usize = 3;
+/// Of the clock of processes.
+const TICKS_A_SECOND: f64 = 100.0;
+
+fn main() {
+    let file = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = folder.path().join("games.pgn");
+    match file {
+        Some(path) => drop(fs::copy(&path, &games).expect("a file of games")),
+        None => fs::write(&games, random_games()).expect("a file of games"),
+    }
+    let (count, plies) = count(&games);
+    println!("{count} games, {plies} plies; processor time, best of {ROUNDS} rounds");
+    println!("{:<52} {:>8} {:>12} {:>10} {:>8}", "", "s", "M plies/s", "bytes", "a row");
+    let bench = Bench { folder: folder.path(), plies, rows: rows(folder.path()) };
+    let epdb = env!("CARGO_BIN_EXE_epdb");
+    bench.run("epdb, reading the games", epdb, &["count", "games.pgn"], None);
+    bench.run("epdb tally, nothing written but the start", epdb, &TALLY_START, Some("start.epd"));
+    bench.run(
+        "epdb tally to a stream",
+        epdb,
+        &["tally", "games.pgn", "-o", "l.epb"],
+        Some("l.epb"),
+    );
+    bench.run(
+        "epdb tally to a store",
+        epdb,
+        &["tally", "games.pgn", "-o", "l.epdb"],
+        Some("l.epdb"),
+    );
+    bench.run(
+        "epdb tally to an archive",
+        epdb,
+        &["tally", "games.pgn", "-o", "l.epa"],
+        Some("l.epa"),
+    );
+    bench.run("epdb book make", epdb, &BOOK, Some("l.bin"));
+    for (name, program, args, made) in PEERS {
+        match found(program) {
+            Some(path) => bench.run(name, &path.to_string_lossy(), args, Some(made)),
+            None => println!("{name:<52} not there: name its folder in EPDB_PEERS"),
+        }
+    }
+}
+
+/// All positions are counted, and one is written.
+const TALLY_START: [&str; 6] = ["tally", "games.pgn", "-o", "start.epd", "--max-ply", "0"];
+const BOOK: [&str; 8] =
+    ["book", "make", "games.pgn", "-o", "l.bin", "--min-games", "1", "--keep-duplicates"];
+
+type Peer = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+/// What they count: every visit with hash and offset, a file of positions and counts, moves of a book.
+const PEERS: [Peer; 3] = [
+    (
+        "chess_db, 16 bytes a visit, no board",
+        "chess_db",
+        &["book", "games.pgn", "full"],
+        "games.bin",
+    ),
+    (
+        "fastpopular, positions and counts, no moves",
+        "fastpopular",
+        &[
+            "--file",
+            "games.pgn",
+            "--concurrency",
+            "1",
+            "--maxPlies",
+            "1000",
+            "--minCount",
+            "1",
+            "--saveCount",
+            "-o",
+            "pop.epd",
+        ],
+        "pop.epd",
+    ),
+    (
+        "polyglot make-book, hash and moves",
+        "polyglot",
+        &["make-book", "-pgn", "games.pgn", "-bin", "p.bin", "-max-ply", "1000", "-min-game", "1"],
+        "p.bin",
+    ),
+];
+
+struct Bench<'f> {
+    folder: &'f Path,
+    plies: u64,
+    /// Pairs of a position and a move.
+    rows: u64,
+}
+
+impl Bench<'_> {
+    /// Runs a program on the games and says what it took.
+    fn run(&self, name: &str, program: &str, args: &[&str], made: Option<&str>) {
+        let mut least = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            made.into_iter().for_each(|made| drop(fs::remove_file(self.folder.join(made))));
+            let before = children_seconds();
+            let status = Command::new(program)
+                .args(args)
+                .current_dir(self.folder)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+            assert!(status.is_ok_and(|status| status.success()), "{program} {args:?}");
+            least = least.min(children_seconds() - before);
+        }
+        let rate = self.plies as f64 / least / 1e6;
+        print!("{name:<52} {least:>8.2} {rate:>12.2}");
+        match made.map(|made| fs::metadata(self.folder.join(made)).expect("what it made").len()) {
+            Some(len) => println!(" {len:>10} {:>8.2}", len as f64 / self.rows as f64),
+            None => println!(),
+        }
+    }
+}
+
+/// How many rows of a position and a move the games make.
+fn rows(folder: &Path) -> u64 {
+    let epdb = env!("CARGO_BIN_EXE_epdb");
+    let run = |args: &[&str]| {
+        let mut command = Command::new(epdb);
+        command.args(args).current_dir(folder).stderr(Stdio::null()).output().expect("epdb").stdout
+    };
+    run(&["tally", "games.pgn", "-o", "rows.epb"]);
+    let lines = run(&["table", "rows.epb", "--rows", "moves", "--columns", "games"]);
+    lines.iter().filter(|&&byte| byte == b'\n').count() as u64 - 1
+}
+
+/// Processor time of the processes that this one has waited for.
+fn children_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("a system with /proc");
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = |place: usize| fields[place].parse::<f64>().expect("ticks");
+    (ticks(13) + ticks(14)) / TICKS_A_SECOND
+}
+
+/// The program of a peer.
+fn found(program: &str) -> Option<PathBuf> {
+    let own = std::env::var_os("EPDB_PEERS").map(PathBuf::from);
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let folders = own.into_iter().chain(std::env::split_paths(&paths));
+    let games = PathBuf::from("/usr/games");
+    folders.chain([games]).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// Games and the plies of their main lines.
+fn count(path: &Path) -> (u64, u64) {
+    let file = fs::File::open(path).expect("the games");
+    let mut reader = GameReader::new(file, PgnReadOptions::default());
+    let (mut games, mut plies) = (0, 0);
+    while let Some(read) = reader.next_game().expect("the games") {
+        if let Ok(game) = read.game {
+            games += 1;
+            plies += game.main_line().count() as u64;
+        }
+    }
+    (games, plies)
+}
+
+/// Games of moves that a walk chooses, the first ones among few, so that games meet.
+fn random_games() -> String {
+    let mut walk = 1_u64;
+    let mut below = |count: usize| {
+        walk = walk.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (walk >> 33) as usize % count.max(1)
+    };
+    let mut text = String::new();
+    for game in 0..GAMES {
+        text += &format!("[White \"{game}\"]\n[WhiteElo \"{}\"]\n\n", 2000 + below(800));
+        let mut position = Position::START;
+        for ply in 0..80 {
+            let playable = Playable::new(&position).expect("a legal position");
+            let moves = ordinal::list(&playable);
+            if moves.is_empty() {
+                break;
+            }
+            let choice = if ply < 12 { moves.len().min(3) } else { moves.len() };
+            let mv = moves[below(choice)];
+            if ply % 2 == 0 {
+                text += &format!("{}. ", ply / 2 + 1);
+            }
+            text += &format!("{} ", san::format(&playable, mv));
+            position = *playable.after(mv).position();
+        }
+        text += "1/2-1/2\n\n";
+    }
+    text
+}
