@@ -1,17 +1,19 @@
 //! `epdb import`: records into a store.
 
+mod args;
+mod open_store;
 mod tally;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::ValueEnum;
+pub(crate) use args::Args;
+use open_store::{OpenStore, publish};
 
-use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
-use crate::cli::command::tally::TallyArgs;
+use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
-use crate::cli::ledgers::{self, LibraryArgs};
+use crate::cli::ledgers;
 use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
@@ -24,88 +26,7 @@ use crate::library::tally::ledger::{self, Allowed};
 use crate::model::Opcode;
 use crate::new_file::NewFile;
 use crate::source::{FileFormat, Item, open_bytes};
-use crate::store::{
-    Checkpoint, ImportOptions, ImportReport, OnDuplicate, Recognised, Same, Store, StoreOptions,
-};
-
-/// Add the records of files to a store, which is made if it is not there
-///
-/// What is committed survives everything: an import that was interrupted or failed goes on where it
-/// stood when the same command is run again. A file that was imported before with the same settings
-/// is recognised by its bytes, under any name, and passed over; standard input never is.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb import book.epdb UHO_4060_v2.epd
-  epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
-  epdb import library.epdb 2025.pgn --tally")]
-pub(crate) struct Args {
-    /// The store
-    store: PathBuf,
-    /// Files to import, in this order; `-` is standard input
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-    /// What becomes of a record that is in the store already
-    #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
-    on_duplicate: OnDuplicateArg,
-    /// Count games into a library, with the options of `epdb tally` that it was built with; a game
-    /// that was counted before is left out
-    #[arg(long, conflicts_with = "on_duplicate")]
-    tally: bool,
-    /// Which records are duplicates: those of one position, or only equal ones
-    #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
-    same: Same,
-    /// Give up what is left of an interrupted import and import its file from the start
-    #[arg(long)]
-    restart: bool,
-    /// Import files once more that were imported before
-    #[arg(long)]
-    again: bool,
-    /// Print one JSON object a file
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    counting: TallyArgs,
-    #[command(flatten)]
-    merge: MergeArgs,
-    #[command(flatten)]
-    libraries: LibraryArgs,
-    #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-}
-
-#[derive(ValueEnum, Copy, Clone, Debug)]
-enum OnDuplicateArg {
-    /// Both stay
-    Keep,
-    /// The later one is left out
-    Skip,
-    /// The later one takes the place of the earlier ones
-    Replace,
-    /// The later one is merged into the earlier one, unless they contradict each other
-    Merge,
-}
-
-impl Args {
-    fn options(&self) -> ImportOptions {
-        if self.tally {
-            return tally::options(self);
-        }
-        ImportOptions {
-            on_duplicate: match self.on_duplicate {
-                OnDuplicateArg::Keep => OnDuplicate::Keep,
-                OnDuplicateArg::Skip => OnDuplicate::Skip,
-                OnDuplicateArg::Replace => OnDuplicate::Replace,
-                OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
-            },
-            same: self.same,
-            restart: self.restart,
-            settings: settings::of_reading(&self.read),
-            ..ImportOptions::default()
-        }
-    }
-}
+use crate::store::{Checkpoint, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -121,12 +42,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     import_all(args, &mut target, &mut diagnostics)?;
     target.store.close()?;
     diagnostics.finish()
-}
-
-/// The store that is written. A new one gets its name with its first commit.
-struct OpenStore {
-    store: Store,
-    new: Option<NewFile>,
 }
 
 fn import_all(
@@ -320,10 +235,6 @@ fn bytes_of<'a>(item: &'a Item<'_>, encoded: &'a mut Vec<u8>) -> Result<&'a [u8]
         }
         item => Ok(item.raw()),
     }
-}
-
-fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
-    Ok(new.take().map_or(Ok(()), NewFile::finish_new)?)
 }
 
 /// Says what became of a file; `earlier` is the name under which it was imported before.

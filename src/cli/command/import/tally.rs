@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Args, publish};
+use super::args::Args;
+use super::open_store::publish;
 use crate::cli::command::tally::{directory_beside, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
@@ -11,20 +12,9 @@ use crate::cli::source;
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::tally::ledger::{self, Unlike};
 use crate::library::tally::{TallyBuilder, TallyOrder};
-use crate::model::merge::MergeRules;
 use crate::new_file::NewFile;
 use crate::source::Item;
-use crate::store::{Checkpoint, ImportOptions, Importer, OnDuplicate, Store};
-
-/// How the tallies of games are imported.
-pub(super) fn options(args: &Args) -> ImportOptions {
-    ImportOptions {
-        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
-        restart: args.restart,
-        settings: format!("--tally {}", args.counting.settings(&args.read)),
-        ..ImportOptions::default()
-    }
-}
+use crate::store::{Checkpoint, ImportOptions, Importer, Store};
 
 /// Counts the games of a file, or those that an interrupted run left of it. What is committed at once
 /// is the tallies of whole games, their digests, and how far the file was read.

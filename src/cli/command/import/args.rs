@@ -1,0 +1,97 @@
+//! The arguments of `epdb import`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::command::tally::TallyArgs;
+use crate::cli::ledgers::LibraryArgs;
+use crate::cli::settings;
+use crate::model::merge::MergeRules;
+use crate::store::{ImportOptions, OnDuplicate, Same};
+
+/// Add the records of files to a store, which is made if it is not there
+///
+/// What is committed survives everything: an import that was interrupted or failed goes on where it
+/// stood when the same command is run again. A file that was imported before with the same settings
+/// is recognised by its bytes, under any name, and passed over; standard input never is.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb import book.epdb UHO_4060_v2.epd
+  epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
+  epdb import library.epdb 2025.pgn --tally")]
+pub(crate) struct Args {
+    /// The store
+    pub(super) store: PathBuf,
+    /// Files to import, in this order; `-` is standard input
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// What becomes of a record that is in the store already
+    #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
+    on_duplicate: OnDuplicateArg,
+    /// Count games into a library, with the options of `epdb tally` that it was built with; a game
+    /// that was counted before is left out
+    #[arg(long, conflicts_with = "on_duplicate")]
+    pub(super) tally: bool,
+    /// Which records are duplicates: those of one position, or only equal ones
+    #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
+    pub(super) same: Same,
+    /// Give up what is left of an interrupted import and import its file from the start
+    #[arg(long)]
+    pub(super) restart: bool,
+    /// Import files once more that were imported before
+    #[arg(long)]
+    pub(super) again: bool,
+    /// Print one JSON object a file
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) counting: TallyArgs,
+    #[command(flatten)]
+    pub(super) merge: MergeArgs,
+    #[command(flatten)]
+    pub(super) libraries: LibraryArgs,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
+}
+
+#[derive(ValueEnum, Copy, Clone, Debug)]
+enum OnDuplicateArg {
+    /// Both stay
+    Keep,
+    /// The later one is left out
+    Skip,
+    /// The later one takes the place of the earlier ones
+    Replace,
+    /// The later one is merged into the earlier one, unless they contradict each other
+    Merge,
+}
+
+impl Args {
+    /// How the records, or the tallies of games, are imported.
+    pub(super) fn options(&self) -> ImportOptions {
+        if self.tally {
+            return ImportOptions {
+                on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+                restart: self.restart,
+                settings: format!("--tally {}", self.counting.settings(&self.read)),
+                ..ImportOptions::default()
+            };
+        }
+        ImportOptions {
+            on_duplicate: match self.on_duplicate {
+                OnDuplicateArg::Keep => OnDuplicate::Keep,
+                OnDuplicateArg::Skip => OnDuplicate::Skip,
+                OnDuplicateArg::Replace => OnDuplicate::Replace,
+                OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
+            },
+            same: self.same,
+            restart: self.restart,
+            settings: settings::of_reading(&self.read),
+            ..ImportOptions::default()
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The store that is written.
+
+use crate::new_file::NewFile;
+use crate::store::Store;
+
+/// The store that is written. A new one gets its name with its first commit.
+pub(super) struct OpenStore {
+    pub(super) store: Store,
+    pub(super) new: Option<NewFile>,
+}
+
+/// Gives a new store its name.
+pub(super) fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
+    Ok(new.take().map_or(Ok(()), NewFile::finish_new)?)
+}
