@@ -13,7 +13,7 @@ use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::operations::{self as coded_operations, OperationStart};
 use crate::archive::row::Row;
 use crate::codec::record;
-use crate::model::{EpdRecord, Operation, Position};
+use crate::model::{EpdRecord, Operand, Operands, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
 /// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
@@ -229,6 +229,17 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
+/// Whether a writer writes such an operation: sets ascend, and moves stand where the opcode takes some.
+fn is_written(operation: &Operation) -> bool {
+    let Some(entry) = operation.opcode.standard() else { return true };
+    let operands = &operation.operands;
+    match entry.operands {
+        Operands::MoveSet => operands.is_sorted_by(|one, next| one.text() < next.text()),
+        Operands::Move | Operands::MoveLine | Operands::Any => true,
+        _ => !operands.iter().any(|operand| matches!(operand, Operand::Move { .. })),
+    }
+}
+
 /// Puts operations into the record of a row; false when no record has them beside such a row.
 fn put_operations(
     record: &mut EpdRecord,
@@ -236,7 +247,7 @@ fn put_operations(
     row: &Row,
     scratch: &mut Vec<u8>,
 ) -> bool {
-    let is_new = |operation| record.set(operation).is_none();
+    let is_new = |operation| is_written(&operation) && record.set(operation).is_none();
     scratch.clear();
     operations.into_iter().all(is_new)
         && record::encode(record, scratch).is_ok()

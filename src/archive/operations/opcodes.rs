@@ -99,6 +99,9 @@ impl OpcodeModel {
             self.shapes[..=place].rotate_right(1);
             return self.shapes.first().cloned();
         }
+        if place > self.shapes.len() {
+            return None;
+        }
         let len = self.len.code(coder, given.len() as u64) as usize;
         let mut shape: Vec<Opcode> = Vec::new();
         for nth in 0..len {

@@ -1,6 +1,8 @@
 //! Tallies: most positions of a library come from one game, whose counts are those of the record
 //! before, seen by the other side.
 
+use std::cmp::Ordering;
+
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
 use crate::codec::item::{fold_sign, unfold_sign};
 use crate::codec::ordinal;
@@ -162,9 +164,14 @@ impl TallyModel {
             moves.push((mv, counts));
         }
         let games = moves.iter().try_fold(0_u64, |sum, (_, it)| sum.checked_add(it.games()))?;
+        if !are_in_order(root, &moves) {
+            return None;
+        }
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
         let beyond = unfold_sign(self.beyond.code_in(context, coder, fold_sign(beyond)));
-        Some(LegalPart { cell, reached: games.checked_add_signed(beyond)?, moves })
+        let reached = games.checked_add_signed(beyond)?;
+        let is_empty = reached == 0 && moves.is_empty();
+        (!is_empty).then_some(LegalPart { cell, reached, moves })
     }
 
     fn cell(&mut self, coder: &mut impl BitCoder, given: Cell) -> Option<Cell> {
@@ -307,6 +314,17 @@ impl LegalPart {
         let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..*counts };
         Some((self.cell, seen))
     }
+}
+
+/// Whether moves stand as in a record: the one played most first, those played as often by ordinals.
+fn are_in_order(root: &Playable, moves: &[(Move, GameCounts)]) -> bool {
+    moves.is_sorted_by(|(one, counts), (next, next_counts)| {
+        let ordinal = |mv: &Move| ordinal::ordinal(root, *mv);
+        match counts.games().cmp(&next_counts.games()) {
+            Ordering::Equal => ordinal(one) < ordinal(next),
+            order => order == Ordering::Greater,
+        }
+    })
 }
 
 /// Passes a legal move that was not counted yet through a coder.
