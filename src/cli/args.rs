@@ -116,7 +116,7 @@ pub(crate) struct FormArgs {
     /// Read by the text of 1994, which lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
-    /// Take labelled training files: `FEN [0.5]`, `FEN | 23 | 0.5`
+    /// Take labels: of training files, `FEN [0.5]`, `FEN | 23 | 0.5`, and of chessdb, `FEN ; 23;`
     #[arg(long)]
     pub(crate) labels: bool,
     /// From whose side the scores of labelled files are seen
@@ -177,6 +177,10 @@ pub(crate) struct GameReadArgs {
     /// SubVariation as v0, v1, v2
     #[arg(long)]
     pub(crate) game_openings: bool,
+    /// Positions keep the evaluation that a comment of their game has behind them, such as [%eval
+    /// 0.34] or [%eval #-3,20], as ce of the side to move, and its depth as acd
+    #[arg(long)]
+    pub(crate) game_evals: bool,
     /// In whose piece letters the moves of games are written, such as german
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
@@ -200,6 +204,7 @@ impl GameReadArgs {
             .variations(self.variations)
             .tags(self.game_tags)
             .names(self.game_openings)
+            .evaluations(self.game_evals)
     }
 }
 
@@ -341,8 +346,16 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, value_name = "FILE", help_heading = None::<&str>)]
     pub(crate) output: Option<PathBuf>,
     /// The format of standard output, or of a file whose name does not tell it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
+}
+
+/// The formats that are written.
+pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
+    let formats = FileFormat::ALL.into_iter().filter(|format| format.is_written());
+    let values = formats.filter_map(|format| format.to_possible_value());
+    PossibleValuesParser::new(values.collect::<Vec<_>>())
+        .try_map(|name| FileFormat::from_str(&name, false))
 }
 
 /// What becomes of two records of one position.

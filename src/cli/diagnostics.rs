@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use crate::error::Place;
 use crate::library::expression::Expression;
 use crate::library::field::Field;
-use crate::source::Output;
+use crate::source::{BookFindings, Output};
 use crate::text::{Diagnostic, Setting, Severity};
 
 use super::args::FormArgs;
@@ -40,6 +40,10 @@ pub(crate) struct Tally {
     pub(crate) unchecked_games: u64,
     /// Positions of variations that were left out.
     pub(crate) of_variations: u64,
+    /// Evaluations in comments of games that could not be read.
+    pub(crate) unread_evaluations: u64,
+    /// What was found of opening books.
+    pub(crate) book: BookFindings,
 }
 
 impl fmt::Display for Tally {
@@ -194,14 +198,16 @@ impl Diagnostics {
             }
             writeln!(err, "{}", self.tally)?;
         }
-        Ok(Outcome::different_if(self.tally.rejected > 0 && !self.allow_rejects))
+        let is_whole = self.tally.rejected == 0 && self.tally.book.unknown_entries == 0;
+        Ok(Outcome::different_if(!is_whole && !self.allow_rejects))
     }
 }
 
 impl Diagnostics {
     /// Says what was asked for and never found, and which positions were not looked at.
     fn report_what_is_missing(&self) {
-        let Tally { records, games, left_out, of_variations, .. } = self.tally;
+        let Tally { records, games, left_out, of_variations, unread_evaluations, book, .. } =
+            self.tally;
         if records + games + left_out > 0 {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));
         }
@@ -210,6 +216,27 @@ impl Diagnostics {
             note!(
                 "epdb: {of_variations} {positions} of variations left out; --variations takes them"
             );
+        }
+        if unread_evaluations > 0 {
+            note!("epdb: {unread_evaluations} evaluations in comments could not be read");
+        }
+        report_book(&book);
+    }
+}
+
+/// Says what of opening books did not become records.
+fn report_book(book: &BookFindings) {
+    for (count, what) in [
+        (
+            book.unknown_entries,
+            "entries of the book are of positions that are not known: `epdb book list` finds those \
+             of a --source",
+        ),
+        (book.illegal_entries, "entries of the book have a move that is not legal"),
+        (book.disordered_entries, "entries of the book stand out of order; read by key"),
+    ] {
+        if count > 0 {
+            note!("epdb: {count} {what}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
 use super::command::tally::COUNTING;
-use super::command::{code_page, compat_page, json_page, where_page};
+use super::command::{code_page, compat_page, json_page, sources_page, where_page};
 use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
@@ -31,6 +31,11 @@ pub(crate) const PAGES: &[Page] = &[
         name: "options",
         about: "options that many commands share: reading, writing, games, merging",
         text: shared_options,
+    },
+    Page {
+        name: "sources",
+        about: "what is read that others publish: lichess, chessdb, Polyglot, [%eval] of games",
+        text: sources_page::page,
     },
     Page { name: "where", about: "the language of --where", text: where_page::page },
     Page { name: "json", about: "what --json prints", text: json_page::page },
@@ -154,7 +159,7 @@ pub(crate) fn pages() -> String {
     let mut text = String::from(
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
-         is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\n\
+         is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\
          Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter).\n\
          `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
     );

@@ -302,6 +302,8 @@ impl Reading<'_, '_, '_, '_> {
         let summary = source.read(&mut |item| self.take(item))?;
         self.diagnostics.tally.of_variations += summary.variation_positions;
         self.diagnostics.tally.unchecked_games += summary.unchecked_games;
+        self.diagnostics.tally.unread_evaluations += summary.unread_evaluations;
+        self.diagnostics.tally.book.add(&summary.book);
         Ok(!summary.was_stopped)
     }
 

@@ -91,6 +91,41 @@ pub const fn mated_in(moves: u32) -> Result<i32, OutOfRange> {
     if moves > MAX_MATE { Err(OutOfRange) } else { Ok(-32767 + 2 * moves as i32) }
 }
 
+/// What programs say of a position, seen from some side.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Evaluation {
+    /// Centipawns; below 0 the other side is ahead.
+    Centipawns(i64),
+    /// Moves to a mate; below 0 the other side mates, and 0 is a mate that stands on the board.
+    Mate(i64),
+}
+
+impl Evaluation {
+    /// The `ce` of a mover whose view this is, or, if `is_opponents`, the opponent's.
+    ///
+    /// # Errors
+    /// [`OutOfRange`] over 32000 centipawns or [`MAX_MATE`] moves.
+    ///
+    /// ```
+    /// use epdb::model::score::Evaluation;
+    /// assert_eq!(Evaluation::Centipawns(31).ce(true), Ok(-31));
+    /// assert_eq!(Evaluation::Mate(-2).ce(true), Ok(32764));
+    /// ```
+    pub fn ce(self, is_opponents: bool) -> Result<i32, OutOfRange> {
+        let seen = |value: i64, most: i64| match value.checked_abs() {
+            Some(size) if size <= most => Ok(if is_opponents { -value } else { value } as i32),
+            _ => Err(OutOfRange),
+        };
+        match self {
+            Evaluation::Centipawns(value) => seen(value, 32_000),
+            Evaluation::Mate(moves) => match seen(moves, MAX_MATE.into())? {
+                moves @ 1.. => mates_in(moves.unsigned_abs()),
+                moves => mated_in(moves.unsigned_abs()),
+            },
+        }
+    }
+}
+
 /// What a child's `ce` is worth to the side that moves into it: the view swaps and a mate is one
 /// ply further away. `None` for −32768, which is not propagated.
 ///

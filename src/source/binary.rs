@@ -11,18 +11,18 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 
 /// Counts records and hands them on.
-struct Records<'o> {
+pub(super) struct Records<'o> {
     place: Place,
     count: u64,
     options: &'o SourceOptions,
 }
 
 impl<'o> Records<'o> {
-    fn new(name: Arc<str>, options: &'o SourceOptions) -> Records<'o> {
+    pub(super) fn new(name: Arc<str>, options: &'o SourceOptions) -> Records<'o> {
         Records { place: Place::new(name, At::Record(0)), count: 0, options }
     }
 
-    fn count(&mut self) {
+    pub(super) fn count(&mut self) {
         self.count += 1;
         self.place.at = At::Record(self.count);
     }
@@ -39,7 +39,7 @@ impl<'o> Records<'o> {
         self.hand_on(record, raw, visit)
     }
 
-    fn hand_on<E: From<Error>>(
+    pub(super) fn hand_on<E: From<Error>>(
         &self,
         record: EpdRecord,
         raw: &[u8],
@@ -65,7 +65,7 @@ pub(super) fn read_stream<E: From<Error>>(
     let damaged = |error| Error::from(error).in_source(Arc::clone(&name));
     while let Some(raw) = stream.next_encoded().map_err(damaged)? {
         if !records.hand_on_encoded(raw, visit)? {
-            return Ok(STOPPED);
+            return Ok(Summary::stopped());
         }
     }
     Ok(Summary::default())
@@ -85,7 +85,7 @@ pub(super) fn read_store<E: From<Error>>(
     while let Some(next) = stored.next_encoded() {
         let raw = next.map_err(|error| local.failed(error))?.bytes();
         if !records.hand_on_encoded(raw, visit)? {
-            return Ok(STOPPED);
+            return Ok(Summary::stopped());
         }
     }
     Ok(Summary::default())
@@ -104,11 +104,8 @@ pub(super) fn read_archive<E: From<Error>>(
         let record = record.map_err(|error| local.failed(error).in_source(local.name()))?;
         records.count();
         if !records.hand_on(record, &[], visit)? {
-            return Ok(STOPPED);
+            return Ok(Summary::stopped());
         }
     }
     Ok(Summary::default())
 }
-
-/// No more is wanted.
-const STOPPED: Summary = Summary { was_stopped: true, variation_positions: 0, unchecked_games: 0 };

@@ -1,10 +1,19 @@
-//! Opening books of Polyglot as files.
+//! Opening books of Polyglot, as entries and as the records of their positions.
 
+use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
+use super::binary::Records;
+use super::book_walk::{BookPosition, Walk};
 use super::input;
-use crate::codec::polyglot::Book;
+use super::item::{BookFindings, Summary, VisitItem};
+use super::options::SourceOptions;
+use crate::codec::polyglot::{Book, BookMove, Entry};
 use crate::error::{Error, Result};
+use crate::model::rules::{Move, Playable};
+use crate::model::{EpdRecord, Opcode, Operand, Operation};
+use crate::text::san;
 
 /// Reads an opening book of Polyglot, or standard input for `-`. Its first bytes may be any, so that
 /// only a name that ends in `.gz` or `.zst` says that it is compressed.
@@ -25,4 +34,99 @@ pub fn open_book(path: impl AsRef<Path>) -> Result<Book> {
     let bytes = input::open_named(path)?;
     let named = |error| Error::from_cause(error).in_source(path.to_string_lossy());
     Book::read(bytes).map_err(named)
+}
+
+/// Reads the positions of a book that are found from the start array, with its moves.
+pub(super) fn read<E: From<Error>>(
+    input: Box<dyn Read + Send>,
+    name: Arc<str>,
+    options: &SourceOptions,
+    visit: &mut VisitItem<'_, E>,
+) -> Result<Summary, E> {
+    let book =
+        Book::read(input).map_err(|error| Error::from_cause(error).in_source(Arc::clone(&name)))?;
+    let known = Walk::new(&book).finish();
+    let mut found = BookFindings {
+        unknown_entries: known.unknown().map(|entries| entries.len() as u64).sum(),
+        disordered_entries: book.disorder().map_or(0, |disorder| disorder.count),
+        illegal_entries: 0,
+    };
+    let mut records = Records::new(name, options);
+    for position in known.positions() {
+        let (record, illegal) = record_of(position);
+        found.illegal_entries += illegal;
+        records.count();
+        if !records.hand_on(record, &[], visit)? {
+            return Ok(Summary { was_stopped: true, book: found, ..Summary::default() });
+        }
+    }
+    Ok(Summary { book: found, ..Summary::default() })
+}
+
+/// The record of a position: the moves that the book may play as `bm`, all of them with their weights
+/// as comments; and how many entries have a move that is not legal.
+fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
+    let mut record = EpdRecord::new(found.position);
+    let Ok(playable) = Playable::new(&found.position) else {
+        return (record, found.entries.len() as u64);
+    };
+    let (mut best, mut weights, mut illegal) = (Vec::new(), Comments::default(), 0);
+    for entry in found.entries {
+        match entry.mv.legal_in(&playable) {
+            Some(mv) => {
+                let operand = Operand::Move { mv, san: san::format(&playable, mv) };
+                best.extend((entry.weight > 0).then_some(operand));
+                weights.push(&weight_of(entry, &playable, mv));
+            }
+            None => illegal += u64::from(entry.mv != BookMove::NONE),
+        }
+    }
+    if !best.is_empty() {
+        record.set(Operation { opcode: Opcode::BM, operands: best });
+    }
+    for (opcode, text) in COMMENTS.into_iter().zip(weights.0) {
+        record.set(Operation { opcode, operands: vec![Operand::string(text)] });
+    }
+    (record, illegal)
+}
+
+/// An entry as a comment says it: `e4 120`, with what was learned behind it.
+fn weight_of(entry: &Entry, playable: &Playable, mv: Move) -> String {
+    let Entry { weight, learn, .. } = entry;
+    let learn = if *learn == 0 { String::new() } else { format!(" learn {learn}") };
+    format!("{} {weight}{learn}", san::format(playable, mv))
+}
+
+/// The registers that take comments, one after the other.
+const COMMENTS: [Opcode; 10] = [
+    Opcode::C0,
+    Opcode::C1,
+    Opcode::C2,
+    Opcode::C3,
+    Opcode::C4,
+    Opcode::C5,
+    Opcode::C6,
+    Opcode::C7,
+    Opcode::C8,
+    Opcode::C9,
+];
+
+/// No string of the standard is longer.
+const LONGEST_STRING: usize = 255;
+
+/// Texts of comments, of which the last takes what the others have no room for.
+#[derive(Default)]
+struct Comments(Vec<String>);
+
+impl Comments {
+    fn push(&mut self, text: &str) {
+        let is_last = self.0.len() == COMMENTS.len();
+        match self.0.last_mut() {
+            Some(last) if is_last || last.len() + 2 + text.len() <= LONGEST_STRING => {
+                *last += ", ";
+                *last += text;
+            }
+            _ => self.0.push(text.into()),
+        }
+    }
 }

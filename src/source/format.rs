@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The formats that are read and written.
+/// The formats that are read, and most of them written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FileFormat {
@@ -22,6 +22,12 @@ pub enum FileFormat {
     Pgc,
     /// An archive, `.epa`.
     Epa,
+    /// Evaluations as lichess publishes them, a JSON object a line, `.jsonl`. Only read.
+    LichessEvaluations,
+    /// Puzzles as lichess publishes them, `.csv`; the header tells them. Only read.
+    LichessPuzzles,
+    /// An opening book of Polyglot, `.bin`; read as its positions, as far as they are found.
+    Polyglot,
 }
 
 /// What is known of a format.
@@ -32,6 +38,8 @@ struct Facts {
     /// What a file of the format is.
     what: &'static str,
     is_text: bool,
+    /// Whether records or games are written so.
+    is_written: bool,
 }
 
 const fn facts(
@@ -40,11 +48,15 @@ const fn facts(
     what: &'static str,
     is_text: bool,
 ) -> Facts {
-    Facts { format, suffix, what, is_text }
+    Facts { format, suffix, what, is_text, is_written: true }
+}
+
+const fn only_read(facts: Facts) -> Facts {
+    Facts { is_written: false, ..facts }
 }
 
 /// One row a format, in the order of [`FileFormat`].
-const FACTS: [Facts; 7] = [
+const FACTS: [Facts; 10] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
     facts(FileFormat::Epb, "epb", "a stream of binary records", false),
@@ -52,6 +64,9 @@ const FACTS: [Facts; 7] = [
     facts(FileFormat::Pgn, "pgn", "games as text", true),
     facts(FileFormat::Pgc, "pgc", "games as bytes", false),
     facts(FileFormat::Epa, "epa", "an archive", false),
+    only_read(facts(FileFormat::LichessEvaluations, "jsonl", "evaluations of lichess", true)),
+    only_read(facts(FileFormat::LichessPuzzles, "csv", "puzzles of lichess", true)),
+    only_read(facts(FileFormat::Polyglot, "bin", "an opening book of Polyglot", false)),
 ];
 
 const _: () = {
@@ -98,7 +113,12 @@ impl FileFormat {
         matches!(self, FileFormat::Pgn | FileFormat::Pgc)
     }
 
-    /// The format that a name stands for, `.gz` and `.zst` aside.
+    /// Whether records or games can be written in it; the others are only read.
+    pub const fn is_written(self) -> bool {
+        self.facts().is_written
+    }
+
+    /// The format that a name stands for among those that are written, `.gz` and `.zst` aside.
     ///
     /// ```
     /// use std::path::Path;
@@ -107,6 +127,16 @@ impl FileFormat {
     /// assert_eq!(FileFormat::of_name(Path::new("book.txt")), None);
     /// ```
     pub fn of_name(path: &Path) -> Option<FileFormat> {
+        FileFormat::of_suffix(path).filter(|format| format.is_written())
+    }
+
+    /// The format that the name of a source stands for. Tables of many kinds end in `.csv`, so that
+    /// this says nothing.
+    pub(super) fn of_source_name(path: &Path) -> Option<FileFormat> {
+        FileFormat::of_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
+    }
+
+    fn of_suffix(path: &Path) -> Option<FileFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let suffix = Compression::strip(&name).rsplit_once('.')?.1;
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
@@ -121,14 +151,34 @@ impl FileFormat {
             _ if start.starts_with(crate::store::MAGIC) => Some(FileFormat::Epdb),
             _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
+            _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
+            _ if text.starts_with(b"PuzzleId,FEN") => Some(FileFormat::LichessPuzzles),
             _ => None,
         }
     }
 
+    /// The format of a source by its first bytes, its name, or what is `said`. The bytes of a book may
+    /// be any, so that there the name comes first; but a text stays one.
+    pub(super) fn of_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
+        let named = FileFormat::of_source_name(path);
+        let is_book = named == Some(FileFormat::Polyglot);
+        if is_book && !start.iter().all(|byte| is_text(*byte)) {
+            return FileFormat::Polyglot;
+        }
+        FileFormat::of_bytes(start)
+            .or_else(|| named.filter(|_| !is_book))
+            .or(said)
+            .unwrap_or_else(|| FileFormat::of_content(start))
+    }
+
     /// What a file is whose format nothing else shows: games in PGC begin with the marker of
-    /// a game, which is no text; everything else is taken for EPD.
-    pub(super) const fn of_first_byte(start: &[u8]) -> FileFormat {
-        if matches!(start, [0x01 | 0x05, ..]) { FileFormat::Pgc } else { FileFormat::Epd }
+    /// a game, which is no text; a book has entries; everything else is taken for EPD.
+    fn of_content(start: &[u8]) -> FileFormat {
+        match start {
+            _ if begins_book(start) => FileFormat::Polyglot,
+            [0x01 | 0x05, ..] => FileFormat::Pgc,
+            _ => FileFormat::Epd,
+        }
     }
 
     /// Refuses a name that says another format than the one that will be written under it. EPD
@@ -181,10 +231,8 @@ const FOREIGN: [(&[u8], Foreign); 11] = [
     (b"\xff\xfe\0\0", foreign("UTF-32", "`iconv -f UTF-32 -t UTF-8` makes it readable")),
 ];
 
-const POLYGLOT: Foreign = foreign(
-    "a Polyglot opening book",
-    "it holds keys, not positions: `epdb book list` shows its moves and finds their positions",
-);
+const POLYGLOT: Foreign =
+    foreign("a Polyglot opening book", "give it the suffix .bin, and its positions are looked for");
 
 impl Foreign {
     /// The error for a file of the format.
@@ -202,17 +250,28 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
-    /// A Polyglot book that would be taken for text: it has no mark, but its entries of 16 bytes are
-    /// binary, and end in the four bytes of the learning field, which nobody uses.
-    pub(super) fn of_text(start: &[u8], path: &Path) -> Option<Foreign> {
-        let is_named = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
-        let has_zero = start.contains(&0);
-        let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
-        let is_entry = start
-            .first_chunk::<16>()
-            .is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4]);
-        ((is_named && has_zero) || is_entry).then_some(POLYGLOT)
+    /// A Polyglot book that would be taken for text.
+    pub(super) fn of_text(start: &[u8]) -> Option<Foreign> {
+        begins_book(start).then_some(POLYGLOT)
     }
+}
+
+/// Whether a text begins with an object of which `fen` is the first member.
+fn begins_evaluation(text: &[u8]) -> bool {
+    let member = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    member.is_some_and(|member| member.starts_with(b"\"fen\""))
+}
+
+/// Whether this is the first entry of a book of Polyglot: it has no mark, but its 16 bytes are
+/// binary, and end in the four bytes of the learning field, which nobody uses.
+fn begins_book(start: &[u8]) -> bool {
+    let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
+    start.first_chunk::<16>().is_some_and(|entry| is_binary(&entry[..8]) && entry[12..] == [0; 4])
+}
+
+/// Whether text has such a byte.
+const fn is_text(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n')
 }
 
 /// How a text file is compressed.

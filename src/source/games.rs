@@ -177,6 +177,7 @@ impl<'o> Games<'o> {
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         self.summary.variation_positions += pgn::positions_left_out(game, options);
+        self.summary.unread_evaluations += pgn::evaluations_unread(game, options);
         let place = &self.place;
         let mut rest = raw;
         let mut records = positions(game, options).peekable();

@@ -47,12 +47,19 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
 }
 
 /// Decompresses an input that has a name; text in UTF-16 is given in UTF-8. An input that may have
-/// to be waited for is read ahead.
+/// to be waited for is read ahead. The first bytes of a book may be any, so that only its name says
+/// that it is compressed.
 ///
 /// # Errors
 /// When it cannot be read, or has a format that nothing here reads, with its name.
 pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
-    let input = decompressed(bytes, may_wait).map_err(|error| cannot_read(name, error))?;
+    let is_book = FileFormat::of_source_name(name) == Some(FileFormat::Polyglot);
+    let compression = is_book.then(|| Compression::of_name(name));
+    let input =
+        decompressed(bytes, compression, may_wait).map_err(|error| cannot_read(name, error))?;
+    if is_book {
+        return Ok(input);
+    }
     if let Some(foreign) = Foreign::of_bytes(&input.start) {
         return Err(foreign.refused(name));
     }
@@ -85,7 +92,12 @@ fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
 
-fn decompressed(bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input> {
+/// `compression` is the one that is known; without it the first bytes show it.
+fn decompressed(
+    bytes: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+    may_wait: bool,
+) -> io::Result<Input> {
     let (bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
         false => (bytes, None),
         true => {
@@ -95,7 +107,7 @@ fn decompressed(bytes: Box<dyn Read + Send>, may_wait: bool) -> io::Result<Input
         }
     };
     let (start, bytes) = peek(bytes)?;
-    let compression = Compression::of_bytes(&start);
+    let compression = compression.unwrap_or_else(|| Compression::of_bytes(&start));
     if compression == Compression::None {
         return Ok(Input { bytes, start, ready, is_file: true, encoding: None });
     }

@@ -143,6 +143,47 @@ pub struct Summary {
     pub variation_positions: u64,
     /// Games in PGC without a checksum.
     pub unchecked_games: u64,
+    /// Evaluations in comments of games that could not be read.
+    pub unread_evaluations: u64,
+    /// What was found of opening books.
+    pub book: BookFindings,
+}
+
+impl Summary {
+    /// Nothing was found before no more was wanted.
+    pub(super) fn stopped() -> Summary {
+        Summary { was_stopped: true, ..Summary::default() }
+    }
+
+    /// Adds the counts of the next source.
+    pub(super) fn add(&mut self, next: &Summary) {
+        self.was_stopped = next.was_stopped;
+        self.variation_positions += next.variation_positions;
+        self.unchecked_games += next.unchecked_games;
+        self.unread_evaluations += next.unread_evaluations;
+        self.book.add(&next.book);
+    }
+}
+
+/// What was found of opening books beside their positions.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct BookFindings {
+    /// Entries whose position is not known.
+    pub unknown_entries: u64,
+    /// Entries with a move that is not legal in their position.
+    pub illegal_entries: u64,
+    /// Entries that stand out of order.
+    pub disordered_entries: u64,
+}
+
+impl BookFindings {
+    /// Adds the counts of another book.
+    pub fn add(&mut self, other: &BookFindings) {
+        self.unknown_entries += other.unknown_entries;
+        self.illegal_entries += other.illegal_entries;
+        self.disordered_entries += other.disordered_entries;
+    }
 }
 
 /// What a source gives, to keep.

@@ -36,9 +36,7 @@ impl Sources {
         let mut all = Summary::default();
         for path in self.paths {
             let read = Source::open(path, &self.options)?.read(visit)?;
-            all.was_stopped = read.was_stopped;
-            all.variation_positions += read.variation_positions;
-            all.unchecked_games += read.unchecked_games;
+            all.add(&read);
             if all.was_stopped {
                 break;
             }

@@ -10,15 +10,16 @@ use rayon::prelude::*;
 use super::games::Pieces;
 use super::input::Input;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
+use super::line_kind::LineKind;
 use super::options::SourceOptions;
 use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
 use super::read_ahead::Ready;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
+use crate::text::Diagnostic;
 use crate::text::epd::{Line, parse_line};
 use crate::text::lines::{self, LineEnd, LineReader, Next};
-use crate::text::{Diagnostic, fen};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 8192;
@@ -30,23 +31,27 @@ const PART_LINES: usize = 256;
 pub struct Lines {
     reader: LineReader<Box<dyn Read + Send>>,
     ready: Option<Ready>,
-    /// Whether they are FEN and nothing else.
-    is_fen: bool,
+    kind: LineKind,
 }
 
 impl fmt::Debug for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lines")
             .field("reader", &self.reader)
-            .field("is_fen", &self.is_fen)
+            .field("kind", &self.kind)
             .finish_non_exhaustive()
     }
 }
 
 impl Lines {
-    pub(super) fn new(input: Input, is_fen: bool, options: &SourceOptions) -> Lines {
+    pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
         let reader = LineReader::new(input.bytes, options.line_limit());
-        Lines { reader, ready: input.ready, is_fen }
+        Lines { reader, ready: input.ready, kind }
+    }
+
+    /// What is on each.
+    pub(super) const fn kind(&self) -> LineKind {
+        self.kind
     }
 
     /// The lines themselves.
@@ -161,10 +166,12 @@ pub(super) fn read<E: From<Error>>(
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let is_fen = lines.is_fen && !options.text.labels && !options.text.perft;
+    let has_more = options.text.labels || options.text.perft;
+    let kind = lines.kind;
+    let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let reading = Reading { lines, options, place, block: None, id: None };
-    let is_whole = reading.read(&Parser { options, name, is_fen }, visit)?;
+    let is_whole = reading.read(&Parser { options, name, kind }, visit)?;
     Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
 }
 
@@ -172,8 +179,7 @@ pub(super) fn read<E: From<Error>>(
 struct Parser<'o> {
     options: &'o SourceOptions,
     name: Arc<str>,
-    /// Whether the lines are FEN and nothing else.
-    is_fen: bool,
+    kind: LineKind,
 }
 
 impl Parser<'_> {
@@ -213,16 +219,16 @@ impl Parser<'_> {
     fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
         let text = batch.text(line);
-        if let Some(encode) = options.encode_plain()
+        if self.kind.may_be_plain()
+            && let Some(encode) = options.encode_plain()
             && let Some(plain) = PlainLine::read(text)
             && encode.encode_plain(&plain.parts(), encoded)
         {
             return None;
         }
         let start = encoded.len();
-        let parse_line = if self.is_fen { fen::parse_line } else { parse_line };
         let mut warnings = Vec::new();
-        let result = parse_line(text, &options.text, &mut warnings);
+        let result = self.kind.parse(text, &options.text, &mut warnings);
         let place = || Place::new(Arc::clone(&self.name), At::Line(batch.number(line)));
         let is_taken = match (&options.filter, &result) {
             (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, &place()),

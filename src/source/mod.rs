@@ -2,16 +2,16 @@
 //! back.
 //!
 //! Reading: [`open`] takes whatever there is, text (EPD, FEN) and games (PGN, PGC) plain or
-//! compressed, streams, stores and archives. [`Source::records`] and [`Source::items`] are
-//! iterators; [`Source::read`] hands items on without copying them, which is what the command line
-//! does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
+//! compressed, streams, stores and archives, what lichess publishes, and opening books of Polyglot.
+//! [`Source::records`] and [`Source::items`] are iterators; [`Source::read`] hands items on without
+//! copying them, which is what the command line does. [`Sources`] are several, one after the other; [`SourceOptions`] say how all of it is read.
 //!
 //! Writing: a [`Target`] takes records or games and writes them in the format that its name, or
 //! [`TargetOptions`], decide; an [`Output`] takes bytes. Files appear when they are complete, or not
 //! at all.
 //!
-//! Opening books of Polyglot hold keys and no positions, so they are no source: [`open_book`] reads
-//! them.
+//! Opening books of Polyglot hold keys and no positions: [`Walk`] looks for these, as a source does,
+//! and [`open_book`] reads the entries.
 //!
 //! Looking up: [`OpenLookup`] opens a store or an archive, and both answer as any [`Lookup`] does.
 //!
@@ -20,12 +20,15 @@
 
 mod binary;
 mod book;
+mod book_walk;
 mod encoded_batch;
 mod format;
 mod games;
 mod input;
 mod item;
 mod items;
+mod lichess;
+mod line_kind;
 mod lines;
 mod local;
 mod lookup;
@@ -43,9 +46,10 @@ use std::io::Read;
 use std::path::Path;
 
 pub use book::open_book;
+pub use book_walk::{BookPosition, KnownPositions, Walk, Way};
 pub use encoded_batch::EncodedBatch;
 pub use format::{Compression, FileFormat};
-pub use item::{EncodedRecords, Item, OwnedItem, Summary, VisitItem};
+pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::Local;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::format::{FileFormat, Foreign};
 use super::input::{self, Input};
 use super::item::{Item, Summary, VisitItem};
+use super::line_kind::LineKind;
 use super::lines::{self, Lines};
 use super::local::Local;
 use super::options::SourceOptions;
-use super::{binary, games};
+use super::{binary, book, games};
 use crate::error::{At, Error, Place, Result};
 use crate::text::{Diagnostic, Profile, codes};
 
@@ -35,8 +36,10 @@ impl fmt::Debug for Source {
 
 /// What a source is.
 pub enum Content {
-    /// Lines of EPD or FEN.
+    /// Lines of EPD or FEN, or of what lichess publishes.
     Lines(Lines),
+    /// An opening book of Polyglot.
+    Book(Box<dyn Read + Send>),
     /// A stream of binary records.
     Stream(Box<dyn Read + Send>),
     /// A store.
@@ -53,6 +56,7 @@ impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Content::Lines(_) => "Lines",
+            Content::Book(_) => "Book",
             Content::Stream(_) => "Stream",
             Content::Store(_) => "Store",
             Content::Pgn(_) => "Pgn",
@@ -108,20 +112,19 @@ impl Source {
     }
 
     fn of_input(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
-        let format = FileFormat::of_bytes(&input.start)
-            .or_else(|| FileFormat::of_name(path))
-            .or(options.format)
-            .unwrap_or_else(|| FileFormat::of_first_byte(&input.start));
+        let format = FileFormat::of_source(path, &input.start, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
-        if let Some(foreign) = Foreign::of_text(&input.start, path).filter(|_| is_lines) {
+        if let Some(foreign) = Foreign::of_text(&input.start).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
         let (is_file, encoding) = (input.is_file, input.encoding);
+        let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let content = match format {
-            FileFormat::Epd | FileFormat::Fen => {
-                let is_fen = format == FileFormat::Fen;
-                Content::Lines(Lines::new(input, is_fen, options))
-            }
+            FileFormat::Epd => lines(input, LineKind::Epd),
+            FileFormat::Fen => lines(input, LineKind::Fen),
+            FileFormat::LichessEvaluations => lines(input, LineKind::Evaluation),
+            FileFormat::LichessPuzzles => lines(input, LineKind::Puzzle),
+            FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
             FileFormat::Epdb => Content::Store(Local::of(path, input)?),
             FileFormat::Pgn => Content::Pgn(input.bytes),
@@ -139,8 +142,9 @@ impl Source {
 
     /// Its format; FEN is EPD here.
     pub const fn format(&self) -> FileFormat {
-        match self.content {
-            Content::Lines(_) => FileFormat::Epd,
+        match &self.content {
+            Content::Lines(lines) => lines.kind().format(),
+            Content::Book(_) => FileFormat::Polyglot,
             Content::Stream(_) => FileFormat::Epb,
             Content::Store(_) => FileFormat::Epdb,
             Content::Pgn(_) => FileFormat::Pgn,
@@ -172,7 +176,7 @@ impl Source {
         self.report_encoding(visit)?;
         let name = self.name;
         match self.content {
-            Content::Lines(lines) => Ok(lines),
+            Content::Lines(lines) if lines.kind().format() == FileFormat::Epd => Ok(lines),
             _ => Err(Error::new(format!("{name} is not text: export or convert it first")).into()),
         }
     }
@@ -203,6 +207,7 @@ impl Source {
         let Source { name, content, options, .. } = self;
         match content {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
+            Content::Book(input) => book::read(input, name, &options, visit),
             Content::Pgn(input) => games::read_pgn(input, name, &options, visit),
             Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),

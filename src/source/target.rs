@@ -224,6 +224,10 @@ impl Target {
             FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
             FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
             FileFormat::Epdb => return Err(Error::new("a store is not written in one piece")),
+            FileFormat::LichessEvaluations | FileFormat::LichessPuzzles | FileFormat::Polyglot => {
+                let what = format.description();
+                return Err(Error::new(format!("{what}: this format is only read")));
+            }
         }))
     }
 

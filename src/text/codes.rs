@@ -29,7 +29,7 @@ macro_rules! codes {
     ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC.
+        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC, lichess.
         pub static ALL: &[Code] = &[$(Code {
             code: $code,
             meaning: $meaning,
@@ -700,4 +700,19 @@ codes! {
         REFUSED,
         "…",
         "raise the limit of the reader";
+    E_LINE_JSON "E-LINE-JSON"
+        "a line of evaluations that is no JSON object with fen and evals, or has no evaluation",
+        REJECTED,
+        "…",
+        "look whether the file is the evaluations of lichess, and whole";
+    E_LINE_CSV "E-LINE-CSV"
+        "a line of puzzles that has not their columns, or a column that is not what its name says",
+        REJECTED,
+        "…",
+        "look whether the file is the puzzles of lichess, and whole";
+    W_LINE_CUT "W-LINE-CUT"
+        "a move of an evaluated line or of a solution that cannot be made",
+        "the moves before it are kept",
+        "…",
+        "nothing, or correct the move";
 }

@@ -2,7 +2,7 @@
 //!
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `tally`, `explore`, `name`, `backsolve`, `book`: libraries of positions and
-//! opening books. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`: files
+//! opening books. `sources`: what others publish. `shaping`: filter, table, join, sets, sort, edit and the like. `targets`: files
 //! appear complete or not at all. `usage`: words and statuses when a command line is wrong. `typed`:
 //! typed operands. `readme`: what the README says. `damaged`: commands on damaged files. `faults`:
 //! each system call fails once. `killed`: imports that are killed.
@@ -27,6 +27,7 @@ mod scratch;
 mod shaping;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+mod sources;
 mod store;
 mod tally;
 #[cfg(unix)]

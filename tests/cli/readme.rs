@@ -84,6 +84,19 @@ fn with_files() -> Scratch {
         scratch.path("tests/samples/openings.epd"),
     )
     .unwrap();
+    let evaluation = "{\"pvs\":[{\"cp\":31,\"line\":\"e2e4\"}],\"knodes\":9,\"depth\":20}";
+    let fields = format!("{start} w KQkq -");
+    scratch.write(
+        "lichess_db_eval.jsonl",
+        format!("{{\"fen\":\"{fields}\",\"evals\":[{evaluation}]}}\n"),
+    );
+    scratch.write(
+        "lichess_db_puzzle.csv",
+        format!(
+            "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl\n\
+             a,{fields} 0 1,e2e4 e7e5,2100,80,90,100,opening,https://lichess.org/a\n"
+        ),
+    );
     for name in ["suite.epd", "1992.pgn"] {
         assert!(shell(&scratch, &format!("gzip {name}")).status.success(), "gzip {name}");
     }

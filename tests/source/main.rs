@@ -170,3 +170,86 @@ fn errors_name_the_place() {
     assert!(missing.to_string().starts_with("cannot read no such file.epd: "), "{missing}");
     assert_eq!(missing.io_kind(), Some(std::io::ErrorKind::NotFound));
 }
+
+const EVALUATION: &str = "{\"fen\":\"4k3/8/8/8/8/8/4P3/4K3 w - -\",\"evals\":[{\"pvs\":\
+                          [{\"cp\":31,\"line\":\"e2e4 e8d7\"}],\"knodes\":2,\"depth\":7}]}\n";
+const PUZZLE: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl\n\
+                      a,4k3/8/8/8/8/8/4P3/4K3 w - - 0 9,e2e4 e8d7,1,2,3,4,endgame,u\n";
+
+/// What others publish has its format, its records, and each line its place.
+#[test]
+fn lines_of_others_are_records() {
+    let options = SourceOptions::new();
+    for (name, text, format, lines) in [
+        ("a.jsonl", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
+        ("a", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
+        ("a.csv", PUZZLE, FileFormat::LichessPuzzles, vec![2]),
+    ] {
+        let open = || Source::from_bytes(name, text, &options).unwrap();
+        assert_eq!(open().format(), format);
+        assert!(!format.is_written());
+        assert!(open().into_lines(&mut |_| Ok::<_, epdb::Error>(true)).is_err());
+        let items: Vec<OwnedItem> = open().items().map(Result::unwrap).collect();
+        let places: Vec<At> = items.iter().map(|item| item.place().at).collect();
+        assert_eq!(places, lines.into_iter().map(At::Line).collect::<Vec<_>>());
+        assert!(matches!(items[0], OwnedItem::Record { .. }));
+    }
+    let text = "PuzzleId,FEN,Moves\n";
+    let source = Source::from_bytes("a.csv", text, &options).unwrap();
+    let error = source.records().next().unwrap().unwrap_err().to_string();
+    assert!(
+        error.starts_with("a.csv:1:1: error[E-LINE-CSV]: 3 columns; expected the 10"),
+        "{error}"
+    );
+}
+
+/// A book whose first bytes look like something else is still what its name says, and one that does
+/// not stand in a file is told by its bytes.
+#[test]
+fn books_are_told_by_their_name_or_their_bytes() {
+    let entry = |key: [u8; 8]| [&key[..], &[3, 0x1c, 0, 1, 0, 0, 0, 0]].concat();
+    let format = |name: &str, bytes: Vec<u8>| {
+        Source::from_bytes(name, bytes, &SourceOptions::new()).map(|source| source.format())
+    };
+    let start = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
+    for name in ["a.bin", "a.BIN", "a", "-"] {
+        assert_eq!(format(name, entry(start)).unwrap(), FileFormat::Polyglot);
+    }
+    for magic in [&b"\x1f\x8b\x08"[..], b"BZh", b"\x28\xb5\x2f\xfd", b"\xff\xfe\0\0"] {
+        let mut key = [0; 8];
+        key[..magic.len()].copy_from_slice(magic);
+        assert_eq!(format("a.bin", entry(key)).unwrap(), FileFormat::Polyglot);
+    }
+    assert_eq!(format("a.bin", b"4k3/8/8/8/8/8/8/4K3 w - -".to_vec()).unwrap(), FileFormat::Epd);
+    let refused = format("a.epd", entry(start)).unwrap_err().to_string();
+    assert!(refused.contains("give it the suffix .bin"), "{refused}");
+    let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::new()).unwrap();
+    let records: Vec<EpdRecord> = source.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 1);
+    assert!(epdb::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
+}
+
+/// Whatever byte of a line is another one, and wherever it ends, there is an answer.
+#[test]
+fn damaged_lines_of_others_are_answered() {
+    let options = SourceOptions::new();
+    let entry = |mv: u8| [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 3, mv, 0, 1, 0, 0, 0, 0];
+    let book = [entry(0x1c), entry(0x1b)].concat();
+    for (name, bytes) in
+        [("a.jsonl", EVALUATION.as_bytes()), ("a.csv", PUZZLE.as_bytes()), ("a.bin", &book)]
+    {
+        let answer = |bytes: Vec<u8>| {
+            if let Ok(source) = Source::from_bytes(name, bytes, &options) {
+                source.read(&mut |_| Ok::<_, epdb::Error>(true)).ok();
+            }
+        };
+        for place in 0..bytes.len() {
+            answer(bytes[..place].to_vec());
+            for other in *b"\0 \",:{}[]-9aKx\n\x7f\x80\xff" {
+                let mut changed = bytes.to_vec();
+                changed[place] = other;
+                answer(changed);
+            }
+        }
+    }
+}

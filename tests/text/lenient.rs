@@ -657,6 +657,24 @@ fn labels_are_read_when_asked_for() {
     assert_eq!(read("| 32500 | 0.0", &white).0, Err("E-EPD-LABEL"));
 }
 
+/// Scores of chessdb behind a line are those of the side to move, whatever is said of others.
+#[test]
+fn scores_behind_a_line_are_labels() {
+    let fen = "4k3/8/8/8/8/8/4P3/4K3 b - -";
+    let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
+    let read = |tail: &str| normalise_with(&format!("{fen}{tail}"), &labels).0;
+    let record = |operations: &str| Ok(format!("{fen} {operations}"));
+    for tail in [" ; 23;", "; 23;", ";23;", " ; cdb eval: 23;", " ; 23; "] {
+        assert_eq!(read(tail), record("ce 23;"), "{tail}");
+    }
+    assert_eq!(read(" bm Kd7; -23;"), record("bm Kd7; ce -23;"));
+    assert_eq!(read(" ; cdb eval: -M10, ply: 4;"), record("cdb_ply 4; ce -32757;"));
+    rejected(&format!("{fen} ; 23;"), "E-EPD-PERFT", 29, "perft counts");
+    let perft = labels.clone().perft(true);
+    let counts = format!("{S};20;400;");
+    assert_eq!(normalise_with(&counts, &perft).0, Ok(format!("{S} D1 20; D2 400;")));
+}
+
 #[test]
 fn perft_counts_are_read_when_asked_for() {
     rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");

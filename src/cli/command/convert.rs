@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::args::{
+    GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
+};
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, game_format};
@@ -18,12 +20,13 @@ use crate::source::{FileFormat, Item};
 /// Convert a file to another format, told by the suffixes of the two names
 ///
 /// Between .epd, .fen, .epb, .epdb and .epa, text also with .gz or .zst; between .pgn and .pgc; and
-/// from games to positions. A store that is there already is not touched: use `import` to add to it.
+/// from games, opening books and what lichess publishes to positions (`epdb help sources`). A store that is there already is not touched: use `import` to add to it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
   epdb convert games.pgn games.pgc --ext
   epdb convert games.pgn openings.epd --positions 0..20 --game-openings
+  epdb convert lichess_db_eval.jsonl.zst evaluations.epa
   epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {
     /// What to read; `-` is standard input
@@ -33,7 +36,7 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// The format of OUT where its name does not tell it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     to: Option<FileFormat>,
     #[command(flatten)]
     read: ReadArgs,

@@ -62,6 +62,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Content::Store(local) => store(&mut out, &local, args)?,
             Content::Pgc(input) => games(&mut out, name, input, args.limit)?,
             Content::Archive(local) => archive(&mut out, &local)?,
+            Content::Book(_) => anyhow::bail!(
+                "{name} is an opening book: `epdb book list` shows its entries, `epdb book info` \
+                 what is inside"
+            ),
             _ => anyhow::bail!("{name} is text: its bytes say what they are"),
         }
     }

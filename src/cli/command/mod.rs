@@ -30,6 +30,7 @@ pub(crate) mod purge;
 pub(crate) mod sample;
 pub(crate) mod shuffle;
 pub(crate) mod sort;
+pub(crate) mod sources_page;
 pub(crate) mod split;
 pub(crate) mod stats;
 pub(crate) mod subtract;

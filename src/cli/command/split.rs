@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
 use crate::cli::message::note;
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
     output: Names,
     /// The format of files whose name does not tell it
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Writing")]
+    #[arg(long, value_parser = written_formats(), value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
     #[command(flatten)]
     read: ReadArgs,

@@ -4,9 +4,9 @@
 mod make;
 mod merge;
 mod summary;
-mod walk;
 
 pub use make::{BookMaker, MakeOptions};
 pub use merge::{Merge, Merged, merge};
 pub use summary::Summary;
-pub use walk::{BookPosition, KnownPositions, Walk, Way};
+
+pub use crate::source::{BookPosition, KnownPositions, Walk, Way};

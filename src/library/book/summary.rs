@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::walk::{KnownPositions, Way};
 use crate::codec::polyglot::{Book, BookMove, Entry};
 use crate::model::Color;
 use crate::model::rules::Playable;
+use crate::source::{KnownPositions, Way};
 
 /// What is in a book.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

@@ -7,6 +7,7 @@
 
 mod charset;
 mod collation;
+mod evaluation;
 mod language;
 mod positions;
 mod read;
@@ -17,7 +18,9 @@ mod write;
 pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
 pub use collation::{archive_name, collation_key};
 pub use language::{Language, UnknownLanguage};
-pub use positions::{PositionOptions, Positions, final_position, positions, positions_left_out};
+pub use positions::{
+    PositionOptions, Positions, evaluations_unread, final_position, positions, positions_left_out,
+};
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;
 pub use write::{GameLosses, PgnFormatError, PgnFormatOptions, format};

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::evaluation::CommentEvaluation;
 use super::tags::OPCODES;
 use crate::model::rules::Move;
 use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
@@ -67,12 +68,19 @@ pub struct PositionOptions {
     pub(crate) variations: bool,
     pub(crate) tags: bool,
     pub(crate) names: bool,
+    pub(crate) evaluations: bool,
 }
 
 impl PositionOptions {
     /// The default.
     pub const fn new() -> PositionOptions {
-        PositionOptions { positions: Positions::All, variations: false, tags: false, names: false }
+        PositionOptions {
+            positions: Positions::All,
+            variations: false,
+            tags: false,
+            names: false,
+            evaluations: false,
+        }
     }
 
     /// Which positions.
@@ -101,6 +109,14 @@ impl PositionOptions {
     #[must_use]
     pub const fn names(mut self, names: bool) -> PositionOptions {
         self.names = names;
+        self
+    }
+
+    /// Evaluations of comments, `[%eval 0.34]`, as `ce` of the position behind which they stand, and
+    /// their depth as `acd`. They are White's view; `ce` is that of the side to move.
+    #[must_use]
+    pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
+        self.evaluations = evaluations;
         self
     }
 }
@@ -135,7 +151,8 @@ pub fn positions<'g>(
         wanted: options.positions.clone(),
         variations: options.variations,
         common: common_operations(game, options),
-        lines: vec![Line { is_at_branch: false }],
+        takes_evaluations: options.evaluations,
+        lines: vec![Line { is_at_branch: false, evaluation: None }],
         is_over: false,
     }
 }
@@ -173,6 +190,25 @@ pub fn positions_left_out(game: &Game, options: &PositionOptions) -> u64 {
     count
 }
 
+/// How many evaluations [`positions`] with these options finds in comments and cannot read.
+pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
+    if !options.evaluations {
+        return 0;
+    }
+    let (mut depth, mut count) = (0_u32, 0);
+    for element in game.elements() {
+        match element {
+            Element::VariationBegin => depth += 1,
+            Element::VariationEnd => depth = depth.saturating_sub(1),
+            Element::Comment(text) if depth == 0 || options.variations => {
+                count += u64::from(CommentEvaluation::last_in(text) == Some(None));
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
 impl Positions {
     /// Whether the position after so many plies is taken, even if its line goes on.
     fn has_ply(&self, ply: u32) -> bool {
@@ -197,6 +233,7 @@ struct Walk<'g> {
     wanted: Positions,
     variations: bool,
     common: Vec<Operation>,
+    takes_evaluations: bool,
     /// The main line and the variations that are open.
     lines: Vec<Line>,
     is_over: bool,
@@ -206,6 +243,8 @@ struct Walk<'g> {
 struct Line {
     /// The position belongs to the line that this one left, and no move was made yet.
     is_at_branch: bool,
+    /// What a comment behind the last move says of the position.
+    evaluation: Option<CommentEvaluation>,
 }
 
 impl Iterator for Walk<'_> {
@@ -216,7 +255,7 @@ impl Iterator for Walk<'_> {
             let found = match self.elements.next() {
                 Some(Element::Move(mv)) => self.play(mv),
                 Some(Element::VariationBegin) if self.variations => {
-                    self.lines.push(Line { is_at_branch: true });
+                    self.lines.push(Line { is_at_branch: true, evaluation: None });
                     self.replay.iter_mut().for_each(Replay::begin_variation);
                     None
                 }
@@ -230,7 +269,11 @@ impl Iterator for Walk<'_> {
                     self.replay.iter_mut().for_each(Replay::end_variation);
                     last
                 }
-                Some(Element::Nag(_) | Element::Comment(_) | Element::Escape(_)) => None,
+                Some(Element::Comment(text)) => {
+                    self.take_evaluation(text);
+                    None
+                }
+                Some(Element::Nag(_) | Element::Escape(_)) => None,
                 None => {
                     self.is_over = true;
                     self.leave(None)
@@ -249,7 +292,7 @@ impl Walk<'_> {
     fn play(&mut self, mv: Move) -> Option<EpdRecord> {
         let before = self.leave(Some(mv));
         if let Some(line) = self.lines.last_mut() {
-            line.is_at_branch = false;
+            *line = Line { is_at_branch: false, evaluation: None };
         }
         if let Some(replay) = &mut self.replay {
             replay.play(mv);
@@ -268,10 +311,26 @@ impl Walk<'_> {
         if !is_last && !self.wanted.has_ply(ply) {
             return None;
         }
-        Some(match &self.replay {
+        let mut record = match &self.replay {
             Some(replay) => record(replay, mv, &self.common),
             None => with_operations(EpdRecord::new(self.game.start().position), &self.common),
-        })
+        };
+        let turn = record.position().turn();
+        let evaluation = self.lines.last().and_then(|line| line.evaluation);
+        for (opcode, value) in evaluation.iter().flat_map(|it| it.operations(turn)) {
+            record.set(Operation { opcode, operands: vec![Operand::Integer(value)] });
+        }
+        Some(record)
+    }
+
+    /// Notes what a comment says of the position; a later one counts.
+    fn take_evaluation(&mut self, comment: &str) {
+        if self.takes_evaluations
+            && let Some(line) = self.lines.last_mut()
+            && let Some(Some(evaluation)) = CommentEvaluation::last_in(comment)
+        {
+            line.evaluation = Some(evaluation);
+        }
     }
 
     /// Passes over a variation and those in it.

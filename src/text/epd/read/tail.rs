@@ -166,8 +166,11 @@ impl Reader<'_, '_> {
 
     /// Reads labels, perft counts or operations.
     pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
-        let rest = rest.trimmed_start();
         let strict = self.options().profile == Profile::Strict;
+        let rest = match self.options().labels && !self.options().perft && !strict {
+            true => self.take_score_behind(rest.trimmed_start()),
+            false => rest.trimmed_start(),
+        };
         match rest.text.first() {
             None => Ok(()),
             Some(b'[' | b'|') if self.options().labels && !strict => {
@@ -187,6 +190,25 @@ impl Reader<'_, '_> {
             }
             Some(_) => self.read_operations(position, rest),
         }
+    }
+
+    /// Takes the score that programs around chessdb put behind a line, `; 23;` or `; cdb eval: 23, ply:
+    /// 5;`, and gives what stands before it. It is that of the side to move.
+    fn take_score_behind<'a>(&mut self, rest: Word<'a>) -> Word<'a> {
+        let line = rest.trimmed();
+        let Some(body) = line.text.strip_suffix(b";") else { return rest };
+        let Some(begin) = memchr::memrchr(b';', body) else { return rest };
+        let is_in_string = memchr::memchr_iter(b'"', &body[..begin]).count() % 2 == 1;
+        let label = line.part(begin + 1, body.len()).trimmed();
+        let Some((ce, ply)) = score_of_chessdb(label.text).filter(|_| !is_in_string) else {
+            return rest;
+        };
+        self.add_integer(Opcode::CE, ce, label.at);
+        if let (Some(ply), Ok(opcode)) = (ply, Opcode::new(b"cdb_ply")) {
+            self.add(opcode, vec![Operand::token(ply)], label.at);
+        }
+        let before = line.part(0, begin + 1);
+        if before.text == b";" { before.part(0, 0) } else { before }
     }
 
     /// Labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is White's, the score
@@ -310,6 +332,26 @@ fn perft_counts(rest: Word) -> Option<Vec<Word>> {
         counts.push(word);
     }
     (!counts.is_empty()).then_some(counts)
+}
+
+/// The `ce` of a score of chessdb, and how many plies from the start array its position is: a number
+/// of centipawns, a mate in plies such as `M9` and `-M10`, `#` or `mated`.
+fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
+    let label = label.strip_prefix(b"cdb eval: ").unwrap_or(label);
+    let (score, ply) = match memchr::memchr(b',', label) {
+        Some(comma) => (&label[..comma], Some(label[comma..].strip_prefix(b", ply: ")?)),
+        None => (label, None),
+    };
+    let is_count = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let mate =
+        |text| integer(text).flatten().filter(|plies| is_count(text) && (1..=766).contains(plies));
+    let ce = match score {
+        b"#" | b"mated" => -32767,
+        [b'M', plies @ ..] => 32767 - mate(plies)?,
+        [b'-', b'M', plies @ ..] => mate(plies)? - 32767,
+        number => integer(number).flatten().filter(|value| value.abs() <= 32000)?,
+    };
+    if ply.is_some_and(|ply| !is_count(ply)) { None } else { Some((ce, ply)) }
 }
 
 /// How EPD writes the result of a label.

@@ -45,7 +45,7 @@ impl BookPosition<'_> {
 /// ```
 /// use epdb::codec::polyglot::{Book, Entry};
 /// use epdb::codec::{key::polyglot_key, polyglot::BookMove};
-/// use epdb::library::book::{Walk, Way};
+/// use epdb::source::{Walk, Way};
 /// use epdb::model::{Position, rules::Move};
 ///
 /// let mv: Move = "e2e4".parse()?;

@@ -1,0 +1,115 @@
+//! Lines of `lichess_db_eval.jsonl`: `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::part::{Part, put};
+use crate::model::score::Evaluation;
+use crate::model::{Color, EpdRecord, Opcode, Operand};
+use crate::text::epd::{self, Line};
+use crate::text::{Diagnostic, ParseOptions, ScoreView, codes};
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with fen and evals")]
+struct Evaluated<'l> {
+    #[serde(borrow)]
+    fen: Cow<'l, str>,
+    #[serde(borrow)]
+    evals: Vec<Analysis<'l>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with pvs, knodes and depth")]
+struct Analysis<'l> {
+    #[serde(borrow)]
+    pvs: Vec<Variation<'l>>,
+    knodes: u64,
+    depth: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with cp or mate, and line")]
+struct Variation<'l> {
+    cp: Option<i64>,
+    mate: Option<i64>,
+    #[serde(borrow)]
+    line: Cow<'l, str>,
+}
+
+/// Reads a line: the position with the deepest of its evaluations.
+///
+/// # Errors
+/// It is no such object, or the position is none, or the score is none that `ce` can say.
+pub(in crate::source) fn parse_line(
+    line: &[u8],
+    options: &ParseOptions,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Line, Diagnostic> {
+    let whole = Part::of(line, line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
+    if whole.text.trim_ascii().is_empty() {
+        return Ok(Line::Blank);
+    }
+    if !whole.text.trim_ascii_start().starts_with(b"{") {
+        return Err(whole.error(codes::E_LINE_JSON, "no evaluated position: expected `{`"));
+    }
+    let Evaluated { fen, evals } =
+        serde_json::from_slice(whole.text).map_err(|error| refused(&whole, &error))?;
+    let fen = Part::of(line, fen.as_bytes());
+    let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
+    let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));
+    let (best, variation) =
+        best.ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"))?;
+    // The place of a number is not known; that of the line beside it is.
+    let place = Part::of(line, variation.line.as_bytes());
+    let moves = place.read_moves(record.position(), warnings);
+    let ce = ce_of(variation, &record, options.score_view)
+        .map_err(|message| place.error(codes::E_EPD_RANGE, message))?;
+    let nodes = i128::from(best.knodes) * 1000;
+    if nodes > u64::MAX.into() {
+        return Err(place.error(codes::E_EPD_RANGE, format!("knodes {} is too large", best.knodes)));
+    }
+    let number = |value| vec![Operand::Integer(value)];
+    put(&mut record, Opcode::ACD, number(best.depth.into()));
+    put(&mut record, Opcode::ACN, number(nodes));
+    put(&mut record, Opcode::CE, number(ce.into()));
+    put(&mut record, Opcode::PV, moves);
+    Ok(Line::Record(record))
+}
+
+/// The deepest analysis that has a variation; of equals the one of most nodes, then the first.
+fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
+    let rank = |analysis: &Analysis<'_>| (analysis.depth, analysis.knodes);
+    let with_variation = all.iter().filter(|analysis| !analysis.pvs.is_empty());
+    with_variation.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+}
+
+/// The score of the side to move; in the file it is White's, unless something else is said.
+fn ce_of(
+    variation: &Variation<'_>,
+    record: &EpdRecord,
+    view: Option<ScoreView>,
+) -> Result<i32, String> {
+    let evaluation = match (variation.cp, variation.mate) {
+        (Some(value), None) => Evaluation::Centipawns(value),
+        (None, Some(moves)) if moves != 0 => Evaluation::Mate(moves),
+        (None, Some(_)) => return Err("expected a mate in one move or more, found 0".into()),
+        (Some(_), Some(_)) | (None, None) => return Err("expected one of cp and mate".into()),
+    };
+    let is_whites = view != Some(ScoreView::Mover);
+    let is_opponents = is_whites && record.position().turn() == Color::Black;
+    evaluation.ce(is_opponents).map_err(|_| match evaluation {
+        Evaluation::Centipawns(value) => format!("cp {value} is not between -32000 and 32000"),
+        Evaluation::Mate(moves) => format!("mate {moves} is further away than 383 moves"),
+    })
+}
+
+/// The error about text that is no such object.
+fn refused(whole: &Part<'_>, error: &serde_json::Error) -> Diagnostic {
+    const MOST: usize = 120;
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
+    let what: String = what.chars().take(MOST).collect();
+    let at = whole.at + error.column().saturating_sub(1);
+    Part { at, ..*whole }.error(codes::E_LINE_JSON, format!("no evaluated position: {what}"))
+}

@@ -1,0 +1,524 @@
+//! What others publish and every command reads: evaluations and puzzles of lichess, opening books
+//! of Polyglot, scores of chessdb, evaluations in games.
+
+use std::fmt::Write;
+
+use epdb::codec::key::polyglot_key;
+use epdb::codec::polyglot::{Book, BookMove, Entry};
+use epdb::model::Position;
+use epdb::model::rules::{Move, Playable};
+
+use crate::scratch::Scratch;
+use crate::shared_data::shared_files;
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const CASTLE: &str = "r3k2r/8/8/8/8/8/8/R3K2R";
+
+/// Evaluated positions, written for this test in the form of lichess.
+fn evaluations() -> String {
+    format!(
+        "{{\"fen\":\"{START}\",\"evals\":[\
+           {{\"pvs\":[{{\"cp\":11,\"line\":\"d2d4\"}},{{\"cp\":9,\"line\":\"c2c4\"}}],\"knodes\":5,\"depth\":20}},\
+           {{\"pvs\":[{{\"cp\":31,\"line\":\"e2e4 e7e5 g1f3\"}}],\"knodes\":1250,\"depth\":36}},\
+           {{\"pvs\":[{{\"cp\":12,\"line\":\"a2a3\"}}],\"knodes\":1249,\"depth\":36}}]}}\n\
+         {{\"fen\":\"{CASTLE} b KQkq -\",\"evals\":[\
+           {{\"pvs\":[{{\"cp\":40,\"line\":\"e8h8 e1c1\"}}],\"knodes\":3,\"depth\":9}}]}}\n\
+         {{\"fen\":\"{CASTLE} w KQkq -\",\"evals\":[\
+           {{\"pvs\":[{{\"mate\":3,\"line\":\"e1a1\"}}],\"knodes\":3,\"depth\":9}}]}}\n\
+         {{\"fen\":\"{CASTLE} b - -\",\"evals\":[\
+           {{\"pvs\":[{{\"mate\":3,\"line\":\"\"}}],\"knodes\":3,\"depth\":9}}]}}\n\
+         {{\"fen\":\"{CASTLE} b Kk -\",\"evals\":[\
+           {{\"pvs\":[{{\"mate\":-3,\"line\":\"a8a1\"}}],\"knodes\":0,\"depth\":1}}]}}\n"
+    )
+}
+
+fn evaluated() -> String {
+    format!(
+        "{START} acd 36; acn 1250000; ce 31; pv e4 e5 Nf3;\n\
+         {CASTLE} b KQkq - acd 9; acn 3000; ce -40; pv O-O O-O-O;\n\
+         {CASTLE} w KQkq - acd 9; acn 3000; ce 32762; pv O-O-O;\n\
+         {CASTLE} b - - acd 9; acn 3000; ce -32761;\n\
+         {CASTLE} b Kk - acd 1; acn 0; ce 32762; pv Rxa1+;\n"
+    )
+}
+
+const HEADER: &str =
+    "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags\n";
+
+/// A puzzle after 1. f3 e5: White errs with 2. g4, and Black mates.
+const FOOL: &str = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2";
+const AFTER: &str = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq g3";
+
+fn puzzles() -> String {
+    format!(
+        "{HEADER}p0001,{FOOL},g2g4 d8h4,612,81,-7,1234,mate mateIn1 short,https://lichess.org/abc#3,\
+         Barnes_Opening Barnes_Opening_Fools_Mate\n\
+         p0002,{FOOL},g2g4 d7d5 g1h3 d8h4,1500,76,90,20,\"short, \"\"quiet\"\"\",https://lichess.org/x#3,\n"
+    )
+}
+
+fn solved() -> String {
+    format!(
+        "{AFTER} bm Qh4#; c0 \"mate mateIn1 short\"; c1 \"https://lichess.org/abc#3\"; \
+         c2 \"Barnes_Opening Barnes_Opening_Fools_Mate\"; fmvn 2; hmvc 0; id \"p0001\"; plays 1234; popularity -7; \
+         pv Qh4#; rating 612; rating_dev 81;\n\
+         {AFTER} bm d5; c0 \"short, 'quiet'\"; c1 \"https://lichess.org/x#3\"; fmvn 2; hmvc 0; id \"p0002\"; \
+         plays 20; popularity 90; pv d5 Nh3 Qh4+; rating 1500; rating_dev 76;\n"
+    )
+}
+
+fn entry(moves: &str, mv: &str, weight: u16) -> Entry {
+    let mut playable = Playable::new(&Position::START).unwrap();
+    for text in moves.split_whitespace() {
+        playable = playable.after(text.parse().unwrap());
+    }
+    let mv = BookMove::from(mv.parse::<Move>().unwrap());
+    Entry { key: polyglot_key(playable.position()), mv, weight, learn: 0 }
+}
+
+fn book(entries: &[Entry]) -> Vec<u8> {
+    let book: Book = entries.iter().copied().collect();
+    book.entries().iter().flat_map(Entry::to_bytes).collect()
+}
+
+fn small_book() -> Vec<u8> {
+    book(&[
+        entry("", "e2e4", 300),
+        entry("", "d2d4", 100),
+        entry("", "a2a3", 0),
+        Entry { learn: 7, ..entry("e2e4", "e7e5", 2) },
+    ])
+}
+
+fn booked() -> String {
+    format!(
+        "{START} bm d4 e4; c0 \"e4 300, d4 100, a3 0\";\n\
+         rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 bm e5; c0 \"e5 2 learn 7\";\n"
+    )
+}
+
+/// A file as gzip and as Zstandard have it.
+fn compressed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    let zstd = zstd::encode_all(bytes, 1).unwrap();
+    [("", bytes.to_vec()), (".gz", gzip.finish().unwrap()), (".zst", zstd)]
+}
+
+/// Each source, plain and compressed, through commands of every kind.
+#[test]
+fn every_command_reads_them() {
+    for (name, bytes, wanted) in [
+        ("lichess_db_eval.jsonl", evaluations().into_bytes(), evaluated()),
+        ("lichess_db_puzzle.csv", puzzles().into_bytes(), solved()),
+        ("book.bin", small_book(), booked()),
+    ] {
+        let count = format!("{}\n", wanted.lines().count());
+        let first = wanted.lines().next().unwrap();
+        let fen = first.split(' ').take(4).collect::<Vec<_>>().join(" ");
+        for (suffix, bytes) in compressed(&bytes) {
+            let scratch = Scratch::with(&format!("{name}{suffix}"), bytes);
+            let file = format!("{name}{suffix}");
+            let out = |args: &[&str]| {
+                let done = scratch.run(args);
+                assert_eq!(done.status, 0, "{args:?} {}", done.err);
+                done.out
+            };
+            for made in ["out.epd", "out.epb", "out.epa", "out.epdb", "out.epd.zst"] {
+                out(&["convert", &file, made]);
+                assert_eq!(out(&["cat", made]), wanted, "{file} {made}");
+            }
+            assert_eq!(out(&["count", &file]), count, "{file}");
+            out(&["import", "all.epdb", &file]);
+            out(&["pack", &file, "-o", "packed.epa"]);
+            assert_eq!(out(&["export", "all.epdb"]), wanted, "{file}");
+            let found = out(&["get", &file, &fen]);
+            assert!(found.contains(first), "{file}: {found}");
+            assert_eq!(out(&["filter", &file, "--where", "pieces > 0"]), wanted, "{file}");
+            assert!(out(&["stats", &file]).contains("records"), "{file}");
+            out(&["verify", &file]);
+            assert_eq!(
+                out(&["table", &file, "--columns", "fen"]).lines().count(),
+                wanted.lines().count() + 1
+            );
+        }
+    }
+}
+
+/// The first bytes tell the format where no name does, and `--from` where they do not either.
+#[test]
+fn formats_are_told_by_their_begin_or_said() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.run_with(&["normalize"], evaluations()).out, evaluated());
+    assert_eq!(scratch.run_with(&["normalize"], puzzles()).out, solved());
+    assert_eq!(scratch.run_with(&["normalize"], format!("\u{feff}{}", puzzles())).out, solved());
+    assert_eq!(
+        scratch.run_with(&["normalize"], format!("\u{feff}{}", evaluations())).out,
+        evaluated()
+    );
+    assert_eq!(scratch.run_with(&["filter", "--where", "pieces > 0"], small_book()).out, booked());
+    let headless = puzzles().replace(HEADER, "");
+    scratch.write("half.csv", &headless);
+    assert_eq!(scratch.run(&["normalize", "half.csv", "--from", "csv"]).out, solved());
+    assert_eq!(scratch.run(&["normalize", "half.csv"]).status, 1);
+    let turned = format!(
+        "{{\"evals\":[{{\"pvs\":[{{\"cp\":5,\"line\":\"\"}}],\"knodes\":1,\"depth\":1}}],\"fen\":\"{START}\"}}\n"
+    );
+    let line = format!("{START} acd 1; acn 1000; ce 5;\n");
+    scratch.write("turned.jsonl", &turned);
+    assert_eq!(scratch.run(&["normalize", "turned.jsonl"]).out, line);
+    assert_eq!(scratch.run_with(&["normalize", "--from", "jsonl"], turned).out, line);
+}
+
+/// A name of a format that is only read says nothing of an output, and nothing is written in it.
+#[test]
+fn they_are_only_read() {
+    let scratch = Scratch::with("a.epd", format!("{START} ce 1;\n"));
+    for name in ["out.csv", "out.jsonl", "out.bin"] {
+        let done = scratch.run(&["convert", "a.epd", name]);
+        assert_eq!(done.status, 2, "{name}");
+        assert!(done.err.contains("tells no format"), "{}", done.err);
+    }
+    let done = scratch.run(&["convert", "a.epd", "out.x", "--to", "csv"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("epd, fen, epb"), "{}", done.err);
+    for args in [["--csv", "t.csv"], ["--json", "t.jsonl"]] {
+        let done = scratch.run(&["table", "a.epd", "--columns", "fen", args[0], "-o", args[1]]);
+        assert_eq!(done.status, 0, "{args:?} {}", done.err);
+    }
+}
+
+/// Each damage is an error with file, line, column and what was expected; the lines come back.
+#[test]
+fn bad_lines_of_evaluations_are_rejected() {
+    let good = format!(
+        "{{\"fen\":\"{START}\",\"evals\":[{{\"pvs\":[{{\"cp\":1,\"line\":\"e2e4\"}}],\"knodes\":1,\"depth\":1}}]}}"
+    );
+    for (from, to, place, wanted) in [
+        ("}]}", "", 123, "E-LINE-JSON]: no evaluated position: EOF while parsing an object"),
+        ("\"fen\":", "\"feN\":", 126, "E-LINE-JSON]: no evaluated position: missing field `fen`"),
+        (
+            "\"cp\":1",
+            "\"cp\":1.5",
+            88,
+            "E-LINE-JSON]: no evaluated position: invalid type: floating point",
+        ),
+        (
+            "\"depth\":1",
+            "\"depth\":-1",
+            124,
+            "E-LINE-JSON]: no evaluated position: invalid value: integer `-1`",
+        ),
+        ("\"cp\":1,", "", 89, "E-EPD-RANGE]: expected one of cp and mate"),
+        ("\"cp\":1,", "\"cp\":1,\"mate\":1,", 105, "E-EPD-RANGE]: expected one of cp and mate"),
+        ("\"cp\":1,", "\"mate\":0,", 98, "E-EPD-RANGE]: expected a mate in one move or more"),
+        ("\"cp\":1,", "\"mate\":384,", 100, "E-EPD-RANGE]: mate 384 is further away"),
+        (
+            "\"cp\":1,",
+            "\"mate\":-9223372036854775808,",
+            117,
+            "E-EPD-RANGE]: mate -9223372036854775808 is",
+        ),
+        ("\"cp\":1,", "\"cp\":32001,", 100, "E-EPD-RANGE]: cp 32001 is not between"),
+        (
+            "\"knodes\":1",
+            "\"knodes\":18446744073709551615",
+            96,
+            "E-EPD-RANGE]: knodes 18446744073709551615 is",
+        ),
+        (
+            "{\"pvs\"",
+            "{\"pvs\":[],\"knodes\":1,\"depth\":1}],\"e\":[{\"pvs\"",
+            1,
+            "E-LINE-JSON]: expected an evaluation in evals",
+        ),
+        ("RNBQKBNR w", "RNBQKBN w", 44, "E-FEN-RANKSUM]: rank 1"),
+        ("{\"fen\"", "[{\"fen\"", 1, "E-LINE-JSON]: no evaluated position: expected `{`"),
+    ] {
+        let bad = good.replace(from, to);
+        assert_ne!(bad, good, "{from}");
+        let scratch = Scratch::with("a.jsonl", format!("{good}\n{bad}\n\n{good}\r\n"));
+        let done = scratch.run(&["normalize", "a.jsonl", "--rejects", "bad"]);
+        assert_eq!((done.status, done.out.lines().count()), (1, 2), "{bad}\n{}", done.err);
+        assert!(done.err.starts_with(&format!("a.jsonl:2:{place}: error[")), "{bad}\n{}", done.err);
+        assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
+        assert_eq!(scratch.text("bad"), format!("{bad}\n"));
+    }
+}
+
+/// What cannot be played is cut off with a warning that has it.
+#[test]
+fn moves_that_cannot_be_made_are_cut_off() {
+    for (line, pv) in [("e2e4 e7e4 g1f3", "pv e4;"), ("e2e5", ""), ("e2e4 xx", "pv e4;")] {
+        let text = format!(
+            "{{\"fen\":\"{START}\",\"evals\":[{{\"pvs\":[{{\"cp\":1,\"line\":\"{line}\"}}],\"knodes\":1,\"depth\":1}}]}}\n"
+        );
+        let scratch = Scratch::with("a.jsonl", &text);
+        let done = scratch.run(&["normalize", "a.jsonl", "--repairs", "r.tsv"]);
+        let wanted = format!("{START} acd 1; acn 1000; ce 1; {pv}");
+        assert_eq!((done.out.trim_end(), done.status), (wanted.trim_end(), 0), "{}", done.err);
+        let cut = line.trim_start_matches("e2e4 ");
+        let place = text.find(cut).unwrap() + 1;
+        let warning = format!("a.jsonl:1:{place}: warning[W-LINE-CUT]: ");
+        assert!(done.err.starts_with(&warning), "{}", done.err);
+        assert!(scratch.text("r.tsv").contains(&format!("\tW-LINE-CUT\t{cut}\t\n")));
+        assert_eq!(scratch.run(&["normalize", "a.jsonl", "--deny-warnings"]).status, 1);
+    }
+}
+
+#[test]
+fn the_view_of_evaluations_can_be_said() {
+    let scratch = Scratch::with("a.jsonl", evaluations());
+    let done = scratch.run(&["normalize", "a.jsonl", "--score-view", "mover"]);
+    assert!(done.out.contains("b KQkq - acd 9; acn 3000; ce 40;"), "{}", done.out);
+    assert_eq!(scratch.run(&["normalize", "a.jsonl", "--score-view", "white"]).out, evaluated());
+}
+
+#[test]
+fn bad_lines_of_puzzles_are_rejected() {
+    let good = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3,");
+    for (from, to, place, wanted) in [
+        (",g2g4 d8h4", ",", 65, "E-LINE-CSV]: expected the opponent's move and the solution"),
+        ("g2g4 d8h4", "g2g5 d8h4", 65, "E-MOVE-ILLEGAL]: `g2g5` is no legal move of the position"),
+        ("g2g4 d8h4", "g2g4", 69, "E-LINE-CSV]: expected the solution behind the opponent's move"),
+        (
+            "g2g4 d8h4",
+            "g2g4 d8h3",
+            70,
+            "E-MOVE-ILLEGAL]: `d8h3` is no legal move after the opponent's",
+        ),
+        (",612,", ",many,", 75, "E-LINE-CSV]: Rating `many`: expected a number"),
+        (",612,", ",,", 75, "E-LINE-CSV]: Rating ``: expected a number"),
+        (",612,", ",", 86, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
+        (",mate,", ",\"mate,", 90, "E-LINE-CSV]: the quoted field is not closed"),
+        (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma behind the quoted field"),
+        (",mate,", ",ma\u{7}te,", 90, "E-LINE-CSV]: expected text in UTF-8 without control"),
+        (",mate,", ",,,,,,", 1, "E-LINE-CSV]: 11 columns; expected the 10 of puzzles"),
+        ("RNBQKBNR w", "RNBQKBNR x", 52, "E-FEN-COLOR]: the side to move"),
+        ("p1,", "PuzzleId,", 10, "E-LINE-CSV]: column `rnbqkbnr/"),
+    ] {
+        let bad = good.replacen(from, to, 1);
+        assert_ne!(bad, good, "{from}");
+        let scratch = Scratch::with("a.csv", format!("{HEADER}{good}\n{bad}\n"));
+        let done = scratch.run(&["normalize", "a.csv", "--rejects", "bad"]);
+        assert_eq!((done.status, done.out.lines().count()), (1, 1), "{bad}\n{}", done.err);
+        let start = format!("a.csv:3:{place}: error[");
+        assert!(done.err.starts_with(&start), "{bad}\n{}", done.err);
+        assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
+        assert_eq!(scratch.text("bad"), format!("{bad}\n"));
+    }
+    // A file without the last column is one of earlier years.
+    let old = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3\n");
+    let done = Scratch::new().run_with(&["normalize", "--from", "csv"], old);
+    assert_eq!((done.status, done.out.lines().count()), (0, 1), "{}", done.err);
+}
+
+#[test]
+fn a_field_of_numbers_is_compared() {
+    let scratch = Scratch::with("a.csv", puzzles());
+    let done =
+        scratch.run(&["filter", "a.csv", "--where", "op(rating) >= 1000 && op(popularity) > 0"]);
+    assert_eq!((done.out, done.status), (solved().lines().nth(1).unwrap().to_string() + "\n", 0));
+}
+
+/// Lines over the limit are rejected whole, in bounded memory.
+#[test]
+fn long_lines_are_rejected_whole() {
+    let text = evaluations();
+    let long = format!("{{\"fen\":\"{}\"}}\n", "x".repeat(3 << 20));
+    let scratch = Scratch::with("a.jsonl", format!("{text}{long}{text}"));
+    let done = scratch.run(&["normalize", "a.jsonl", "--rejects", "bad"]);
+    assert_eq!((done.out, done.status), (evaluated().repeat(2), 1));
+    assert!(done.err.contains("a.jsonl:6:1048577: error[E-EPD-LINELEN]"), "{}", done.err);
+    assert_eq!(scratch.text("bad"), long);
+}
+
+/// Any cut and any changed byte gives an answer and no panic.
+#[test]
+fn damage_never_panics() {
+    let scratch = Scratch::new();
+    for (name, bytes) in [
+        ("a.jsonl", evaluations().into_bytes()),
+        ("a.csv", puzzles().into_bytes()),
+        ("a.bin", small_book()),
+    ] {
+        let mut damaged = Vec::new();
+        for place in (0..bytes.len()).step_by(bytes.len() / 24 + 1) {
+            let mut changed = bytes.clone();
+            changed[place] ^= 0x84;
+            damaged.extend([bytes[..place].to_vec(), changed]);
+        }
+        for bytes in damaged {
+            scratch.write(name, bytes);
+            let done = scratch.run(&["count", name, "--from", name.rsplit('.').next().unwrap()]);
+            assert!((0..=2).contains(&done.status), "{name} {}", done.err);
+            assert!(!done.err.contains("panicked"), "{name} {}", done.err);
+        }
+    }
+}
+
+/// Entries of unknown positions, illegal moves and disorder are said, and the status is 1.
+#[test]
+fn what_a_book_does_not_give_is_counted() {
+    let mut entries = vec![
+        entry("", "e2e4", 1),
+        entry("", "e2e5", 1),
+        entry("a2a3 a7a6 b2b3 b7b6 c2c3 c7c6", "e2e4", 9),
+    ];
+    let scratch = Scratch::with("a.bin", book(&entries));
+    let done = scratch.run(&["normalize", "a.bin"]);
+    assert_eq!((done.out, done.status), (format!("{START} bm e4; c0 \"e4 1\";\n"), 1));
+    assert_eq!(
+        done.err,
+        "epdb: 1 entries of the book are of positions that are not known: `epdb book list` finds \
+         those of a --source\nepdb: 1 entries of the book have a move that is not legal\n"
+    );
+    assert_eq!(scratch.run(&["normalize", "a.bin", "--allow-rejects"]).status, 0);
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.key));
+    scratch.write("a.bin", entries.iter().flat_map(Entry::to_bytes).collect::<Vec<u8>>());
+    let done = scratch.run(&["normalize", "a.bin"]);
+    assert!(done.err.contains("epdb: 1 entries of the book stand out of order"), "{}", done.err);
+    scratch.write("a.bin", [0_u8; 17]);
+    let done = scratch.run(&["normalize", "a.bin"]);
+    assert_eq!((done.status, done.out.as_str()), (2, ""));
+    assert!(done.err.contains("a.bin: byte 16: this is no Polyglot book"), "{}", done.err);
+    let done = scratch.run(&["dump", "a.bin"]);
+    assert!(done.err.contains("a.bin is an opening book: `epdb book list`"), "{}", done.err);
+}
+
+/// Weights that no string has room for go on in the next registers.
+#[test]
+fn long_lists_of_weights_are_several_comments() {
+    let start = Playable::new(&Position::START).unwrap();
+    let moves = start.legal_moves();
+    let entries: Vec<Entry> = (0..60_u16)
+        .map(|number| Entry {
+            key: polyglot_key(&Position::START),
+            mv: BookMove::from(moves[usize::from(number) % moves.len()]),
+            weight: 60_000 - number,
+            learn: 0,
+        })
+        .collect();
+    let scratch = Scratch::with("a.bin", book(&entries));
+    let done = scratch.run(&["table", "a.bin", "--columns", "c0,c1,c2"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let fields: Vec<&str> = done.out.lines().nth(1).unwrap().split('\t').collect();
+    assert_eq!(fields.len(), 3);
+    assert!(fields.iter().all(|field| (1..=255).contains(&field.len())), "{fields:?}");
+    assert_eq!(fields.join(", ").matches(", ").count(), 59);
+}
+
+/// A book that others made gives each position that `book list` finds.
+#[test]
+fn books_of_others_give_their_positions() {
+    for path in shared_files("bin") {
+        let scratch = Scratch::new();
+        let path = path.to_str().unwrap();
+        let listed = scratch.run(&["book", "list", path, "--tsv"]);
+        let mut fens: Vec<&str> =
+            listed.out.lines().skip(1).filter_map(|line| line.split('\t').nth(2)).collect();
+        fens.dedup();
+        let counted = scratch.run(&["count", path]);
+        assert_eq!(counted.status, listed.status, "{path}: {}", counted.err);
+        if listed.status < 2 {
+            assert_eq!(counted.out, format!("{}\n", fens.len()), "{path}");
+        }
+    }
+}
+
+/// Scores behind lines, as programs around chessdb write them.
+#[test]
+fn scores_of_chessdb_are_labels() {
+    let fens = "8/8/8/4k3/8/1K6/4P3/8 w - -";
+    let mut text = String::new();
+    let mut wanted = String::new();
+    for (behind, operations) in [
+        (" ; 23;", " ce 23;"),
+        (" ; -7;", " ce -7;"),
+        ("; 0;", " ce 0;"),
+        (" 3 9 ; 23;", " 3 9 ce 23;"),
+        (" bm e4; 23;", " bm e4; ce 23;"),
+        (" bm e4; id \"a; 5\"; 23;", " bm e4; ce 23; id \"a; 5\";"),
+        (" ; M9;", " ce 32758;"),
+        (" ; -M10;", " ce -32757;"),
+        (" ; #;", " ce -32767;"),
+        (" ; cdb eval: 23;", " ce 23;"),
+        (" ; cdb eval: 23, ply: 6;", " cdb_ply 6; ce 23;"),
+        (" ; cdb eval: mated, ply: 6;", " cdb_ply 6; ce -32767;"),
+        (" bm e4;", " bm e4;"),
+    ] {
+        writeln!(text, "{fens}{behind}").unwrap();
+        let counters = if operations.starts_with(" 3 9") { " fmvn 9; hmvc 3;" } else { "" };
+        writeln!(wanted, "{fens}{}{counters}", operations.replace(" 3 9", "")).unwrap();
+    }
+    for (suffix, bytes) in compressed(text.as_bytes()) {
+        let file = format!("a.epd{suffix}");
+        let scratch = Scratch::with(&file, bytes);
+        let done = scratch.run(&["normalize", &file, "--labels", "--counters", "ops"]);
+        assert_eq!((done.out, done.status), (wanted.clone(), 0), "{}", done.err);
+    }
+    // What is no score is what it was without labels.
+    for behind in [" ; 40000;", " ; M0;", " ; cdb eval: 7men w/ cr;", " ; cdb eval: 5, ply: x;"] {
+        let line = format!("{fens}{behind}\n");
+        let [with, without] = [&["normalize", "--labels"][..], &["normalize"]]
+            .map(|args| Scratch::new().run_with(args, line.clone()));
+        assert_eq!((with.out, with.status), (without.out, without.status), "{behind}");
+    }
+}
+
+const GAME: &str = "[Event \"a\"]\n\n{[%eval 0.2]} 1. e4 {[%eval 0.34] [%clk 0:01:00]} \
+                    (1. d4 {[%eval 0.1]}) 1... f6 {x} {[%eval 1.25,18]} 2. d4 g5 {[%eval #1]} \
+                    3. Qh5# {[%eval x]} 1-0\n";
+
+/// Evaluations stand behind the move, and speak of the position after it, for White.
+#[test]
+fn evaluations_of_games_become_scores_when_asked_for() {
+    for (suffix, bytes) in compressed(GAME.as_bytes()) {
+        let file = format!("a.pgn{suffix}");
+        let scratch = Scratch::with(&file, bytes);
+        let scores = |args: &[&str]| {
+            let done = scratch.run(&[&["table", &file, "--columns", "ce,acd"], args].concat());
+            assert_eq!(done.status, 0, "{}", done.err);
+            (done.out, done.err)
+        };
+        let none = "ce\tacd\n".to_string() + &"\t\n".repeat(6);
+        assert_eq!(scores(&[]).0, none);
+        let (out, err) = scores(&["--game-evals"]);
+        assert_eq!(out, "ce\tacd\n20\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
+        assert!(err.contains("epdb: 1 evaluations in comments could not be read\n"), "{err}");
+        let (out, _) = scores(&["--game-evals", "--variations"]);
+        assert_eq!(out, "ce\tacd\n20\t\n-10\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
+        let (out, _) = scores(&["--game-evals", "--positions", "4"]);
+        assert_eq!(out, "ce\tacd\n32766\t\n");
+    }
+}
+
+#[test]
+fn their_page_fits_and_its_commands_run() {
+    let scratch = Scratch::new();
+    let page = scratch.run(&["help", "sources"]);
+    assert_eq!(page.status, 0);
+    assert!(page.out.lines().count() <= 60);
+    scratch.write("lichess_db_eval.jsonl.zst", &compressed(evaluations().as_bytes())[2].1);
+    scratch.write("lichess_db_puzzle.csv.zst", &compressed(puzzles().as_bytes())[2].1);
+    scratch.write("book.bin", small_book());
+    scratch.write("scored.epd", format!("{START} ; 23;\n"));
+    scratch.write("lichess_db_standard_rated.pgn.zst", &compressed(GAME.as_bytes())[2].1);
+    let commands: Vec<&str> =
+        page.out.lines().filter_map(|line| line.strip_prefix("  epdb ")).collect();
+    assert!(commands.len() >= 5);
+    for command in commands {
+        let mut args: Vec<String> = Vec::new();
+        for (nth, part) in command.split('\'').enumerate() {
+            match nth % 2 {
+                0 => args.extend(part.split_whitespace().map(String::from)),
+                _ => args.push(part.into()),
+            }
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let done = scratch.run(&args);
+        let is_missing = args[0] == "get" && done.status == 1;
+        assert!(done.status == 0 || is_missing, "{args:?} {}", done.err);
+    }
+}
