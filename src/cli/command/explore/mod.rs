@@ -1,6 +1,7 @@
 //! `epdb explore`: what a library knows of a position.
 
 mod object;
+mod shown;
 mod table;
 
 use std::collections::HashMap;
@@ -8,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use shown::Shown;
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -18,9 +20,9 @@ use crate::cli::output::open_output;
 use crate::cli::searched::Searched;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
-use crate::library::explore::{self, ExploreOptions, Explored, ParentRow, SortBy};
+use crate::library::explore::{self, ExploreOptions, SortBy};
 use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
-use crate::library::names::{Names, OpeningName};
+use crate::library::names::Names;
 use crate::model::{EpdRecord, Position, San};
 use crate::source::Filter;
 use crate::text::PositionLine;
@@ -144,17 +146,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         print_line(&missing);
     }
     Ok(diagnostics.finish()?.and(Outcome::different_if(!is_there)))
-}
-
-/// All that is shown of a position.
-struct Shown {
-    explored: Explored,
-    parents: Option<Vec<ParentRow>>,
-    names: Names,
-    /// The name of the position, or the nearest one.
-    opening: Option<OpeningName>,
-    /// What another library knows of it.
-    other: Option<Explored>,
 }
 
 /// Answers that nothing is there.

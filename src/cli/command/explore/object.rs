@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::cli::json;
 use crate::library::explore::{Entry, Explored, MoveRow, ParentRow, performance};
 use crate::library::names::OpeningName;

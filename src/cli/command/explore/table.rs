@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
 use crate::library::names::OpeningName;
 use crate::model::{Color, GameCounts, Operation, Position, San, Square};
