@@ -24,6 +24,7 @@ mod ordered;
 pub mod perft;
 pub mod play;
 pub mod random;
+pub mod repertoire;
 pub mod sample;
 pub mod sets;
 pub mod subject;

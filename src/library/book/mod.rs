@@ -3,10 +3,12 @@
 
 mod make;
 mod merge;
+mod repertoire;
 mod summary;
 
 pub use make::{BookMaker, MakeOptions};
 pub use merge::{Merge, Merged, merge};
+pub use repertoire::repertoire_entries;
 pub use summary::Summary;
 
 pub use crate::source::{BookPosition, KnownPositions, Walk, Way};

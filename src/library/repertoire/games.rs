@@ -1,0 +1,137 @@
+//! Repertoires out of games with variations.
+
+use super::eval::Evaluation;
+use super::graph::{Node, Repertoire};
+use crate::error::Result;
+use crate::model::rules::{Move, Playable, after};
+use crate::model::{Color, Element, Game, Position};
+use crate::text::{Profile, san};
+
+/// What a comment begins with that says where a position goes on.
+pub(super) const REFERENCE: &str = "as after ";
+
+/// The NAGs of a poor move, a blunder and a dubious one.
+pub(super) const BAD: [u8; 3] = [2, 4, 6];
+/// NAGs below judge the move, the others the position.
+const FIRST_OF_POSITION: u8 = 10;
+
+/// A position of a line, and the branch by which it came there.
+#[derive(Copy, Clone)]
+struct Step {
+    node: Node,
+    by: Option<(Node, usize)>,
+}
+
+/// Where a line is, and where its last move was made: a variation begins there.
+#[derive(Copy, Clone)]
+struct Line {
+    before: Step,
+    now: Step,
+    /// It is a variation that has no move yet.
+    is_new: bool,
+}
+
+impl Repertoire {
+    /// Takes all lines of a game. Moves of `side` that are marked `$2`, `$4` or `$6` are no candidates
+    /// from then on; without a side no move is left out for its mark. A comment is of the position that
+    /// the move before it leads to, one that begins a variation of the position after its first
+    /// move.
+    ///
+    /// # Errors
+    /// The repertoire does not fit the memory.
+    pub fn add_game(&mut self, game: &Game, side: Option<Color>) -> Result<()> {
+        let start = &game.start().position;
+        let root = Step { node: self.add(start)?, by: None };
+        if Playable::new(start).is_err() {
+            return Ok(());
+        }
+        let mut line = Line { before: root, now: root, is_new: false };
+        let mut outer = Vec::new();
+        let mut introduction = Vec::new();
+        for element in game.elements() {
+            match element {
+                Element::Move(mv) => {
+                    line = self.go_on(line, mv)?;
+                    for comment in introduction.drain(..) {
+                        self.take_comment(line.now.node, comment, start)?;
+                    }
+                }
+                Element::Nag(nag) => self.take_nag(&line.now, nag, side),
+                Element::Comment(text) if line.is_new => introduction.push(text),
+                Element::Comment(text) => self.take_comment(line.now.node, text, start)?,
+                Element::Escape(_) => {}
+                Element::VariationBegin => {
+                    outer.push(line);
+                    line = Line { before: line.before, now: line.before, is_new: true };
+                }
+                Element::VariationEnd => line = outer.pop().unwrap_or(line),
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, line: Line, mv: Move) -> Result<Line> {
+        if let Some((node, place)) = line.now.by {
+            self.places[node as usize].branches[place].goes_on = true;
+        }
+        let from = line.now.node;
+        let place = self.add_move(from, mv)?;
+        let node = self.place(from).branches[place].to;
+        let now = Step { node, by: Some((from, place)) };
+        Ok(Line { before: line.now, now, is_new: false })
+    }
+
+    fn take_nag(&mut self, step: &Step, nag: u8, side: Option<Color>) {
+        let Some((from, place)) = step.by else { return };
+        if nag >= FIRST_OF_POSITION {
+            return self.add_nag(step.node, nag);
+        }
+        let is_own = side.is_some_and(|side| self.is_turn_of(side, from));
+        let branch = &mut self.places[from as usize].branches[place];
+        branch.is_avoided |= is_own && BAD.contains(&nag);
+        insert(&mut branch.nags, nag);
+    }
+
+    pub(super) fn add_nag(&mut self, node: Node, nag: u8) {
+        insert(&mut self.places[node as usize].nags, nag);
+    }
+
+    /// Takes a comment of a position, its evaluation apart. One that says where the position goes on is
+    /// passed over, since that is known.
+    fn take_comment(&mut self, node: Node, comment: &str, start: &Position) -> Result<()> {
+        let position = self.place(node).position;
+        if comment.strip_prefix(REFERENCE).is_some_and(|line| leads_to(start, line, &position)) {
+            return Ok(());
+        }
+        match Evaluation::take(comment, position.turn()) {
+            Some((evaluation, rest)) if self.take_evaluation(node, evaluation) => {
+                self.add_comment(node, &rest)
+            }
+            _ => self.add_comment(node, comment),
+        }
+    }
+
+    /// Gives a position its evaluation; false where it has another one.
+    pub(super) fn take_evaluation(&mut self, node: Node, evaluation: Evaluation) -> bool {
+        *self.places[node as usize].evaluation.get_or_insert(evaluation) == evaluation
+    }
+}
+
+fn insert(nags: &mut Vec<u8>, nag: u8) {
+    if let Err(place) = nags.binary_search(&nag) {
+        nags.insert(place, nag);
+    }
+}
+
+/// Whether a text is moves with numbers that lead from one position to another.
+fn leads_to(start: &Position, line: &str, end: &Position) -> bool {
+    let mut position = *start;
+    for word in line.split(' ').filter(|word| !word.ends_with('.')) {
+        let Ok(playable) = Playable::new(&position) else { return false };
+        let Ok(read) = san::parse(&playable, word.as_bytes(), Profile::Standard) else {
+            return false;
+        };
+        position = after(&position, read.mv);
+    }
+    position.identity() == end.identity()
+}

@@ -1,0 +1,153 @@
+//! Repertoires out of records, and records of repertoires.
+
+use super::eval::Evaluation;
+use super::games::BAD;
+use super::graph::{Branch, Node, Place, Repertoire};
+use crate::error::Result;
+use crate::library::tally_field::tally_of;
+use crate::model::rules::{Move, Playable};
+use crate::model::{Color, EpdRecord, Opcode, Operand, Operation};
+use crate::text::{Profile, san};
+
+/// `replies`: the moves of the other side that a repertoire goes on with, the main one first.
+pub const REPLIES: Opcode = named("replies");
+/// `transposes`: moves behind which a line ends, because the position goes on in another.
+pub const TRANSPOSES: Opcode = named("transposes");
+/// `nags`: the Numeric Annotation Glyphs of a position.
+pub const NAGS: Opcode = named("nags");
+
+/// The opcodes whose moves are candidates, the main ones first.
+const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
+
+const fn named(name: &str) -> Opcode {
+    match Opcode::new(name.as_bytes()) {
+        Ok(opcode) => opcode,
+        Err(_) => panic!("not an opcode"),
+    }
+}
+
+impl Repertoire {
+    /// Takes what a record says: `pm`, `bm`, `replies`, `sm` and the moves that its tally has in at least
+    /// so many games are candidates, `am` are moves marked as bad; `c0`, `ce` with `acd`, and `nags`.
+    ///
+    /// # Errors
+    /// The repertoire does not fit the memory.
+    pub fn add_record(&mut self, record: &EpdRecord, min_games: u64) -> Result<()> {
+        let node = self.add(record.position())?;
+        self.add_remarks(node, record)?;
+        let Ok(playable) = Playable::new(record.position()) else { return Ok(()) };
+        let ends = moves_of(&playable, record, TRANSPOSES);
+        let mut candidates: Vec<Move> =
+            CANDIDATES.iter().flat_map(|&opcode| moves_of(&playable, record, opcode)).collect();
+        candidates.extend(played(&playable, record, min_games));
+        for mv in candidates {
+            let place = self.add_move(node, mv)?;
+            self.places[node as usize].branches[place].goes_on |= !ends.contains(&mv);
+        }
+        for mv in moves_of(&playable, record, Opcode::AM) {
+            let place = self.add_move(node, mv)?;
+            let branch = &mut self.places[node as usize].branches[place];
+            branch.is_avoided = true;
+            branch.goes_on |= !ends.contains(&mv);
+        }
+        Ok(())
+    }
+
+    fn add_remarks(&mut self, node: Node, record: &EpdRecord) -> Result<()> {
+        if let Some(comment) = record.text_of(Opcode::C0) {
+            self.add_comment(node, &String::from_utf8_lossy(&comment))?;
+        }
+        let ce = record.integer(Opcode::CE).and_then(|ce| i32::try_from(ce).ok());
+        if let Some(ce) = ce {
+            let depth = record.text_of(Opcode::ACD).and_then(|text| number(&text));
+            self.take_evaluation(node, Evaluation { ce, depth });
+        }
+        let nags = record.operands(NAGS).unwrap_or_default();
+        for nag in nags.iter().filter_map(|nag| number(&nag.text())) {
+            self.add_nag(node, nag);
+        }
+        Ok(())
+    }
+
+    /// The records of all positions, in the order in which they came. What judges a move, but for marks
+    /// of own bad moves, is not in them ([`Repertoire::judged_moves`]).
+    pub fn records(&self, side: Color) -> impl Iterator<Item = EpdRecord> {
+        self.nodes().map(move |node| self.record(node, side))
+    }
+
+    /// How many NAGs of moves no record has.
+    pub fn judged_moves(&self) -> usize {
+        let is_told = |branch: &Branch, nag: &u8| branch.is_avoided && BAD.contains(nag);
+        let left_out =
+            |branch: &Branch| branch.nags.iter().filter(|nag| !is_told(branch, nag)).count();
+        self.places.iter().flat_map(|place| &place.branches).map(left_out).sum()
+    }
+
+    fn record(&self, node: Node, side: Color) -> EpdRecord {
+        let place = self.place(node);
+        let mut record = EpdRecord::new(place.position);
+        let mut set = |opcode, operands: Vec<Operand>| {
+            if !operands.is_empty() {
+                record.set(Operation { opcode, operands });
+            }
+        };
+        if let Ok(playable) = Playable::new(&place.position) {
+            let operand =
+                |branch: &Branch| Operand::Move { mv: branch.mv, san: san::format(&playable, branch.mv) };
+            let candidates: Vec<Operand> = self.candidates(node).map(operand).collect();
+            let avoided = place.branches.iter().filter(|branch| branch.is_avoided).map(operand);
+            let ends = place.branches.iter().filter(|branch| self.is_transposition(branch));
+            set(Opcode::AM, avoided.collect());
+            set(TRANSPOSES, tokens(&ends.map(operand).collect::<Vec<_>>()));
+            if place.position.turn() == side {
+                if let [first, _, ..] = &candidates[..] {
+                    set(Opcode::PM, vec![first.clone()]);
+                }
+                set(Opcode::BM, candidates);
+            } else {
+                set(REPLIES, tokens(&candidates));
+            }
+        }
+        set_remarks(place, &mut set);
+        record
+    }
+}
+
+fn set_remarks(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
+    if !place.comments.is_empty() {
+        set(Opcode::C0, vec![Operand::string(place.comments.join(" / ").replace('"', "'"))]);
+    }
+    if let Some(Evaluation { ce, depth }) = place.evaluation {
+        set(Opcode::CE, vec![Operand::Integer(ce.into())]);
+        set(Opcode::ACD, depth.map(|depth| Operand::token(depth.to_string())).into_iter().collect());
+    }
+    set(NAGS, place.nags.iter().map(|nag| Operand::token(nag.to_string())).collect());
+}
+
+/// The operands of an opcode that is not standard.
+fn tokens(moves: &[Operand]) -> Vec<Operand> {
+    moves.iter().map(|mv| Operand::token(mv.text())).collect()
+}
+
+fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The legal moves among the operands of an opcode.
+fn moves_of(playable: &Playable, record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
+    let operands = record.operands(opcode).unwrap_or_default();
+    let legal = |operand: &Operand| match operand {
+        Operand::Move { mv, .. } => Some(*mv),
+        other => Some(san::parse(playable, &other.text(), Profile::Lenient).ok()?.mv),
+    };
+    operands.iter().filter_map(legal).collect()
+}
+
+/// The moves of a tally, the most played first.
+fn played(playable: &Playable, record: &EpdRecord, min_games: u64) -> Vec<Move> {
+    let Some(tally) = tally_of(record) else { return Vec::new() };
+    let often = tally.moves.iter().filter(|one| one.counts.games() >= min_games);
+    often
+        .filter_map(|one| Some(san::parse(playable, one.san.as_bytes(), Profile::Lenient).ok()?.mv))
+        .collect()
+}

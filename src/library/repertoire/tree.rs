@@ -1,0 +1,233 @@
+//! Repertoires as one game with variations.
+
+use super::games::{BAD, REFERENCE};
+use super::graph::{Branch, Node, Repertoire};
+use super::paths::{Paths, numbered};
+use crate::error::{Error, Result};
+use crate::model::{BuildError, Counters, Game, GameBuilder, Position, Start};
+
+/// How much of a repertoire a tree has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct TreeOptions {
+    /// Lines end after so many plies.
+    pub depth: usize,
+    /// What follows a position that is reached in several ways stands behind one of them only. Else it
+    /// comes each time, but where the source said that the line ends there.
+    pub once: bool,
+    /// A tree of more moves is refused.
+    pub max_moves: u64,
+}
+
+impl Default for TreeOptions {
+    fn default() -> TreeOptions {
+        TreeOptions { depth: usize::MAX, once: false, max_moves: 1 << 20 }
+    }
+}
+
+/// A repertoire as a game.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// The game.
+    pub game: Game,
+    /// Its moves, those of variations too.
+    pub moves: u64,
+    /// The lines that end with a comment `as after ...`, because their position stands elsewhere.
+    pub references: u64,
+}
+
+impl Repertoire {
+    /// All lines from a position on. The main move of a position comes first, the others as variations;
+    /// a move marked as bad has `$2` if it has no such NAG. A line ends where it comes back to one of
+    /// its own positions.
+    ///
+    /// # Errors
+    /// The repertoire does not have the position, or the tree is too large.
+    pub fn tree(&self, root: &Position, options: &TreeOptions) -> Result<Tree> {
+        let node = self
+            .find(root)
+            .ok_or_else(|| Error::new(format!("the position is not in the repertoire: {root}")))?;
+        let mut game = GameBuilder::new();
+        begin(&mut game, &self.place(node).position).map_err(Error::from_cause)?;
+        let mut writer = Writer {
+            repertoire: self,
+            paths: Paths::of_lines(self, node),
+            options: *options,
+            begins: node,
+            game,
+            line: Vec::new(),
+            on_line: vec![0; self.len()],
+            outer: Vec::new(),
+            moves: 0,
+            references: 0,
+        };
+        writer.write(node)?;
+        let Writer { game, moves, references, .. } = writer;
+        Ok(Tree { game: game.finish().map_err(Error::from_cause)?, moves, references })
+    }
+}
+
+fn begin(game: &mut GameBuilder, position: &Position) -> Result<(), BuildError> {
+    if *position == Position::START {
+        return Ok(());
+    }
+    let counters = Counters { halfmove_clock: 0, fullmove_number: 1 };
+    game.set_start(Start { position: *position, counters });
+    game.set_tag("SetUp", "1")?;
+    game.set_tag("FEN", &format!("{position} 0 1"))?;
+    if position.is_chess960() {
+        game.set_tag("Variant", "Chess960")?;
+    }
+    Ok(())
+}
+
+/// What is to be written next.
+enum Step {
+    /// A move of a position: its place among the branches.
+    Move(Node, usize),
+    /// What follows behind it, if anything.
+    Behind(Node, usize),
+    BeginVariation,
+    EndVariation,
+}
+
+struct Writer<'r> {
+    repertoire: &'r Repertoire,
+    paths: Paths,
+    options: TreeOptions,
+    /// Where the game begins.
+    begins: Node,
+    game: GameBuilder,
+    /// The positions of the line, and how often each stands on it.
+    line: Vec<Node>,
+    on_line: Vec<u32>,
+    /// For each open variation how long the line was before it, and what it replaces.
+    outer: Vec<(usize, Node)>,
+    moves: u64,
+    references: u64,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, root: Node) -> Result<()> {
+        self.push(root);
+        self.remark(root).map_err(Error::from_cause)?;
+        let mut steps = self.steps_from(root);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Move(node, place) => {
+                    self.count_move()?;
+                    self.play(node, place).map_err(Error::from_cause)?;
+                }
+                Step::Behind(node, place) => {
+                    let branch = &self.repertoire.place(node).branches[place];
+                    if self.is_followed(node, branch) {
+                        steps.append(&mut self.steps_from(branch.to));
+                    }
+                }
+                Step::BeginVariation => {
+                    self.game.begin_variation().map_err(Error::from_cause)?;
+                    if let Some(replaced) = self.pop() {
+                        self.outer.push((self.line.len(), replaced));
+                    }
+                }
+                Step::EndVariation => {
+                    self.game.end_variation().map_err(Error::from_cause)?;
+                    self.end_variation();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count_move(&mut self) -> Result<()> {
+        self.moves += 1;
+        let most = self.options.max_moves;
+        if self.moves <= most {
+            return Ok(());
+        }
+        Err(Error::new(format!("the tree has more than {most} moves")))
+    }
+
+    /// What is to be written from a position on, the first last.
+    fn steps_from(&self, node: Node) -> Vec<Step> {
+        if self.line.len() > self.options.depth {
+            return Vec::new();
+        }
+        let places = 0..self.repertoire.place(node).branches.len();
+        let mut steps = Vec::new();
+        for place in places {
+            if place == 0 {
+                steps.push(Step::Move(node, place));
+                continue;
+            }
+            steps.push(Step::BeginVariation);
+            steps.push(Step::Move(node, place));
+            steps.push(Step::Behind(node, place));
+            steps.push(Step::EndVariation);
+        }
+        if !steps.is_empty() {
+            steps.push(Step::Behind(node, 0));
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// Writes a move with all that is said of it.
+    fn play(&mut self, node: Node, place: usize) -> Result<(), BuildError> {
+        let branch = &self.repertoire.place(node).branches[place];
+        self.game.play(branch.mv)?;
+        self.push(branch.to);
+        for &nag in &branch.nags {
+            self.game.add_nag(nag)?;
+        }
+        if branch.is_avoided && !branch.nags.iter().any(|nag| BAD.contains(nag)) {
+            self.game.add_nag(BAD[0])?;
+        }
+        self.remark(branch.to)?;
+        let has_more = !self.repertoire.place(branch.to).branches.is_empty();
+        if has_more && !self.is_followed(node, branch) {
+            let begins = self.repertoire.place(self.begins).position.turn();
+            let line = numbered(begins, &self.paths.line(self.repertoire, branch.to));
+            self.game.add_comment(&format!("{REFERENCE}{line}"))?;
+            self.references += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what is said of a position.
+    fn remark(&mut self, node: Node) -> Result<(), BuildError> {
+        let place = self.repertoire.place(node);
+        if self.game.has_move() {
+            place.nags.iter().try_for_each(|nag| self.game.add_nag(*nag))?;
+        }
+        if let Some(evaluation) = &place.evaluation {
+            self.game.add_comment(&evaluation.command(place.position.turn()))?;
+        }
+        place.comments.iter().try_for_each(|comment| self.game.add_comment(comment))
+    }
+
+    /// Whether the moves of the position follow to which a branch led that was just written.
+    fn is_followed(&self, node: Node, branch: &Branch) -> bool {
+        let is_way = self.paths.ends_with(branch.to, node, branch.mv);
+        let is_repeated = self.on_line[branch.to as usize] > 1;
+        !is_repeated && (is_way || !self.options.once && branch.goes_on)
+    }
+
+    fn push(&mut self, node: Node) {
+        self.line.push(node);
+        self.on_line[node as usize] += 1;
+    }
+
+    fn pop(&mut self) -> Option<Node> {
+        let node = self.line.pop()?;
+        self.on_line[node as usize] -= 1;
+        Some(node)
+    }
+
+    fn end_variation(&mut self) {
+        let Some((len, replaced)) = self.outer.pop() else { return };
+        while self.line.len() > len {
+            self.pop();
+        }
+        self.push(replaced);
+    }
+}
