@@ -19,6 +19,7 @@ mod progress;
 mod query;
 mod questions;
 mod record_output;
+mod repertoire;
 mod searched;
 mod settings;
 mod signals;
@@ -74,6 +75,7 @@ enum Command {
     Tfgg(tfgg::Args),
     Tally(tally::Args),
     Backsolve(backsolve::Args),
+    Repertoire(command::repertoire::Args),
     Filter(filter::Args),
     Table(table::Args),
     Join(join::Args),
@@ -195,6 +197,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Tfgg(args) => tfgg::run(&args),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
+        Command::Repertoire(args) => command::repertoire::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Join(args) => join::run(&args),

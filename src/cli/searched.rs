@@ -3,9 +3,13 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
+use crate::codec::query::Query;
 use crate::error::Error;
+use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
 use crate::model::EpdRecord;
-use crate::source::{FileFormat, Item, OpenLookup, Source};
+use crate::source::{FileFormat, Filter, Item, OpenLookup, Source};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -39,6 +43,34 @@ impl Searched {
         let opened = RefCell::new((!source.is_file()).then_some(source));
         let path = path.to_path_buf();
         Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text })))
+    }
+}
+
+impl Searched {
+    /// The records of positions for which `--where` holds. Anything but a store or an archive is read
+    /// through for them.
+    pub(crate) fn records(
+        &self,
+        queries: &[Query],
+        args: &ReadArgs,
+        memory: usize,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
+        let filter = args.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
+        let options = LookupOptions::new().memory_bytes(memory / 4);
+        let mut batch = BatchLookup::new(queries, options);
+        match self {
+            Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
+            Searched::Scan(source) => batch.scan(|take| source.read(args, diagnostics, take))?,
+        }
+        let mut records = vec![Vec::new(); queries.len()];
+        batch.answer(|place, answer| {
+            if let Answer::Record(record) = answer {
+                records.get_mut(place).context("an answer to no question")?.push(record.clone());
+            }
+            anyhow::Ok(())
+        })?;
+        Ok(records)
     }
 }
 

@@ -9,12 +9,15 @@ use crate::cli::args::{
 };
 use crate::cli::command::import;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GamePipe, game_format};
+use crate::cli::games::{GameOutput, GamePipe, game_format};
 use crate::cli::ledgers;
-use crate::cli::outcome::Outcome;
+use crate::cli::message::note;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source;
+use crate::cli::repertoire;
+use crate::cli::source::{self, Visited};
+use crate::library::repertoire::{Tree, TreeOptions};
 use crate::source::{FileFormat, Item};
 
 /// Convert a file to another format, told by the suffixes of the two names
@@ -27,6 +30,8 @@ use crate::source::{FileFormat, Item};
   epdb convert games.pgn games.pgc --ext
   epdb convert games.pgn openings.epd --positions 0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
+  epdb convert repertoire.epd repertoire.pgn --tree
+  epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
   epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {
     /// What to read; `-` is standard input
@@ -39,6 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     to: Option<FileFormat>,
     #[command(flatten)]
+    tree: TreeArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     write: WriteArgs,
@@ -46,6 +53,33 @@ pub(crate) struct Args {
     games: GameWriteArgs,
     #[command(flatten)]
     memory: MemoryArgs,
+}
+
+/// One game of all lines.
+#[derive(clap::Args, Clone, Debug)]
+struct TreeArgs {
+    /// Write one game, with variations: all lines of games, or the moves that records have (pm, bm,
+    /// replies, sm, tally, am; the main or most played ones first)
+    #[arg(long)]
+    tree: bool,
+    /// The position from which the tree grows [default: the start array]
+    #[arg(long, value_name = "POSITION", requires = "tree")]
+    root: Option<String>,
+    /// Lines of the tree end after so many plies
+    #[arg(long, value_name = "PLIES", requires = "tree")]
+    depth: Option<usize>,
+    /// The tree has what follows a position once, elsewhere a comment that says where
+    #[arg(long, requires = "tree")]
+    once: bool,
+    /// Of tallies the tree has the moves that were played in so many games
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        hide_default_value = true,
+        requires = "tree"
+    )]
+    min_games: u64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -58,6 +92,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     if args.output != Path::new("-") {
         check_name(to, &args.output)?;
+    }
+    if args.tree.tree {
+        return write_tree(args, to);
     }
     if to == FileFormat::Epdb {
         return import::into_new_store(&args.output, &args.input, &args.read, &args.memory);
@@ -81,4 +118,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
+}
+
+/// Bytes that a move of a tree may take.
+const TREE_MOVE_BYTES: u64 = 64;
+
+fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
+    let Some(format) = game_format(to, &args.games) else {
+        return Err(Usage("--tree writes a game: the output must be .pgn or .pgc".into()).into());
+    };
+    let TreeArgs { root, depth, once, min_games, .. } = &args.tree;
+    let root = repertoire::root(root.as_deref(), &args.read.form)?;
+    let memory = args.memory.memory / 2;
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let files = std::slice::from_ref(&args.input);
+    let lines = repertoire::read(files, &args.read, &mut diagnostics, None, *min_games, memory)?;
+    let options = TreeOptions {
+        depth: depth.unwrap_or(usize::MAX),
+        once: *once,
+        max_moves: memory as u64 / TREE_MOVE_BYTES,
+    };
+    let tree = lines.tree(&root, &options)?;
+    let mut output = GameOutput::open(Some(&args.output), format)?;
+    if let Visited::Refused(refusal) = output.write(&tree.game)? {
+        anyhow::bail!("{}: {}", args.output.display(), refusal.message);
+    }
+    output.finish()?;
+    let Tree { moves, references, .. } = tree;
+    note!("epdb: a tree of {moves} moves; {references} lines end where the position is elsewhere");
+    diagnostics.finish()
 }

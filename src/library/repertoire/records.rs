@@ -92,8 +92,10 @@ impl Repertoire {
             }
         };
         if let Ok(playable) = Playable::new(&place.position) {
-            let operand =
-                |branch: &Branch| Operand::Move { mv: branch.mv, san: san::format(&playable, branch.mv) };
+            let operand = |branch: &Branch| Operand::Move {
+                mv: branch.mv,
+                san: san::format(&playable, branch.mv),
+            };
             let candidates: Vec<Operand> = self.candidates(node).map(operand).collect();
             let avoided = place.branches.iter().filter(|branch| branch.is_avoided).map(operand);
             let ends = place.branches.iter().filter(|branch| self.is_transposition(branch));
@@ -119,7 +121,10 @@ fn set_remarks(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {
     }
     if let Some(Evaluation { ce, depth }) = place.evaluation {
         set(Opcode::CE, vec![Operand::Integer(ce.into())]);
-        set(Opcode::ACD, depth.map(|depth| Operand::token(depth.to_string())).into_iter().collect());
+        set(
+            Opcode::ACD,
+            depth.map(|depth| Operand::token(depth.to_string())).into_iter().collect(),
+        );
     }
     set(NAGS, place.nags.iter().map(|nag| Operand::token(nag.to_string())).collect());
 }

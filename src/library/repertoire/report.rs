@@ -53,7 +53,8 @@ impl Repertoire {
     pub fn report(&self, side: Color, root: &Position) -> Vec<Finding> {
         let paths = Paths::of_play(self, root, side);
         let branches = Paths::of_branches(self, root);
-        let is_choice = |node: &Node| self.is_turn_of(side, *node) && self.candidates(*node).count() > 1;
+        let is_choice =
+            |node: &Node| self.is_turn_of(side, *node) && self.candidates(*node).count() > 1;
         let choices = paths.reached().iter().copied().filter(is_choice);
         let leaves = paths.reached().iter().copied().filter(|&node| self.is_leaf(side, node));
         let unreached =

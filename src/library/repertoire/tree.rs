@@ -144,7 +144,10 @@ impl Writer<'_> {
         if self.moves <= most {
             return Ok(());
         }
-        Err(Error::new(format!("the tree has more than {most} moves")))
+        Err(Error::new(format!(
+            "the tree has more than {most} moves: fewer plies, each position once, or more memory \
+             make it fit"
+        )))
     }
 
     /// What is to be written from a position on, the first last.

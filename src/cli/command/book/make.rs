@@ -8,13 +8,14 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_binary_output;
+use crate::cli::repertoire;
 use crate::cli::source::{self, Visited};
 use crate::codec::polyglot::Writer;
 use crate::codec::record;
-use crate::library::book::{BookMaker, MakeOptions};
+use crate::library::book::{BookMaker, MakeOptions, repertoire_entries};
 use crate::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use crate::model::Color;
-use crate::source::Item;
+use crate::source::{Item, Output};
 
 /// Make an opening book of games, or of the tallies of a library
 ///
@@ -25,7 +26,8 @@ use crate::source::Item;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
-  epdb book make library.epa -o white.bin --only-white --min-games 10 --min-score 0.45")]
+  epdb book make library.epa -o white.bin --only-white --min-games 10 --min-score 0.45
+  epdb book make --repertoire lines.pgn --side white -o white.bin")]
 pub(crate) struct Args {
     /// Games, or records with tallies; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -47,6 +49,14 @@ pub(crate) struct Args {
     /// Only positions with Black to move
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
+    /// The files are a repertoire, as `repertoire` reads it: all candidates of one side, of which the
+    /// first weighs 2 and any other 1
+    #[arg(long, requires = "side",
+          conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "TallyArgs"])]
+    repertoire: bool,
+    /// The side whose repertoire it is
+    #[arg(long, value_enum, value_name = "COLOR", requires = "repertoire")]
+    side: Option<Color>,
     #[command(flatten)]
     tally: TallyArgs,
     #[command(flatten)]
@@ -70,6 +80,9 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let output = open_binary_output(&args.output, "an opening book")?;
+    if let Some(side) = args.side {
+        return of_repertoire(args, side, diagnostics, output);
+    }
     let directory = directory_beside(&args.output);
     let memory = args.memory.memory / 2;
     let mut maker = BookMaker::new(args.options(), &directory, memory);
@@ -109,5 +122,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let entries = writer.entries();
     writer.finish()?.finish()?;
     note!("epdb: {entries} entries of {positions} positions");
+    diagnostics.finish()
+}
+
+fn of_repertoire(
+    args: &Args,
+    side: Color,
+    mut diagnostics: Diagnostics,
+    output: Output,
+) -> anyhow::Result<Outcome> {
+    let Args { files, read, memory, uniform, .. } = args;
+    let lines = repertoire::read(files, read, &mut diagnostics, Some(side), 1, memory.memory)?;
+    let mut writer = Writer::new(output);
+    for entry in &repertoire_entries(&lines, side, *uniform) {
+        writer.write(entry)?;
+    }
+    let entries = writer.entries();
+    writer.finish()?.finish()?;
+    note!("epdb: {entries} entries of a repertoire of {} positions", lines.len());
     diagnostics.finish()
 }

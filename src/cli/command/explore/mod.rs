@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use shown::Shown;
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
@@ -21,10 +20,8 @@ use crate::cli::searched::Searched;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
 use crate::library::explore::{self, ExploreOptions, SortBy};
-use crate::library::lookup::{Answer, BatchLookup, LookupOptions};
 use crate::library::names::Names;
 use crate::model::{EpdRecord, Position, San};
-use crate::source::Filter;
 use crate::text::PositionLine;
 
 /// Show what a library knows of a position: the moves played there, and what became of the games
@@ -253,27 +250,13 @@ impl<'a> Searcher<'a> {
     }
 
     fn search(&mut self, queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
-        let Searcher { source, args, diagnostics, known } = self;
-        let filter = args.read.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
-        let options = LookupOptions::new().memory_bytes(args.memory.memory / 4);
-        let mut batch = BatchLookup::new(queries, options);
-        match source {
-            Searched::Lookup(source) => batch.search(&**source, source.name(), filter)?,
-            Searched::Scan(source) => {
-                let is_first = known.is_empty();
-                if !is_first && !source.can_be_read_again() {
-                    anyhow::bail!("{} can be read only once: name a file", source.path.display());
-                }
-                batch.scan(|take| source.read(&args.read, diagnostics, take))?;
-            }
+        if let Searched::Scan(source) = &self.source
+            && !self.known.is_empty()
+            && !source.can_be_read_again()
+        {
+            anyhow::bail!("{} can be read only once: name a file", source.path.display());
         }
-        let mut records = vec![Vec::new(); queries.len()];
-        batch.answer(|place, answer| {
-            if let Answer::Record(record) = answer {
-                records.get_mut(place).context("an answer to no question")?.push(record.clone());
-            }
-            anyhow::Ok(())
-        })?;
-        Ok(records)
+        let Args { read, memory, .. } = self.args;
+        self.source.records(queries, read, memory.memory, self.diagnostics)
     }
 }

@@ -1,0 +1,215 @@
+//! `epdb repertoire`: what is in a repertoire, and what is missing in it.
+
+mod print;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use foldhash::{HashMap, HashMapExt};
+
+use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::record_output::RecordOutput;
+use crate::cli::repertoire;
+use crate::cli::searched::Searched;
+use crate::cli::source::Visited;
+use crate::codec::query::Query;
+use crate::library::explore::{CellFilter, Entry};
+use crate::library::repertoire::{
+    Coverage, Departures, Finding, GameEnds, Node, Paths, Repertoire,
+};
+use crate::model::{Color, Position, TallyPart};
+
+/// Tell what is in a repertoire and what is missing in it
+///
+/// All lines of games count, variations too, by position: transpositions are one. Moves of the side
+/// that are marked $2, $4 or $6 (?, ??, ?!) are no candidates. Of records the moves in pm, bm, replies
+/// and sm count, and those of tallies; am are marked ones. Told are positions with more than one own
+/// candidate, lines that end without an evaluation ([%eval], ce, or a NAG from $10 on), and positions
+/// that cannot be reached by candidates and any moves of the other side.
+///
+/// With -o the repertoire is written instead, a record a position: bm, the first of several also as pm,
+/// for the own moves, am for the marked ones, replies for those of the other side, comments as c0.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb repertoire white.pgn --side white --against library.epa --min-games 10
+  epdb repertoire white.pgn --side white --games mine.pgn --player 'Carlsen, M'
+  epdb repertoire white.pgn --side white -o white.epd")]
+pub(crate) struct Args {
+    /// Games with variations, or records with moves; none, or `-`, is standard input. --where chooses
+    /// among them
+    files: Vec<PathBuf>,
+    /// The side whose repertoire it is
+    #[arg(long, value_enum, value_name = "COLOR")]
+    side: Color,
+    /// The position that it begins with [default: the start array]
+    #[arg(long, value_name = "POSITION")]
+    root: Option<String>,
+    /// Tell the moves of the other side in this library that have no answer, and which share of the
+    /// games has one throughout, each candidate played as often as the others
+    #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
+    against: Option<PathBuf>,
+    /// Only moves of tallies that were played in so many games
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    min_games: u64,
+    /// Tell where these games leave the repertoire, and by whose move
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
+    games: Vec<PathBuf>,
+    /// Of these games only those in which this player has the side, in each of these spellings
+    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
+    player: Vec<String>,
+    /// At most so many lines of each part of the report [default: 20, all with --tsv and --json]
+    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
+    limit: Option<usize>,
+    /// Print a table with tabs
+    #[arg(long, conflicts_with_all = ["json", "output", "to"])]
+    tsv: bool,
+    /// Print one JSON object a finding
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Everything that is told.
+struct Report {
+    positions: usize,
+    reached: usize,
+    /// Positions that only moves marked as bad lead to.
+    behind_marked: usize,
+    marked: usize,
+    findings: Vec<Finding>,
+    coverage: Option<Coverage>,
+    games: Option<(GameEnds, Vec<Finding>)>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let Args { files, read, side, memory, .. } = args;
+    let root = repertoire::root(args.root.as_deref(), &read.form)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let is_written = args.output.output.is_some() || args.output.to.is_some();
+    let mut output = match is_written {
+        true => Some(RecordOutput::open_library(&args.output, &args.write, memory.memory)?),
+        false => None,
+    };
+    let lines = repertoire::read(
+        files,
+        read,
+        &mut diagnostics,
+        Some(*side),
+        args.min_games,
+        memory.memory / 2,
+    )?;
+    if let Some(mut output) = output.take() {
+        for record in lines.records(*side) {
+            output.write(&record)?;
+        }
+        let written = output.finish()?;
+        note!("epdb: {} positions, {} moves marked as bad", lines.len(), marked(&lines));
+        if lines.judged_moves() > 0 {
+            note!("epdb: {} NAGs of moves left out", lines.judged_moves());
+        }
+        return Ok(diagnostics.finish()?.and(written));
+    }
+    let report = args.report(&lines, &root, &mut diagnostics)?;
+    if lines.find(&root).is_none() {
+        note!("epdb: the repertoire does not have the position {root}; --root names another");
+    }
+    print::print(args, &report)?;
+    diagnostics.finish()
+}
+
+fn marked(lines: &Repertoire) -> usize {
+    let branches = lines.nodes().flat_map(|node| &lines.place(node).branches);
+    branches.filter(|branch| branch.is_avoided).count()
+}
+
+impl Args {
+    fn report(
+        &self,
+        lines: &Repertoire,
+        root: &Position,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Report> {
+        let played = Paths::of_play(lines, root, self.side);
+        let branches = Paths::of_branches(lines, root);
+        let is_behind = |node: &Node| !played.reaches(*node) && branches.reaches(*node);
+        let coverage = match &self.against {
+            Some(_) => {
+                let tallies = self.tallies(lines, root, diagnostics)?;
+                Some(lines.coverage(root, self.side, &tallies, self.min_games))
+            }
+            None => None,
+        };
+        let games = match self.games.is_empty() {
+            true => None,
+            false => Some(self.departures(lines, root, diagnostics)?),
+        };
+        Ok(Report {
+            positions: lines.len(),
+            reached: played.reached().len(),
+            behind_marked: lines.nodes().filter(is_behind).count(),
+            marked: marked(lines),
+            findings: lines.report(self.side, root),
+            coverage,
+            games,
+        })
+    }
+
+    /// Arguments of reading for what is no part of the repertoire.
+    fn read_all(&self) -> ReadArgs {
+        let mut read = self.read.clone();
+        read.wanted.filter = None;
+        read
+    }
+
+    /// What the library knows of the positions in which the other side is to move.
+    fn tallies(
+        &self,
+        lines: &Repertoire,
+        root: &Position,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<HashMap<Node, TallyPart>> {
+        let path = self.against.as_deref().context("a library")?;
+        let (read, memory) = (self.read_all(), self.memory.memory / 2);
+        let library = Searched::open(path, &read, memory)?;
+        let nodes = lines.of_other_side(root, self.side);
+        let queries: Vec<Query> =
+            nodes.iter().map(|&node| Query::from(&lines.place(node).position)).collect();
+        let records = library.records(&queries, &read, memory, diagnostics)?;
+        let mut tallies = HashMap::new();
+        for (node, records) in nodes.into_iter().zip(&records) {
+            let entry = Entry::of(records)?;
+            let games = entry.and_then(|entry| entry.games(&CellFilter::default()));
+            tallies.extend(games.map(|games| (node, games)));
+        }
+        Ok(tallies)
+    }
+
+    fn departures(
+        &self,
+        lines: &Repertoire,
+        root: &Position,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<(GameEnds, Vec<Finding>)> {
+        let mut departures = Departures::new(lines, root, self.side);
+        let name = if self.side == Color::White { "White" } else { "Black" };
+        games::each(&self.games, &self.read_all(), diagnostics, &mut |game, place| {
+            let player = game.tag(name).unwrap_or_default();
+            if self.player.is_empty() || self.player.iter().any(|name| name.trim() == player) {
+                departures.add(game, &place.to_string());
+            }
+            Ok(Visited::Taken)
+        })?;
+        Ok((departures.ends(), departures.findings()))
+    }
+}

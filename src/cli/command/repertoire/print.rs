@@ -1,0 +1,257 @@
+//! The report of `repertoire`, for a person, with tabs or as objects.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Args, Report};
+use crate::cli::json;
+use crate::cli::output::open_output;
+use crate::cli::tsv::write_field;
+use crate::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
+use crate::model::{Color, San};
+use crate::source::Output;
+
+/// How many lines of a part a person sees.
+const LINES: usize = 20;
+
+pub(super) fn print(args: &Args, report: &Report) -> anyhow::Result<()> {
+    let mut out = open_output(None)?;
+    match (args.tsv, args.json) {
+        (true, _) => print_tsv(args, report, &mut out)?,
+        (_, true) => print_json(args, report, &mut out)?,
+        _ => print_text(args, report, &mut out)?,
+    }
+    Ok(out.finish()?)
+}
+
+impl Report {
+    /// The findings of a part.
+    fn part(&self, part: Part) -> Vec<&Finding> {
+        let unanswered = self.coverage.iter().flat_map(|coverage| &coverage.unanswered);
+        let departures = self.games.iter().flat_map(|(_, findings)| findings);
+        let all = self.findings.iter().chain(unanswered).chain(departures);
+        all.filter(|finding| finding.part == part).collect()
+    }
+}
+
+const PARTS: [Part; 7] = [
+    Part::Choice,
+    Part::Unanswered,
+    Part::Leaf,
+    Part::Unreached,
+    Part::OwnMove,
+    Part::OtherMove,
+    Part::LineEnd,
+];
+
+const fn word(part: Part) -> &'static str {
+    match part {
+        Part::Choice => "choice",
+        Part::Unanswered => "unanswered",
+        Part::Leaf => "leaf",
+        Part::Unreached => "unreached",
+        Part::OwnMove => "own-move",
+        Part::OtherMove => "other-move",
+        Part::LineEnd => "line-end",
+    }
+}
+
+fn names(moves: &[San]) -> String {
+    moves.iter().map(San::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The side that makes the first move of a line.
+fn beginner(finding: &Finding) -> Color {
+    let plies = finding.line.as_ref().map_or(0, Vec::len);
+    if plies % 2 == 0 { finding.position.turn() } else { !finding.position.turn() }
+}
+
+fn print_text(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+    let Report { positions, reached, behind_marked, marked, .. } = report;
+    writeln!(out, "{positions} positions, {reached} reached")?;
+    if *marked > 0 {
+        writeln!(out, "{marked} moves marked as bad, {behind_marked} positions behind them only")?;
+    }
+    for part in PARTS {
+        let findings = report.part(part);
+        let is_asked = match part {
+            Part::Unanswered => report.coverage.is_some(),
+            Part::OwnMove | Part::OtherMove | Part::LineEnd => report.games.is_some(),
+            Part::Choice | Part::Leaf | Part::Unreached => true,
+        };
+        if !is_asked {
+            continue;
+        }
+        writeln!(out, "\n{}", heading(args, report, part, findings.len()))?;
+        let limit = args.limit.unwrap_or(LINES);
+        for finding in findings.iter().take(limit) {
+            writeln!(out, "  {}", text(finding))?;
+        }
+        if findings.len() > limit {
+            writeln!(out, "  and {} more", findings.len() - limit)?;
+        }
+    }
+    Ok(())
+}
+
+fn heading(args: &Args, report: &Report, part: Part, count: usize) -> String {
+    let own = if args.side == Color::White { "White" } else { "Black" };
+    let other = if args.side == Color::White { "Black" } else { "White" };
+    match part {
+        Part::Choice => format!("More than one candidate: {count} positions"),
+        Part::Unanswered => {
+            let share = report.coverage.as_ref().and_then(|Coverage { share, .. }| *share);
+            let share = match share {
+                Some(share) => format!("{:.1} % of the games are covered", 100.0 * share),
+                None => "the library has none of the positions".to_string(),
+            };
+            format!("Without an answer: {count} moves; {share}")
+        }
+        Part::Leaf => format!("Lines that end without an evaluation: {count}"),
+        Part::Unreached => format!("Not reached: {count} positions"),
+        Part::OwnMove => {
+            let GameEnds { games, within, never } =
+                report.games.as_ref().map(|(ends, _)| *ends).unwrap_or_default();
+            format!(
+                "Games: {games}; {within} end within the repertoire, {never} never come to it\n\
+                 Left by a move of {own}: {count} moves"
+            )
+        }
+        Part::OtherMove => format!("Left by a move of {other} without an answer: {count} moves"),
+        Part::LineEnd => format!("Left where a line ends: {count} moves"),
+    }
+}
+
+/// A finding as a person reads it.
+fn text(finding: &Finding) -> String {
+    let Finding { part, position, line, mv, moves, games, share, .. } = finding;
+    let Some(line) = line else { return position.to_string() };
+    let begins = beginner(finding);
+    let whole: Vec<San> = line.iter().chain(mv).copied().collect();
+    let whole = if whole.is_empty() { "start".into() } else { numbered(begins, &whole) };
+    let games = games.map(|games| format!("{games:>7}  ")).unwrap_or_default();
+    let share = share.map(|share| format!("{:>5.1} %  ", 100.0 * share)).unwrap_or_default();
+    match part {
+        Part::Choice => format!("{whole}: {}", names(moves)),
+        Part::OwnMove | Part::OtherMove => format!("{games}{whole} (not {})", names(moves)),
+        Part::Unanswered | Part::Leaf | Part::Unreached | Part::LineEnd => {
+            format!("{games}{share}{whole}")
+        }
+    }
+}
+
+/// What is printed of a part that is not for a person.
+fn rows<'r>(args: &Args, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
+    let limit = args.limit.unwrap_or(usize::MAX);
+    PARTS.into_iter().flat_map(move |part| report.part(part).into_iter().take(limit))
+}
+
+fn print_tsv(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+    writeln!(out, "part\tgames\tshare\tply\tline\tmove\tmoves\tfirst\tfen")?;
+    for finding in rows(args, report) {
+        let Row { part, games, share, ply, line, mv, moves, first, fen } = Row::new(finding);
+        let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
+        let fields = [
+            part.to_string(),
+            number(games),
+            share.map(|share| format!("{share:.4}")).unwrap_or_default(),
+            number(ply),
+            line.unwrap_or_default(),
+            mv.unwrap_or_default(),
+            moves.join(" "),
+            first.unwrap_or_default().to_string(),
+            fen,
+        ];
+        let mut text = Vec::new();
+        for (place, field) in fields.iter().enumerate() {
+            if place > 0 {
+                text.push(b'\t');
+            }
+            write_field(field.as_bytes(), &mut text);
+        }
+        text.push(b'\n');
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
+fn print_json(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+    json::line(out, &Summary::new(report))?;
+    rows(args, report).try_for_each(|finding| json::line(out, &Row::new(finding)))
+}
+
+/// The first object (`repertoire --json`).
+#[derive(Serialize)]
+struct Summary {
+    part: &'static str,
+    positions: usize,
+    reached: usize,
+    marked: usize,
+    behind_marked: usize,
+    /// Of the games of the library.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    games: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never: Option<u64>,
+}
+
+impl Summary {
+    fn new(report: &Report) -> Summary {
+        let ends = report.games.as_ref().map(|(ends, _)| ends);
+        Summary {
+            part: "summary",
+            positions: report.positions,
+            reached: report.reached,
+            marked: report.marked,
+            behind_marked: report.behind_marked,
+            covered: report.coverage.as_ref().and_then(|coverage| coverage.share),
+            games: ends.map(|ends| ends.games),
+            within: ends.map(|ends| ends.within),
+            never: ends.map(|ends| ends.never),
+        }
+    }
+}
+
+/// A finding. What there is not is left out.
+#[derive(Serialize)]
+struct Row<'f> {
+    part: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    games: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<f64>,
+    /// How many moves lead there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ply: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+    #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
+    mv: Option<String>,
+    moves: Vec<String>,
+    /// The place of the first of the games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<&'f str>,
+    fen: String,
+}
+
+impl<'f> Row<'f> {
+    fn new(finding: &'f Finding) -> Row<'f> {
+        let line = finding.line.as_ref();
+        Row {
+            part: word(finding.part),
+            games: finding.games,
+            share: finding.share,
+            ply: line.map(|line| line.len() as u64),
+            line: line.map(|line| numbered(beginner(finding), line)),
+            mv: finding.mv.as_ref().map(San::to_string),
+            moves: finding.moves.iter().map(San::to_string).collect(),
+            first: finding.first.as_deref(),
+            fen: finding.position.to_string(),
+        }
+    }
+}

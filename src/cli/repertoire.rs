@@ -1,0 +1,49 @@
+//! Repertoires as the arguments name them.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use super::args::{FormArgs, ReadArgs};
+use super::diagnostics::Diagnostics;
+use super::query;
+use super::source::{self, Visited};
+use crate::library::repertoire::Repertoire;
+use crate::model::{Color, Position};
+use crate::source::Item;
+
+/// Reads all lines of games, and the moves of records; those of tallies that were played in at least
+/// so many games. Without a side no move is left out for its mark.
+pub(crate) fn read(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    side: Option<Color>,
+    min_games: u64,
+    memory: usize,
+) -> anyhow::Result<Repertoire> {
+    let repertoire = RefCell::new(Repertoire::new(memory));
+    source::read_with_games(
+        files,
+        read,
+        diagnostics,
+        &mut |item| {
+            if let Item::Record { record, .. } = item {
+                repertoire.borrow_mut().add_record(&record, min_games)?;
+            }
+            Ok(true)
+        },
+        &mut |game, _| {
+            repertoire.borrow_mut().add_game(game, side)?;
+            Ok(Visited::Taken)
+        },
+    )?;
+    Ok(repertoire.into_inner())
+}
+
+/// The position that an argument names; the start array where there is none.
+pub(crate) fn root(text: Option<&str>, form: &FormArgs) -> anyhow::Result<Position> {
+    let Some(text) = text else { return Ok(Position::START) };
+    let position = query::parse(text.as_bytes(), &form.options())
+        .map_err(|error| anyhow::anyhow!("--root:1:{error}"))?;
+    position.ok_or_else(|| anyhow::anyhow!("expected a position, found {text}"))
+}
