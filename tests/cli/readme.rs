@@ -74,6 +74,7 @@ fn with_files() -> Scratch {
     for name in ["games.pgn", "1991.pgn", "1992.pgn"] {
         scratch.write(name, &games);
     }
+    scratch.write("white.pgn", include_str!("../samples/repertoire.pgn"));
     scratch.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
     fs::create_dir(scratch.path("suites")).unwrap();
     scratch.write("suites/one.epd", &suite);

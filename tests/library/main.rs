@@ -3,5 +3,6 @@
 
 mod backsolve;
 mod census;
+mod repertoire;
 #[path = "../support/shared_data.rs"]
 mod shared_data;

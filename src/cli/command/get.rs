@@ -14,7 +14,7 @@ use crate::cli::searched::Searched;
 use crate::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use crate::source::Filter;
 
-/// Find all records of positions, given as arguments, in files (-f), or one a line on standard input
+/// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
 /// An argument that names a file is a source to search, any other with a blank in it a position to
 /// find. Counters, the dialect of castling letters and superfluous en passant squares do not

@@ -30,6 +30,10 @@ Objects
   book list  one an entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null where the position is not known
   book info  one a book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
+  repertoire first part: summary, positions, reached, marked, behind_marked, covered (share of the
+             library's games), games, within, never; then one a finding: part (choice, unanswered,
+             leaf, unreached, own-move, other-move, line-end), games, share, ply, line, move, moves,
+             first (the place of a game), fen; what there is not is left out
   import     file, read, stored, dropped, replaced, merged, conflicts
 
 Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.

@@ -16,6 +16,8 @@ pub const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 pub const NAGS: Opcode = named("nags");
 
+/// The opcodes of what is said of a position beside its moves.
+const REMARKS: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
 /// The opcodes whose moves are candidates, the main ones first.
 const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
 
@@ -29,26 +31,31 @@ const fn named(name: &str) -> Opcode {
 impl Repertoire {
     /// Takes what a record says: `pm`, `bm`, `replies`, `sm` and the moves that its tally has in at least
     /// so many games are candidates, `am` are moves marked as bad; `c0`, `ce` with `acd`, and `nags`.
+    /// A record whose tally has no such move is passed over if it says nothing else.
     ///
     /// # Errors
     /// The repertoire does not fit the memory.
     pub fn add_record(&mut self, record: &EpdRecord, min_games: u64) -> Result<()> {
+        let (candidates, avoided, ends) = match Playable::new(record.position()) {
+            Ok(playable) => (
+                candidates(&playable, record, min_games),
+                moves_of(&playable, record, Opcode::AM),
+                moves_of(&playable, record, TRANSPOSES),
+            ),
+            Err(_) => Default::default(),
+        };
+        let has_tally = record.operands(Opcode::TALLY).is_some();
+        let is_silent = !REMARKS.iter().any(|&opcode| record.operands(opcode).is_some());
+        if has_tally && is_silent && candidates.is_empty() && avoided.is_empty() {
+            return Ok(());
+        }
         let node = self.add(record.position())?;
         self.add_remarks(node, record)?;
-        let Ok(playable) = Playable::new(record.position()) else { return Ok(()) };
-        let ends = moves_of(&playable, record, TRANSPOSES);
-        let mut candidates: Vec<Move> =
-            CANDIDATES.iter().flat_map(|&opcode| moves_of(&playable, record, opcode)).collect();
-        candidates.extend(played(&playable, record, min_games));
-        for mv in candidates {
-            let place = self.add_move(node, mv)?;
-            self.places[node as usize].branches[place].goes_on |= !ends.contains(&mv);
-        }
-        for mv in moves_of(&playable, record, Opcode::AM) {
-            let place = self.add_move(node, mv)?;
+        for mv in candidates.iter().chain(&avoided) {
+            let place = self.add_move(node, *mv)?;
             let branch = &mut self.places[node as usize].branches[place];
-            branch.is_avoided = true;
-            branch.goes_on |= !ends.contains(&mv);
+            branch.goes_on |= !ends.contains(mv);
+            branch.is_avoided |= avoided.contains(mv);
         }
         Ok(())
     }
@@ -146,6 +153,11 @@ fn moves_of(playable: &Playable, record: &EpdRecord, opcode: Opcode) -> Vec<Move
         other => Some(san::parse(playable, &other.text(), Profile::Lenient).ok()?.mv),
     };
     operands.iter().filter_map(legal).collect()
+}
+
+fn candidates(playable: &Playable, record: &EpdRecord, min_games: u64) -> Vec<Move> {
+    let named = CANDIDATES.iter().flat_map(|&opcode| moves_of(playable, record, opcode));
+    named.chain(played(playable, record, min_games)).collect()
 }
 
 /// The moves of a tally, the most played first.

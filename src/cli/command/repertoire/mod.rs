@@ -25,25 +25,22 @@ use crate::model::{Color, Position, TallyPart};
 
 /// Tell what is in a repertoire and what is missing in it
 ///
-/// All lines of games count, variations too, by position: transpositions are one. Moves of the side
-/// that are marked $2, $4 or $6 (?, ??, ?!) are no candidates. Of records the moves in pm, bm, replies
-/// and sm count, and those of tallies; am are marked ones. Told are positions with more than one own
-/// candidate, lines that end without an evaluation ([%eval], ce, or a NAG from $10 on), and positions
-/// that cannot be reached by candidates and any moves of the other side.
+/// Lines are those of games with their variations, or the moves in pm, bm, replies, sm and tally of
+/// records; transpositions are one position. Own moves marked $2, $4 or $6, or am, are no candidates.
+/// Told are positions with several own candidates, lines that end without an evaluation ([%eval], ce,
+/// a NAG from $10 on), and positions that no candidates and moves of the other side lead to.
 ///
-/// With -o the repertoire is written instead, a record a position: bm, the first of several also as pm,
-/// for the own moves, am for the marked ones, replies for those of the other side, comments as c0.
+/// With -o the repertoire is written instead, a record a position: own candidates as bm, the first of
+/// several also as pm, marked moves as am, those of the other side as replies, comments as c0.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb repertoire white.pgn --side white --against library.epa --min-games 10
-  epdb repertoire white.pgn --side white --games mine.pgn --player 'Carlsen, M'
+  epdb repertoire white.pgn --side white --against library.epa --games mine.pgn
   epdb repertoire white.pgn --side white -o white.epd")]
 pub(crate) struct Args {
-    /// Games with variations, or records with moves; none, or `-`, is standard input. --where chooses
-    /// among them
+    /// Games with variations, or records with moves; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The side whose repertoire it is
-    #[arg(long, value_enum, value_name = "COLOR")]
+    /// The side whose repertoire it is, white or black
+    #[arg(long, value_enum, value_name = "COLOR", hide_possible_values = true)]
     side: Color,
     /// The position that it begins with [default: the start array]
     #[arg(long, value_name = "POSITION")]

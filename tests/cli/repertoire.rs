@@ -1,0 +1,270 @@
+//! Repertoires: what is told of them, and how they go in and come back.
+
+use crate::scratch::Scratch;
+
+const SAMPLE: &str = include_str!("../samples/repertoire.pgn");
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+
+/// A small repertoire for White.
+const LINES: &str = "1. e4 {always} e5 (1... c5 2. Nf3 (2. c3) (2. Qh5 $4 Nf6)) 2. Nf3 $14 *\n";
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with("sample.pgn", SAMPLE);
+    scratch.write("lines.pgn", LINES);
+    scratch
+}
+
+/// The movetext of a file with one game.
+fn movetext(pgn: &str) -> String {
+    let text = pgn.split_once("\n\n").unwrap().1;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_repertoire_is_told() {
+    let scratch = scratch();
+    let done = scratch.run(&["repertoire", "lines.pgn", "--side", "white"]);
+    let expected = "9 positions, 7 reached\n\
+        1 moves marked as bad, 2 positions behind them only\n\n\
+        More than one candidate: 1 positions\n  1. e4 c5: Nf3 c3\n\n\
+        Lines that end without an evaluation: 2\n  1. e4 c5 2. Nf3\n  1. e4 c5 2. c3\n\n\
+        Not reached: 0 positions\n";
+    assert_eq!((done.status, done.out.as_str()), (0, expected), "{}", done.err);
+    // Black's own candidate is one; what Black may meet are several.
+    let black = scratch.run(&["repertoire", "lines.pgn", "--side", "black", "-n", "0"]);
+    let part = "More than one candidate: 1 positions\n  and 1 more\n";
+    assert!(black.out.contains(part), "{}", black.out);
+    let piped = scratch.run_with(&["repertoire", "--side", "white", "--from", "pgn"], LINES);
+    assert_eq!((piped.out.as_str(), piped.status), (expected, 0));
+}
+
+#[test]
+fn a_repertoire_goes_through_any_format_and_comes_back() {
+    let scratch = scratch();
+    let straight = scratch.run(&["convert", "sample.pgn", "straight.pgn", "--tree"]);
+    assert_eq!(straight.status, 0, "{}", straight.err);
+    let note = "epdb: a tree of 65 moves; 1 lines end where the position is elsewhere\n";
+    assert!(straight.err.ends_with(note), "{}", straight.err);
+    // NAGs of moves are not in records, but for the marks of own bad moves.
+    let unmarked = movetext(&scratch.text("straight.pgn"));
+    let unmarked = unmarked.replace(" $6", " $2").replace("Nxe4 $2", "Nxe4").replace(" $4", "");
+    let unmarked = unmarked.replace(" $1 4...", "").replace(" $5 4...", "");
+    for name in ["r.epd", "r.epb", "r.epa", "r.epdb"] {
+        let done = scratch.run(&["repertoire", "sample.pgn", "--side", "white", "-o", name]);
+        assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
+        assert!(done.err.contains("epdb: 65 positions, 1 moves marked as bad\n"), "{}", done.err);
+        assert!(done.err.contains("epdb: 4 NAGs of moves left out\n"), "{}", done.err);
+        let tree = scratch.run(&["-q", "convert", name, "tree.pgn", "--tree"]);
+        assert_eq!((tree.status, tree.err.as_str()), (0, ""));
+        assert_eq!(movetext(&scratch.text("tree.pgn")), unmarked, "{name}");
+        let report =
+            |name: &str| scratch.run(&["repertoire", name, "--side", "white", "--tsv"]).out;
+        let sorted = |text: String| {
+            let mut lines: Vec<String> = text.lines().map(String::from).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(report(name)), sorted(report("sample.pgn")), "{name}");
+    }
+    let records = scratch.run(&["repertoire", "lines.pgn", "--side", "white", "--to", "epd"]);
+    let first: Vec<&str> = records.out.lines().take(2).collect();
+    let expected = [format!("{START} bm e4;"), format!("{E4} c0 \"always\"; replies e5 c5;")];
+    assert_eq!(first, expected);
+    let third = records.out.lines().find(|line| line.contains("2p5")).unwrap();
+    assert!(third.ends_with("w KQkq - am Qh5; bm Nf3 c3; pm Nf3;"), "{third}");
+}
+
+#[test]
+fn trees_are_cut_and_rooted() {
+    let scratch = scratch();
+    let tree = |args: &[&str]| {
+        let done = scratch.run(&[&["convert", "lines.pgn", "t.pgn", "--tree"], args].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        movetext(&scratch.text("t.pgn"))
+    };
+    let whole = "1. e4 {always} 1... e5 (1... c5 2. Nf3 (2. c3) (2. Qh5 $4 2... Nf6)) 2. Nf3 $14 *";
+    assert_eq!(tree(&[]), whole);
+    assert_eq!(tree(&["--depth", "2"]), "1. e4 {always} 1... e5 (1... c5) *");
+    assert_eq!(tree(&["--root", "e4 c5"]), "1. Nf3 (1. c3) (1. Qh5 $4 1... Nf6) *");
+    assert!(scratch.text("t.pgn").contains("[SetUp \"1\"]"), "{}", scratch.text("t.pgn"));
+    let other = scratch.run(&["convert", "lines.pgn", "t.pgn", "--tree", "--root", "d4"]);
+    assert_eq!(other.status, 2);
+    assert!(other.err.contains("the position is not in the repertoire"), "{}", other.err);
+    for wrong in [&["t.epd", "--tree"][..], &["t.pgn", "--depth", "3"], &["t.pgn", "--once"]] {
+        let done = scratch.run(&[&["convert", "lines.pgn"], wrong].concat());
+        assert_eq!(done.status, 2, "{wrong:?}");
+    }
+    scratch.run(&["-q", "convert", "lines.pgn", "t.pgc", "--tree", "--ext"]);
+    assert_eq!(scratch.run(&["-q", "convert", "t.pgc", "t.pgn"]).status, 0);
+    assert_eq!(movetext(&scratch.text("t.pgn")), whole);
+}
+
+#[test]
+fn what_follows_a_transposition_is_written_once_or_each_time() {
+    let scratch = scratch();
+    let pgn = "1. d4 (1. c4 d5 2. d4 e6) 1... d5 2. c4 e6 *\n";
+    scratch.write("a.pgn", pgn);
+    scratch.run(&["convert", "a.pgn", "b.pgn", "--tree"]);
+    assert_eq!(movetext(&scratch.text("b.pgn")), pgn.trim());
+    scratch.run(&["convert", "a.pgn", "b.pgn", "--tree", "--once"]);
+    let once = "1. d4 (1. c4 d5 2. d4 {as after 1. d4 d5 2. c4}) 1... d5 2. c4 e6 *";
+    assert_eq!(movetext(&scratch.text("b.pgn")), once);
+    // What such a comment says is known when it is read again.
+    scratch.run(&["convert", "b.pgn", "c.pgn", "--tree", "--once"]);
+    assert_eq!(movetext(&scratch.text("c.pgn")), once);
+}
+
+/// Games of a library: the most played moves first, a move that was played too rarely not at all.
+#[test]
+fn a_library_becomes_a_tree() {
+    let scratch = Scratch::with("games.pgn", "1. e4 e5 * 1. d4 * 1. d4 d5 * 1. d4 Nf6 *\n");
+    let done = scratch.run(&["tally", "games.pgn", "-o", "lib.epa"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let tree = |args: &[&str]| {
+        let done = scratch.run(&[&["convert", "lib.epa", "t.pgn", "--tree"], args].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        movetext(&scratch.text("t.pgn"))
+    };
+    assert_eq!(tree(&[]), "1. d4 (1. e4 e5) 1... Nf6 (1... d5) *");
+    assert_eq!(tree(&["--min-games", "2"]), "1. d4 *");
+}
+
+#[test]
+fn moves_of_a_library_without_an_answer_are_told() {
+    let scratch = scratch();
+    let games = "1. e4 c5 1-0 1. e4 c6 1-0 1. e4 c6 0-1 1. e4 e5 2. Nf3 Nc6 *\n";
+    scratch.write("games.pgn", games);
+    for name in ["lib.epa", "lib.epdb", "lib.epd"] {
+        scratch.run(&["tally", "games.pgn", "-o", name]);
+        let call = ["repertoire", "lines.pgn", "--side", "white", "--against", name];
+        let done = scratch.run(&call);
+        let part = "\nWithout an answer: 1 moves; 50.0 % of the games are covered\n\
+                    \x20       2   50.0 %  1. e4 c6\n";
+        assert!(done.out.contains(part) && done.status == 0, "{}", done.out);
+        let tsv = scratch.run(&[&call[..], &["--tsv"]].concat()).out;
+        let row = format!("unanswered\t2\t0.5000\t1\t1. e4\tc6\te5 c5\t\t{E4}");
+        assert!(tsv.lines().any(|line| line == row), "{tsv}");
+    }
+    let none =
+        ["repertoire", "lines.pgn", "--side", "black", "--against", "lib.epa", "--root", "c4"];
+    let none = scratch.run(&none);
+    assert!(none.out.contains("the library has none of the positions"), "{}", none.out);
+    assert!(none.err.contains("the repertoire does not have the position"), "{}", none.err);
+}
+
+#[test]
+fn games_that_leave_are_told() {
+    let scratch = scratch();
+    let game = |white: &str, moves: &str| format!("[White \"{white}\"]\n\n{moves}\n\n");
+    let games = [game("Me", "1. e4 e5 2. Nc3 *"), game("You", "1. d4 *"), game("I", "1. e4 c6 *")];
+    scratch.write("games.pgn", games.concat());
+    let call = ["repertoire", "lines.pgn", "--side", "white", "--games", "games.pgn"];
+    let done = scratch.run(&call);
+    assert!(done.out.contains("Games: 3; 0 end within the repertoire"), "{}", done.out);
+    assert!(done.out.contains("        1  1. d4 (not e4)\n"), "{}", done.out);
+    let json = scratch.run(&[&call[..], &["--player", "Me;I", "--json"]].concat()).out;
+    let rows: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&rows[0]["part"], &rows[0]["games"]), (&"summary".into(), &2.into()));
+    let departures: Vec<_> = rows.iter().filter(|row| !row["first"].is_null()).collect();
+    assert_eq!(departures.len(), 2);
+    assert_eq!(
+        *departures[0],
+        serde_json::json!({
+            "part": "own-move", "games": 1, "ply": 2, "line": "1. e4 e5", "move": "Nc3",
+            "moves": ["Nf3"], "first": "games.pgn:1",
+            "fen": "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -"
+        })
+    );
+    assert_eq!(departures[1]["part"], "other-move");
+    assert_eq!(scratch.run(&[&call[..], &["-o", "x.epd"]].concat()).status, 2);
+    let player = ["repertoire", "lines.pgn", "--side", "white", "--player", "Me"];
+    assert_eq!(scratch.run(&player).status, 2);
+}
+
+#[test]
+fn a_line_that_cannot_be_played_is_rejected_and_the_rest_taken() {
+    let scratch = scratch();
+    let bad = "[Event \"bad\"]\n\n1. e4 e5 (1... c5 2. Nf6) 2. Nf3 *\n\n";
+    scratch.write("bad.pgn", format!("{bad}[Event \"good\"]\n\n{LINES}"));
+    let done = scratch.run(&["repertoire", "bad.pgn", "--side", "white", "--rejects", "r.pgn"]);
+    assert_eq!(done.status, 1, "{}", done.err);
+    assert!(done.out.starts_with("9 positions, 7 reached\n"), "{}", done.out);
+    assert!(scratch.text("r.pgn").contains("Nf6"), "{}", scratch.text("r.pgn"));
+    scratch.write("empty.pgn", "");
+    let empty = scratch.run(&["repertoire", "empty.pgn", "--side", "white"]);
+    assert!(
+        empty.out.starts_with("0 positions, 0 reached\n") && empty.status == 0,
+        "{}",
+        empty.out
+    );
+    let records = scratch.run(&["repertoire", "empty.pgn", "--side", "white", "-o", "e.epd"]);
+    assert_eq!((records.status, scratch.text("e.epd").as_str()), (0, ""));
+    assert_eq!(scratch.run(&["convert", "empty.pgn", "t.pgn", "--tree"]).status, 2);
+    assert!(!scratch.names().contains(&"t.pgn".to_string()));
+    let small = ["repertoire", "sample.pgn", "--side", "white", "--memory", "4K", "-o", "s.epd"];
+    let small = scratch.run(&small);
+    assert!(small.err.contains("does not fit the memory") && small.status == 2, "{}", small.err);
+    assert!(!scratch.names().contains(&"s.epd".to_string()));
+}
+
+#[test]
+fn a_book_has_the_own_candidates_only() {
+    let scratch = scratch();
+    let make = ["book", "make", "--repertoire", "lines.pgn", "--side", "white", "-o", "w.bin"];
+    let done = scratch.run(&make);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("epdb: 4 entries of a repertoire of 9 positions"), "{}", done.err);
+    let list = |args: &[&str]| {
+        let tsv = scratch.run(&[&["book", "list", "w.bin", "--tsv"], args].concat()).out;
+        let row = |line: &str| line.split('\t').skip(4).take(2).collect::<Vec<_>>().join(" ");
+        let mut rows: Vec<String> = tsv.lines().skip(1).map(row).collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(list(&[]), ["Nf3 2", "Nf3 2", "c3 1", "e4 2"]);
+    scratch.run(&[&make[..], &["--uniform"]].concat());
+    assert_eq!(list(&[]), ["Nf3 1", "Nf3 1", "c3 1", "e4 1"]);
+    scratch.run(&["-q", "repertoire", "lines.pgn", "--side", "white", "-o", "lines.epd"]);
+    let of_records = scratch.read("w.bin");
+    scratch.run(&[
+        "book",
+        "make",
+        "--repertoire",
+        "lines.epd",
+        "--side",
+        "white",
+        "--uniform",
+        "-o",
+        "w.bin",
+    ]);
+    assert_eq!(scratch.read("w.bin"), of_records);
+    for wrong in [&["--min-games", "2"][..], &["--only-white"], &["--max-ply", "3"]] {
+        assert_eq!(scratch.run(&[&make[..], wrong].concat()).status, 2, "{wrong:?}");
+    }
+    assert_eq!(
+        scratch.run(&["book", "make", "--repertoire", "lines.pgn", "-o", "x.bin"]).status,
+        2
+    );
+}
+
+/// Polyglot has an en passant square in its key also where no capture is legal.
+#[test]
+fn a_book_is_found_by_the_keys_of_polyglot() {
+    let scratch = Scratch::with("a.pgn", "1. e4 d6 2. e5 f5 3. exf6 (3. d4) *\n");
+    // The pawn on e5 is pinned: it cannot capture, and stands beside all the same.
+    let pinned =
+        "[SetUp \"1\"]\n[FEN \"4k3/3pr3/8/4P3/8/8/8/4K3 b - - 0 1\"]\n\n1... d5 2. Kd2 *\n";
+    scratch.write("b.pgn", pinned);
+    let make = ["book", "make", "--repertoire", "a.pgn", "b.pgn", "--side", "white", "-o", "w.bin"];
+    assert_eq!(scratch.run(&make).status, 0);
+    let list = ["book", "list", "w.bin", "--source", "b.pgn", "--tsv"];
+    let listed = scratch.run(&list);
+    assert_eq!(listed.status, 0, "{}", listed.err);
+    assert!(
+        listed.out.contains("\texf6\t2\t") && listed.out.contains("\tKd2\t2\t"),
+        "{}",
+        listed.out
+    );
+}
