@@ -2,11 +2,10 @@
 //!
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `tally`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
-//! positions, lines and opening books. `sources`: what others publish. `shaping`: filter, table, join,
-//! sets, sort, edit and the like. `targets`: files
-//! appear complete or not at all. `usage`: words and statuses when a command line is wrong. `typed`:
-//! typed operands. `readme`: what the README says. `damaged`: commands on damaged files. `faults`:
-//! each system call fails once. `killed`: imports that are killed.
+//! positions, lines and opening books. `sources`: what others publish. `shaping`: filter, table,
+//! join, sets, sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
+//! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
+//! files. `faults`: each system call fails once. `killed`: imports that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive;

@@ -64,7 +64,7 @@ fn names(moves: &[San]) -> String {
 /// The side that makes the first move of a line.
 fn beginner(finding: &Finding) -> Color {
     let plies = finding.line.as_ref().map_or(0, Vec::len);
-    if plies % 2 == 0 { finding.position.turn() } else { !finding.position.turn() }
+    if plies.is_multiple_of(2) { finding.position.turn() } else { !finding.position.turn() }
 }
 
 fn print_text(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
