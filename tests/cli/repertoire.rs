@@ -186,7 +186,13 @@ fn games_that_leave_are_told() {
 #[test]
 fn a_line_that_cannot_be_played_is_rejected_and_the_rest_taken() {
     let scratch = scratch();
-    let bad = "[Event \"bad\"]\n\n1. e4 e5 (1... c5 2. Nf6) 2. Nf3 *\n\n";
+    let variation = "1. e4 e5 (1... c5 2. Nf6 d6) *";
+    let cut = scratch
+        .run_with(&["repertoire", "--side", "white", "--from", "pgn", "--to", "epd"], variation);
+    assert!(cut.err.contains("W-PGN-VARIATION") && cut.status == 0, "{}", cut.err);
+    assert_eq!(cut.out.lines().count(), 4);
+    assert!(cut.out.contains(" - c0 \"2. Nf6 d6\";"), "{}", cut.out);
+    let bad = "[Event \"bad\"]\n\n1. e4 e5 (1... c5) 2. Nf6 *\n\n";
     scratch.write("bad.pgn", format!("{bad}[Event \"good\"]\n\n{LINES}"));
     let done = scratch.run(&["repertoire", "bad.pgn", "--side", "white", "--rejects", "r.pgn"]);
     assert_eq!(done.status, 1, "{}", done.err);

@@ -109,13 +109,16 @@ fn a_file_of_chapters_comes_back_as_a_tree_with_the_same_lines() {
     assert_eq!(chapters.len(), 2);
     let repertoire = of_games(&chapters, Some(Color::White));
     let straight = tree(&repertoire, false);
-    assert_eq!(lines(&[straight.clone()]), lines(&chapters));
+    assert_eq!(lines(std::slice::from_ref(&straight)), lines(&chapters));
     let again = through_text(&repertoire, Color::White);
     assert_eq!(graph(&again), graph(&repertoire));
     assert_eq!(lines(&[tree(&again, false)]), lines(&chapters));
     assert_eq!(lines(&[tree(&again, true)]), lines(&chapters));
     // Nothing grows when it is done again.
-    assert_eq!(tree(&of_games(&[straight.clone()], Some(Color::White)), false), straight);
+    assert_eq!(
+        tree(&of_games(std::slice::from_ref(&straight), Some(Color::White)), false),
+        straight
+    );
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn a_tree_begins_anywhere_and_ends_at_a_depth() {
     let options = TreeOptions { depth: 3, ..TreeOptions::default() };
     let tree = repertoire.tree(root.position(), &options).unwrap();
     let (first, second) = ("Nf3 Nc6 Bb5", "c3 Nf6 e5");
-    let found = lines(&[tree.game.clone()]);
+    let found = lines(std::slice::from_ref(&tree.game));
     assert!(found.contains(first) && found.contains(second), "{found:?}");
     assert!(found.iter().all(|line| line.split(' ').count() <= 3));
     assert!(tree.game.tag("FEN").is_some_and(|fen| fen.ends_with(" 0 1")));

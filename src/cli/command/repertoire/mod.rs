@@ -18,10 +18,9 @@ use crate::cli::searched::Searched;
 use crate::cli::source::Visited;
 use crate::codec::query::Query;
 use crate::library::explore::{CellFilter, Entry};
-use crate::library::repertoire::{
-    Coverage, Departures, Finding, GameEnds, Node, Paths, Repertoire,
-};
+use crate::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
 use crate::model::{Color, Position, TallyPart};
+use print::{Form, Report};
 
 /// Tell what is in a repertoire and what is missing in it
 ///
@@ -58,15 +57,8 @@ pub(crate) struct Args {
     /// Of these games only those in which this player has the side, in each of these spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
-    /// At most so many lines of each part of the report [default: 20, all with --tsv and --json]
-    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
-    limit: Option<usize>,
-    /// Print a table with tabs
-    #[arg(long, conflicts_with_all = ["json", "output", "to"])]
-    tsv: bool,
-    /// Print one JSON object a finding
-    #[arg(long, conflicts_with_all = ["output", "to"])]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -75,18 +67,6 @@ pub(crate) struct Args {
     output: OutputArgs,
     #[command(flatten)]
     memory: MemoryArgs,
-}
-
-/// Everything that is told.
-struct Report {
-    positions: usize,
-    reached: usize,
-    /// Positions that only moves marked as bad lead to.
-    behind_marked: usize,
-    marked: usize,
-    findings: Vec<Finding>,
-    coverage: Option<Coverage>,
-    games: Option<(GameEnds, Vec<Finding>)>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -121,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if lines.find(&root).is_none() {
         note!("epdb: the repertoire does not have the position {root}; --root names another");
     }
-    print::print(args, &report)?;
+    print::print(&args.form, &report)?;
     diagnostics.finish()
 }
 
@@ -152,6 +132,7 @@ impl Args {
             false => Some(self.departures(lines, root, diagnostics)?),
         };
         Ok(Report {
+            side: self.side,
             positions: lines.len(),
             reached: played.reached().len(),
             behind_marked: lines.nodes().filter(is_behind).count(),

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Args, Report};
 use crate::cli::json;
 use crate::cli::output::open_output;
 use crate::cli::tsv::write_field;
@@ -15,12 +14,39 @@ use crate::source::Output;
 /// How many lines of a part a person sees.
 const LINES: usize = 20;
 
-pub(super) fn print(args: &Args, report: &Report) -> anyhow::Result<()> {
+/// How the report looks.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct Form {
+    /// At most so many lines of each part of the report [default: 20, all with --tsv and --json]
+    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
+    limit: Option<usize>,
+    /// Print a table with tabs
+    #[arg(long, conflicts_with_all = ["json", "output", "to"])]
+    tsv: bool,
+    /// Print one JSON object a finding
+    #[arg(long, conflicts_with_all = ["output", "to"])]
+    json: bool,
+}
+
+/// Everything that is told.
+pub(super) struct Report {
+    pub(super) side: Color,
+    pub(super) positions: usize,
+    pub(super) reached: usize,
+    /// Positions that only moves marked as bad lead to.
+    pub(super) behind_marked: usize,
+    pub(super) marked: usize,
+    pub(super) findings: Vec<Finding>,
+    pub(super) coverage: Option<Coverage>,
+    pub(super) games: Option<(GameEnds, Vec<Finding>)>,
+}
+
+pub(super) fn print(form: &Form, report: &Report) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
-    match (args.tsv, args.json) {
-        (true, _) => print_tsv(args, report, &mut out)?,
-        (_, true) => print_json(args, report, &mut out)?,
-        _ => print_text(args, report, &mut out)?,
+    match (form.tsv, form.json) {
+        (true, _) => print_tsv(form, report, &mut out)?,
+        (_, true) => print_json(form, report, &mut out)?,
+        _ => print_text(form, report, &mut out)?,
     }
     Ok(out.finish()?)
 }
@@ -67,7 +93,7 @@ fn beginner(finding: &Finding) -> Color {
     if plies.is_multiple_of(2) { finding.position.turn() } else { !finding.position.turn() }
 }
 
-fn print_text(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+fn print_text(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
     let Report { positions, reached, behind_marked, marked, .. } = report;
     writeln!(out, "{positions} positions, {reached} reached")?;
     if *marked > 0 {
@@ -83,8 +109,8 @@ fn print_text(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> 
         if !is_asked {
             continue;
         }
-        writeln!(out, "\n{}", heading(args, report, part, findings.len()))?;
-        let limit = args.limit.unwrap_or(LINES);
+        writeln!(out, "\n{}", heading(report, part, findings.len()))?;
+        let limit = form.limit.unwrap_or(LINES);
         for finding in findings.iter().take(limit) {
             writeln!(out, "  {}", text(finding))?;
         }
@@ -95,9 +121,9 @@ fn print_text(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> 
     Ok(())
 }
 
-fn heading(args: &Args, report: &Report, part: Part, count: usize) -> String {
-    let own = if args.side == Color::White { "White" } else { "Black" };
-    let other = if args.side == Color::White { "Black" } else { "White" };
+fn heading(report: &Report, part: Part, count: usize) -> String {
+    let own = if report.side == Color::White { "White" } else { "Black" };
+    let other = if report.side == Color::White { "Black" } else { "White" };
     match part {
         Part::Choice => format!("More than one candidate: {count} positions"),
         Part::Unanswered => {
@@ -142,14 +168,14 @@ fn text(finding: &Finding) -> String {
 }
 
 /// What is printed of a part that is not for a person.
-fn rows<'r>(args: &Args, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
-    let limit = args.limit.unwrap_or(usize::MAX);
+fn rows<'r>(form: &Form, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
+    let limit = form.limit.unwrap_or(usize::MAX);
     PARTS.into_iter().flat_map(move |part| report.part(part).into_iter().take(limit))
 }
 
-fn print_tsv(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+fn print_tsv(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
     writeln!(out, "part\tgames\tshare\tply\tline\tmove\tmoves\tfirst\tfen")?;
-    for finding in rows(args, report) {
+    for finding in rows(form, report) {
         let Row { part, games, share, ply, line, mv, moves, first, fen } = Row::new(finding);
         let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
         let fields = [
@@ -176,9 +202,9 @@ fn print_tsv(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
     Ok(())
 }
 
-fn print_json(args: &Args, report: &Report, out: &mut Output) -> io::Result<()> {
+fn print_json(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
     json::line(out, &Summary::new(report))?;
-    rows(args, report).try_for_each(|finding| json::line(out, &Row::new(finding)))
+    rows(form, report).try_for_each(|finding| json::line(out, &Row::new(finding)))
 }
 
 /// The first object (`repertoire --json`).
