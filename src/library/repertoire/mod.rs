@@ -19,7 +19,7 @@
 //!     repertoire.add_game(read.game.expect("a good game"), Some(Color::White))?;
 //! }
 //! let lines: Vec<_> = repertoire.records(Color::White).map(|it| epdb::format_epd(&it)).collect();
-//! assert_eq!(lines.len(), 6);
+//! assert_eq!(lines.len(), 7);
 //! assert!(lines[2].ends_with(b" w KQkq - bm Bc4 Nf3; pm Nf3;"));
 //! let tree = repertoire.tree(&Position::START, &TreeOptions::default())?;
 //! assert_eq!((tree.moves, tree.references), (6, 0));
