@@ -99,17 +99,18 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 /// The command line with short pages: each command names its shared options in a list at the end.
 pub(crate) fn shortened(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100);
-    let is_of_tally = |arg: &Arg| arg.get_help_heading() == Some(COUNTING);
-    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(with_short_page).mut_subcommand(
-        "import",
-        |import| {
-            // The page of `tally` has them.
-            import.mut_args(|arg| {
-                let is_hidden = arg.is_hide_set() || is_of_tally(&arg);
-                arg.hide(is_hidden)
-            })
-        },
-    )
+    cli.mut_arg("quiet", |quiet| quiet.hide(true))
+        .mut_subcommands(with_short_page)
+        .mut_subcommand("import", without_counting)
+        .mut_subcommand("book", |book| book.mut_subcommand("make", without_counting))
+}
+
+/// The page of `tally` has the options of counting.
+fn without_counting(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let is_hidden = arg.is_hide_set() || arg.get_help_heading() == Some(COUNTING);
+        arg.hide(is_hidden)
+    })
 }
 
 fn with_short_page(command: Command) -> Command {

@@ -23,14 +23,13 @@ use crate::source::{FileFormat, Item};
 /// Convert a file to another format, told by the suffixes of the two names
 ///
 /// Between .epd, .fen, .epb, .epdb and .epa, text also with .gz or .zst; between .pgn and .pgc; and
-/// from games, opening books and what lichess publishes to positions (`epdb help sources`). A store that is there already is not touched: use `import` to add to it.
+/// from games, opening books and what lichess publishes to positions (`epdb help sources`). A store
+/// that is there already is not touched: use `import` to add to it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
-  epdb convert games.pgn games.pgc --ext
   epdb convert games.pgn openings.epd --positions 0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
-  epdb convert repertoire.epd repertoire.pgn --tree
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
   epdb convert sloppy.pgn export.pgn")]
 pub(crate) struct Args {

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     tally: TallyArgs,
-    /// Do not keep which games were counted, 16 bytes each: games that are added later may count twice
+    /// Do not keep a digest of each game: games that are added later may count twice
     #[arg(long)]
     no_digests: bool,
     #[command(flatten)]
@@ -82,9 +82,10 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the start array
     #[arg(long)]
     standard_only: bool,
-    /// When a game was counted already: it has the same moves, date and result; also the same
-    /// players; or it is the same in all
-    #[arg(long, value_enum, default_value_t = SameArg::Moves, value_name = "WHAT")]
+    /// When a game was counted already: it has the same moves, date and result (moves, the default),
+    /// also the same players (players), or is the same in all (exact)
+    #[arg(long, value_enum, default_value_t = SameArg::Moves, value_name = "WHAT",
+          hide_default_value = true, hide_possible_values = true)]
     same_game: SameArg,
     /// Count games that come again
     #[arg(long, conflicts_with = "same_game")]

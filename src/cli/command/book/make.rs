@@ -22,7 +22,7 @@ use crate::source::{Item, Output};
 /// A move weighs two for each game that its side won and one for each draw, as with Polyglot, whose
 /// make-book counts games and positions that come again: so do --keep-duplicates and
 /// --count-repeats. `epdb make-book -pgn A -bin B`, in Polyglot's spelling, is the same with these
-/// two.
+/// two. All options by which `epdb tally` counts games are taken here too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
