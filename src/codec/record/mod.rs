@@ -1,6 +1,7 @@
 //! Binary EPD records: a marker, the packed identity board, and what the record says beyond it.
 //! The format is `formats/epd_record.md`.
 
+mod add;
 mod decode;
 mod encode;
 mod layout;
@@ -8,6 +9,7 @@ mod operands;
 mod tally;
 mod walk;
 
+pub(crate) use add::add_tallied;
 pub use decode::{decode, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use layout::MAX_LEN;

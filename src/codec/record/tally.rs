@@ -1,5 +1,6 @@
 //! Tallies to bytes and back: the short form of the operand of `tally`.
 
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use super::super::error::{DecodeError, DecodeErrorKind};
@@ -9,7 +10,7 @@ use super::operands::Moves;
 use crate::model::rules::Playable;
 use crate::model::{
     Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, StandardOpcode,
-    Tally, TallyPart,
+    Tally, TallyOverflow, TallyPart,
 };
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
@@ -58,6 +59,35 @@ pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8
     out.push(*OPCODE);
     put(out);
     out.push(NO_MORE_OPERATIONS);
+}
+
+impl OrdinalTally {
+    /// Adds the games in which a move was played.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub fn add_move(&mut self, ordinal: u8, counts: &GameCounts) -> Result<(), TallyOverflow> {
+        match self.moves.iter_mut().find(|(own, _)| *own == ordinal) {
+            Some((_, own)) => *own = own.plus(counts)?,
+            None => self.moves.push((ordinal, *counts)),
+        }
+        Ok(())
+    }
+
+    /// Adds the games of another part, whatever its cell.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub fn add(&mut self, other: &OrdinalTally) -> Result<(), TallyOverflow> {
+        let reached = self.reached.checked_add(other.reached);
+        self.reached = reached.filter(|&reached| reached <= MOST_GAMES).ok_or(TallyOverflow)?;
+        other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
+    }
+
+    /// Puts the moves into their order.
+    pub fn sort(&mut self) {
+        self.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
+    }
 }
 
 /// Appends the operand of `tally` in its short form; the cells of the parts ascend.

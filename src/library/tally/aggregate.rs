@@ -1,7 +1,5 @@
 //! Visits become one tally a position.
 
-use std::cmp::Reverse;
-
 use byteorder::{BigEndian, ByteOrder};
 
 use super::facts::GameFacts;
@@ -10,7 +8,7 @@ use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
 use crate::library::ordered::changed;
-use crate::model::{Cell, GameCounts, TallyOverflow};
+use crate::model::{Cell, TallyOverflow};
 
 /// The tally of a position while games are added. It is used for one position after the other, since
 /// most have one visit only, which must not cost memory of its own.
@@ -47,18 +45,6 @@ impl Place {
     const LEN: usize = 10;
 }
 
-fn add_move(
-    part: &mut OrdinalTally,
-    ordinal: u8,
-    counts: &GameCounts,
-) -> Result<(), TallyOverflow> {
-    match part.moves.iter_mut().find(|(own, _)| *own == ordinal) {
-        Some((_, own)) => *own = own.plus(counts)?,
-        None => part.moves.push((ordinal, *counts)),
-    }
-    Ok(())
-}
-
 impl Sum {
     fn visit(
         &mut self,
@@ -70,7 +56,7 @@ impl Sum {
         let part = self.part(facts.cell);
         part.reached += u64::from(visit.is_first);
         match visit.ordinal {
-            Some(ordinal) => add_move(part, ordinal, &facts.counts(visit.turn)),
+            Some(ordinal) => part.add_move(ordinal, &facts.counts(visit.turn)),
             None => Ok(()),
         }
     }
@@ -104,12 +90,8 @@ impl Sum {
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
-        for OrdinalTally { cell, reached, moves } in record::take_tally(&mut Cursor::new(bytes))? {
-            let part = self.part(cell);
-            part.reached += reached;
-            for (ordinal, counts) in moves {
-                add_move(part, ordinal, &counts).map_err(too_many)?;
-            }
+        for part in record::take_tally(&mut Cursor::new(bytes))? {
+            self.part(part.cell).add(&part).map_err(too_many)?;
         }
         Ok(())
     }
@@ -117,9 +99,7 @@ impl Sum {
     /// Appends the tally in its short form, and forgets it.
     pub(super) fn put(&mut self, out: &mut Vec<u8>) {
         self.first = None;
-        for part in &mut self.parts[..self.order.len()] {
-            part.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));
-        }
+        self.parts[..self.order.len()].iter_mut().for_each(OrdinalTally::sort);
         record::put_tally(self.order.iter().map(|&at| &self.parts[at]), out);
         self.order.clear();
     }

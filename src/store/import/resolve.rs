@@ -151,6 +151,9 @@ impl Resolver<'_> {
         incoming: &mut [Incoming],
         each_existing: EachExisting,
     ) -> Result<Resolution> {
+        if let Some(resolution) = self.add_tallies(arena, incoming, each_existing)? {
+            return Ok(resolution);
+        }
         let mut candidates: Vec<Candidate> = Vec::new();
         each_existing(&mut |number, bytes| {
             candidates.push(Candidate { number, record: decode(number, bytes)?, changed: false });
@@ -178,6 +181,44 @@ impl Resolver<'_> {
         }
         let changed = candidates.into_iter().filter(|candidate| candidate.changed);
         changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
+    }
+}
+
+impl Resolver<'_> {
+    /// Adds tallies in their binary form, of which the position has one at most, or takes a record that
+    /// is the only one; `None`, and nothing is done, where there is more to merge.
+    fn add_tallies(
+        &mut self,
+        arena: &Arena,
+        incoming: &mut [Incoming],
+        each_existing: EachExisting,
+    ) -> Result<Option<Resolution>> {
+        let (mut first, mut existing) = (None, 0_usize);
+        each_existing(&mut |number, bytes| {
+            existing += 1;
+            first.get_or_insert_with(|| (number, bytes.to_vec()));
+            Ok(existing < 2)
+        })?;
+        // Of no record the first one that comes is stored, and the others are added to it.
+        let stored = 1_usize.saturating_sub(existing);
+        let own = incoming.first().map(|new| (self.number(new), arena.record(new).to_vec()));
+        let Some((number, mut sum)) = first.or(own).filter(|_| existing < 2) else {
+            return Ok(None);
+        };
+        for new in incoming.iter().skip(stored) {
+            match record::add_tallied(&sum, arena.record(new)) {
+                Some(both) => sum = both,
+                None => return Ok(None),
+            }
+        }
+        let merged = incoming.len() - stored;
+        self.counts.stored += stored as u64;
+        self.counts.merged += merged as u64;
+        incoming.iter_mut().skip(stored).for_each(Incoming::discard);
+        Ok(Some(match merged {
+            0 => Resolution::KeepExisting,
+            _ => Resolution::Update(HashMap::from([(number, sum)])),
+        }))
     }
 }
 
