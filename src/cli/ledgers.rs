@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::ReadArgs;
+use super::args::Wanted;
 use crate::codec::tally_origin::TallyLedger;
 use crate::library::tally::ledger::{self, Allowed, Unlike};
 use crate::source;
@@ -44,7 +44,7 @@ pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
 /// The ledger of the sum of libraries; `None` where no file has one.
 pub(crate) fn sum(
     files: &[PathBuf],
-    read: &ReadArgs,
+    wanted: &Wanted,
     allowed: Allowed,
 ) -> anyhow::Result<Option<TallyLedger>> {
     let ledgers = files.iter().map(|file| Ok((file, of_file(file)?)));
@@ -60,7 +60,7 @@ pub(crate) fn sum(
     for (file, ledger) in libraries {
         check(file, ledger::add(&mut all, ledger, allowed))?;
     }
-    if let Some(filter) = &read.wanted.filter {
+    if let Some(filter) = &wanted.filter {
         all.origin.pruned.get_or_insert_with(|| format!("--where {}", filter.text()));
     }
     Ok(Some(all))
@@ -70,10 +70,10 @@ pub(crate) fn sum(
 /// are, is pruned.
 pub(crate) fn of_records(
     files: &[PathBuf],
-    read: &ReadArgs,
+    wanted: &Wanted,
     are_whole: bool,
 ) -> anyhow::Result<Option<TallyLedger>> {
-    let ledger = sum(files, read, Allowed { mixed: true, overlap: true })?;
+    let ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
     Ok(ledger.map(|mut ledger| {
         if !are_whole || files.len() > 1 {
             let changed = || "records were left out, changed or put together".to_string();

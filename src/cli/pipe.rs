@@ -82,7 +82,7 @@ impl Pipe {
     /// The output for some of the records, or for changed ones.
     fn open_output(&self) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.keep_ledger(|| ledgers::of_records(&self.files, &self.read, false))?;
+        output.keep_ledger(|| ledgers::of_records(&self.files, &self.read.wanted, false))?;
         Ok(output)
     }
 
@@ -97,7 +97,7 @@ impl Pipe {
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let ledger = ledgers::sum(&self.files, &self.read, libraries)?;
+        let ledger = ledgers::sum(&self.files, &self.read.wanted, libraries)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(|| Ok(ledger))?;
         let mut places = Places::default();

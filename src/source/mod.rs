@@ -94,7 +94,8 @@ pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
             store.tally_ledger().map_err(|error| local.failed(error))
         }
         Content::Archive(local) => {
-            local.archive()?.tally_ledger().map_err(|error| local.failed(error))
+            let read = local.archive()?.tally_ledger();
+            read.map_err(|error| local.failed(error).in_source(local.name()))
         }
         _ => Ok(None),
     }

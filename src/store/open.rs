@@ -179,6 +179,11 @@ impl Store {
         Ok(self)
     }
 
+    /// The place by which errors name it.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
     /// What was imported, in order.
     ///
     /// # Errors

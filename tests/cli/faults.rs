@@ -29,7 +29,7 @@ struct Scenario {
     made: &'static [&'static str],
 }
 
-const SCENARIOS: [Scenario; 15] = [
+const SCENARIOS: [Scenario; 16] = [
     Scenario {
         args: &["import", "out.epdb", "in.epd", "--memory", "1M"],
         given: &[],
@@ -117,13 +117,18 @@ const SCENARIOS: [Scenario; 15] = [
         given: &["l.epdb"],
         made: &["l.epdb"],
     },
+    Scenario {
+        args: &["import", "l.epdb", "lib.epa", "--on-duplicate", "merge", "--memory", "1M"],
+        given: &["l.epdb"],
+        made: &["l.epdb"],
+    },
 ];
 
 /// The length of the input, unless `EPDB_FAULT_LINES` says another.
 const LINES: usize = 2000;
 const FEW: usize = 100;
 /// Files that are only read.
-const READ: [&str; 4] = ["in.epd", "few.epd", "mess.epd", "games.pgn"];
+const READ: [&str; 5] = ["in.epd", "few.epd", "mess.epd", "games.pgn", "lib.epa"];
 /// Stores that are there before.
 const STORES: [&str; 2] = ["s.epdb", "l.epdb"];
 /// Runs at a time; most of their time they wait for the disk.
@@ -175,6 +180,8 @@ struct Bench {
     folder: TempDir,
     book: String,
     games: String,
+    /// A library of the games.
+    library: Vec<u8>,
 }
 
 impl Bench {
@@ -190,11 +197,13 @@ impl Bench {
             eprintln!("skipped: system calls are disturbed only on Linux, and with `cc`");
             return None;
         }
-        let bench = Bench { folder, book: book(), games: games() };
+        let mut bench = Bench { folder, book: book(), games: games(), library: Vec::new() };
         let made = bench.run_folder();
         fs::write(made.join("one.pgn"), "1. e4 e5 2. Nf3 1-0\n\n").unwrap();
         bench.run(&made, &["import", "s.epdb", "in.epd"], None);
         bench.run(&made, &["tally", "one.pgn", "-o", "l.epdb"], None);
+        bench.run(&made, &["tally", "games.pgn", "-o", "library.epa"], None);
+        bench.library = fs::read(made.join("library.epa")).unwrap();
         for store in STORES {
             fs::rename(made.join(store), bench.folder.path().join(store)).unwrap();
         }
@@ -208,7 +217,13 @@ impl Bench {
         fs::create_dir(folder.join("tmp")).unwrap();
         let few: String = self.book.split_inclusive('\n').take(FEW).collect();
         let mess = few.replace(" id \"", " bm e1d1 Kd2; id \"") + "no record\n";
-        for (name, content) in READ.iter().zip([&self.book, &few, &mess, &self.games]) {
+        for (name, content) in READ.iter().zip([
+            self.book.as_bytes(),
+            few.as_bytes(),
+            mess.as_bytes(),
+            self.games.as_bytes(),
+            &self.library,
+        ]) {
             fs::write(folder.join(name), content).unwrap();
         }
         folder

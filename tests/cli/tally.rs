@@ -233,6 +233,8 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
         (&["import", "s.epdb", "n.pgn", "--tally", "--max-ply", "4"], "built with"),
         (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "are for --tally"),
         (&["import", "s.epdb", "n.epd", "--tally"], "positions are no games"),
+        (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be left out"),
+        (&["import", "s.epdb", "n.epdb", "--same", "record"], "would be left out"),
     ] {
         let refused = scratch.run(args);
         assert_eq!(refused.status, 2, "{args:?}: {}", refused.err);
@@ -240,9 +242,11 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
     }
     assert_eq!(scratch.run(&["import", "s.epdb", "n.pgn", "--tally"]).status, 0);
     scratch.run(&["convert", "s.epdb", "c.epa"]);
+    scratch.run(&["export", "s.epdb", "-o", "e.epa"]);
     let digests = |file: &str| {
         let stats = scratch.run(&["stats", file]).out;
         stats.lines().find(|line| line.contains("digests of games")).unwrap_or_default().to_string()
     };
     assert_eq!(digests("c.epa"), digests("s.epdb"));
+    assert_eq!(digests("e.epa"), digests("s.epdb"));
 }

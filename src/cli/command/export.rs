@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use crate::cli::args::{MemoryArgs, OutputArgs, Wanted, WriteArgs};
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::error::{At, Place};
@@ -47,6 +48,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let store = local.store(args.memory.memory)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let files = std::slice::from_ref(&args.store);
+    output.keep_ledger(|| ledgers::of_records(files, &args.wanted, true))?;
     let file: Arc<str> = args.store.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;

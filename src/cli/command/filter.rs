@@ -62,7 +62,9 @@ fn filter_records(
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     if let Some(output) = &mut output {
-        output.keep_ledger(|| ledgers::of_records(&pipe.files, &pipe.read, inverted.is_none()))?;
+        output.keep_ledger(|| {
+            ledgers::of_records(&pipe.files, &pipe.read.wanted, inverted.is_none())
+        })?;
     }
     let mut count = 0_u64;
     source::read(&pipe.files, &pipe.read, diagnostics, &mut |item| {

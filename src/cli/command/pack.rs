@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
         }
     } else {
-        if let Some(ledger) = ledgers::of_records(&args.files, &args.read, true)? {
+        if let Some(ledger) = ledgers::of_records(&args.files, &args.read.wanted, true)? {
             writer.set_tally_ledger(ledger);
         }
         source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {

@@ -139,6 +139,7 @@ impl TallyArgs {
             ("--keep-duplicates", flag(*keep_duplicates)),
             ("--count-repeats", flag(*count_repeats)),
             ("--truncate-games", flag(truncates)),
+            ("--deny-warnings", flag(read.form.deny_warnings)),
             ("--where", filter.map(|filter| filter.text().to_string())),
         ])
     }
@@ -262,7 +263,11 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts) {
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     let target = target.display();
-    note!("{target}: {games} games counted{more}; {plies} plies, {positions} positions");
+    let positions = match positions {
+        0 => String::new(),
+        positions => format!(", {positions} positions"),
+    };
+    note!("{target}: {games} games counted{more}; {plies} plies{positions}");
     if wide_moves > 0 {
         note!("{target}: {wide_moves} moves not counted: their positions have more than 256");
     }

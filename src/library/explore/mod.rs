@@ -404,6 +404,14 @@ impl Explored {
     }
 }
 
+impl Explored {
+    /// Whether the move of a row, which may be another library's, was played in the games, or has a row.
+    pub fn knows(&self, row: &MoveRow) -> bool {
+        let mut played = self.games.iter().flat_map(|games| &games.moves);
+        self.rows.iter().any(|own| own.mv == row.mv) || played.any(|own| own.san == row.san)
+    }
+}
+
 impl MoveRow {
     /// The position that the move leads to.
     pub const fn leads_to(&self) -> &Position {

@@ -44,6 +44,7 @@ impl Names {
         let mut seen: HashSet<Position> = positions.iter().map(Position::identity).collect();
         for _ in 0..MOST_MOVES {
             let mut rows = parents_of(&positions, cells, ask)?;
+            rows.retain(|row| row.counts.games() > 0);
             let named = rows.iter().filter_map(|row| Some((row, self.get(&row.position)?)));
             let nearest = named
                 .min_by_key(|(row, name)| (Reverse(row.counts.games()), name.eco(), name.name()));

@@ -265,15 +265,25 @@ impl TallyBuilder {
         self.visits.bytes + size_of_val(&self.visits.games[..]) > self.memory / 2
     }
 
-    /// The files and the games that were counted since this was asked.
+    /// Uses at most so many bytes, if it was given more.
+    #[must_use]
+    pub fn at_most(self, memory: usize) -> TallyBuilder {
+        TallyBuilder { memory: self.memory.min(memory), ..self }
+    }
+
+    /// The files and the games that were counted since this was asked. They are not known any more.
     pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
         let sources = self.sources.iter_mut().map(|source| {
             let name = source.name.clone();
             std::mem::replace(source, TallySource { name, ..TallySource::default() })
         });
         let sources = sources.collect();
-        self.known_games.extend(&self.new_games);
         (sources, std::mem::take(&mut self.new_games))
+    }
+
+    /// Games that were counted already.
+    pub fn know(&mut self, games: &GameDigests) {
+        self.known_games.extend(games);
     }
 
     /// Looks at the positions of the games that wait.

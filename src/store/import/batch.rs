@@ -59,6 +59,9 @@ impl Arena {
     }
 }
 
+/// Behind so many bytes another record may begin.
+const MOST_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
+
 /// Incoming records within a budget.
 pub(super) struct Batch {
     pub(super) arena: Arena,
@@ -69,7 +72,7 @@ pub(super) struct Batch {
 impl Batch {
     /// For so many bytes. Memory is reserved at once and costs nothing until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
-        let limit = limit.min(Incoming::DISCARDED as usize - record::MAX_LEN - 8);
+        let limit = limit.min(MOST_BYTES);
         let arena = Arena(with_room(limit));
         Batch { arena, index: with_room(limit / 32), limit }
     }
@@ -94,6 +97,10 @@ impl Batch {
     ) -> Result<(), EncodeError> {
         let bytes = &mut self.arena.0;
         let at = bytes.len();
+        if at > MOST_BYTES {
+            let (what, limit) = ("bytes of records in a commit", MOST_BYTES as u64);
+            return Err(EncodeError::LimitExceeded { what, found: at as u64, limit });
+        }
         bytes.extend_from_slice(&[0; 4]);
         if let Err(error) = encode(bytes) {
             bytes.truncate(at);

@@ -140,7 +140,7 @@ fn moves(shown: &Shown, explored: &Explored, with_operations: bool) -> Vec<Move>
     let mut moves: Vec<Move> =
         rows.map(|row| Move::new(shown, row, mover, with_operations)).collect();
     let others = shown.other.iter().flat_map(|other| &other.rows);
-    let is_new = |row: &&MoveRow| explored.rows.iter().all(|own| own.mv != row.mv);
+    let is_new = |row: &&MoveRow| !explored.knows(row);
     moves.extend(others.filter(is_new).map(|row| {
         let mut unknown = row.clone();
         (unknown.counts, unknown.reached, unknown.ce) = (GameCounts::default(), None, None);

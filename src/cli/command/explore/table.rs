@@ -64,7 +64,7 @@ pub(super) fn moves(shown: &Shown, with_operations: bool) -> Table {
     let mut rows = Vec::new();
     add_moves(shown, explored, with_operations, &mut Vec::new(), &mut rows);
     if let Some(other) = other {
-        let is_new = |row: &&MoveRow| explored.rows.iter().all(|own| own.mv != row.mv);
+        let is_new = |row: &&MoveRow| !explored.knows(row);
         for row in other.rows.iter().filter(is_new) {
             let mut cells = vec![Cell::Line(vec![row.san])];
             cells.resize_with(NAMES.len(), || Cell::Nothing);

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     on_duplicate: OnDuplicateArg,
     /// Count games into a library, with the options of `epdb tally` that it was built with; a game
     /// that was counted before is left out
-    #[arg(long, conflicts_with = "on_duplicate")]
+    #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "positions"])]
     pub(super) tally: bool,
     /// Which records are duplicates: those of one position, or only equal ones
     #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]
@@ -77,7 +77,11 @@ impl Args {
             return ImportOptions {
                 on_duplicate: OnDuplicate::Merge(MergeRules::default()),
                 restart: self.restart,
-                settings: format!("--tally {}", self.counting.settings(&self.read)),
+                settings: format!(
+                    "--tally {} {}",
+                    self.counting.settings(&self.read),
+                    settings::of_reading(&self.read)
+                ),
                 ..ImportOptions::default()
             };
         }

@@ -26,7 +26,10 @@ use crate::library::tally::ledger::{self, Allowed};
 use crate::model::Opcode;
 use crate::new_file::NewFile;
 use crate::source::{FileFormat, Item, open_bytes};
-use crate::store::{Checkpoint, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
+use crate::store::{
+    Checkpoint, ImportInfo, ImportOptions, ImportReport, ImportState, OnDuplicate, Recognised,
+    Same, Store, StoreOptions,
+};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -163,11 +166,12 @@ fn import(
     new: &mut Option<NewFile>,
 ) -> anyhow::Result<ImportReport> {
     let ledger = ledger_with(store, source, read, allowed)?;
-    let is_library = ledger.is_none() && !allowed.mixed && store.tally_ledger()?.is_some();
-    let mut importer = store.importer(&source.to_string_lossy(), options)?;
-    if let Some((origin, new_games)) = ledger {
-        importer.set_tally_origin(origin, new_games);
+    let is_library = store.tally_ledger()?.is_some();
+    if is_library || ledger.is_some() {
+        check_adds(options)?;
     }
+    let refuses_tallies = ledger.is_none() && !allowed.mixed && is_library;
+    let mut importer = store.importer(&source.to_string_lossy(), options)?;
     let mut place = Checkpoint::START;
     let files = [source.to_path_buf()];
     let mut encoded = Vec::new();
@@ -178,7 +182,7 @@ fn import(
                 importer.resume_at(place)?;
             }
         } else if let Item::Record { record, .. } = item {
-            if is_library && record.operands(Opcode::TALLY).is_some() {
+            if refuses_tallies && record.operands(Opcode::TALLY).is_some() {
                 anyhow::bail!(ledgers::does_not_say(source.display()));
             }
             importer.push_from(&record, place)?;
@@ -188,7 +192,22 @@ fn import(
         }
         Ok(true)
     })?;
+    // Games count as counted when all that they left is here.
+    if let Some((origin, new_games)) = ledger {
+        importer.set_tally_origin(origin, new_games);
+    }
     Ok(importer.finish_at(place)?)
+}
+
+/// Refuses what would leave tallies of a library out.
+fn check_adds(options: &ImportOptions) -> anyhow::Result<()> {
+    let adds = matches!(options.on_duplicate, OnDuplicate::Keep | OnDuplicate::Merge(_));
+    if adds && options.same == Same::Position {
+        return Ok(());
+    }
+    let text = "tallies of a library would be left out: --on-duplicate keep or merge, and not --same \
+                record, adds them";
+    Err(Usage(text.into()).into())
 }
 
 /// The ledger of a store with a library added to it, and the games that are new then; `None` for a
@@ -200,10 +219,10 @@ fn ledger_with(
     allowed: Allowed,
 ) -> anyhow::Result<Option<(TallyOrigin, Option<Vec<GameDigest>>)>> {
     let files = [source.to_path_buf()];
-    let Some(mut theirs) = ledgers::sum(&files, read, allowed)? else { return Ok(None) };
+    let Some(mut theirs) = ledgers::sum(&files, &read.wanted, allowed)? else { return Ok(None) };
     let Some(mut ours) = store.tally_ledger()? else {
         if !is_only_import(store, source)? {
-            anyhow::ensure!(allowed.mixed, ledgers::does_not_say("the store"));
+            anyhow::ensure!(allowed.mixed, ledgers::does_not_say(store.path().display()));
             (theirs.origin.is_mixed, theirs.games) = (true, None);
         }
         let games = theirs.games.map(|games| games.iter().copied().collect());
@@ -220,7 +239,9 @@ fn ledger_with(
 /// Whether a store has nothing, or nothing but what an interrupted import of this source left.
 fn is_only_import(store: &Store, source: &Path) -> anyhow::Result<bool> {
     let name = source.to_string_lossy();
-    Ok(store.imports()?.iter().all(|import| import.source == name))
+    let is_this =
+        |import: &ImportInfo| import.source == name && import.state != ImportState::Finished;
+    Ok(store.imports()?.iter().all(is_this))
 }
 
 /// The bytes by which the journal counts how far a source was read: its own, or where a record has

@@ -11,10 +11,10 @@ use crate::cli::ledgers;
 use crate::cli::source;
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::tally::ledger::{self, Unlike};
-use crate::library::tally::{TallyBuilder, TallyOrder};
+use crate::library::tally::{TallyBuilder, TallyCounts, TallyOrder};
 use crate::new_file::NewFile;
 use crate::source::Item;
-use crate::store::{Checkpoint, ImportOptions, Importer, Store};
+use crate::store::{Checkpoint, ImportInfo, ImportOptions, ImportState, Importer, Store};
 
 /// Counts the games of a file, or those that an interrupted run left of it. What is committed at once
 /// is the tallies of whole games, their digests, and how far the file was read.
@@ -29,8 +29,10 @@ pub(super) fn import(
     let ledger = ledger_of(store, args)?;
     let name = file.to_string_lossy();
     let directory = directory_beside(&args.store);
-    let mut builder = TallyBuilder::new(args.counting.options(), directory, args.memory.memory / 2);
+    let mut builder = TallyBuilder::new(args.counting.options(), directory, args.memory.memory / 2)
+        .at_most(MOST_MEMORY);
     let keeps_games = ledger.games.is_some();
+    check_imports(store, args, &name, keeps_games)?;
     if let Some(games) = ledger.games {
         builder = builder.with_games(games);
     }
@@ -52,7 +54,9 @@ pub(super) fn import(
                 counting.builder.add(game)?;
             }
             Item::Record { .. } => {
-                anyhow::bail!("positions are no games: with --tally the input must be .pgn or .pgc")
+                anyhow::bail!(
+                    "{name}: positions are no games: with --tally it must be .pgn or .pgc"
+                )
             }
             _ => {}
         }
@@ -68,7 +72,8 @@ pub(super) fn import(
     let records = counting.importer.finish_at(place)?.counts;
     publish(new)?;
     if !args.json {
-        report(file, &counts);
+        // Positions that several commits reached are counted in each.
+        report(file, &TallyCounts { positions: 0, ..counts });
         return Ok(());
     }
     let line = json::Import {
@@ -92,6 +97,7 @@ impl Counting<'_> {
     /// Gives the importer all that was counted since the last time.
     fn collect(&mut self) -> anyhow::Result<()> {
         let (sources, games) = self.builder.take_games();
+        self.builder.know(&games);
         sources.into_iter().for_each(|source| self.origin.add_source(source));
         let new_games = self.keeps_games.then(|| games.iter().copied().collect());
         self.importer.set_tally_origin(self.origin.clone(), new_games);
@@ -100,6 +106,30 @@ impl Counting<'_> {
             .builder
             .drain(TallyOrder::Key, &mut |record| Ok(importer.collect_encoded(record)?))?)
     }
+}
+
+/// What is counted between two commits takes at most so much memory: a commit is of less than 4 GiB.
+const MOST_MEMORY: usize = 2 << 30;
+
+/// Refuses to count on where records of another import may be here in part, and to count again from the
+/// start what nobody could tell.
+fn check_imports(store: &Store, args: &Args, name: &str, keeps_games: bool) -> anyhow::Result<()> {
+    let (place, mixed) = (args.store.display(), args.libraries.allowed().mixed);
+    let imports = store.imports()?;
+    let unfinished = imports.iter().filter(|import| import.state == ImportState::Unfinished);
+    for ImportInfo { source, settings, .. } in unfinished {
+        let is_own = source == name && settings.starts_with("--tally");
+        anyhow::ensure!(
+            is_own || mixed,
+            "{place}: the import of {source} was interrupted: run it again first"
+        );
+        anyhow::ensure!(
+            keeps_games || !args.restart,
+            "{place}: it is not kept which games are counted: --restart would count those of {source} \
+             twice"
+        );
+    }
+    Ok(())
 }
 
 /// The ledger that the games are added to.
