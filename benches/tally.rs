@@ -131,10 +131,14 @@ impl Bench<'_> {
             least = least.min(children_seconds() - before);
         }
         let rate = self.plies as f64 / least / 1e6;
-        print!("{name:<52} {least:>8.2} {rate:>12.2}");
-        match made.map(|made| fs::metadata(self.folder.join(made)).expect("what it made").len()) {
-            Some(len) => println!(" {len:>10} {:>8.2}", len as f64 / self.rows as f64),
-            None => println!(),
+        let bytes = made.map(|made| fs::metadata(self.folder.join(made)).map(|found| found.len()));
+        match bytes {
+            None => println!("{name:<52} {least:>8.2} {rate:>12.2}"),
+            Some(Ok(len)) => {
+                let a_row = len as f64 / self.rows as f64;
+                println!("{name:<52} {least:>8.2} {rate:>12.2} {len:>10} {a_row:>8.2}");
+            }
+            Some(Err(_)) => println!("{name:<52} makes nothing of these games"),
         }
     }
 }
