@@ -62,6 +62,16 @@ impl PositionLine {
         played.map(|()| Some(line))
     }
 
+    /// Reads moves from the start array, before which numbers may stand.
+    ///
+    /// # Errors
+    /// Why one of them is none.
+    pub fn parse_moves(text: &[u8], profile: Profile) -> Result<PositionLine, Diagnostic> {
+        let mut line = PositionLine::new(Position::START);
+        line.play(text, 0, profile)?;
+        Ok(line)
+    }
+
     /// The position that is asked for, to which the moves lead.
     pub fn end(&self) -> &Position {
         self.after.last().unwrap_or(&self.start)

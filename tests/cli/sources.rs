@@ -238,13 +238,22 @@ fn bad_lines_of_evaluations_are_rejected() {
     ] {
         let bad = good.replace(from, to);
         assert_ne!(bad, good, "{from}");
-        let scratch = Scratch::with("a.jsonl", format!("{good}\n{bad}\n\n{good}\r\n"));
-        let done = scratch.run(&["normalize", "a.jsonl", "--rejects", "bad"]);
-        assert_eq!((done.status, done.out.lines().count()), (1, 2), "{bad}\n{}", done.err);
-        assert!(done.err.starts_with(&format!("a.jsonl:2:{place}: error[")), "{bad}\n{}", done.err);
-        assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
-        assert_eq!(scratch.text("bad"), format!("{bad}\n"));
+        let text = format!("{good}\n{bad}\n\n{good}\r\n");
+        let found = assert_rejected("a.jsonl", text, &bad, &format!("a.jsonl:2:{place}"), wanted);
+        assert_eq!(found, 2, "{bad}");
     }
+}
+
+/// The file is read, one of its lines is rejected at a place and for a reason, and comes back; says
+/// how many others came through.
+fn assert_rejected(file: &str, text: String, bad: &str, place: &str, wanted: &str) -> usize {
+    let scratch = Scratch::with(file, text);
+    let done = scratch.run(&["normalize", file, "--rejects", "bad"]);
+    assert_eq!(done.status, 1, "{bad}\n{}", done.err);
+    assert!(done.err.starts_with(&format!("{place}: error[")), "{bad}\n{}", done.err);
+    assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
+    assert_eq!(scratch.text("bad"), format!("{bad}\n"));
+    done.out.lines().count()
 }
 
 /// What cannot be played is cut off with a warning that has it.
@@ -300,13 +309,9 @@ fn bad_lines_of_puzzles_are_rejected() {
     ] {
         let bad = good.replacen(from, to, 1);
         assert_ne!(bad, good, "{from}");
-        let scratch = Scratch::with("a.csv", format!("{HEADER}{good}\n{bad}\n"));
-        let done = scratch.run(&["normalize", "a.csv", "--rejects", "bad"]);
-        assert_eq!((done.status, done.out.lines().count()), (1, 1), "{bad}\n{}", done.err);
-        let start = format!("a.csv:3:{place}: error[");
-        assert!(done.err.starts_with(&start), "{bad}\n{}", done.err);
-        assert!(done.err.contains(wanted), "{bad}\n{}", done.err);
-        assert_eq!(scratch.text("bad"), format!("{bad}\n"));
+        let text = format!("{HEADER}{good}\n{bad}\n");
+        let found = assert_rejected("a.csv", text, &bad, &format!("a.csv:3:{place}"), wanted);
+        assert_eq!(found, 1, "{bad}");
     }
     // A file without the last column is one of earlier years.
     let old = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3\n");

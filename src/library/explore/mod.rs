@@ -405,10 +405,18 @@ impl Explored {
 }
 
 impl Explored {
-    /// Whether the move of a row, which may be another library's, was played in the games, or has a row.
-    pub fn knows(&self, row: &MoveRow) -> bool {
-        let mut played = self.games.iter().flat_map(|games| &games.moves);
-        self.rows.iter().any(|own| own.mv == row.mv) || played.any(|own| own.san == row.san)
+    /// The row of a move.
+    pub fn row(&self, mv: Move) -> Option<&MoveRow> {
+        self.rows.iter().find(|row| row.mv == mv)
+    }
+
+    /// The rows of another library whose moves have no row here and were not played in the games.
+    pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
+        let is_played = |san| {
+            let mut played = self.games.iter().flat_map(|games| &games.moves);
+            played.any(|own| own.san == san)
+        };
+        other.rows.iter().filter(move |row| self.row(row.mv).is_none() && !is_played(row.san))
     }
 }
 

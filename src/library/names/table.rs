@@ -5,11 +5,11 @@ use std::path::Path;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::error::{At, Error, Place, Result};
-use crate::model::rules::{Move, Playable};
+use crate::model::rules::Move;
 use crate::model::{Game, Position, Replay, Start};
 use crate::source::{FileFormat, Lines, Source, SourceOptions};
 use crate::text::lines::Next;
-use crate::text::{Profile, san};
+use crate::text::{PositionLine, Profile};
 
 /// A code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -217,21 +217,12 @@ fn is_eco(text: &str) -> bool {
         if rest.len() <= 5 && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// The position after moves from the start array, numbered as in PGN or not.
+/// The position after moves from the start array, numbered as in PGN or not; a `*` may end them.
 fn position_after(moves: &str) -> Result<Position, String> {
-    let mut position = Position::START;
-    for word in moves.split_ascii_whitespace() {
-        let text = word.rsplit('.').next().unwrap_or_default();
-        let is_number = text.is_empty() || word.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number || text == "*" {
-            continue;
-        }
-        let playable = Playable::new(&position).map_err(|error| error.to_string())?;
-        let read = san::parse(&playable, text.as_bytes(), Profile::Standard);
-        let read = read.map_err(|error| format!("`{word}`: {}", error.message))?;
-        position = *playable.after(read.mv).position();
-    }
-    Ok(position)
+    let moves = moves.trim_end_matches('*').as_bytes();
+    let line =
+        PositionLine::parse_moves(moves, Profile::Standard).map_err(|error| error.message)?;
+    Ok(*line.end())
 }
 
 #[cfg(test)]

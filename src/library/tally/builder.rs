@@ -65,6 +65,22 @@ pub enum Taken {
     LeftOut,
 }
 
+impl Taken {
+    /// The one of these counts that the game belongs to.
+    fn count_of<'c>(
+        self,
+        games: &'c mut u64,
+        duplicates: &'c mut u64,
+        left_out: &'c mut u64,
+    ) -> &'c mut u64 {
+        match self {
+            Taken::Counted => games,
+            Taken::Duplicate => duplicates,
+            Taken::LeftOut => left_out,
+        }
+    }
+}
+
 /// What a [`TallyBuilder`] did.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct TallyCounts {
@@ -213,17 +229,11 @@ impl TallyBuilder {
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game) -> Result<Taken> {
         let taken = self.look_at(game);
-        let (counts, source) = (&mut self.counts, self.sources.last_mut());
-        let [of_all, of_source] = match taken {
-            Taken::Counted => [Some(&mut counts.games), source.map(|source| &mut source.games)],
-            Taken::Duplicate => {
-                [Some(&mut counts.duplicates), source.map(|source| &mut source.duplicates)]
-            }
-            Taken::LeftOut => {
-                [Some(&mut counts.left_out), source.map(|source| &mut source.left_out)]
-            }
-        };
-        [of_all, of_source].into_iter().flatten().for_each(|count| *count += 1);
+        let TallyCounts { games, duplicates, left_out, .. } = &mut self.counts;
+        *taken.count_of(games, duplicates, left_out) += 1;
+        if let Some(TallySource { games, duplicates, left_out, .. }) = self.sources.last_mut() {
+            *taken.count_of(games, duplicates, left_out) += 1;
+        }
         if taken == Taken::Counted {
             self.count(game)?;
         }

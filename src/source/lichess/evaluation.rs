@@ -46,10 +46,7 @@ pub(in crate::source) fn parse_line(
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
-    let whole = Part::of(line, line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
-    if whole.text.trim_ascii().is_empty() {
-        return Ok(Line::Blank);
-    }
+    let Some(whole) = Part::of_line(line) else { return Ok(Line::Blank) };
     if !whole.text.trim_ascii_start().starts_with(b"{") {
         return Err(whole.error(codes::E_LINE_JSON, "no evaluated position: expected `{`"));
     }

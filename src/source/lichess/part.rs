@@ -24,6 +24,12 @@ impl<'l> Part<'l> {
         Part { at: if is_within { start } else { 0 }, text }
     }
 
+    /// A whole line, but for a byte order mark; `None` for a blank one.
+    pub(super) fn of_line(line: &'l [u8]) -> Option<Part<'l>> {
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        (!text.trim_ascii().is_empty()).then(|| Part::of(line, text))
+    }
+
     /// An error about it.
     pub(super) fn error(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, self.at + 1, message)

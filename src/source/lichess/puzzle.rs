@@ -65,10 +65,7 @@ pub(in crate::source) fn parse_line(
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Line, Diagnostic> {
-    let whole = Part::of(line, line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
-    if whole.text.trim_ascii().is_empty() {
-        return Ok(Line::Blank);
-    }
+    let Some(whole) = Part::of_line(line) else { return Ok(Line::Blank) };
     let fields = split(&whole)?;
     if !(FEWEST..=COLUMNS.len()).contains(&fields.len()) {
         let message = format!(

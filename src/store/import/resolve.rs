@@ -151,14 +151,19 @@ impl Resolver<'_> {
         incoming: &mut [Incoming],
         each_existing: EachExisting,
     ) -> Result<Resolution> {
-        if let Some(resolution) = self.add_tallies(arena, incoming, each_existing)? {
+        let mut earliest = Vec::new();
+        each_existing(&mut |number, bytes| {
+            earliest.push((number, bytes.to_vec()));
+            Ok(earliest.len() < MERGE_CANDIDATES)
+        })?;
+        if let Some(resolution) = self.add_tallies(arena, incoming, &earliest) {
             return Ok(resolution);
         }
-        let mut candidates: Vec<Candidate> = Vec::new();
-        each_existing(&mut |number, bytes| {
-            candidates.push(Candidate { number, record: decode(number, bytes)?, changed: false });
-            Ok(candidates.len() < MERGE_CANDIDATES)
-        })?;
+        let candidate = |(number, bytes): &(u64, Vec<u8>)| {
+            Ok(Candidate { number: *number, record: decode(*number, bytes)?, changed: false })
+        };
+        let mut candidates: Vec<Candidate> =
+            earliest.iter().map(candidate).collect::<Result<_>>()?;
         for new in incoming.iter_mut() {
             let number = self.number(new);
             let record = decode(number, arena.record(new))?;
@@ -182,43 +187,35 @@ impl Resolver<'_> {
         let changed = candidates.into_iter().filter(|candidate| candidate.changed);
         changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
     }
-}
 
-impl Resolver<'_> {
     /// Adds tallies in their binary form, of which the position has one at most, or takes a record that
     /// is the only one; `None`, and nothing is done, where there is more to merge.
     fn add_tallies(
         &mut self,
         arena: &Arena,
         incoming: &mut [Incoming],
-        each_existing: EachExisting,
-    ) -> Result<Option<Resolution>> {
-        let (mut first, mut existing) = (None, 0_usize);
-        each_existing(&mut |number, bytes| {
-            existing += 1;
-            first.get_or_insert_with(|| (number, bytes.to_vec()));
-            Ok(existing < 2)
-        })?;
+        existing: &[(u64, Vec<u8>)],
+    ) -> Option<Resolution> {
         // Of no record the first one that comes is stored, and the others are added to it.
-        let stored = 1_usize.saturating_sub(existing);
-        let own = incoming.first().map(|new| (self.number(new), arena.record(new).to_vec()));
-        let Some((number, mut sum)) = first.or(own).filter(|_| existing < 2) else {
-            return Ok(None);
+        let (stored, (number, mut sum)) = match existing {
+            [] => {
+                let first = incoming.first()?;
+                (1, (self.number(first), arena.record(first).to_vec()))
+            }
+            [only] => (0, only.clone()),
+            _ => return None,
         };
         for new in incoming.iter().skip(stored) {
-            match record::add_tallied(&sum, arena.record(new)) {
-                Some(both) => sum = both,
-                None => return Ok(None),
-            }
+            sum = record::add_tallied(&sum, arena.record(new))?;
         }
         let merged = incoming.len() - stored;
         self.counts.stored += stored as u64;
         self.counts.merged += merged as u64;
         incoming.iter_mut().skip(stored).for_each(Incoming::discard);
-        Ok(Some(match merged {
+        Some(match merged {
             0 => Resolution::KeepExisting,
             _ => Resolution::Update(HashMap::from([(number, sum)])),
-        }))
+        })
     }
 }
 

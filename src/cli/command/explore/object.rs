@@ -139,9 +139,8 @@ fn moves(shown: &Shown, explored: &Explored, with_operations: bool) -> Vec<Move>
     let rows = explored.rows.iter();
     let mut moves: Vec<Move> =
         rows.map(|row| Move::new(shown, row, mover, with_operations)).collect();
-    let others = shown.other.iter().flat_map(|other| &other.rows);
-    let is_new = |row: &&MoveRow| !explored.knows(row);
-    moves.extend(others.filter(is_new).map(|row| {
+    let others = shown.other.iter().flat_map(|other| explored.rows_only_in(other));
+    moves.extend(others.map(|row| {
         let mut unknown = row.clone();
         (unknown.counts, unknown.reached, unknown.ce) = (GameCounts::default(), None, None);
         Move::new(shown, &unknown, mover, false)
@@ -160,8 +159,7 @@ impl Move {
     fn new(shown: &Shown, row: &MoveRow, mover: Color, with_operations: bool) -> Move {
         let counts = &row.counts;
         let same = |other: &Explored| {
-            let row = other.rows.iter().find(|other| other.mv == row.mv);
-            Results::new(&row.map(|row| row.counts).unwrap_or_default())
+            Results::new(&other.row(row.mv).map(|row| row.counts).unwrap_or_default())
         };
         let child = row.child.as_ref().filter(|_| with_operations);
         Move {

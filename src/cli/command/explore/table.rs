@@ -64,8 +64,7 @@ pub(super) fn moves(shown: &Shown, with_operations: bool) -> Table {
     let mut rows = Vec::new();
     add_moves(shown, explored, with_operations, &mut Vec::new(), &mut rows);
     if let Some(other) = other {
-        let is_new = |row: &&MoveRow| !explored.knows(row);
-        for row in other.rows.iter().filter(is_new) {
+        for row in explored.rows_only_in(other) {
             let mut cells = vec![Cell::Line(vec![row.san])];
             cells.resize_with(NAMES.len(), || Cell::Nothing);
             cells.extend(other_cells(other, &row.counts, row.reached));
@@ -124,7 +123,7 @@ fn add_moves(
         cells.push(Cell::of(name, Cell::Text));
         cells.push(Cell::of(operations, Cell::Text));
         if let Some(other) = &shown.other {
-            let same = other.rows.iter().find(|other| other.mv == row.mv);
+            let same = other.row(row.mv);
             let counts = same.map(|same| same.counts).unwrap_or_default();
             cells.extend(other_cells(other, &counts, same.and_then(|same| same.reached)));
         }
