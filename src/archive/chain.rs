@@ -9,9 +9,9 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let changed = changed_squares(before, row)?;
     let playable = Playable::new(&before.position()?).ok()?;
     let mut found = None;
-    playable.each_move(|mv| {
+    // King and rook may stand on each other's squares after castling, or stay.
+    playable.each_move_from(changed | playable.king().bit(), |mv| {
         let both = mv.from.bit() | mv.to.bit();
-        // King and rook may stand on each other's squares after castling, or stay.
         let may_lead = changed & both == both || playable.castling_side(mv).is_some();
         if may_lead && row.has_board_of(&Row::of_position(&after(playable.position(), mv))) {
             found = Some(mv);
@@ -32,6 +32,25 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
+/// The rows of a block as they were read.
+#[derive(Default, Debug)]
+pub(super) struct ReadRows {
+    pub(super) rows: Vec<Row>,
+    /// For each of the first rows the move that it was read by, if it was.
+    pub(super) moves: Vec<Option<Move>>,
+}
+
+impl ReadRows {
+    /// Adds a row, and the move that it was read by.
+    pub(super) fn push(&mut self, row: Row, mv: Option<Move>) {
+        if mv.is_some() {
+            self.moves.resize(self.rows.len(), None);
+            self.moves.push(mv);
+        }
+        self.rows.push(row);
+    }
+}
+
 /// How the rows of a block follow each other.
 pub(super) struct Chain<'a> {
     rows: &'a [Row],
@@ -44,6 +63,19 @@ impl<'a> Chain<'a> {
         Chain { rows, moves: vec![None; rows.len()] }
     }
 
+    /// [`Chain::of`] for rows that were read: a move that they were read by need not be looked for.
+    pub(super) fn of_read(read: &'a ReadRows) -> Chain<'a> {
+        let mut chain = Chain::of(&read.rows);
+        for (place, mv) in read.moves.iter().enumerate() {
+            let (Some(mv), Some(last)) = (mv, place.checked_sub(1)) else { continue };
+            // Damaged bytes may say a move after which nothing has changed.
+            if changed_squares(&read.rows[last], &read.rows[place]).is_some() {
+                chain.moves[last] = Some(Some(*mv));
+            }
+        }
+        chain
+    }
+
     /// The move that leads from a row to the next.
     pub(super) fn next_move(&mut self, place: usize) -> Option<Move> {
         let (before, row) = self.rows.get(place).zip(self.rows.get(place + 1))?;
@@ -53,5 +85,53 @@ impl<'a> Chain<'a> {
     /// Whether a move leads from the row before to this one.
     pub(super) fn follows(&mut self, place: usize) -> bool {
         place.checked_sub(1).is_some_and(|before| self.next_move(before).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::{Position, Replay, Start};
+
+    /// The rows of a game, each with the move that led to it.
+    fn rows_of(start: &str, moves: &str) -> ReadRows {
+        let start = Start { position: start.parse().unwrap(), ..Start::ARRAY };
+        let mut replay = Replay::new(&start).unwrap();
+        let mut read = ReadRows::default();
+        read.push(Row::of_position(replay.position()), None);
+        for mv in moves.split(' ').map(|mv| mv.parse().unwrap()) {
+            replay.play(mv);
+            read.push(Row::of_position(replay.position()), Some(mv));
+        }
+        read
+    }
+
+    #[test]
+    fn moves_that_rows_were_read_by_are_those_that_are_found() {
+        for (start, moves) in [
+            (
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+                "e2e4 d7d5 e4d5 e7e5 d5e6 g8f6 g1f3 f8e7 f1e2 e8h8 e1h1",
+            ),
+            ("4k3/8/8/8/8/8/6p1/R3KR2 w AF -", "e1a1 g2f1q"),
+            // Castling by which two pieces only change their squares.
+            ("4k3/8/8/8/8/8/8/5KR1 w G -", "f1g1 e8e7"),
+        ] {
+            let read = rows_of(start, moves);
+            let (mut known, mut searched) = (Chain::of_read(&read), Chain::of(&read.rows));
+            for place in 0..read.rows.len() {
+                assert_eq!(known.next_move(place), searched.next_move(place), "{place} {moves}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_move_after_which_nothing_has_changed_is_none() {
+        let mut read = ReadRows::default();
+        read.push(Row::of_position(&Position::START), None);
+        read.push(Row::of_position(&Position::START), Some("e2e4".parse().unwrap()));
+        assert_eq!(Chain::of_read(&read).next_move(0), None);
     }
 }

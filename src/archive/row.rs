@@ -6,7 +6,7 @@ use zerocopy::little_endian::U32;
 use crate::model::rules::{Move, is_zeroing};
 use crate::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
-    Piece, Position, Role, Side, Square, en_passant_rank,
+    Position, Role, Side, Square, en_passant_rank,
 };
 use crate::text::fields::{
     CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
@@ -273,16 +273,7 @@ impl Row {
         if !self.has_right_state() {
             return None;
         }
-        let mut board = Board::EMPTY;
-        for rank in 0..8 {
-            let mut rest = self.rank(rank as usize);
-            while rest != 0 {
-                let file = rest.trailing_zeros() / 4;
-                let code = rest >> (4 * file) & 15;
-                board.put(Square::at(file as u8, rank), Some(piece(code)?));
-                rest &= !(15 << (4 * file));
-            }
-        }
+        let board = self.board()?;
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
             let back_rank = self.rank(color.back_rank().into());
@@ -301,6 +292,25 @@ impl Row {
             _ => return None,
         };
         Position::new(board, turn, castling, en_passant).ok()
+    }
+
+    /// The placement; `None` for codes of no piece.
+    fn board(&self) -> Option<Board> {
+        let mut planes = [0_u64; 4];
+        for rank in 0..8 {
+            let codes = self.rank(rank);
+            for (place, plane) in planes.iter_mut().enumerate() {
+                *plane |= u64::from(lowest_bits(codes >> place)) << (8 * rank);
+            }
+        }
+        let sets: [u64; 12] = std::array::from_fn(|index| {
+            let code = index + 1;
+            let is_set =
+                |place: usize| if code >> place & 1 == 1 { planes[place] } else { !planes[place] };
+            (0..4).map(is_set).fold(!0, |set, other| set & other)
+        });
+        let all = sets.iter().fold(0, |all, set| all | set);
+        (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
     }
 
     /// Appends the record as canonical text without line end, when it has no operations but
@@ -401,7 +411,12 @@ static LOWEST_BITS: [u32; 256] = {
 
 /// The files of a rank on which a piece stands.
 pub(super) const fn occupied(rank: u32) -> u8 {
-    let set = (rank | rank >> 1 | rank >> 2 | rank >> 3) & 0x1111_1111;
+    lowest_bits(rank | rank >> 1 | rank >> 2 | rank >> 3)
+}
+
+/// The files of a rank on which the lowest bit of the code is set.
+const fn lowest_bits(rank: u32) -> u8 {
+    let set = rank & 0x1111_1111;
     let pairs = (set | set >> 3) & 0x0303_0303;
     let fours = (pairs | pairs >> 6) & 0x000f_000f;
     (fours | fours >> 12) as u8
@@ -425,13 +440,6 @@ fn rights() -> impl Iterator<Item = (Color, Side)> {
 
 const fn piece_code(code: u32, color: Color) -> u32 {
     code + BLACK * color as u32
-}
-
-fn piece(code: u32) -> Option<Piece> {
-    let index = code.checked_sub(1)?;
-    let role = *ROLES.get((index % BLACK) as usize)?;
-    let color = *Color::ALL.get((index / BLACK) as usize)?;
-    Some(Piece { color, role })
 }
 
 /// King and rooks of a colour on its back rank.

@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use super::text::read_line;
-use crate::archive::chain::Chain;
+use crate::archive::chain::{Chain, ReadRows};
 use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::operations::{self as coded_operations, OperationStart};
 use crate::archive::row::Row;
@@ -36,7 +36,7 @@ pub(super) enum BlockRecords {
     /// Rows, and the operations of those that have any.
     Rows {
         /// One a record.
-        rows: Vec<Row>,
+        read: ReadRows,
         /// The bytes of the operations.
         operations: Vec<u8>,
         /// What these begin with.
@@ -69,7 +69,7 @@ impl Block {
     /// The rows, where there are such.
     pub(super) fn rows(&self) -> &[Row] {
         match &self.records {
-            BlockRecords::Rows { rows, .. } => rows,
+            BlockRecords::Rows { read, .. } => &read.rows,
             BlockRecords::Text(_) => &[],
         }
     }
@@ -77,7 +77,7 @@ impl Block {
     /// The rows of some of the records, which may be compared without making records.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
-            BlockRecords::Rows { rows, .. } => rows.get(range).map(Cow::Borrowed),
+            BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
             BlockRecords::Text(text) => {
                 let lines = text.split(|&byte| byte == b'\n').skip(range.start).take(range.len());
                 lines.map(|line| read_line(line).as_ref().map(Row::of)).collect()
@@ -99,7 +99,7 @@ impl Block {
     /// One record.
     pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
         let record = match &self.records {
-            BlockRecords::Rows { rows, .. } => match rows.get(place) {
+            BlockRecords::Rows { read, .. } => match read.rows.get(place) {
                 Some(row) if row.has_operations() => {
                     return self.records_in(place..place + 1)?.pop().ok_or_else(|| self.damaged());
                 }
@@ -127,8 +127,8 @@ impl Block {
                 });
                 read.ok_or_else(|| self.damaged())
             }
-            BlockRecords::Rows { rows, .. } => {
-                let places: Vec<usize> = (range.start..rows.len().min(range.end)).collect();
+            BlockRecords::Rows { read, .. } => {
+                let places: Vec<usize> = (range.start..read.rows.len().min(range.end)).collect();
                 self.records_at(&places, usize::MAX)
             }
         }
@@ -144,8 +144,8 @@ impl Block {
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
-            BlockRecords::Rows { rows, operations, start, memory } => {
-                records_of(rows, places, (operations, start), most_memory.min(*memory))
+            BlockRecords::Rows { read, operations, start, memory } => {
+                records_of(read, places, (operations, start), most_memory.min(*memory))
                     .map_err(|refusal| refusal.at(PART, self.first))
             }
         }
@@ -179,8 +179,8 @@ impl Block {
                 let lines = lines.skip(range.start).take(range.len());
                 lines.for_each(|line| out.extend_from_slice(line));
             }
-            BlockRecords::Rows { rows, operations, .. } if operations.is_empty() => {
-                for row in rows.iter().skip(range.start).take(range.len()) {
+            BlockRecords::Rows { read, operations, .. } if operations.is_empty() => {
+                for row in read.rows.iter().skip(range.start).take(range.len()) {
                     row.write_text(out).ok_or_else(|| self.damaged())?;
                     out.push(b'\n');
                 }
@@ -200,11 +200,12 @@ const PART: &str = "block of record";
 
 /// The records of the rows at ascending places, with the operations of those that have any.
 fn records_of(
-    rows: &[Row],
+    read: &ReadRows,
     places: &[usize],
     (operations, start): (&[u8], &OperationStart),
     memory: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
+    let rows = &read.rows;
     let records = places.iter().map(|&place| rows.get(place)?.record());
     let mut records: Vec<EpdRecord> = records.collect::<Option<_>>().ok_or(Refusal::Damaged)?;
     let has_operations = |&place: &usize| rows[place].has_operations();
@@ -223,7 +224,7 @@ fn records_of(
             next = wanted.next();
         }
     };
-    let chain = &mut Chain::of(rows);
+    let chain = &mut Chain::of_read(read);
     let is_wanted = |place| places.binary_search(&place).is_ok();
     coded_operations::decode(operations, start, chain, subjects, is_wanted, memory, visit)?;
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }

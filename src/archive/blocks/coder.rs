@@ -6,6 +6,7 @@ use super::block::{self, Block, BlockRecords};
 use super::encoder::BlockEncoder;
 use super::segment::{BlockSegment, EncodedBlock};
 use super::text;
+use crate::archive::chain::ReadRows;
 use crate::archive::error::Refusal;
 use crate::archive::file::check;
 use crate::archive::file::layout::{CODER_MIXING, CODER_SHIPPED, CODER_TREE};
@@ -14,7 +15,6 @@ use crate::archive::file::sized::take_sized;
 use crate::archive::mixing::MixingModel;
 use crate::archive::operations::OperationStart;
 use crate::archive::rans::RansDecoder;
-use crate::archive::row::Row;
 use crate::archive::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
@@ -79,7 +79,7 @@ impl SegmentCoder {
     fn decode_rows<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
-    ) -> Option<Vec<(RansDecoder<'a>, Vec<Row>)>> {
+    ) -> Option<Vec<(RansDecoder<'a>, ReadRows)>> {
         match &self.rows {
             RowCoder::Tree(model) => Some(model.decode(blocks)),
             RowCoder::Shipped(model) => Some(model.decode(blocks)),
@@ -121,11 +121,11 @@ impl SegmentCoder {
         };
         let parts = decoded.into_iter().zip(tails).zip(blocks);
         parts
-            .map(|(((decoder, rows), operations), &EncodedBlock { first, .. })| {
+            .map(|(((decoder, read), operations), &EncodedBlock { first, .. })| {
                 let place = check::place(identity, first);
-                let holds = decoder.is_done(block::check(place, &rows, &operations));
+                let holds = decoder.is_done(block::check(place, &read.rows, &operations));
                 let start = Arc::clone(&self.operations);
-                let records = BlockRecords::Rows { rows, operations, start, memory };
+                let records = BlockRecords::Rows { read, operations, start, memory };
                 holds.then(|| Block::new(first, records))
             })
             .collect()

@@ -5,6 +5,7 @@ use super::encode::{first_of, interval};
 use super::model::MixingModel;
 use super::network::Network;
 use super::vectors::{self, Work};
+use crate::archive::chain::ReadRows;
 use crate::archive::rans::RansDecoder;
 use crate::archive::row::Row;
 
@@ -14,7 +15,7 @@ impl MixingModel {
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
-    ) -> Vec<(RansDecoder<'a>, Vec<Row>)> {
+    ) -> Vec<(RansDecoder<'a>, ReadRows)> {
         vectors::run(self.hidden, Decoding { model: self, blocks })
     }
 }
@@ -26,7 +27,7 @@ struct Decoding<'m, B> {
 }
 
 impl<'b, B: Iterator<Item = (RansDecoder<'b>, usize)>> Work for Decoding<'_, B> {
-    type Output = Vec<(RansDecoder<'b>, Vec<Row>)>;
+    type Output = Vec<(RansDecoder<'b>, ReadRows)>;
 
     #[inline(always)]
     fn run<const HIDDEN: usize>(self) -> Self::Output {
@@ -39,7 +40,7 @@ impl<'b, B: Iterator<Item = (RansDecoder<'b>, usize)>> Work for Decoding<'_, B> 
             for _ in 0..count {
                 rows.push(pass_row(&self.model.layout, &nothing, &mut read));
             }
-            decoded.push((read.decoder, rows));
+            decoded.push((read.decoder, ReadRows { rows, moves: Vec::new() }));
         }
         decoded
     }

@@ -253,7 +253,7 @@ mod tests {
             let decoded = model.decode(std::iter::once((RansDecoder::new(&block), rows.len())));
             let (decoder, read) = &decoded[0];
             prop_assert!(decoder.is_done(7));
-            prop_assert_eq!(read, &rows);
+            prop_assert_eq!(&read.rows, &rows);
         }
 
         /// Whatever a file says is a model or none; what a model reads is rows, right or not.

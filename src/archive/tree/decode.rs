@@ -4,6 +4,7 @@ use super::context::{Context, ESCAPE, Gain, PieceState};
 use super::model::PositionModel;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{DecodeHistory, PredictionModes};
+use crate::archive::chain::ReadRows;
 use crate::archive::rans::RansDecoder;
 use crate::archive::row::{COLUMNS, Row, is_rank};
 
@@ -14,7 +15,7 @@ impl PositionModel {
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
-    ) -> Vec<(RansDecoder<'a>, Vec<Row>)> {
+    ) -> Vec<(RansDecoder<'a>, ReadRows)> {
         let path = self.nodes.path(0);
         let mut blocks: Vec<BlockDecoder> =
             blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
@@ -29,7 +30,7 @@ impl PositionModel {
             self.decode_columns(blocks, &by_shared);
             blocks.iter_mut().for_each(BlockDecoder::end);
         }
-        blocks.into_iter().map(|block| (block.decoder, block.rows)).collect()
+        blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
 
     fn decode_columns(&self, blocks: &mut [BlockDecoder], by_shared: &BlocksByShared) {
@@ -94,9 +95,9 @@ impl BlocksByShared {
 /// Decodes the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
-    /// The rows of the block, and those read so far.
+    /// How many rows the block has, and those read so far.
     count: usize,
-    rows: Vec<Row>,
+    read: ReadRows,
     history: DecodeHistory,
     /// The last row that no move led to, its symbols, and the pieces before each of its columns.
     row: Row,
@@ -115,7 +116,7 @@ impl<'a> BlockDecoder<'a> {
         BlockDecoder {
             decoder,
             count,
-            rows: Vec::with_capacity(count),
+            read: ReadRows { rows: Vec::with_capacity(count), moves: Vec::new() },
             history: DecodeHistory::default(),
             row: Row::default(),
             symbols: [0; COLUMNS],
@@ -179,6 +180,7 @@ impl<'a> BlockDecoder<'a> {
         if !self.is_after_move {
             self.history.restart(&self.row);
         }
-        self.rows.push(*self.history.last());
+        let (row, mv) = self.history.last();
+        self.read.push(row, mv);
     }
 }

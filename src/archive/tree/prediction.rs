@@ -173,20 +173,20 @@ impl PredictionModes {
 #[derive(Default)]
 pub(super) struct DecodeHistory {
     last: Row,
-    /// The position of the last row, where a move led to it.
-    position: Option<Position>,
+    /// The move that led to the last row, if one did, and the position after it.
+    step: Option<(Move, Position)>,
 }
 
 impl DecodeHistory {
     /// Takes a row that no move led to.
     pub(super) fn restart(&mut self, row: &Row) {
         self.last = *row;
-        self.position = None;
+        self.step = None;
     }
 
-    /// The last row.
-    pub(super) fn last(&self) -> &Row {
-        &self.last
+    /// The last row, and the move that led to it.
+    pub(super) fn last(&self) -> (Row, Option<Move>) {
+        (self.last, self.step.map(|(mv, _)| mv))
     }
 
     /// Reads how the next row is predicted: by so many columns, or, when a move led to it, `None`,
@@ -209,17 +209,18 @@ impl DecodeHistory {
     }
 
     fn go_on(&mut self, kind: MoveKind, decoder: &mut RansDecoder) -> Option<()> {
-        let position = self.position.or_else(|| self.last.position())?;
+        let position = self.step.map(|(_, position)| position).or_else(|| self.last.position())?;
         let playable = Playable::new(&position).ok()?;
-        let count = ordinal::count(&playable);
-        if count == 0 || u32::from(count) > SCALE {
-            return None;
-        }
-        let predicted = PredictedMove::at(decoder.slot(), count, kind);
-        decoder.pass(predicted.interval());
-        let mv = ordinal::move_at(&playable, predicted.ordinal)?;
+        let mv = ordinal::pick(&playable, |count| {
+            if count == 0 || u32::from(count) > SCALE {
+                return None;
+            }
+            let predicted = PredictedMove::at(decoder.slot(), count, kind);
+            decoder.pass(predicted.interval());
+            Some(predicted.ordinal)
+        })?;
         let (row, position) = next(&self.last, playable.position(), mv, kind);
-        (self.last, self.position) = (row, Some(position));
+        (self.last, self.step) = (row, Some((mv, position)));
         Some(())
     }
 }

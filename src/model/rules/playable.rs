@@ -184,11 +184,16 @@ impl Playable {
     }
 
     /// Calls `visit` with each legal move, in no promised order, until it returns false.
-    pub fn each_move(&self, mut visit: impl FnMut(Move) -> bool) {
+    pub fn each_move(&self, visit: impl FnMut(Move) -> bool) {
+        self.each_move_from(!0, visit);
+    }
+
+    /// [`Playable::each_move`] for the moves of pieces on some squares.
+    pub fn each_move_from(&self, squares: u64, mut visit: impl FnMut(Move) -> bool) {
         let board = self.position.board();
         let us = self.position.turn();
         for role in Role::ALL {
-            for from in Square::each(board.pieces(us, role)) {
+            for from in Square::each(board.pieces(us, role) & squares) {
                 for to in Square::each(self.destinations(from, role)) {
                     let promotes = role == Role::Pawn && to.bit() & BACK_RANKS != 0;
                     let go_on = if promotes {
@@ -205,9 +210,9 @@ impl Playable {
             }
         }
         let (capturers, target) = self.en_passant().unwrap_or((0, self.king));
-        let en_passant = Square::each(capturers).map(|from| (from, target));
-        let castling =
-            Side::ALL.into_iter().filter_map(|side| Some((self.king, self.castling(side)?)));
+        let en_passant = Square::each(capturers & squares).map(|from| (from, target));
+        let king = Square::lowest(self.king.bit() & squares);
+        let castling = Side::ALL.into_iter().filter_map(|side| Some((king?, self.castling(side)?)));
         for (from, to) in en_passant.chain(castling) {
             if !visit(Move { from, to, promotion: None }) {
                 return;
