@@ -102,9 +102,10 @@ const MOST_RECORDS: u32 = 128;
 /// The same, at the most, where a mixing model is tried, which is slower, and where records have
 /// operations.
 pub(in crate::archive) const MOST_MIXED_RECORDS: u32 = 64;
-/// Bytes of coded operations in a block where nothing is said: whoever looks for one record decodes
-/// half of them.
-const BLOCK_OPERATIONS: usize = 176;
+/// Bytes of coded operations in a block where nothing is said, to which each record adds what takes as
+/// long to decode as so many bytes: whoever looks for one record decodes half of the block.
+const BLOCK_OPERATIONS: usize = 164;
+const BYTES_OF_RECORD: usize = 2;
 /// Blocks that tell how many bytes the operations of a record take.
 const MEASURED: usize = 64;
 /// With more records than this an archive has a model of its own in any case.
@@ -316,10 +317,11 @@ impl BlockSegmentBuilder {
         &self,
         mixing: Mixing,
     ) -> Result<u32, ArchiveError> {
-        let most = match mixing {
-            Mixing::Never if self.ends.is_empty() => MOST_RECORDS,
-            _ => MOST_MIXED_RECORDS,
-        } as usize;
+        if self.ends.is_empty() {
+            let is_mixed = !matches!(mixing, Mixing::Never);
+            return Ok(if is_mixed { MOST_MIXED_RECORDS } else { MOST_RECORDS });
+        }
+        let most = MOST_MIXED_RECORDS as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
         let start = OperationStart::default();
         let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))
@@ -332,7 +334,8 @@ impl BlockSegmentBuilder {
             .collect::<Result<_, ArchiveError>>()?;
         let records: usize = blocks.iter().map(|&(records, _)| records).sum();
         let bytes: usize = blocks.iter().map(|&(_, bytes)| bytes).sum();
-        Ok((records * BLOCK_OPERATIONS / bytes.max(1)).clamp(1, most) as u32)
+        let bytes = bytes + BYTES_OF_RECORD * records;
+        Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, most) as u32)
     }
 
     /// Codes the operations of all blocks.
