@@ -35,6 +35,13 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// The same, and only positions whose moves were played in so many games.
+    pub(crate) fn with_games(&self, games: u64) -> anyhow::Result<Wanted> {
+        let own = self.filter.as_ref().map(|filter| format!("({}) && ", filter.text()));
+        let filter = format!("{}games >= {games}", own.unwrap_or_default()).parse()?;
+        Ok(Wanted { filter: Some(filter) })
+    }
+
     /// Whether a record is taken; `place` is where it came from.
     pub(crate) fn takes(&self, record: &EpdRecord, place: &Place) -> bool {
         self.takes_of_game(record, place, None)

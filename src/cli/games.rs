@@ -213,16 +213,35 @@ pub(crate) fn each(
     diagnostics: &mut Diagnostics,
     visit: &mut VisitGame<'_>,
 ) -> anyhow::Result<()> {
-    let whole = "games are taken whole here: --positions is for an output of positions";
-    anyhow::ensure!(read.form.games.positions.is_none(), whole);
+    anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
     let mut no_games = |item: Item<'_>| match item {
-        Item::Record { .. } | Item::LeftOut { .. } => {
-            anyhow::bail!("positions are no games: the input must be .pgn or .pgc")
-        }
+        Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
         _ => Ok(true),
     };
     source::read_with_games(files, read, diagnostics, &mut no_games, visit)
 }
+
+/// [`each`], but `visit` also sees that `--where` leaves a game out: then it gets none.
+pub(crate) fn each_or_left_out(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(Option<&Game>, &Place) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(read.form.games.positions.is_none(), WHOLE);
+    source::read_items(files, read, diagnostics, &mut |item| {
+        match item {
+            Item::Game { game, place, .. } => visit(Some(game), place)?,
+            Item::LeftOut { record: None, place, .. } => visit(None, place)?,
+            Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
+            _ => {}
+        }
+        Ok(true)
+    })
+}
+
+const WHOLE: &str = "games are taken whole here: --positions is for an output of positions";
+const NO_GAMES: &str = "positions are no games: the input must be .pgn or .pgc";
 
 /// Says what was left out of games.
 fn report_losses(losses: &GameLosses) {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::codec::tally_origin::TallyLedger;
 use crate::error::Place;
 use crate::library::field::Field;
 use crate::library::sets::{self, ConflictingOperation};
 use crate::library::subject::Subject;
-use crate::library::tally::ledger::Allowed;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords, Item};
 
@@ -87,17 +87,16 @@ impl Pipe {
     }
 
     /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines;
-    /// those of one position are added up to one.
+    /// those of one position are added up to one. `ledger` is that of what is written.
     pub(crate) fn collect_encoded<T>(
         &self,
-        libraries: Allowed,
+        ledger: Option<TallyLedger>,
         mut all: T,
         encode: &Arc<dyn Encode>,
         mut collect: impl FnMut(&mut T, EncodedRecords<'_>, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let ledger = ledgers::sum(&self.files, &self.read.wanted, libraries)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(|| Ok(ledger))?;
         let mut places = Places::default();

@@ -47,7 +47,7 @@ impl<'o> Records<'o> {
     ) -> Result<bool, E> {
         let place = &self.place;
         if !self.options.takes(&record, None, place) {
-            return visit(Item::LeftOut { record: Some(record), raw });
+            return visit(Item::LeftOut { record: Some(record), place, raw });
         }
         visit(Item::Record { record, place, raw, game: None })
     }

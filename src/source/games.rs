@@ -163,7 +163,7 @@ impl<'o> Games<'o> {
         match &self.options.positions {
             Some(options) => self.hand_on_positions(game, raw, options, visit),
             None if self.options.takes_game(game, place) => visit(Item::Game { game, place, raw }),
-            None => visit(Item::LeftOut { record: None, raw }),
+            None => visit(Item::LeftOut { record: None, place, raw }),
         }
     }
 
@@ -190,7 +190,7 @@ impl<'o> Games<'o> {
             rest = behind;
             let is_wanted = match self.options.takes(&record, Some(game), place) {
                 true => visit(Item::Record { record, place, raw, game: Some(game) })?,
-                false => visit(Item::LeftOut { record: Some(record), raw })?,
+                false => visit(Item::LeftOut { record: Some(record), place, raw })?,
             };
             if !is_wanted {
                 return Ok(false);

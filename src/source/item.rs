@@ -46,6 +46,8 @@ pub enum Item<'a> {
     LeftOut {
         /// The record; `None` when it is a game.
         record: Option<EpdRecord>,
+        /// Where it came from.
+        place: &'a Place,
         /// The bytes it was read from, as with [`Item::Record`].
         raw: &'a [u8],
     },

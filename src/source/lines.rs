@@ -415,9 +415,10 @@ impl Reading<'_> {
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
+        let place = &self.place;
         match is_taken {
-            true => visit(Item::Record { record, place: &self.place, raw, game: None }),
-            false => visit(Item::LeftOut { record: Some(record), raw }),
+            true => visit(Item::Record { record, place, raw, game: None }),
+            false => visit(Item::LeftOut { record: Some(record), place, raw }),
         }
     }
 

@@ -274,3 +274,19 @@ fn a_book_is_found_by_the_keys_of_polyglot() {
         listed.out
     );
 }
+
+#[test]
+fn operations_that_a_repertoire_has_no_place_for_are_counted() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let text = format!("{start} bm e4; c0 \"main\"; ce 20; hmvc 0; id \"x\";\n");
+    let done = Scratch::with("r.epd", text).run(&[
+        "repertoire",
+        "r.epd",
+        "--side",
+        "white",
+        "--to",
+        "epd",
+    ]);
+    assert!(done.out.starts_with(&format!("{start} bm e4; c0 \"main\"; ce 20;\n")), "{}", done.out);
+    assert!(done.err.contains("epdb: 2 other operations left out\n"), "{}", done.err);
+}

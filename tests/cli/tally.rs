@@ -250,3 +250,60 @@ fn libraries_that_are_not_alike_are_added_only_when_told_to() {
     assert_eq!(digests("c.epa"), digests("s.epdb"));
     assert_eq!(digests("e.epa"), digests("s.epdb"));
 }
+
+#[test]
+fn games_that_are_left_out_are_counted_as_such() {
+    let scratch = scratch();
+    let filter = ["--where", "year == 2001"];
+    let done = scratch.run(&[&["tally", "g.pgn", "-o", "l.epa"], &filter[..]].concat());
+    assert!(done.err.contains("1 games counted, 3 left out; "), "{}", done.err);
+    let import = [&["import", "s.epdb", "g.pgn", "--tally", "--json"], &filter[..]].concat();
+    let done = scratch.run(&import);
+    assert!(done.out.contains("\"games_left_out\":3"), "{} {}", done.out, done.err);
+    for library in ["l.epa", "s.epdb"] {
+        let stats = scratch.run(&["stats", library, "--json"]).out;
+        let source = "{\"name\":\"g.pgn\",\"games\":1,\"duplicates\":0,\"left_out\":3}";
+        assert!(stats.contains(source), "{library}: {stats}");
+    }
+    for option in [&["--bm", "union"][..], &["--add", "ce"], &["--keep-moves"], &["--game-tags"]] {
+        let done = scratch.run(&[&["import", "s.epdb", "g.pgn", "--tally"], option].concat());
+        assert_eq!(done.status, 2, "{option:?}");
+        assert!(done.err.contains("cannot be used with"), "{}", done.err);
+    }
+}
+
+#[test]
+fn what_counts_the_same_is_built_alike() {
+    let scratch = scratch();
+    scratch.write("n.pgn", "[White \"Ann\"]\n\n1. c4 *\n\n");
+    for (first, second) in [
+        (&["--player", "Ann;Bob"][..], &["--player", " Bob ;Ann;Ann"][..]),
+        (&["--by", "month"], &["--by", "year,month"]),
+    ] {
+        let library = format!("{}.epdb", &first[0][2..]);
+        scratch.run(&[&["tally", "g.pgn", "-o", &library], first].concat());
+        let done = scratch.run(&[&["import", &library, "n.pgn", "--tally"], second].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+}
+
+/// What says less than its sources is pruned.
+#[test]
+fn a_library_says_that_positions_were_left_out() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
+    scratch.run(&["dedupe", "l.epdb", "--by", "board", "-o", "board.epa"]);
+    let done = scratch.run(&["export", "l.epdb", "--min-games", "2", "-o", "often.epa"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let positions = scratch.run(&["table", "often.epa", "--columns", "games"]).out;
+    assert_eq!(positions, "games\n4\n2\n");
+    let both = ["export", "l.epdb", "--min-games", "2", "--where", "white == 1 || white == 9"];
+    assert_eq!(line(&scratch.run(&both).out, START).lines().count(), 1);
+    assert_eq!(scratch.run(&both).out.lines().count(), 1);
+    for (library, pruned) in [("board.epa", "--by board"), ("often.epa", "--where games >= 2")] {
+        let stats = scratch.run(&["stats", library]).out;
+        assert!(stats.contains(&format!("pruned: {pruned}\n")), "{stats}");
+        let done = scratch.run(&["union", library, "l.epdb"]);
+        assert!(done.err.contains("pruned"), "{}", done.err);
+    }
+}

@@ -10,11 +10,13 @@ use crate::cli::args::{MemoryArgs, MergeArgs};
 use crate::cli::diagnostics::write_field;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::json;
-use crate::cli::ledgers::LibraryArgs;
+use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
+use crate::cli::settings;
+use crate::codec::tally_origin::TallyLedger;
 use crate::library::game_sets::{GameDedupe, SameGame};
 use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
@@ -122,7 +124,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(
-        args.libraries.allowed(),
+        ledger(args, by)?,
         union,
         &encode,
         |union, records, first| Ok(union.add_encoded(records, first)?),
@@ -146,6 +148,20 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
         },
     )?;
     Ok(if has_conflicts && args.deny_conflicts { Outcome::Different } else { outcome })
+}
+
+/// How the tallies that are written came to be: unless positions are what is the same, some of them are
+/// left out.
+fn ledger(args: &Args, by: By) -> anyhow::Result<Option<TallyLedger>> {
+    let Pipe { files, read, .. } = &args.pipe;
+    let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;
+    Ok(ledger.map(|mut ledger| {
+        if by != By::Position {
+            let by = args.by.as_ref().and_then(settings::value).unwrap_or_default();
+            ledger.origin.pruned.get_or_insert_with(|| format!("--by {by}"));
+        }
+        ledger
+    }))
 }
 
 /// Prints the first conflicts, and writes all of them where the user wants them.

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// The order of the records
     #[arg(long, value_enum, default_value_t = Order::Import)]
     order: Order,
+    /// Of a library, only positions in which moves were played in so many games
+    #[arg(long, value_name = "N")]
+    min_games: Option<u64>,
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
@@ -49,12 +52,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let files = std::slice::from_ref(&args.store);
-    output.keep_ledger(|| ledgers::of_records(files, &args.wanted, true))?;
+    let wanted = match args.min_games {
+        Some(games) => args.wanted.with_games(games)?,
+        None => args.wanted.clone(),
+    };
+    output.keep_ledger(|| ledgers::of_records(files, &wanted, true))?;
     let file: Arc<str> = args.store.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
         let place = Place::new(Arc::clone(&file), At::Record(import_number + 1));
-        if args.wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
+        if wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };
     match args.order {
         Order::Import => reader.by_import().try_for_each(&mut write)?,

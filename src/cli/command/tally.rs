@@ -13,7 +13,6 @@ use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_target};
 use crate::cli::settings::{self, flag, value};
-use crate::cli::source::Visited;
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::game_sets::SameGame;
 use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
@@ -126,13 +125,19 @@ impl TallyArgs {
         } = self;
         let truncates = read.form.games.truncate_games;
         let filter = read.wanted.filter.as_ref();
-        let is_by = |what: &&ByArg| by.contains(what);
+        // Who keeps months apart keeps years apart.
+        let is_by = |what: &&ByArg| {
+            by.contains(what) || **what == ByArg::Year && by.contains(&ByArg::Month)
+        };
         let by: Vec<String> =
             ByArg::value_variants().iter().filter(is_by).filter_map(value).collect();
+        let mut players: Vec<&str> = player.iter().map(|name| name.trim()).collect();
+        players.sort_unstable();
+        players.dedup();
         settings::spelled(&[
             ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
             ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
-            ("--player", Some(player.join(";")).filter(|player| !player.is_empty())),
+            ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
             ("--color", color.as_ref().and_then(value)),
             ("--standard-only", flag(*standard_only)),
             ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
@@ -193,10 +198,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut target = open_library(&args.output, memory)?;
     let directory = directory_beside(&args.output);
     let mut builder = TallyBuilder::new(args.tally.options(), directory, memory);
-    games::each(&args.files, &args.read, &mut diagnostics, &mut |game, place| {
+    games::each_or_left_out(&args.files, &args.read, &mut diagnostics, |game, place| {
         builder.begin_source(&place.source);
-        builder.add(game)?;
-        Ok(Visited::Taken)
+        match game {
+            Some(game) => drop(builder.add(game)?),
+            None => builder.leave_out(),
+        }
+        Ok(())
     })?;
     keep_ledger(args, &mut builder, &mut target)?;
     let mut batch = EncodedBatch::default();

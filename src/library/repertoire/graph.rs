@@ -49,6 +49,8 @@ pub struct Repertoire {
     pub(super) places: Vec<Place>,
     bytes: usize,
     memory: usize,
+    /// Operations of records that a repertoire has no place for.
+    pub(super) other_operations: u64,
 }
 
 /// What a position takes, its place in the index included.
@@ -57,7 +59,13 @@ const PLACE_BYTES: usize = size_of::<Place>() + 2 * size_of::<(PackedBoard, Node
 impl Repertoire {
     /// One without positions, which takes no more than about `memory` bytes.
     pub fn new(memory: usize) -> Repertoire {
-        Repertoire { index: HashMap::new(), places: Vec::new(), bytes: 0, memory }
+        Repertoire {
+            index: HashMap::new(),
+            places: Vec::new(),
+            bytes: 0,
+            memory,
+            other_operations: 0,
+        }
     }
 
     /// How many positions there are.

@@ -49,6 +49,8 @@ impl Repertoire {
         if has_tally && is_silent && candidates.is_empty() && avoided.is_empty() {
             return Ok(());
         }
+        let is_other = |operation: &&Operation| !is_read(operation.opcode);
+        self.other_operations += record.operations().iter().filter(is_other).count() as u64;
         let node = self.add(record.position())?;
         self.add_remarks(node, record)?;
         for mv in candidates.iter().chain(&avoided) {
@@ -80,6 +82,11 @@ impl Repertoire {
     /// of own bad moves, is not in them ([`Repertoire::judged_moves`]).
     pub fn records(&self, side: Color) -> impl Iterator<Item = EpdRecord> {
         self.nodes().map(move |node| self.record(node, side))
+    }
+
+    /// How many operations of the records that were added are left out.
+    pub const fn other_operations(&self) -> u64 {
+        self.other_operations
     }
 
     /// How many NAGs of moves no record has.
@@ -120,6 +127,12 @@ impl Repertoire {
         set_remarks(place, &mut set);
         record
     }
+}
+
+/// Whether a repertoire takes what an operation says.
+fn is_read(opcode: Opcode) -> bool {
+    let others = [Opcode::AM, TRANSPOSES, Opcode::ACD, Opcode::TALLY];
+    [&REMARKS[..], &CANDIDATES, &others].iter().any(|read| read.contains(&opcode))
 }
 
 fn set_remarks(place: &Place, set: &mut impl FnMut(Opcode, Vec<Operand>)) {

@@ -229,15 +229,24 @@ impl TallyBuilder {
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game) -> Result<Taken> {
         let taken = self.look_at(game);
+        self.note(taken);
+        if taken == Taken::Counted {
+            self.count(game)?;
+        }
+        Ok(taken)
+    }
+
+    /// Notes a game that whoever reads them leaves out.
+    pub fn leave_out(&mut self) {
+        self.note(Taken::LeftOut);
+    }
+
+    fn note(&mut self, taken: Taken) {
         let TallyCounts { games, duplicates, left_out, .. } = &mut self.counts;
         *taken.count_of(games, duplicates, left_out) += 1;
         if let Some(TallySource { games, duplicates, left_out, .. }) = self.sources.last_mut() {
             *taken.count_of(games, duplicates, left_out) += 1;
         }
-        if taken == Taken::Counted {
-            self.count(game)?;
-        }
-        Ok(taken)
     }
 
     /// Whether a game counts.

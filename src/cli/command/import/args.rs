@@ -32,7 +32,8 @@ pub(crate) struct Args {
     on_duplicate: OnDuplicateArg,
     /// Count games into a library, with the options of `epdb tally` that it was built with; a game
     /// that was counted before is left out
-    #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "positions"])]
+    #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
+          "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
     /// Which records are duplicates: those of one position, or only equal ones
     #[arg(long, value_enum, default_value_t = Same::Position, value_name = "WHAT")]

@@ -249,7 +249,7 @@ fn is_only_import(store: &Store, source: &Path) -> anyhow::Result<bool> {
 fn bytes_of<'a>(item: &'a Item<'_>, encoded: &'a mut Vec<u8>) -> Result<&'a [u8], EncodeError> {
     match item {
         Item::Record { record, raw: [], game: None, .. }
-        | Item::LeftOut { record: Some(record), raw: [] } => {
+        | Item::LeftOut { record: Some(record), raw: [], .. } => {
             encoded.clear();
             record::encode(record, encoded)?;
             Ok(encoded)

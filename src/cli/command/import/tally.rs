@@ -53,6 +53,7 @@ pub(super) fn import(
             Item::Game { game, .. } => {
                 counting.builder.add(game)?;
             }
+            Item::LeftOut { record: None, .. } => counting.builder.leave_out(),
             Item::Record { .. } => {
                 anyhow::bail!(
                     "{name}: positions are no games: with --tally it must be .pgn or .pgc"

@@ -95,6 +95,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if lines.judged_moves() > 0 {
             note!("epdb: {} NAGs of moves left out", lines.judged_moves());
         }
+        if lines.other_operations() > 0 {
+            note!("epdb: {} other operations left out", lines.other_operations());
+        }
         return Ok(diagnostics.finish()?.and(written));
     }
     let report = args.report(&lines, &root, &mut diagnostics)?;
