@@ -7,8 +7,11 @@
 //! the same square is in order by destination, file by file, captures last, and so are pawns.
 //! Only where pieces of one kind share destinations are their moves given sort keys.
 
+use std::cmp::Ordering;
+
 use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
+use crate::text::fields::{BitWork, InstructionSet};
 
 /// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
 #[cfg(feature = "archive")]
@@ -30,9 +33,36 @@ pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -
 /// assert_eq!(ordinal::move_at(&start, 13), Some(e4));
 /// ```
 pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
-    let class = Class::of(playable, mv)?;
-    let place = class.place(playable, mv)?;
-    Some(class.before().map(|earlier| earlier.count(playable)).sum::<u16>() + place)
+    InstructionSet::fastest().run(OrdinalOf { playable, mv })
+}
+
+struct OrdinalOf<'p> {
+    playable: &'p Playable,
+    mv: Move,
+}
+
+impl BitWork for OrdinalOf<'_> {
+    type Output = Option<u16>;
+
+    #[inline(always)]
+    fn work(self) -> Option<u16> {
+        let OrdinalOf { playable, mv } = self;
+        let class = Class::of(playable, mv)?;
+        let mut ordinal = class.place(playable, mv)?;
+        // Not in a loop, so that each class is counted by code of its own.
+        macro_rules! add_those_before {
+            ($($nth:literal)*) => {
+                $(
+                    if class == Class::ALL[$nth] {
+                        return Some(ordinal);
+                    }
+                    ordinal += Class::ALL[$nth].count(playable);
+                )*
+            };
+        }
+        add_those_before!(0 1 2 3 4 5);
+        Some(ordinal)
+    }
 }
 
 /// The move with this ordinal; `None` when there are not so many.
@@ -110,29 +140,32 @@ impl Class {
         }
     }
 
-    fn before(self) -> impl Iterator<Item = Class> {
-        Class::ALL.into_iter().take_while(move |class| *class != self)
-    }
-
     /// How many moves it has.
+    #[inline(always)]
     fn count(self, playable: &Playable) -> u16 {
         match self {
             Class::Pieces(Role::King) => size(playable.king_destinations()),
             Class::Pieces(role) => {
-                pieces(playable, role).map(|from| size(playable.destinations(from, role))).sum()
+                let mut count = 0;
+                for from in pieces(playable, role) {
+                    count += size(playable.destinations(from, role));
+                }
+                count
             }
             Class::Castling => {
-                Side::ALL.into_iter().filter(|side| playable.castling(*side).is_some()).count()
-                    as u16
+                let [king_side, queen_side] =
+                    Side::ALL.map(|side| playable.castling(side).is_some());
+                u16::from(king_side) + u16::from(queen_side)
             }
             Class::Pawns => {
-                let pawns = PawnMoves::new(playable);
-                pawns.groups().into_iter().map(pawn_moves).sum()
+                let [pushes, left, right] = PawnMoves::new(playable).groups();
+                pawn_moves(pushes) + pawn_moves(left) + pawn_moves(right)
             }
         }
     }
 
     /// The place of a move in the class; `None` when it is not legal.
+    #[inline(always)]
     fn place(self, playable: &Playable, mv: Move) -> Option<u16> {
         match self {
             Class::Pieces(role) => {
@@ -180,6 +213,7 @@ impl Class {
     }
 }
 
+#[inline(always)]
 fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     let position = playable.position();
     Square::each(position.board().pieces(position.turn(), role))
@@ -194,6 +228,7 @@ struct Reach {
 }
 
 impl Reach {
+    #[inline(always)]
     fn new(playable: &Playable, role: Role) -> Reach {
         let mut reach = Reach { all: 0, shared: 0 };
         for from in pieces(playable, role) {
@@ -205,12 +240,14 @@ impl Reach {
     }
 
     /// Quiet moves and captures: `x` sorts behind every file.
+    #[inline(always)]
     fn split(&self, playable: &Playable) -> (u64, u64) {
         let occupied = playable.position().board().occupied();
         (self.all & !occupied, self.all & occupied)
     }
 
     /// The place of the move to a square when no square is shared.
+    #[inline(always)]
     fn place(&self, playable: &Playable, to: Square) -> u16 {
         let (quiet, captures) = self.split(playable);
         if quiet & to.bit() != 0 {
@@ -292,6 +329,7 @@ struct PawnMoves {
 }
 
 impl PawnMoves {
+    #[inline(always)]
     fn new(playable: &Playable) -> PawnMoves {
         let position = playable.position();
         let pawns = position.board().pieces(position.turn(), Role::Pawn);
@@ -311,6 +349,7 @@ impl PawnMoves {
         moves
     }
 
+    #[inline(always)]
     fn add(&mut self, playable: &Playable, pawns: u64, line: u64) {
         let position = playable.position();
         let board = position.board();
@@ -337,6 +376,7 @@ impl PawnMoves {
         [self.pushes, self.left, self.right]
     }
 
+    #[inline(always)]
     fn place(&self, playable: &Playable, mv: Move) -> Option<u16> {
         let file = mv.from.file();
         let group = match mv.to.file() as i8 - file as i8 {
@@ -356,12 +396,16 @@ impl PawnMoves {
             None if !promotes => 0,
             _ => return None,
         };
-        let earlier_files: u16 =
-            groups.iter().map(|set| pawn_moves(set & before(Square::at(file, 0)))).sum();
-        let earlier_groups: u16 =
-            groups[..group].iter().map(|set| pawn_moves(set & file_set(file))).sum();
-        let lower = pawn_moves(groups[group] & file_set(file) & before(square));
-        Some(earlier_files + earlier_groups + lower + promotion)
+        let mut place = promotion;
+        for (nth, set) in groups.into_iter().enumerate() {
+            let before_it = match nth.cmp(&group) {
+                Ordering::Less => before(Square::at(file, 0)) | file_set(file),
+                Ordering::Equal => before(square),
+                Ordering::Greater => before(Square::at(file, 0)),
+            };
+            place += pawn_moves(set & before_it);
+        }
+        Some(place)
     }
 
     fn at(&self, playable: &Playable, mut place: u16) -> Option<Move> {
@@ -414,10 +458,12 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
 }
 
 /// The number of moves of a set of pawn moves: each on a back rank is four.
+#[inline(always)]
 const fn pawn_moves(set: u64) -> u16 {
     size(set) + 3 * size(set & BACK_RANKS)
 }
 
+#[inline(always)]
 const fn size(set: u64) -> u16 {
     set.count_ones() as u16
 }
@@ -431,6 +477,7 @@ const fn rank_set(rank: u8) -> u64 {
 }
 
 /// The squares before one in the order a1, a2, … a8, b1, … h8.
+#[inline(always)]
 const fn before(square: Square) -> u64 {
     let lower_files = 0x0101_0101_0101_0101 * ((1 << square.file()) - 1);
     lower_files | file_set(square.file()) & ((1 << (square.rank() * 8)) - 1)

@@ -7,7 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
-use crate::text::fields::{CodeBits, piece_code};
+use crate::text::fields::{CodeBits, InstructionSet, pick_up, piece_code};
 
 /// The longest packed board in bytes: the escape form.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
@@ -95,10 +95,12 @@ impl fmt::Debug for PackedBoard {
 
 /// Packs the four fields of any position. The en passant square is packed as it stands there: the
 /// board that is hashed and compared is that of [`Position::identity`].
+#[inline(always)]
 pub fn encode(position: &Position) -> PackedBoard {
     pack_plain(position).unwrap_or_else(|| pack_escape(position))
 }
 
+#[inline(always)]
 fn pack_plain(position: &Position) -> Option<PackedBoard> {
     let board = position.board();
     let occupied = board.occupied();
@@ -111,26 +113,24 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
         if kings == 0 {
             return None;
         }
-        Square::each(kings).for_each(|king| codes[king.index()] = KING_TO_MOVE);
+        codes.put(kings, KING_TO_MOVE);
     }
     if let Some(target) = position.en_passant() {
         let pawn = double_stepped(target);
         if board.pieces(!position.turn(), Role::Pawn) & pawn.bit() == 0 {
             return None;
         }
-        codes[pawn.index()] = DOUBLE_STEP;
+        codes.put(pawn.bit(), DOUBLE_STEP);
     }
-    let mut nibbles = [0; PLAIN_PIECES as usize / 2];
-    for (nth, square) in Square::each(occupied).enumerate() {
-        nibbles[nth / 2] |= codes[square.index()] << (nth % 2 * 4);
-    }
-    Some(PackedBoard::plain(occupied, occupied.count_ones(), nibbles))
+    let nibbles = pick_up(&codes, InstructionSet::fastest());
+    Some(PackedBoard::plain(occupied, occupied.count_ones(), nibbles.to_le_bytes()))
 }
 
+#[cold]
 fn pack_escape(position: &Position) -> PackedBoard {
     let mut bytes = [0; MAX_LEN];
-    let codes = codes(position);
-    let pairs = codes.chunks_exact(2).map(|pair| pair[0] | pair[1] << 4);
+    let codes = codes(position).ranks().map(u64::to_le_bytes);
+    let pairs = codes.as_flattened().chunks_exact(2).map(|pair| pair[0] | pair[1] << 4);
     bytes[OCCUPANCY..].iter_mut().zip(pairs).for_each(|(byte, pair)| *byte = pair);
     let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
     bytes[MAX_LEN - 1] = en_passant << 1 | position.turn() as u8;
@@ -138,12 +138,16 @@ fn pack_escape(position: &Position) -> PackedBoard {
 }
 
 /// The code of each square as both forms have it: pieces, rooks with a right, empty squares.
-fn codes(position: &Position) -> [u8; 64] {
-    let mut codes = [0; 64];
-    LittleEndian::write_u64_into(&code_bits(position.board()).ranks(), &mut codes);
-    for (color, _, file) in position.castling().iter() {
-        let rook = Square::at(file, color.back_rank());
-        codes[rook.index()] = CASTLING_ROOK + color as u8;
+#[inline(always)]
+fn codes(position: &Position) -> CodeBits {
+    let mut codes = code_bits(position.board());
+    if !position.castling().is_empty() {
+        for color in Color::ALL {
+            let files = Side::ALL.map(|side| position.castling().rook(color, side));
+            let rooks = files.map(|file| file.map_or(0, |file| 1 << (file & 7)));
+            let on_rank = (rooks[0] | rooks[1]) << (8 * color.back_rank());
+            codes.put(on_rank, CASTLING_ROOK + color as u8);
+        }
     }
     codes
 }

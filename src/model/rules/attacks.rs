@@ -76,6 +76,42 @@ pub fn aligned_sliders(board: &Board, by: Color, square: Square) -> u64 {
             | reach(Role::Bishop, square) & (board.role(Role::Bishop) | queens))
 }
 
+/// Whether a colour's pieces attack a square, when these squares are occupied: [`attackers`] finds
+/// more in more steps.
+#[inline]
+pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
+    let close = reach(Role::Knight, square) & board.role(Role::Knight)
+        | reach(Role::King, square) & board.role(Role::King)
+        | pawn_attacks(!by, square) & board.role(Role::Pawn);
+    close & board.color(by) != 0 || sliders_attack(board, square, by, occupied)
+}
+
+/// Whether a colour's bishops, rooks or queens attack a square, when these squares are occupied.
+#[inline(always)]
+pub(super) fn sliders_attack(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
+    let is_open = |slider| between(square, slider) & occupied == 0;
+    Square::each(aligned_sliders(board, by, square)).any(is_open)
+}
+
+/// The squares that a colour's pawns, knights and kings attack.
+#[inline(always)]
+pub(super) fn leaper_attacks(board: &Board, by: Color) -> u64 {
+    const A_FILE: u64 = u64::MAX / 255;
+    let pawns = board.pieces(by, Role::Pawn);
+    let (left, right) = (pawns & !A_FILE, pawns & !(A_FILE << 7));
+    let of_pawns = match by {
+        Color::White => left << 7 | right << 9,
+        Color::Black => left >> 9 | right >> 7,
+    };
+    let mut attacked = of_pawns;
+    for role in [Role::Knight, Role::King] {
+        for from in Square::each(board.pieces(by, role)) {
+            attacked |= reach(role, from);
+        }
+    }
+    attacked
+}
+
 /// The pieces of a colour that may only move along the line through its king.
 #[inline]
 pub(super) fn pinned(board: &Board, king: Square, us: Color) -> u64 {

@@ -1,6 +1,6 @@
 //! Positions with which nothing is wrong, told apart faster than `legality` does.
 
-use super::attacks::{BACK_RANKS, aligned_sliders, between, pawn_attacks, reach};
+use super::attacks::{BACK_RANKS, is_attacked};
 use super::en_passant::has_stepped_over;
 use crate::model::board::Board;
 use crate::model::square::{Color, Role, Square};
@@ -11,7 +11,8 @@ pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Sq
     let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King)));
     kings.into_iter().all(|(color, set)| {
         has_usual_pieces(board, color)
-            && Square::lowest(set).is_some_and(|king| is_out_of_check(board, color, king))
+            && Square::lowest(set)
+                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied()))
     }) && board.role(Role::Pawn) & BACK_RANKS == 0
         && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
 }
@@ -28,12 +29,4 @@ fn has_usual_pieces(board: &Board, color: Color) -> bool {
         & most(Role::Rook, 2)
         & most(Role::Queen, 1)
         & most(Role::King, 1)
-}
-
-fn is_out_of_check(board: &Board, us: Color, king: Square) -> bool {
-    let close = reach(Role::Knight, king) & board.role(Role::Knight)
-        | reach(Role::King, king) & board.role(Role::King)
-        | pawn_attacks(us, king) & board.role(Role::Pawn);
-    let is_open = |slider| between(king, slider) & board.occupied() == 0;
-    close & board.color(!us) == 0 && !Square::each(aligned_sliders(board, !us, king)).any(is_open)
 }

@@ -1,8 +1,8 @@
 //! Positions in which moves can be generated, and what moves lead to.
 
 use super::attacks::{
-    BACK_RANKS, aligned_sliders, attackers, between, beyond, king_attacks, line, pawn_attacks,
-    pinned, reach, role_attacks,
+    BACK_RANKS, aligned_sliders, attackers, between, beyond, is_attacked, king_attacks,
+    leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, sliders_attack,
 };
 use super::en_passant::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
@@ -43,26 +43,28 @@ impl Playable {
         if board.role(Role::Pawn) & BACK_RANKS != 0 {
             return Err(NotPlayable::PawnOnBackRank);
         }
-        if attackers(board, their_king, us, board.occupied()) != 0 {
+        if is_attacked(board, their_king, us, board.occupied()) {
             return Err(NotPlayable::KingInReach);
         }
-        Ok(Playable::prepare(*position, king))
+        Ok(Playable::prepare(*position, king, true))
     }
 
-    /// [`Playable::new`] for a position that is known to be playable.
-    pub(in crate::model) fn of_playable(position: &Position) -> Playable {
+    /// [`Playable::new`] for a position that is known to be playable, and perhaps not to be check.
+    #[inline]
+    pub(in crate::model) fn of_playable(position: &Position, may_be_check: bool) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
-        Playable::prepare(*position, king)
+        Playable::prepare(*position, king, may_be_check)
     }
 
     /// What [`Playable::new`] does after it has found the position playable.
-    fn prepare(mut position: Position, king: Square) -> Playable {
+    #[inline]
+    fn prepare(mut position: Position, king: Square, may_be_check: bool) -> Playable {
         if !en_passant_is_possible(&position) {
             position = position.with_en_passant(None).unwrap_or(position);
         }
         let board = position.board();
         let us = position.turn();
-        let checkers = attackers(board, king, !us, board.occupied());
+        let checkers = if may_be_check { attackers(board, king, !us, board.occupied()) } else { 0 };
         let targets = !board.color(us)
             & match checkers.count_ones() {
                 0 => !0,
@@ -103,6 +105,7 @@ impl Playable {
 
     /// The squares to which the piece on `from` may legally move, castling and en passant apart.
     /// The piece must be of the side to move and of this role.
+    #[inline(always)]
     pub fn destinations(&self, from: Square, role: Role) -> u64 {
         if role == Role::King {
             return self.king_destinations();
@@ -135,14 +138,19 @@ impl Playable {
     }
 
     /// The squares to which the king may legally step.
+    #[inline(always)]
     pub fn king_destinations(&self) -> u64 {
         let board = self.position.board();
         let us = self.position.turn();
+        let free = king_attacks(self.king) & !board.color(us) & !leaper_attacks(board, !us);
         let without_king = board.occupied() & !self.king.bit();
-        Square::each(king_attacks(self.king) & !board.color(us))
-            .filter(|to| attackers(board, *to, !us, without_king) == 0)
-            .map(Square::bit)
-            .sum()
+        let mut safe = free;
+        for to in Square::each(free) {
+            if sliders_attack(board, to, !us, without_king) {
+                safe ^= to.bit();
+            }
+        }
+        safe
     }
 
     fn pawn_reach(&self, from: Square) -> u64 {
@@ -177,7 +185,7 @@ impl Playable {
 
     /// The square of the rook with which the king may castle to a side right now.
     pub fn castling(&self, side: Side) -> Option<Square> {
-        if self.checkers != 0 {
+        if self.checkers != 0 || self.position.castling().is_empty() {
             return None;
         }
         castling_rook(&self.position, self.king, side)
@@ -278,7 +286,7 @@ impl Playable {
     /// The position after a legal move. The en passant square is set after every double step.
     pub fn after(&self, mv: Move) -> Playable {
         let next = after(&self.position, mv);
-        Playable::prepare(next, next.board().king(next.turn()).unwrap_or(self.king))
+        Playable::prepare(next, next.board().king(next.turn()).unwrap_or(self.king), true)
     }
 
     /// Whether the side to move is checkmated.
@@ -298,8 +306,8 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
     let passes = between(king, king_to);
     let without_king = board.occupied() & !king.bit();
     (path & others == 0
-        && attackers(board, king_to, !us, others | rook_to.bit()) == 0
-        && Square::each(passes).all(|square| attackers(board, square, !us, without_king) == 0))
+        && !is_attacked(board, king_to, !us, others | rook_to.bit())
+        && !Square::each(passes).any(|square| is_attacked(board, square, !us, without_king)))
     .then_some(rook)
 }
 

@@ -14,11 +14,12 @@ mod usual;
 pub(crate) use castling::side_letter;
 pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement};
+pub(crate) use placement::BitWork;
 pub use placement::InstructionSet;
 #[cfg(feature = "source")]
 pub(crate) use placement::lay_out;
 pub(crate) use placement::{
-    CodeBits, Letters, PieceNumbers, Pieces, hash_of_board, piece_code, place, read_pieces,
+    CodeBits, Letters, PieceNumbers, Pieces, hash_of_board, pick_up, piece_code, place, read_pieces,
 };
 pub(crate) use usual::{UsualFields, read_usual};
 

@@ -263,6 +263,19 @@ pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
     CodeBits { occupied, bits: [squares(0), squares(1), squares(2), squares(3)] }
 }
 
+/// The codes of at most 32 pieces in the order of their squares.
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+pub(super) fn pick_up(board: &CodeBits) -> u128 {
+    let [mut low, mut high] = [0; 2];
+    for (bit, squares) in board.bits.into_iter().enumerate() {
+        let ones = (u64::MAX / 15) << bit;
+        let of_pieces = _pext_u64(squares, board.occupied);
+        low |= _pdep_u64(of_pieces, ones);
+        high |= _pdep_u64(of_pieces >> 16, ones);
+    }
+    u128::from(high) << 64 | u128::from(low)
+}
+
 /// The numbers of all pieces, 1 to 32.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]

@@ -38,7 +38,40 @@ static SUPPORTED: LazyLock<Vec<InstructionSet>> = LazyLock::new(|| {
 static FASTEST: LazyLock<InstructionSet> =
     LazyLock::new(|| SUPPORTED.first().copied().unwrap_or(InstructionSet::PORTABLE));
 
+/// Work that looks for bits and counts them, which takes many steps without the instructions for it.
+pub(crate) trait BitWork {
+    /// What it makes.
+    type Output;
+
+    /// Does it. Only what is compiled into this function has the instructions: it and all that it
+    /// calls should be inlined always.
+    fn work(self) -> Self::Output;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn work<W: BitWork>(work: W) -> W::Output {
+    work.work()
+}
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[target_feature(enable = "neon")]
+fn work<W: BitWork>(work: W) -> W::Output {
+    work.work()
+}
+
 impl InstructionSet {
+    /// Does work with these instructions.
+    #[inline]
+    pub(crate) fn run<W: BitWork>(self, bits: W) -> W::Output {
+        with_instructions!(
+            self.0,
+            avx512(_GATHERS) => work(bits),
+            lanes => work(bits),
+            portable => bits.work(),
+        )
+    }
+
     /// What every machine has.
     pub const PORTABLE: InstructionSet = InstructionSet(Set::Portable);
 

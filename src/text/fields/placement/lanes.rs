@@ -201,6 +201,13 @@ pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
     CodeBits::of_each(occupied, codes)
 }
 
+/// The codes of at most 32 pieces in the order of their squares; as with [`lay_out`], one by one.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn pick_up(board: &CodeBits) -> u128 {
+    board.each()
+}
+
 /// The numbers of all pieces, 1 to 32.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

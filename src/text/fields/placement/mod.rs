@@ -16,14 +16,17 @@ mod instructions;
 mod lanes;
 #[cfg(feature = "source")]
 mod lay_out;
+mod pick_up;
 mod read;
 mod tables;
 mod write;
 
 pub(crate) use hash::hash_of_board;
+pub(crate) use instructions::BitWork;
 pub use instructions::InstructionSet;
 #[cfg(feature = "source")]
 pub(crate) use lay_out::lay_out;
+pub(crate) use pick_up::pick_up;
 pub(crate) use read::read_pieces;
 pub(super) use read::{diagnose, read_board};
 pub(super) use tables::ROOM;

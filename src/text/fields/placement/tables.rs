@@ -85,6 +85,35 @@ impl CodeBits {
         CodeBits { occupied, bits }
     }
 
+    /// The codes of at most 32 pieces in the order of their squares, the first at the bottom.
+    #[inline(always)]
+    pub(super) fn each(&self) -> u128 {
+        let (mut codes, mut shift, mut rest) = (0, 0, self.occupied);
+        while rest != 0 {
+            let code = self.code(rest.trailing_zeros());
+            codes |= u128::from(code) << (shift & 127);
+            shift += 4;
+            rest &= rest - 1;
+        }
+        codes
+    }
+
+    /// The code of a square.
+    #[inline(always)]
+    pub(crate) const fn code(&self, square: u32) -> u8 {
+        let [a, b, c, d] = self.bits;
+        (a >> square & 1 | (b >> square & 1) << 1 | (c >> square & 1) << 2 | (d >> square & 1) << 3)
+            as u8
+    }
+
+    /// Gives all squares of a set a code.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, set: u64, code: u8) {
+        for (bit, squares) in self.bits.iter_mut().enumerate() {
+            *squares = *squares & !set | set & u64::from(code >> bit & 1).wrapping_neg();
+        }
+    }
+
     /// The codes of each rank in a byte for each file, the a-file lowest.
     #[inline]
     pub(crate) fn ranks(&self) -> [u64; 8] {
