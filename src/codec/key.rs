@@ -7,8 +7,10 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
-use crate::model::{Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{InstructionSet, PieceNumbers, hash_of_board, piece_code, place};
+use crate::model::{Board, Color, Piece, Position, Role, Side, Square};
+use crate::text::fields::{
+    CodeBits, InstructionSet, PieceNumbers, hash_of_board, piece_code, place,
+};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
@@ -179,11 +181,46 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
     })
 }
 
+/// The keys of positions that follow each other, of which each differs from the one before in few
+/// squares.
+#[derive(Debug)]
+pub(crate) struct LineKeys {
+    board: CodeBits,
+    /// The numbers of the pieces on it.
+    hash: u64,
+}
+
+impl LineKeys {
+    pub(crate) fn new() -> LineKeys {
+        LineKeys { board: packed::code_bits(&Board::EMPTY), hash: 0 }
+    }
+
+    /// The key of the next position, whose en passant square counts.
+    #[inline]
+    pub(crate) fn next(&mut self, position: &Position) -> u64 {
+        let board = packed::code_bits(position.board());
+        let changes = board.bits.iter().zip(self.board.bits).map(|(now, before)| now ^ before);
+        for square in Square::each(changes.fold(0, |all, changed| all | changed)) {
+            for codes in [&self.board, &board] {
+                let code = codes.code(square.index() as u32);
+                self.hash ^= NUMBERS.pieces[place(square.index(), code)];
+            }
+        }
+        self.board = board;
+        self.hash ^ hash_beside_board(position, position.en_passant())
+    }
+}
+
 #[inline]
 fn hash(instructions: InstructionSet, position: &Position, en_passant: Option<Square>) -> u64 {
-    let numbers = &NUMBERS;
     let board = packed::code_bits(position.board());
-    let mut key = hash_of_board(&board, &numbers.pieces, instructions);
+    hash_of_board(&board, &NUMBERS.pieces, instructions) ^ hash_beside_board(position, en_passant)
+}
+
+/// The numbers of all but the pieces.
+#[inline]
+fn hash_beside_board(position: &Position, en_passant: Option<Square>) -> u64 {
+    let numbers = &NUMBERS;
     let mut rights = 0;
     for (nth, color) in Color::ALL.into_iter().enumerate() {
         for (side, castles) in Side::ALL.into_iter().enumerate() {
@@ -191,7 +228,7 @@ fn hash(instructions: InstructionSet, position: &Position, en_passant: Option<Sq
             rights |= usize::from(has_right) << (nth * 2 + side);
         }
     }
-    key ^= numbers.castling[rights];
+    let mut key = numbers.castling[rights];
     if let Some(target) = en_passant {
         key ^= numbers.en_passant[usize::from(target.file())];
     }
@@ -201,9 +238,38 @@ fn hash(instructions: InstructionSet, position: &Position, en_passant: Option<Sq
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use shakmaty::zobrist::{Zobrist64, ZobristValue};
 
     use super::*;
+    use crate::model::rules::{Playable, after};
+
+    /// Lines with castling, captures en passant and promotions, one after the other: the first
+    /// position of each differs from the last of the one before in much.
+    #[test]
+    fn keys_of_lines_are_those_of_their_positions() {
+        let mut keys = LineKeys::new();
+        let mut walk = 1_u64;
+        for fen in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+            "r3k2r/pPppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPpP/R3K2R w KQkq -",
+            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf -",
+            "nnnnknnn/pppppppp/nnnnnnnn/8/8/NNNNNNNN/PPPPPPPP/NNNNKNNN w - -",
+        ] {
+            let mut position = *crate::parse_epd(fen.as_bytes()).unwrap().position();
+            for _ in 0..120 {
+                let identity = position.identity();
+                assert_eq!(keys.next(&identity), position_key(&identity), "{position}");
+                let moves = Playable::new(&position).unwrap().legal_moves();
+                walk = walk.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let Some(&mv) = moves.get((walk >> 33) as usize % moves.len().max(1)) else {
+                    break;
+                };
+                position = after(&position, mv);
+            }
+        }
+    }
 
     /// The table beside the format page is Polyglot's.
     #[test]

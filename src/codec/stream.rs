@@ -132,6 +132,32 @@ impl<W: Write> Writer<W> {
         self.settle(start)
     }
 
+    /// [`Writer::write_encoded`] for records that stand one behind the other and end at these
+    /// places.
+    ///
+    /// # Errors
+    /// When the output fails.
+    #[cfg(feature = "source")]
+    pub(crate) fn write_all_encoded(&mut self, bytes: &[u8], ends: &[usize]) -> io::Result<()> {
+        let (mut start, mut rest) = (0, ends);
+        while let Some(&first) = rest.first() {
+            let room = FRAME_LEN.saturating_sub(self.payload.len());
+            let fit = rest.partition_point(|end| end - start <= room);
+            match rest[..fit].last() {
+                Some(&end) => {
+                    self.payload.extend_from_slice(&bytes[start..end]);
+                    self.records += fit as u32;
+                    (start, rest) = (end, &rest[fit..]);
+                }
+                None => {
+                    self.write_encoded(&bytes[start..first])?;
+                    (start, rest) = (first, &rest[1..]);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the stream and gives the output back, flushed.
     ///
     /// # Errors

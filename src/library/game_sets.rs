@@ -96,7 +96,8 @@ impl GameDedupe {
 
 /// Bytes that are equal exactly for games that count as the same.
 pub(super) fn key(game: &Game, same: SameGame) -> Vec<u8> {
-    let mut key = Vec::new();
+    // The line of a long game fits.
+    let mut key = Vec::with_capacity(512);
     if same == SameGame::Exact {
         let options = PgnFormatOptions::new().escapes(true);
         // UTF-8 can say every game.

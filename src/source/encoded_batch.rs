@@ -1,10 +1,12 @@
 //! Many records in their binary form.
 
+use std::io::Write;
+
 use rayon::prelude::*;
 
 use super::item::EncodedRecords;
 use crate::codec::error::DecodeError;
-use crate::codec::record;
+use crate::codec::{record, stream};
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
@@ -28,9 +30,20 @@ impl EncodedBatch {
         self.ends.push(self.bytes.len());
     }
 
+    /// Adds the record that `put` appends.
+    pub(crate) fn push_with(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        put(&mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
     /// Whether it has as many as are worth writing together.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
+    }
+
+    /// The number of records.
+    pub(crate) const fn len(&self) -> usize {
+        self.ends.len()
     }
 
     /// Whether it has none.
@@ -44,6 +57,11 @@ impl EncodedBatch {
     /// What `visit` says.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.records().iter().try_for_each(visit)
+    }
+
+    /// Writes all records to a stream.
+    pub(super) fn write_to<W: Write>(&self, stream: &mut stream::Writer<W>) -> Result<()> {
+        Ok(stream.write_all_encoded(&self.bytes, &self.ends)?)
     }
 
     /// Takes all records out.

@@ -282,8 +282,10 @@ impl Target {
             batch.write_texts(&mut texts);
             return self.write_texts(&texts);
         }
+        if let Kind::Stream(stream) = &mut self.kind {
+            return batch.write_to(stream);
+        }
         batch.each(&mut |record| match &mut self.kind {
-            Kind::Stream(stream) => Ok(stream.write_encoded(record)?),
             Kind::Store(store) => store.push_encoded(record),
             _ => self.write(&record::decode(record)?.0),
         })

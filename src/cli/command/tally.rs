@@ -17,7 +17,7 @@ use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::game_sets::SameGame;
 use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::model::Color;
-use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
+use crate::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library of the positions of games: for each, what was played there and what became of it
 ///
@@ -207,20 +207,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(())
     })?;
     keep_ledger(args, &mut builder, &mut target)?;
-    let mut batch = EncodedBatch::default();
     let order = match FileFormat::of_name(&args.output) {
         Some(FileFormat::Epa) => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
-    let counts = builder.finish(order, &mut |record| {
-        batch.push(record);
-        if batch.is_full() {
-            target.write_batch(&batch)?;
-            batch.clear();
-        }
-        Ok(())
-    })?;
-    target.write_batch(&batch)?;
+    let counts = builder.finish(order, &mut |batch| target.write_batch(batch))?;
     target.finish()?;
     report(&args.output, &counts);
     diagnostics.finish()

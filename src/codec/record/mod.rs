@@ -14,4 +14,5 @@ pub use decode::{decode, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use layout::MAX_LEN;
 pub use tally::{OrdinalTally, put_tallied, put_tally, take_tally};
+pub(crate) use tally::{put_counts, put_one_game};
 pub use walk::{Part, board_of, len_of, tally_bytes, walk};

@@ -100,6 +100,33 @@ pub fn put_tally<'p>(parts: impl IntoIterator<Item = &'p OrdinalTally>, out: &mu
 
 fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
     let OrdinalTally { cell, reached, moves } = part;
+    let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
+    put_head(cell, moves.len(), *reached as i64 - games as i64, has_more, out);
+    for (ordinal, counts) in moves {
+        out.push(*ordinal);
+        put_counts(counts, out);
+    }
+}
+
+/// Appends the only part of a tally, of games of this cell that played no more than one move: its
+/// ordinal and counts, which are those of one game, as [`put_counts`] appends them.
+pub(crate) fn put_one_game(
+    cell: &Cell,
+    reached: u64,
+    played: Option<(u8, &[u8])>,
+    out: &mut Vec<u8>,
+) {
+    let games = usize::from(played.is_some());
+    put_head(cell, games, reached as i64 - games as i64, false, out);
+    if let Some((ordinal, counts)) = played {
+        out.push(ordinal);
+        out.extend_from_slice(counts);
+    }
+}
+
+/// Appends what stands before the moves of a part; that many more games reached the position than
+/// played a move there.
+fn put_head(cell: &Cell, moves: usize, beyond: i64, has_more: bool, out: &mut Vec<u8>) {
     let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     out.push(
         flag(cell.year.is_some(), YEAR)
@@ -107,7 +134,7 @@ fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
             | flag(cell.speed.is_some(), SPEED)
             | flag(cell.rating.is_some(), RATING)
             | flag(has_more, MORE_PARTS)
-            | (moves.len().min(MANY_MOVES) as u8) << MOVES_SHIFT,
+            | (moves.min(MANY_MOVES) as u8) << MOVES_SHIFT,
     );
     if let Some(year) = cell.year {
         put_year(year, out);
@@ -117,25 +144,16 @@ fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
     if let Some(rating) = cell.rating {
         put_number(rating.into(), out);
     }
-    if let Some(more) = moves.len().checked_sub(MANY_MOVES) {
+    if let Some(more) = moves.checked_sub(MANY_MOVES) {
         put_number(more as u64, out);
     }
-    let games: u64 = moves.iter().map(|(_, counts)| counts.games()).sum();
-    put_signed(*reached as i64 - games as i64, out);
-    for (ordinal, counts) in moves {
-        out.push(*ordinal);
-        put_counts(counts, out);
-    }
+    put_signed(beyond, out);
 }
 
-fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
+/// Appends the counts of a move.
+pub(crate) fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     let GameCounts { white, draws, black, unknown, elo, opponents, years } = *counts;
-    let result = match (white, draws, black, unknown) {
-        (1, 0, 0, 0) => 0,
-        (0, 1, 0, 0) => 1,
-        (0, 0, 1, 0) => 2,
-        _ => COUNTS,
-    };
+    let result = result_of(counts);
     let games = counts.games();
     let rated = |ratings: Ratings| match ratings.games {
         0 => NONE,
@@ -169,6 +187,16 @@ fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
         if first != last {
             put_number((last - first).into(), out);
         }
+    }
+}
+
+/// The one result, or that counts are given.
+const fn result_of(counts: &GameCounts) -> u8 {
+    match (counts.white, counts.draws, counts.black, counts.unknown) {
+        (1, 0, 0, 0) => 0,
+        (0, 1, 0, 0) => 1,
+        (0, 0, 1, 0) => 2,
+        _ => COUNTS,
     }
 }
 
@@ -321,6 +349,8 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
     let corrupt = || start.error(DecodeErrorKind::Corrupt("set of counts"));
     let form = cursor.int_1()?;
     let mut counts = GameCounts::default();
+    // Whether nothing could be said shorter.
+    let mut is_shortest = true;
     match form & COUNTS {
         0 => counts.white = 1,
         1 => counts.draws = 1,
@@ -331,6 +361,7 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
             for count in all {
                 *count = games(cursor)?;
             }
+            is_shortest = result_of(&counts) == COUNTS;
         }
     }
     let all = counts.games();
@@ -342,23 +373,23 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
             SOME => games(cursor)?,
             _ => return Err(corrupt()),
         };
+        is_shortest &= ratings.games != 0 && (form >> shift & 3 == ALL || ratings.games != all);
         ratings.sum = number(cursor)?;
     }
     counts.years = match form >> YEARS_SHIFT {
         NONE => None,
         ALL => year(cursor).map(|year| Some((year, year)))?,
         SOME => {
-            let first = year(cursor)?;
-            Some((first, first.checked_add(small(cursor)?).ok_or_else(corrupt)?))
+            let (first, more) = (year(cursor)?, small(cursor)?);
+            is_shortest &= more > 0;
+            Some((first, first.checked_add(more).ok_or_else(corrupt)?))
         }
         _ => return Err(corrupt()),
     };
     if !counts.is_valid() || all == 0 {
         return Err(corrupt());
     }
-    let mut again = Vec::new();
-    put_counts(&counts, &mut again);
-    if start.rest().get(..again.len()) != Some(&again) {
+    if !is_shortest {
         let why = "the shortest form of counts is taken";
         return Err(start.error(DecodeErrorKind::NonCanonical(why)));
     }

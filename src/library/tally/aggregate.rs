@@ -2,8 +2,8 @@
 
 use byteorder::{BigEndian, ByteOrder};
 
-use super::facts::GameFacts;
-use super::visits::Visit;
+use super::facts::{CountedGame, GameFacts};
+use super::visits::{LongBoards, Part, Visit};
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
@@ -49,14 +49,14 @@ impl Sum {
     fn visit(
         &mut self,
         visit: &Visit,
-        before: u64,
+        place: Place,
         facts: &GameFacts,
     ) -> Result<(), TallyOverflow> {
-        self.came(Place { game: before + u64::from(visit.game), ply: visit.ply });
+        self.came(place);
         let part = self.part(facts.cell);
-        part.reached += u64::from(visit.is_first);
-        match visit.ordinal {
-            Some(ordinal) => part.add_move(ordinal, &facts.counts(visit.turn)),
+        part.reached += u64::from(visit.is_first());
+        match visit.ordinal() {
+            Some(ordinal) => part.add_move(ordinal, &facts.counts(visit.turn())),
             None => Ok(()),
         }
     }
@@ -86,7 +86,7 @@ impl Sum {
         self.first.unwrap_or(Place::START)
     }
 
-    /// Adds what [`Sum::put_with_place`] put.
+    /// Adds what [`Tallied::put_with_place`] put.
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
@@ -103,46 +103,120 @@ impl Sum {
         record::put_tally(self.order.iter().map(|&at| &self.parts[at]), out);
         self.order.clear();
     }
-
-    /// [`Sum::put`], and the place before it.
-    pub(super) fn put_with_place(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.first().to_bytes());
-        self.put(out);
-    }
 }
 
 pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
     crate::Error::new(error.to_string())
 }
 
-/// Hands on each position of these visits with its tally, by ascending keys; those of one key by
-/// their boards. So many games were `before` these.
-pub(super) fn each_position(
-    visits: &[u8],
-    (before, games): (u64, &[GameFacts]),
-    visit_position: &mut impl FnMut(u64, &[u8], &mut Sum) -> Result<()>,
-) -> Result<()> {
-    let mut order: Vec<(u64, usize)> = Vec::new();
-    let mut at = 0;
-    while let Some((visit, len)) = visits.get(at..).and_then(Visit::read) {
-        order.push((visit.key, at));
-        at += len;
-    }
-    order.sort_unstable();
-    let visit_at = |&(_, at): &(u64, usize)| Visit::read(&visits[at..]).map(|(it, _)| it);
-    let (mut sum, mut same_key) = (Sum::default(), Vec::new());
-    for places in order.chunk_by(|a, b| a.0 == b.0) {
-        same_key.clear();
-        same_key.extend(places.iter().filter_map(visit_at));
-        if same_key.iter().any(|visit| visit.board != same_key[0].board) {
-            same_key.sort_by_key(|visit| visit.board);
-        }
-        for same in same_key.chunk_by(|a, b| a.board == b.board) {
-            for visit in same {
-                sum.visit(visit, before, &games[visit.game as usize]).map_err(too_many)?;
+/// The tally of a position whose visits are in memory.
+pub(super) enum Tallied<'t> {
+    /// It has one visit, as most have.
+    One { visit: &'t Visit, game: &'t CountedGame, place: Place },
+    /// It has several.
+    Many(&'t mut Sum),
+}
+
+impl Tallied<'_> {
+    /// Appends the tally in its short form, and forgets it.
+    pub(super) fn put(self, out: &mut Vec<u8>) {
+        match self {
+            Tallied::One { visit, game, .. } => {
+                let played = visit.ordinal().map(|ordinal| (ordinal, game.counts(visit.turn())));
+                record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
             }
-            visit_position(same[0].key, same[0].board, &mut sum)?;
+            Tallied::Many(sum) => sum.put(out),
+        }
+    }
+
+    /// [`Tallied::put`], and before it what [`Sum::add_encoded`] takes for the place.
+    pub(super) fn put_with_place(self, out: &mut Vec<u8>) {
+        let place = match &self {
+            Tallied::One { place, .. } => *place,
+            Tallied::Many(sum) => sum.first(),
+        };
+        out.extend_from_slice(&place.to_bytes());
+        self.put(out);
+    }
+}
+
+/// The games that visits are of.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Games<'g> {
+    /// So many were before.
+    pub(super) before: u64,
+    pub(super) games: &'g [CountedGame],
+    /// The long boards of the visits.
+    pub(super) long: &'g LongBoards,
+}
+
+impl Games<'_> {
+    fn place(&self, visit: &Visit) -> Place {
+        Place { game: self.before + u64::from(visit.game), ply: visit.ply }
+    }
+
+    fn of(&self, visit: &Visit) -> &CountedGame {
+        &self.games[visit.game as usize]
+    }
+}
+
+/// Hands on each position of these visits with its tally, by ascending keys; those of one key by
+/// their boards. All keys begin with the same bits, so many.
+pub(super) fn each_position(
+    visits: &Part,
+    same_bits: u32,
+    games: Games<'_>,
+    visit_position: &mut impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
+) -> Result<()> {
+    let (mut sum, mut same_key) = (Sum::default(), Vec::new());
+    for places in by_key(visits, same_bits).chunk_by(|a, b| a.0 == b.0) {
+        if let &[(key, at)] = places {
+            let visit = visits.at(at);
+            let (game, place) = (games.of(visit), games.place(visit));
+            visit_position(key, visit.board(games.long), Tallied::One { visit, game, place })?;
+            continue;
+        }
+        same_key.clear();
+        same_key.extend(places.iter().map(|&(_, at)| visits.at(at)));
+        let is_same = |a: &&Visit, b: &&Visit| a.is_of_board(b, games.long);
+        if !same_key.iter().all(|visit| is_same(visit, &same_key[0])) {
+            same_key.sort_by_key(|visit| visit.board(games.long));
+        }
+        for same in same_key.chunk_by(is_same) {
+            for visit in same {
+                let facts = &games.of(visit).facts;
+                sum.visit(visit, games.place(visit), facts).map_err(too_many)?;
+            }
+            visit_position(same[0].key, same[0].board(games.long), Tallied::Many(&mut sum))?;
         }
     }
     Ok(())
+}
+
+/// The keys of visits in ascending order, each with the place of the visit; those of one key ascend
+/// by their places.
+fn by_key(visits: &Part, same_bits: u32) -> Vec<(u64, u32)> {
+    // About as many buckets as visits, so that most of them have one or two.
+    let bits = (usize::BITS - visits.len().leading_zeros()).clamp(1, 63 - same_bits);
+    let bucket = |visit: &Visit| (visit.key << same_bits >> (64 - bits)) as usize;
+    let mut ends = vec![0_u32; 1 << bits];
+    visits.iter().for_each(|visit| ends[bucket(visit)] += 1);
+    let mut before = 0;
+    for end in &mut ends {
+        before += std::mem::replace(end, before);
+    }
+    let mut order = vec![(0, 0); visits.len()];
+    for (visit, at) in visits.iter().zip(0..) {
+        let place = &mut ends[bucket(visit)];
+        order[*place as usize] = (visit.key, at);
+        *place += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        if end - start > 1 {
+            order[start as usize..end as usize].sort_unstable();
+        }
+        start = end;
+    }
+    order
 }

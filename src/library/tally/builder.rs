@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::aggregate::{Place, Sum, each_position};
-use super::facts::{GameFacts, Split};
-use super::visits::{Line, Met, Visit, Which, put_visits};
+use super::aggregate::{Games, Place, Sum, Tallied, each_position};
+use super::facts::{CountedGame, GameFacts, Split};
+use super::visits::{Line, LongBoards, Part, Visit, Visits, Which};
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallySource};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
+use crate::model::rules::Move;
 use crate::model::{Color, Game, Start};
 use crate::source::EncodedBatch;
 use crate::spill::{Sorted, Sorter};
@@ -110,11 +111,13 @@ pub struct TallyCounts {
 ///     builder.add(read.game.expect("a good game"))?;
 /// }
 /// let mut lines = Vec::new();
-/// let counts = builder.finish(TallyOrder::Key, &mut |record| {
-///     let mut line = Vec::new();
-///     epdb::codec::record::write_text(record, &mut line)?;
-///     lines.push(String::from_utf8_lossy(&line).into_owned());
-///     Ok(())
+/// let counts = builder.finish(TallyOrder::Key, &mut |batch| {
+///     batch.each(&mut |record| {
+///         let mut line = Vec::new();
+///         epdb::codec::record::write_text(record, &mut line)?;
+///         lines.push(String::from_utf8_lossy(&line).into_owned());
+///         Ok(())
+///     })
 /// })?;
 /// assert_eq!((counts.games, counts.positions), (2, 4));
 /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
@@ -132,8 +135,10 @@ pub struct TallyBuilder {
     sources: Vec<TallySource>,
     /// Games whose positions were not looked at yet.
     lines: Vec<Line>,
-    plies: usize,
-    visits: Visits,
+    moves: Vec<Move>,
+    /// Where their visits are put first, kept for its memory.
+    pieces: Vec<Visits>,
+    visits: VisitParts,
     /// Tallies of visits that did not fit.
     spilled: Option<Sorter>,
     counts: TallyCounts,
@@ -141,12 +146,13 @@ pub struct TallyBuilder {
 
 /// Visits in parts by the first bits of their keys, and the games they are of.
 #[derive(Debug)]
-struct Visits {
-    parts: Vec<Vec<u8>>,
-    games: Vec<GameFacts>,
+struct VisitParts {
+    parts: Vec<Part>,
+    long: LongBoards,
+    games: Vec<CountedGame>,
     /// Games whose visits are elsewhere.
     before: u64,
-    bytes: usize,
+    len: usize,
 }
 
 /// In which order positions are given.
@@ -167,23 +173,31 @@ const BATCH_OF_MEMORY: usize = 64;
 /// So many games are one piece of work.
 const PIECE: usize = 64;
 
-impl Visits {
-    fn new(before: u64) -> Visits {
-        Visits { parts: vec![Vec::new(); 1 << PART_BITS], games: Vec::new(), before, bytes: 0 }
+impl VisitParts {
+    fn new(before: u64) -> VisitParts {
+        let mut parts = Vec::new();
+        parts.resize_with(1 << PART_BITS, Part::default);
+        VisitParts { parts, long: LongBoards::new(), games: Vec::new(), before, len: 0 }
     }
 
-    fn games(&self) -> (u64, &[GameFacts]) {
-        (self.before, &self.games)
+    fn add(&mut self, visits: &mut Visits) {
+        self.len += visits.visits.len();
+        visits.move_to(&mut self.parts, PART_BITS, &mut self.long);
     }
 
-    fn add(&mut self, visits: &[u8]) {
-        let mut rest = visits;
-        while let Some((visit, len)) = Visit::read(rest) {
-            let (whole, behind) = rest.split_at(len);
-            self.parts[(visit.key >> (64 - PART_BITS)) as usize].extend_from_slice(whole);
-            rest = behind;
-        }
-        self.bytes += visits.len();
+    /// The memory that they take.
+    fn bytes(&self) -> usize {
+        self.len * size_of::<Visit>() + size_of_val(&self.long[..]) + size_of_val(&self.games[..])
+    }
+
+    /// Hands on each position of a part.
+    fn each_position(
+        &self,
+        part: &Part,
+        mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let games = Games { before: self.before, games: &self.games, long: &self.long };
+        each_position(part, PART_BITS, games, &mut visit)
     }
 }
 
@@ -203,8 +217,9 @@ impl TallyBuilder {
             new_games: GameDigests::default(),
             sources: Vec::new(),
             lines: Vec::new(),
-            plies: 0,
-            visits: Visits::new(0),
+            moves: Vec::new(),
+            pieces: Vec::new(),
+            visits: VisitParts::new(0),
             spilled: None,
             counts: TallyCounts::default(),
         }
@@ -264,11 +279,11 @@ impl TallyBuilder {
     }
 
     fn count(&mut self, game: &Game) -> Result<()> {
-        let moves: Vec<_> = game.main_line().collect();
-        self.plies += moves.len() + 1;
+        let first = self.moves.len();
+        self.moves.extend(game.main_line());
         let facts = GameFacts::of(game, self.options.split);
-        self.lines.push(Line { start: *game.start(), moves, facts });
-        if self.plies < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
+        self.lines.push(Line { start: *game.start(), moves: first..self.moves.len(), facts });
+        if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
         }
         if self.is_full() {
@@ -281,7 +296,7 @@ impl TallyBuilder {
     /// Whether memory is spent, so that the next games go to a temporary file unless
     /// [`TallyBuilder::drain`] makes room.
     pub fn is_full(&self) -> bool {
-        self.visits.bytes + size_of_val(&self.visits.games[..]) > self.memory / 2
+        self.visits.bytes() > self.memory / 2
     }
 
     /// Uses at most so many bytes, if it was given more.
@@ -309,43 +324,40 @@ impl TallyBuilder {
     fn visit_lines(&mut self) {
         let first = self.visits.games.len();
         let which = self.options.positions();
-        let pieces: Vec<(Vec<u8>, Met)> = self
-            .lines
-            .par_chunks(PIECE)
-            .enumerate()
-            .map(|(nth, lines)| {
-                let (mut visits, mut met) = (Vec::new(), Met::default());
+        let moves = &self.moves;
+        let pieces = self.lines.len().div_ceil(PIECE);
+        self.pieces.resize_with(pieces.max(self.pieces.len()), Visits::default);
+        self.lines.par_chunks(PIECE).zip(&mut self.pieces).enumerate().for_each(
+            |(nth, (lines, visits))| {
                 for (line, game) in lines.iter().zip(first + nth * PIECE..) {
-                    let one = put_visits(line, game as u32, which, &mut visits);
-                    met.plies += one.plies;
-                    met.wide_moves += one.wide_moves;
+                    let moves = &moves[line.moves.clone()];
+                    visits.add(&line.start, moves, game as u32, which);
                 }
-                (visits, met)
-            })
-            .collect();
-        for (visits, met) in &pieces {
+            },
+        );
+        for visits in &mut self.pieces {
             self.visits.add(visits);
-            self.counts.plies += met.plies;
-            self.counts.wide_moves += met.wide_moves;
+            self.counts.plies += std::mem::take(&mut visits.plies);
+            self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
         }
-        self.visits.games.extend(self.lines.drain(..).map(|line| line.facts));
-        self.plies = 0;
+        self.visits.games.extend(self.lines.drain(..).map(|line| CountedGame::new(line.facts)));
+        self.moves.clear();
     }
 
     /// Makes room for other visits.
     fn spill(&mut self) -> Result<()> {
         let before = self.visits.before + self.visits.games.len() as u64;
-        let visits = std::mem::replace(&mut self.visits, Visits::new(before));
+        let visits = std::mem::replace(&mut self.visits, VisitParts::new(before));
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         for part in &visits.parts {
-            each_position(part, visits.games(), &mut |key, board, sum| {
+            visits.each_position(part, |key, board, tallied| {
                 key_and_board.clear();
                 key_and_board.extend_from_slice(&key.to_be_bytes());
                 key_and_board.extend_from_slice(board);
                 tally.clear();
-                sum.put_with_place(&mut tally);
+                tallied.put_with_place(&mut tally);
                 Ok(sorter.push(&key_and_board, &tally)?)
             })?;
         }
@@ -359,7 +371,7 @@ impl TallyBuilder {
     pub fn finish(
         mut self,
         order: TallyOrder,
-        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+        visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
     ) -> Result<TallyCounts> {
         self.drain(order, visit)?;
         Ok(self.counts)
@@ -374,32 +386,33 @@ impl TallyBuilder {
     pub fn drain(
         &mut self,
         order: TallyOrder,
-        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+        visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
     ) -> Result<()> {
         self.visit_lines();
         if self.spilled.is_some() || order == TallyOrder::Games {
             self.spill()?;
         }
-        let visits = std::mem::replace(&mut self.visits, Visits::new(0));
-        let mut by_place =
-            (order == TallyOrder::Games).then(|| Sorter::new(&self.directory, self.memory / 2));
-        let mut take = |place: Place, record: &[u8]| {
-            self.counts.positions += 1;
-            match &mut by_place {
-                Some(sorter) => Ok(sorter.push(&place.to_bytes(), record)?),
-                None => visit(record),
-            }
+        let visits = std::mem::replace(&mut self.visits, VisitParts::new(0));
+        let positions = &mut self.counts.positions;
+        let mut visit = |batch: &EncodedBatch| {
+            *positions += batch.len() as u64;
+            visit(batch)
         };
-        match self.spilled.take() {
-            Some(sorter) => visit_sorted(sorter.finish()?, &mut take)?,
-            None => visit_parts(&visits, &mut take)?,
+        let Some(sorter) = self.spilled.take() else { return visit_parts(&visits, &mut visit) };
+        let mut out = Batches { batch: EncodedBatch::default(), visit: &mut visit };
+        if order == TallyOrder::Key {
+            visit_sorted(sorter.finish()?, &mut |_, record| out.push(record))?;
+            return out.finish();
         }
-        let Some(by_place) = by_place else { return Ok(()) };
+        let mut by_place = Sorter::new(&self.directory, self.memory / 2);
+        visit_sorted(sorter.finish()?, &mut |place, record| {
+            Ok(by_place.push(&place.to_bytes(), record)?)
+        })?;
         let mut sorted = by_place.finish()?;
         while let Some((_, record)) = sorted.next_entry()? {
-            visit(record)?;
+            out.push(record)?;
         }
-        Ok(())
+        out.finish()
     }
 
     /// What was done so far.
@@ -430,30 +443,49 @@ impl TallyOptions {
     }
 }
 
-/// Parts whose records are made at the same time.
+/// Parts whose records are made at the same time; a part of their number.
 const PARTS_AT_ONCE: usize = 16;
 
-/// The records of visits that all are in memory. Where their order is not that of keys they were
-/// spilled, so nobody asks for their places.
-fn visit_parts(visits: &Visits, take: &mut dyn FnMut(Place, &[u8]) -> Result<()>) -> Result<()> {
-    for parts in visits.parts.chunks(PARTS_AT_ONCE) {
-        let records = |part: &Vec<u8>| {
-            let mut batch = EncodedBatch::default();
-            let mut bytes = Vec::new();
-            each_position(part, visits.games(), &mut |_, board, sum| {
-                bytes.clear();
-                put_record(board, sum, &mut bytes);
-                batch.push(&bytes);
+/// The records of visits that all are in memory.
+fn visit_parts(
+    visits: &VisitParts,
+    visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+) -> Result<()> {
+    let mut batches = vec![EncodedBatch::default(); PARTS_AT_ONCE];
+    for parts in visits.parts.chunks_exact(PARTS_AT_ONCE) {
+        let records = |(part, batch): (&Part, &mut EncodedBatch)| {
+            batch.clear();
+            visits.each_position(part, |_, board, tallied| {
+                batch.push_with(|out| record::put_tallied(board, out, |out| tallied.put(out)));
                 Ok(())
-            })?;
-            Ok(batch)
+            })
         };
-        let batches: Vec<Result<EncodedBatch>> = parts.par_iter().map(records).collect();
-        for batch in batches {
-            batch?.each(&mut |record| take(Place::START, record))?;
-        }
+        parts.par_iter().zip(&mut batches).try_for_each(records)?;
+        batches.iter().try_for_each(&mut *visit)?;
     }
     Ok(())
+}
+
+/// Records on their way out, many at a time.
+struct Batches<'v> {
+    batch: EncodedBatch,
+    visit: &'v mut dyn FnMut(&EncodedBatch) -> Result<()>,
+}
+
+impl Batches<'_> {
+    fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.batch.push(record);
+        if !self.batch.is_full() {
+            return Ok(());
+        }
+        (self.visit)(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        (self.visit)(&self.batch)
+    }
 }
 
 /// The records of tallies that were sorted.
@@ -466,7 +498,7 @@ fn visit_sorted(
         bytes.clear();
         let place = sum.first();
         let board = key.get(8..).ok_or_else(changed)?;
-        put_record(board, sum, &mut bytes);
+        record::put_tallied(board, &mut bytes, |out| sum.put(out));
         take(place, &bytes)
     };
     while let Some((next, tally)) = sorted.next_entry()? {
@@ -482,6 +514,49 @@ fn visit_sorted(
     if key.is_empty() { Ok(()) } else { put(&key, &mut sum) }
 }
 
-fn put_record(board: &[u8], sum: &mut Sum, out: &mut Vec<u8>) {
-    record::put_tallied(board, out, |out| sum.put(out));
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::text::pgn::{GameReader, PgnReadOptions};
+
+    fn lines(pgn: &str, memory: usize) -> Vec<String> {
+        let options = TallyOptions { same_game: None, ..TallyOptions::default() };
+        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory);
+        let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
+        while let Some(read) = reader.next_game().unwrap() {
+            builder.add(read.game.unwrap()).unwrap();
+        }
+        let mut lines = Vec::new();
+        let mut visit = |batch: &EncodedBatch| {
+            batch.each(&mut |record| {
+                let mut line = Vec::new();
+                record::write_text(record, &mut line)?;
+                lines.push(String::from_utf8(line).unwrap());
+                Ok(())
+            })
+        };
+        builder.finish(TallyOrder::Key, &mut visit).unwrap();
+        lines.sort();
+        lines
+    }
+
+    /// Boards with more pieces than a game begins with are longer than the others, and stand apart.
+    #[test]
+    fn positions_of_many_pieces_are_counted() {
+        let tags = "[SetUp \"1\"]\n\
+            [FEN \"nnnnknnn/pppppppp/nnnnnnnn/8/8/NNNNNNNN/PPPPPPPP/NNNNKNNN w - - 0 1\"]\n\n";
+        let many = format!("{tags}1. Nb4 Na4 1-0\n\n{tags}1. Nb4 Nh4 0-1\n\n");
+        let pgn = format!("1. e4 *\n\n{many}");
+        // More games than are one piece of work.
+        for memory in [0, 1 << 24] {
+            let all = lines(&pgn.repeat(100), memory);
+            assert_eq!(all.len(), 6);
+            for tally in ["200, Nb4 +100=0-100", "200, Na4 +100=0-0, Nh4 +0=0-100"] {
+                let tally = format!(" tally \"reached {tally}\";");
+                assert_eq!(all.iter().filter(|line| line.ends_with(&tally)).count(), 1, "{all:#?}");
+            }
+        }
+    }
 }

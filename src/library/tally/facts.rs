@@ -1,5 +1,6 @@
 //! What a game adds to the tally of each of its positions.
 
+use crate::codec::record;
 use crate::library::date::Date;
 use crate::library::game_tag::{self, Tags};
 use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings};
@@ -70,6 +71,36 @@ impl GameFacts {
             opponents: ratings(!turn),
             years: self.year.map(|year| (year, year)),
         }
+    }
+}
+
+/// A game with what it counts for a position, by the side to move, as bytes of a record.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct CountedGame {
+    pub(super) facts: GameFacts,
+    bytes: [[u8; COUNTS_ROOM]; 2],
+    lens: [u8; 2],
+}
+
+/// Room for the counts of one game.
+const COUNTS_ROOM: usize = 15;
+
+impl CountedGame {
+    pub(super) fn new(facts: GameFacts) -> CountedGame {
+        let (mut bytes, mut lens) = ([[0; COUNTS_ROOM]; 2], [0; 2]);
+        let mut counts = Vec::with_capacity(COUNTS_ROOM);
+        for color in Color::ALL {
+            counts.clear();
+            record::put_counts(&facts.counts(color), &mut counts);
+            bytes[color as usize][..counts.len()].copy_from_slice(&counts);
+            lens[color as usize] = counts.len() as u8;
+        }
+        CountedGame { facts, bytes, lens }
+    }
+
+    /// The bytes of [`GameFacts::counts`].
+    pub(super) fn counts(&self, turn: Color) -> &[u8] {
+        &self.bytes[turn as usize][..usize::from(self.lens[turn as usize])]
     }
 }
 

@@ -1,7 +1,13 @@
-//! The positions of games, each once in a game, as bytes that are sorted by key.
+//! The positions of games, each once in a game.
+
+use std::ops::Range;
+
+use byteorder::{ByteOrder, LittleEndian};
 
 use super::facts::GameFacts;
-use crate::codec::{key, ordinal, packed};
+use crate::codec::key::{self, LineKeys};
+use crate::codec::ordinal;
+use crate::codec::packed::{self, PLAIN_MAX, PackedBoard};
 use crate::model::rules::Move;
 use crate::model::{Color, Replay, Start};
 
@@ -9,7 +15,8 @@ use crate::model::{Color, Replay, Start};
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) start: Start,
-    pub(super) moves: Vec<Move>,
+    /// The place of its moves among those of the lines that it stands with.
+    pub(super) moves: Range<usize>,
     pub(super) facts: GameFacts,
 }
 
@@ -25,134 +32,203 @@ pub(super) struct Which {
 }
 
 /// A position that a game reached, and the move that was played there.
-///
-/// As bytes: the key, the game, the ply, what follows as one number, all least byte first, the packed
-/// board.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Visit<'a> {
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Visit {
     pub(super) key: u64,
     /// The number of the game among those that are counted together.
     pub(super) game: u32,
     /// The moves that the game had made.
     pub(super) ply: u16,
-    /// The game had not reached the position before.
-    pub(super) is_first: bool,
-    /// Of the side to move.
-    pub(super) turn: Color,
-    /// The move, if it had not been played there before in the game.
-    pub(super) ordinal: Option<u8>,
-    /// The packed identity board.
-    pub(super) board: &'a [u8],
+    /// The ordinal, the bits below, and from [`LEN_SHIFT`] on the length of the board.
+    what: u16,
+    /// The packed identity board, zeros behind it; of one that is longer, which has no length here,
+    /// its number among [`LongBoards`].
+    board: [u8; PLAIN_MAX],
 }
 
-const KEY: usize = 8;
-const HEAD: usize = KEY + 4 + 2 + 2;
 /// Bits above the ordinal.
 const HAS_MOVE: u16 = 1 << 8;
 const IS_FIRST: u16 = 1 << 9;
 const BLACK: u16 = 1 << 10;
+const LEN_SHIFT: u32 = 11;
+const _: () = assert!(PLAIN_MAX < 1 << (u16::BITS - LEN_SHIFT));
 
-impl<'a> Visit<'a> {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.key.to_le_bytes());
-        out.extend_from_slice(&self.game.to_le_bytes());
-        out.extend_from_slice(&self.ply.to_le_bytes());
-        let played = self.ordinal.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal));
-        let first = if self.is_first { IS_FIRST } else { 0 };
-        let turn = if self.turn == Color::Black { BLACK } else { 0 };
-        out.extend_from_slice(&(played | first | turn).to_le_bytes());
-        out.extend_from_slice(self.board);
+/// The boards of visits that have more pieces than a game begins with.
+pub(super) type LongBoards = Vec<PackedBoard>;
+
+impl Visit {
+    /// The game had not reached the position before.
+    pub(super) const fn is_first(&self) -> bool {
+        self.what & IS_FIRST != 0
     }
 
-    /// The visit at the start of bytes that visits were put into, and its length.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<(Visit<'a>, usize)> {
-        let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
-        let (key, rest_of_head) = head.split_first_chunk::<KEY>()?;
-        let (game, rest_of_head) = rest_of_head.split_first_chunk::<4>()?;
-        let [ply, what] =
-            [0, 2].map(|at| u16::from_le_bytes([rest_of_head[at], rest_of_head[at + 1]]));
-        let board = rest.get(..packed::len_of(rest).ok()?)?;
-        let visit = Visit {
-            key: u64::from_le_bytes(*key),
-            game: u32::from_le_bytes(*game),
-            ply,
-            is_first: what & IS_FIRST != 0,
-            turn: if what & BLACK != 0 { Color::Black } else { Color::White },
-            ordinal: (what & HAS_MOVE != 0).then_some(what as u8),
-            board,
-        };
-        Some((visit, HEAD + board.len()))
+    /// The side to move.
+    pub(super) const fn turn(&self) -> Color {
+        if self.what & BLACK != 0 { Color::Black } else { Color::White }
+    }
+
+    /// The move, if it had not been played there before in the game.
+    pub(super) const fn ordinal(&self) -> Option<u8> {
+        if self.what & HAS_MOVE != 0 { Some(self.what as u8) } else { None }
+    }
+
+    /// The packed identity board.
+    pub(super) fn board<'a>(&'a self, long: &'a LongBoards) -> &'a [u8] {
+        match usize::from(self.what >> LEN_SHIFT) {
+            0 => long[self.number_of_board()].as_bytes(),
+            len => &self.board[..len],
+        }
+    }
+
+    pub(super) fn is_of_board(&self, other: &Visit, long: &LongBoards) -> bool {
+        let is_long = |visit: &Visit| visit.what >> LEN_SHIFT == 0;
+        match is_long(self) && is_long(other) {
+            true => self.board(long) == other.board(long),
+            // The number of a long board begins as no other does.
+            false => self.board == other.board,
+        }
+    }
+
+    fn number_of_board(&self) -> usize {
+        LittleEndian::read_u64(&self.board[8..]) as usize
+    }
+
+    #[inline(always)]
+    fn set_board(&mut self, board: &PackedBoard, long: &mut LongBoards) {
+        match board.as_plain() {
+            Some(plain) => {
+                self.board = *plain;
+                self.what |= (board.as_bytes().len() as u16) << LEN_SHIFT;
+            }
+            None => {
+                // Eight zeros, as the longer form begins with.
+                self.board = [0; PLAIN_MAX];
+                LittleEndian::write_u64(&mut self.board[8..], long.len() as u64);
+                long.push(*board);
+            }
+        }
     }
 }
 
-/// What [`put_visits`] met.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Met {
-    /// Plies of the main line, up to the last that counts.
+/// Visits in pieces of one size, so that none is ever copied to grow.
+#[derive(Default, Debug)]
+pub(super) struct Part {
+    pieces: Vec<Vec<Visit>>,
+}
+
+const PIECE: usize = 1 << 9;
+
+impl Part {
+    #[inline]
+    fn push(&mut self, visit: &Visit) {
+        match self.pieces.last_mut() {
+            Some(last) if last.len() < PIECE => last.push(*visit),
+            _ => {
+                let mut piece = Vec::with_capacity(PIECE);
+                piece.push(*visit);
+                self.pieces.push(piece);
+            }
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Visit> {
+        self.pieces.iter().flatten()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pieces.last().map_or(0, |last| (self.pieces.len() - 1) * PIECE + last.len())
+    }
+
+    pub(super) fn at(&self, place: u32) -> &Visit {
+        &self.pieces[place as usize / PIECE][place as usize % PIECE]
+    }
+}
+
+/// The visits of some games.
+#[derive(Default, Debug)]
+pub(super) struct Visits {
+    pub(super) visits: Vec<Visit>,
+    pub(super) long: LongBoards,
+    /// Plies of the main lines, up to the last that counts.
     pub(super) plies: u64,
     /// Moves that are not counted, because their positions have more than 256.
     pub(super) wide_moves: u64,
 }
 
-/// Appends the visits of a game.
-pub(super) fn put_visits(line: &Line, game: u32, which: Which, out: &mut Vec<u8>) -> Met {
-    let mut met = Met::default();
-    let Some(mut replay) = Replay::new(&line.start) else { return met };
-    // Where the visits since the last move that cannot be taken back begin.
-    let mut before: Vec<usize> = Vec::new();
-    let mut moves = line.moves.iter();
-    loop {
-        let mv = moves.next().filter(|_| replay.ply() < which.max_ply);
-        if replay.halfmove_clock() == 0 {
-            before.clear();
+impl Visits {
+    /// Moves the visits into parts by the first bits of their keys, so many, and their long boards
+    /// behind others.
+    pub(super) fn move_to(&mut self, parts: &mut [Part], part_bits: u32, long: &mut LongBoards) {
+        for visit in &mut self.visits {
+            if visit.what >> LEN_SHIFT == 0 {
+                let number = visit.number_of_board() + long.len();
+                LittleEndian::write_u64(&mut visit.board[8..], number as u64);
+            }
+            parts[(visit.key >> (64 - part_bits)) as usize].push(visit);
         }
-        let start = out.len();
-        met.wide_moves += put_visit(&replay, mv, game, (which, &before), out);
-        if out.len() > start {
-            before.push(start);
-        }
-        let Some(mv) = mv else { return met };
-        replay.play(*mv);
-        met.plies += 1;
+        self.visits.clear();
+        long.append(&mut self.long);
     }
-}
 
-/// Appends the visit of a position unless it counts already; says how many moves have no ordinal of
-/// a byte.
-fn put_visit(
-    replay: &Replay,
-    mv: Option<&Move>,
-    game: u32,
-    (which, before): (Which, &[usize]),
-    out: &mut Vec<u8>,
-) -> u64 {
-    let identity = match which.polyglot_en_passant {
-        true => key::with_polyglot_en_passant(replay.position()),
-        false => replay.position().identity(),
-    };
-    let board = packed::encode(&identity);
-    let ordinal = mv.and_then(|mv| ordinal::ordinal(&replay.playable(), *mv));
-    let narrow = ordinal.and_then(|ordinal| u8::try_from(ordinal).ok());
-    let mut visit = Visit {
-        key: key::position_key(&identity),
-        game,
-        ply: u16::try_from(replay.ply()).unwrap_or(u16::MAX),
-        is_first: true,
-        turn: identity.turn(),
-        ordinal: narrow,
-        board: board.as_bytes(),
-    };
-    if !which.repeats {
-        for &place in before {
-            let Some((other, _)) = out.get(place..).and_then(Visit::read) else { continue };
-            if other.key == visit.key && other.board == visit.board {
-                visit.is_first = false;
-                visit.ordinal = visit.ordinal.filter(|own| other.ordinal != Some(*own));
+    /// Adds those of a game.
+    pub(super) fn add(&mut self, start: &Start, moves: &[Move], game: u32, which: Which) {
+        let Some(mut replay) = Replay::new(start) else { return };
+        let mut keys = LineKeys::new();
+        self.visits.reserve(moves.len() + 1);
+        // Where those since the last move that cannot be taken back begin.
+        let mut since = self.visits.len();
+        let mut moves = moves.iter();
+        loop {
+            let mv = moves.next().filter(|_| replay.ply() < which.max_ply);
+            if replay.halfmove_clock() == 0 {
+                since = self.visits.len();
+            }
+            self.add_position(&replay, mv, game, (which, since), &mut keys);
+            let Some(mv) = mv else { return };
+            replay.play(*mv);
+            self.plies += 1;
+        }
+    }
+
+    /// Adds that of a position unless it counts already.
+    fn add_position(
+        &mut self,
+        replay: &Replay,
+        mv: Option<&Move>,
+        game: u32,
+        (which, since): (Which, usize),
+        keys: &mut LineKeys,
+    ) {
+        let with_en_passant =
+            replay.position().en_passant().map(|_| match which.polyglot_en_passant {
+                true => key::with_polyglot_en_passant(replay.position()),
+                false => replay.position().identity(),
+            });
+        let identity = with_en_passant.as_ref().unwrap_or(replay.position());
+        let ordinal = mv.and_then(|mv| ordinal::ordinal(&replay.playable(), *mv));
+        let narrow = ordinal.and_then(|ordinal| u8::try_from(ordinal).ok());
+        self.wide_moves += u64::from(ordinal.is_some() && narrow.is_none());
+        let turn = if identity.turn() == Color::Black { BLACK } else { 0 };
+        let mut visit = Visit {
+            key: keys.next(identity),
+            game,
+            ply: u16::try_from(replay.ply()).unwrap_or(u16::MAX),
+            what: narrow.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal)) | IS_FIRST | turn,
+            board: [0; PLAIN_MAX],
+        };
+        visit.set_board(&packed::encode(identity), &mut self.long);
+        if !which.repeats {
+            for other in &self.visits[since..] {
+                if other.key == visit.key && other.is_of_board(&visit, &self.long) {
+                    visit.what &= !IS_FIRST;
+                    if other.ordinal() == visit.ordinal() {
+                        visit.what &= !HAS_MOVE;
+                    }
+                }
             }
         }
+        if visit.what & (IS_FIRST | HAS_MOVE) != 0 {
+            self.visits.push(visit);
+        }
     }
-    if visit.is_first || visit.ordinal.is_some() {
-        visit.put(out);
-    }
-    u64::from(ordinal.is_some() && narrow.is_none())
 }

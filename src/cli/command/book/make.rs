@@ -106,7 +106,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(Visited::Taken)
         },
     )?;
-    let counts = builder.finish(TallyOrder::Key, &mut |record| maker.add(record))?;
+    let counts = builder
+        .finish(TallyOrder::Key, &mut |batch| batch.each(&mut |record| maker.add(record)))?;
     if counts.games > 0 {
         note!("epdb: {} games counted, {} counted before", counts.games, counts.duplicates);
     }
