@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use byteorder::{ByteOrder, LittleEndian};
-
 use super::merge::scaled_down;
 use crate::codec::item::Cursor;
 use crate::codec::key::polyglot_key;
@@ -61,19 +59,21 @@ impl Default for MakeOptions {
 #[derive(Debug)]
 pub struct BookMaker {
     options: MakeOptions,
-    /// Moves with their games and points, by key.
-    moves: Sorter,
+    /// Tallies by key and board.
+    tallies: Sorter,
+    /// That of the last, kept for its memory.
+    key: Vec<u8>,
     without_tally: u64,
 }
 
-/// A move of a key: its bits, the games, the points in halves.
-type Counted = (u16, u64, u64);
-const COUNTED: usize = 2 + 8 + 8;
+/// A move of a position: what tells it from others, the games, the points in halves.
+type Counted<M> = (M, u64, u64);
 
 impl BookMaker {
     /// One that uses about `memory` bytes, and beyond them a temporary file in `directory`.
     pub fn new(options: MakeOptions, directory: impl Into<PathBuf>, memory: usize) -> BookMaker {
-        BookMaker { options, moves: Sorter::new(directory, memory), without_tally: 0 }
+        let tallies = Sorter::new(directory, memory);
+        BookMaker { options, tallies, key: Vec::new(), without_tally: 0 }
     }
 
     /// Takes a record in its binary form. Its moves count if it has a tally.
@@ -85,22 +85,15 @@ impl BookMaker {
             self.without_tally += 1;
             return Ok(());
         };
-        let (position, _) = packed::decode(record::board_of(record)?)?;
+        let board = record::board_of(record)?;
+        let (position, _) = packed::decode(board)?;
         if self.options.only.is_some_and(|only| only != position.turn()) {
             return Ok(());
         }
-        let key = polyglot_key(&position).to_be_bytes();
-        let Ok(playable) = Playable::new(&position) else { return Ok(()) };
-        let legal = ordinal::list(&playable);
-        for part in record::take_tally(&mut Cursor::new(tally))? {
-            for (ordinal, counts) in part.moves {
-                let Some(mv) = legal.get(usize::from(ordinal)) else { continue };
-                let points = half_points(&counts, &position);
-                let counted = (BookMove::from(*mv).bits(), counts.games(), points);
-                self.moves.push(&key, &to_bytes(counted))?;
-            }
-        }
-        Ok(())
+        self.key.clear();
+        self.key.extend_from_slice(&polyglot_key(&position).to_be_bytes());
+        self.key.extend_from_slice(board);
+        Ok(self.tallies.push(&self.key, tally)?)
     }
 
     /// Records that have no tally.
@@ -114,17 +107,47 @@ impl BookMaker {
     /// The temporary file cannot be read, or what `visit` says.
     pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
         let options = self.options;
-        let mut sorted = self.moves.finish()?;
-        let (mut key, mut moves) = (0, Vec::new());
-        while let Some((next, payload)) = sorted.next_entry()? {
-            let next = next.try_into().map(u64::from_be_bytes).map_err(|_| changed())?;
-            if next != key && !moves.is_empty() {
-                visit(&mut options.entries(key, &mut moves))?;
+        let mut sorted = self.tallies.finish()?;
+        let (mut last, mut boards) = (Vec::new(), Vec::new());
+        while let Some((key, tally)) = sorted.next_entry()? {
+            if key != last {
+                let (number, board) = key.split_first_chunk().ok_or_else(changed)?;
+                let number = u64::from_be_bytes(*number);
+                if boards.last().is_some_and(|last: &CountedBoard| last.key != number) {
+                    visit(&mut options.entries(&boards))?;
+                    boards.clear();
+                }
+                boards.push(CountedBoard::new(number, board)?);
+                last.clear();
+                last.extend_from_slice(key);
             }
-            key = next;
-            add_move(&mut moves, of_bytes(payload.try_into().map_err(|_| changed())?));
+            boards.last_mut().ok_or_else(changed)?.add(tally)?;
         }
-        visit(&mut options.entries(key, &mut moves))
+        visit(&mut options.entries(&boards))
+    }
+}
+
+/// A position and what was played there, by the ordinals.
+struct CountedBoard {
+    key: u64,
+    position: Position,
+    moves: Vec<Counted<u8>>,
+}
+
+impl CountedBoard {
+    fn new(key: u64, board: &[u8]) -> Result<CountedBoard> {
+        let (position, _) = packed::decode(board)?;
+        Ok(CountedBoard { key, position, moves: Vec::new() })
+    }
+
+    fn add(&mut self, tally: &[u8]) -> Result<()> {
+        for part in record::take_tally(&mut Cursor::new(tally))? {
+            for (ordinal, counts) in part.moves {
+                let points = half_points(&counts, &self.position);
+                add_move(&mut self.moves, (ordinal, counts.games(), points));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -134,47 +157,50 @@ fn half_points(counts: &GameCounts, position: &Position) -> u64 {
     2 * won + counts.draws + counts.unknown
 }
 
-fn to_bytes((bits, games, points): Counted) -> [u8; COUNTED] {
-    let mut bytes = [0; COUNTED];
-    LittleEndian::write_u16(&mut bytes, bits);
-    LittleEndian::write_u64(&mut bytes[2..], games);
-    LittleEndian::write_u64(&mut bytes[10..], points);
-    bytes
-}
-
-fn of_bytes(bytes: [u8; COUNTED]) -> Counted {
-    (
-        LittleEndian::read_u16(&bytes),
-        LittleEndian::read_u64(&bytes[2..]),
-        LittleEndian::read_u64(&bytes[10..]),
-    )
-}
-
-fn add_move(moves: &mut Vec<Counted>, (bits, games, points): Counted) {
-    match moves.iter_mut().find(|(known, ..)| *known == bits) {
+fn add_move<M: PartialEq>(moves: &mut Vec<Counted<M>>, (mv, games, points): Counted<M>) {
+    match moves.iter_mut().find(|(known, ..)| *known == mv) {
         Some((_, all_games, all_points)) => {
             *all_games += games;
             *all_points += points;
         }
-        None => moves.push((bits, games, points)),
+        None => moves.push((mv, games, points)),
     }
 }
 
 impl MakeOptions {
-    /// The entries of a position in the order of a book; its moves are forgotten.
-    fn entries(&self, key: u64, moves: &mut Vec<Counted>) -> Vec<Entry> {
-        moves.retain(|&(_, games, points)| {
-            let score = points as f64 / (2 * games.max(1)) as f64;
-            games >= self.min_games && points > 0 && score >= self.min_score
-        });
+    /// The entries of the positions of one key in the order of a book.
+    fn entries(&self, boards: &[CountedBoard]) -> Vec<Entry> {
+        let mut moves: Vec<Counted<u16>> = Vec::new();
+        for board in boards {
+            // Mostly few of the moves stay: only these are worth being looked for.
+            let may_stay = |counted: &&Counted<u8>| boards.len() > 1 || self.takes(counted);
+            let mut played = board.moves.iter().filter(may_stay).peekable();
+            if played.peek().is_none() {
+                continue;
+            }
+            let Ok(playable) = Playable::new(&board.position) else { continue };
+            for &(number, games, points) in played {
+                if let Some(mv) = ordinal::move_at(&playable, number.into()) {
+                    add_move(&mut moves, (BookMove::from(mv).bits(), games, points));
+                }
+            }
+        }
+        moves.retain(|counted| self.takes(counted));
         let (most, limit) = (moves.iter().map(|it| it.2).max().unwrap_or(0), u64::from(u16::MAX));
+        let key = boards.first().map_or(0, |board| board.key);
         let entry = |(bits, _, points)| {
             let weight = if most > limit { scaled_down(points, most, limit) } else { points };
             let weight = if self.uniform { 1 } else { weight as u16 };
             Entry { key, mv: BookMove::from_bits(bits), weight, learn: 0 }
         };
-        let mut entries: Vec<Entry> = moves.drain(..).map(entry).collect();
+        let mut entries: Vec<Entry> = moves.into_iter().map(entry).collect();
         entries.sort_by(Entry::book_order);
         entries
+    }
+
+    /// Whether a move comes into the book.
+    fn takes<M>(&self, &(_, games, points): &Counted<M>) -> bool {
+        let score = points as f64 / (2 * games.max(1)) as f64;
+        games >= self.min_games && points > 0 && score >= self.min_score
     }
 }
