@@ -1,6 +1,6 @@
 //! EPD records: a position and its operations.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use super::opcode::{Opcode, Operands};
@@ -85,7 +85,7 @@ impl FromStr for San {
 
 impl fmt::Display for San {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_bytes().iter().try_for_each(|&byte| write!(f, "{}", char::from(byte)))
+        self.as_bytes().iter().try_for_each(|&byte| f.write_char(char::from(byte)))
     }
 }
 

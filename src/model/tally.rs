@@ -102,12 +102,19 @@ impl Tally {
     /// Puts parts into the canonical order, adding those of one cell and the counts of one move.
     /// `None` where a value is none that a tally has, or nothing is left.
     pub fn new(parts: Vec<TallyPart>) -> Option<Tally> {
+        let is_valid = |part: &TallyPart| {
+            part.cell.is_valid() && part.moves.iter().all(|it| it.counts.is_valid())
+        };
+        if !parts.iter().all(is_valid) {
+            return None;
+        }
         let mut tally = Tally::default();
-        for part in parts {
-            if !part.cell.is_valid() || !part.moves.iter().all(|it| it.counts.is_valid()) {
-                return None;
-            }
-            tally.add_part(&part).ok()?;
+        if let [part] = &parts[..]
+            && part.is_settled()
+        {
+            tally.parts = parts;
+        } else {
+            parts.iter().try_for_each(|part| tally.add_part(part)).ok()?;
         }
         tally.parts.retain(|part| part.reached > 0 || !part.moves.is_empty());
         (!tally.parts.is_empty()).then_some(tally)
@@ -182,7 +189,10 @@ impl Tally {
 
     /// What stands between the quotes of the operand.
     pub fn to_text(&self) -> Vec<u8> {
-        self.to_string().into_bytes()
+        let mut text = String::with_capacity(64);
+        // A string takes everything.
+        let _ = self.write(&mut text);
+        text.into_bytes()
     }
 }
 
@@ -210,6 +220,16 @@ impl TallyPart {
             }
         }
         Ok(())
+    }
+
+    /// Whether it is as [`TallyPart::add`] and [`TallyPart::settle`] make it of nothing.
+    fn is_settled(&self) -> bool {
+        self.reached <= MOST_GAMES
+            && match &self.moves[..] {
+                [] => true,
+                [one] => one.counts.games() > 0,
+                _ => false,
+            }
     }
 
     fn settle(&mut self) {
@@ -297,26 +317,13 @@ fn sum(a: u64, b: u64) -> Result<u64, TallyOverflow> {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, part) in self.parts.iter().enumerate() {
-            if nth > 0 {
-                f.write_str(", ")?;
-            }
-            part.fmt(f)?;
-        }
-        Ok(())
+        self.write(f)
     }
 }
 
 impl fmt::Display for TallyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.cell != Cell::default() {
-            write!(f, "[{}] ", self.cell)?;
-        }
-        write!(f, "reached {}", self.reached)?;
-        for MoveTally { san, counts } in &self.moves {
-            write!(f, ", {san} {counts}")?;
-        }
-        Ok(())
+        self.write(f)
     }
 }
 
@@ -335,44 +342,104 @@ impl fmt::Display for Cell {
 
 impl fmt::Display for GameCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{}={}-{}", self.white, self.draws, self.black)?;
-        if self.unknown > 0 {
-            write!(f, "*{}", self.unknown)?;
-        }
-        for (name, ratings) in [("elo", self.elo), ("opp", self.opponents)] {
-            if ratings.games > 0 {
-                write!(f, " {name} {ratings}")?;
-            }
-        }
-        match self.years {
-            None => Ok(()),
-            Some((first, last)) if first == last => write!(f, " {first:04}"),
-            Some((first, last)) => write!(f, " {first:04}-{last:04}"),
-        }
+        self.write(f)
     }
 }
 
 impl fmt::Display for Ratings {
     /// The mean with as many decimals as tell the sum, `/`, and how many they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ratings { games, sum } = *self;
-        let is_told = |&decimals: &u32| {
-            sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
-        };
-        let decimals = (0..MOST_DECIMALS).find(is_told).unwrap_or(MOST_DECIMALS);
-        let digits = format!(
-            "{:0width$}",
-            mean_in_units(sum, games, decimals),
-            width = decimals as usize + 1
-        );
-        let (whole, fraction) = digits.split_at(digits.len() - decimals as usize);
-        f.write_str(whole)?;
-        if !fraction.is_empty() {
-            f.write_char('.')?;
-            f.write_str(fraction)?;
-        }
-        write!(f, "/{games}")
+        self.write(f)
     }
+}
+
+// Tallies are written so often that the machinery of formats would take most of the time.
+
+impl Tally {
+    fn write(&self, f: &mut impl Write) -> fmt::Result {
+        for (nth, part) in self.parts.iter().enumerate() {
+            if nth > 0 {
+                f.write_str(", ")?;
+            }
+            part.write(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl TallyPart {
+    fn write(&self, f: &mut impl Write) -> fmt::Result {
+        if self.cell != Cell::default() {
+            write!(f, "[{}] ", self.cell)?;
+        }
+        f.write_str("reached ")?;
+        write_count(self.reached, 1, f)?;
+        for MoveTally { san, counts } in &self.moves {
+            f.write_str(", ")?;
+            san.as_bytes().iter().try_for_each(|&byte| f.write_char(char::from(byte)))?;
+            f.write_char(' ')?;
+            counts.write(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl GameCounts {
+    fn write(&self, f: &mut impl Write) -> fmt::Result {
+        let results = [('+', self.white), ('=', self.draws), ('-', self.black)];
+        let unknown = Some(('*', self.unknown)).filter(|_| self.unknown > 0);
+        for (sign, count) in results.into_iter().chain(unknown) {
+            f.write_char(sign)?;
+            write_count(count, 1, f)?;
+        }
+        for (name, ratings) in [(" elo ", self.elo), (" opp ", self.opponents)] {
+            if ratings.games > 0 {
+                f.write_str(name)?;
+                ratings.write(f)?;
+            }
+        }
+        let Some((first, last)) = self.years else { return Ok(()) };
+        f.write_char(' ')?;
+        write_count(first.into(), 4, f)?;
+        if first == last {
+            return Ok(());
+        }
+        f.write_char('-')?;
+        write_count(last.into(), 4, f)
+    }
+}
+
+impl Ratings {
+    fn write(self, f: &mut impl Write) -> fmt::Result {
+        let Ratings { games, sum } = self;
+        if sum.is_multiple_of(games.max(1)) {
+            write_count(sum / games.max(1), 1, f)?;
+        } else {
+            let is_told = |&decimals: &u32| {
+                sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
+            };
+            let decimals = (1..MOST_DECIMALS).find(is_told).unwrap_or(MOST_DECIMALS);
+            let (mean, unit) = (mean_in_units(sum, games, decimals), 10_u128.pow(decimals));
+            write_count((mean / unit) as u64, 1, f)?;
+            f.write_char('.')?;
+            write_count((mean % unit) as u64, decimals as usize, f)?;
+        }
+        f.write_char('/')?;
+        write_count(games, 1, f)
+    }
+}
+
+/// Writes a number with at least so many digits, no more than [`MOST_DECIMALS`].
+fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    while count > 0 {
+        start -= 1;
+        digits[start] = b'0' + (count % 10) as u8;
+        count /= 10;
+    }
+    start = start.min(digits.len() - least);
+    f.write_str(std::str::from_utf8(&digits[start..]).unwrap_or_default())
 }
 
 /// So many decimals of a mean tell every sum of ratings.
@@ -454,6 +521,11 @@ fn read_ratings(text: &str) -> Option<Ratings> {
     let (whole, fraction) = mean.split_once('.').unwrap_or((mean, ""));
     if fraction.len() > MOST_DECIMALS as usize || whole.len() > 4 {
         return None;
+    }
+    if fraction.is_empty() {
+        let games = read_count(games)?;
+        let sum = read_count(whole)?.checked_mul(games)?;
+        return Some(Ratings { games, sum });
     }
     let digits = format!("{whole}{fraction}");
     let is_number = !whole.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -208,7 +208,7 @@ impl OperationModel {
                 Kind::End => return Some(read),
                 Kind::Tally if field == TALLY && read.is_empty() => {
                     record.tally = Some(field);
-                    self.tally(coder, chain, record, tally.as_ref())?
+                    self.tally(coder, chain, record, (tally.as_ref(), given))?
                 }
                 Kind::Tally => return None,
                 Kind::Move => {
@@ -245,7 +245,7 @@ impl OperationModel {
         coder: &mut impl BitCoder,
         chain: &mut Chain,
         record: &CodedRecord,
-        given: Option<&LegalTally>,
+        (given, operand): (Option<&LegalTally>, Option<&Operand>),
     ) -> Option<Operand> {
         let (root, place) = (record.root.as_ref()?, record.place);
         let relation = Relation {
@@ -260,7 +260,8 @@ impl OperationModel {
             self.cost.bytes(least_text(tally))?;
             return Some(Operand::string([]));
         }
-        tallies::operand(root, tally)
+        // An encoder was given what a decoder makes.
+        operand.cloned().or_else(|| tallies::operand(root, tally))
     }
 
     /// Passes a text through a coder; empty when it will follow from the lists of the record.
