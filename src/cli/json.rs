@@ -171,6 +171,8 @@ pub(crate) struct Library {
     pub(crate) pruned: Option<String>,
     /// Of how many games it keeps that they are counted; null where it does not.
     pub(crate) digests: Option<usize>,
+    /// How many games it has that positions list.
+    pub(crate) kept_games: u64,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
 }
@@ -190,7 +192,7 @@ pub(crate) struct LibrarySource {
 
 impl Library {
     /// What a file says of itself.
-    pub(crate) fn new(file: String, ledger: TallyLedger) -> Library {
+    pub(crate) fn new(file: String, ledger: TallyLedger, kept_games: u64) -> Library {
         let TallyOrigin { settings, is_mixed, pruned, sources } = ledger.origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
@@ -200,7 +202,7 @@ impl Library {
         };
         let sources = sources.into_iter().map(source).collect();
         let digests = ledger.games.map(|games| games.len());
-        Library { file, settings, is_mixed, pruned, digests, sources }
+        Library { file, settings, is_mixed, pruned, digests, kept_games, sources }
     }
 }
 

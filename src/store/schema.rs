@@ -28,6 +28,8 @@ pub(super) const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 /// Number of a row -> digests of games, ascending; there only in libraries that keep them.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
+/// Id of a game, most significant byte first -> what is kept of it; there only in libraries that keep games.
+pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// How many entries share a bucket of a block on average.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;

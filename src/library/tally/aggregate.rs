@@ -8,7 +8,7 @@ use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
 use crate::library::ordered::changed;
-use crate::model::{Cell, TallyOverflow};
+use crate::model::{Cell, KeptGame, KeptGames, TallyOverflow};
 
 /// The tally of a position while games are added. It is used for one position after the other, since
 /// most have one visit only, which must not cost memory of its own.
@@ -18,6 +18,17 @@ pub(super) struct Sum {
     parts: Vec<OrdinalTally>,
     order: Vec<usize>,
     first: Option<Place>,
+    /// How many games are kept of each kind, where they are, and those so far.
+    limit: Option<u8>,
+    kept: Option<KeptGames>,
+}
+
+/// Games of which positions keep the best rated and the latest, so many of each.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Kept<'a> {
+    pub(super) limit: u8,
+    /// By their numbers; `None` for one that cannot be kept.
+    pub(super) games: &'a [Option<KeptGame>],
 }
 
 /// A place in the games: the number of the game and the ply.
@@ -46,6 +57,47 @@ impl Place {
 }
 
 impl Sum {
+    /// One that keeps so many games of each kind, if any.
+    pub(super) fn keeping(limit: Option<u8>) -> Sum {
+        Sum { limit, ..Sum::default() }
+    }
+
+    /// Keeps games of these visits, which all are of one position.
+    fn keep(&mut self, visits: &[Visit], kept: Option<Kept<'_>>) {
+        let Some(Kept { limit, games }) = kept else { return };
+        let game = |visit: &Visit| *games.get(visit.game as usize)?;
+        self.add_kept(KeptGames::new(limit, visits.iter().filter_map(game).collect()));
+    }
+
+    fn add_kept(&mut self, more: Option<KeptGames>) {
+        self.kept = match (self.kept.take(), more) {
+            (Some(kept), Some(more)) => Some(kept.merged(&more)),
+            (kept, more) => kept.or(more),
+        };
+    }
+
+    /// The games that were kept, which are forgotten.
+    pub(super) const fn take_kept(&mut self) -> Option<KeptGames> {
+        self.kept.take()
+    }
+
+    /// Appends the games that were kept, where games are kept, and forgets them.
+    fn put_kept(&mut self, out: &mut Vec<u8>) {
+        if self.limit.is_some() {
+            let kept = self.take_kept();
+            out.push(u8::from(kept.is_some()));
+            kept.iter().for_each(|kept| record::put_kept_games(kept, out));
+        }
+    }
+
+    fn add_encoded_kept(&mut self, cursor: &mut Cursor) -> Result<()> {
+        if self.limit.is_some() && cursor.int_1()? != 0 {
+            let kept = record::take_kept_games(cursor)?;
+            self.add_kept(Some(kept));
+        }
+        Ok(())
+    }
+
     fn visit(
         &mut self,
         visit: &Visit,
@@ -90,7 +142,9 @@ impl Sum {
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
-        for part in record::take_tally(&mut Cursor::new(bytes))? {
+        let mut cursor = Cursor::new(bytes);
+        self.add_encoded_kept(&mut cursor)?;
+        for part in record::take_tally(&mut cursor)? {
             self.part(part.cell).add(&part).map_err(too_many)?;
         }
         Ok(())
@@ -107,6 +161,7 @@ impl Sum {
     /// [`Sum::put`], and the place before it.
     pub(super) fn put_with_place(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.first().to_bytes());
+        self.put_kept(out);
         self.put(out);
     }
 }
@@ -120,6 +175,7 @@ pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
 pub(super) fn each_position(
     visits: &[u8],
     (before, games): (u64, &[GameFacts]),
+    kept: Option<Kept<'_>>,
     visit_position: &mut impl FnMut(u64, &[u8], &mut Sum) -> Result<()>,
 ) -> Result<()> {
     let mut order: Vec<(u64, usize)> = Vec::new();
@@ -130,7 +186,8 @@ pub(super) fn each_position(
     }
     order.sort_unstable();
     let visit_at = |&(_, at): &(u64, usize)| Visit::read(&visits[at..]).map(|(it, _)| it);
-    let (mut sum, mut same_key) = (Sum::default(), Vec::new());
+    let mut sum = Sum::keeping(kept.map(|kept| kept.limit));
+    let mut same_key = Vec::new();
     for places in order.chunk_by(|a, b| a.0 == b.0) {
         same_key.clear();
         same_key.extend(places.iter().filter_map(visit_at));
@@ -141,6 +198,7 @@ pub(super) fn each_position(
             for visit in same {
                 sum.visit(visit, before, &games[visit.game as usize]).map_err(too_many)?;
             }
+            sum.keep(same, kept);
             visit_position(same[0].key, same[0].board, &mut sum)?;
         }
     }

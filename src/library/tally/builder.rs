@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::aggregate::{Place, Sum, each_position};
+use super::aggregate::{Kept, Place, Sum, each_position};
 use super::facts::{GameFacts, Split};
+use super::keep::Keeper;
 use super::visits::{Line, Met, Visit, Which, put_visits};
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallySource};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
-use crate::model::{Color, Game, Start};
+use crate::model::{Color, Game, KeptGame, Start};
 use crate::source::EncodedBatch;
 use crate::spill::{Sorted, Sorter};
 
@@ -37,6 +38,9 @@ pub struct TallyOptions {
     pub polyglot_en_passant: bool,
     /// When a game was counted already; `None` counts every game.
     pub same_game: Option<SameGame>,
+    /// So many of the best rated and of the latest games are kept for each position, 1 to
+    /// [`MOST_KEPT`](crate::model::MOST_KEPT); `None` for none.
+    pub keep_games: Option<u8>,
 }
 
 impl Default for TallyOptions {
@@ -50,6 +54,7 @@ impl Default for TallyOptions {
             standard_only: false,
             polyglot_en_passant: false,
             same_game: Some(SameGame::Dated),
+            keep_games: None,
         }
     }
 }
@@ -94,6 +99,8 @@ pub struct TallyCounts {
     pub plies: u64,
     /// Moves that are not counted: their positions have more than 256.
     pub wide_moves: u64,
+    /// Games that count and cannot be kept, because they have a move that has no byte.
+    pub not_kept: u64,
     /// Positions.
     pub positions: u64,
 }
@@ -136,6 +143,7 @@ pub struct TallyBuilder {
     visits: Visits,
     /// Tallies of visits that did not fit.
     spilled: Option<Sorter>,
+    keeper: Option<Keeper>,
     counts: TallyCounts,
 }
 
@@ -144,6 +152,8 @@ pub struct TallyBuilder {
 struct Visits {
     parts: Vec<Vec<u8>>,
     games: Vec<GameFacts>,
+    /// What is kept of them, where games are kept.
+    kept: Vec<Option<KeptGame>>,
     /// Games whose visits are elsewhere.
     before: u64,
     bytes: usize,
@@ -164,16 +174,28 @@ const PART_BITS: u32 = 8;
 /// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
+/// Games that are kept wait in this part of the memory.
+const KEPT_OF_MEMORY: usize = 8;
 /// So many games are one piece of work.
 const PIECE: usize = 64;
 
 impl Visits {
     fn new(before: u64) -> Visits {
-        Visits { parts: vec![Vec::new(); 1 << PART_BITS], games: Vec::new(), before, bytes: 0 }
+        Visits {
+            parts: vec![Vec::new(); 1 << PART_BITS],
+            games: Vec::new(),
+            kept: Vec::new(),
+            before,
+            bytes: 0,
+        }
     }
 
     fn games(&self) -> (u64, &[GameFacts]) {
         (self.before, &self.games)
+    }
+
+    fn kept(&self, limit: Option<u8>) -> Option<Kept<'_>> {
+        limit.map(|limit| Kept { limit, games: &self.kept })
     }
 
     fn add(&mut self, visits: &[u8]) {
@@ -195,9 +217,12 @@ impl TallyBuilder {
         directory: impl Into<PathBuf>,
         memory: usize,
     ) -> TallyBuilder {
+        let directory = directory.into();
+        let keeper = options.keep_games;
+        let keeper = keeper.map(|_| Keeper::new(&directory, memory / KEPT_OF_MEMORY));
         TallyBuilder {
             options,
-            directory: directory.into(),
+            directory,
             memory,
             known_games: GameDigests::default(),
             new_games: GameDigests::default(),
@@ -206,6 +231,7 @@ impl TallyBuilder {
             plies: 0,
             visits: Visits::new(0),
             spilled: None,
+            keeper,
             counts: TallyCounts::default(),
         }
     }
@@ -267,6 +293,9 @@ impl TallyBuilder {
         let moves: Vec<_> = game.main_line().collect();
         self.plies += moves.len() + 1;
         let facts = GameFacts::of(game, self.options.split);
+        if let Some(keeper) = &mut self.keeper {
+            self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
+        }
         self.lines.push(Line { start: *game.start(), moves, facts });
         if self.plies < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
@@ -281,7 +310,8 @@ impl TallyBuilder {
     /// Whether memory is spent, so that the next games go to a temporary file unless
     /// [`TallyBuilder::drain`] makes room.
     pub fn is_full(&self) -> bool {
-        self.visits.bytes + size_of_val(&self.visits.games[..]) > self.memory / 2
+        let games = size_of_val(&self.visits.games[..]) + size_of_val(&self.visits.kept[..]);
+        self.visits.bytes + games > self.memory / 2
     }
 
     /// Uses at most so many bytes, if it was given more.
@@ -329,6 +359,7 @@ impl TallyBuilder {
             self.counts.wide_moves += met.wide_moves;
         }
         self.visits.games.extend(self.lines.drain(..).map(|line| line.facts));
+        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.visits.kept));
         self.plies = 0;
     }
 
@@ -339,8 +370,9 @@ impl TallyBuilder {
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
+        let limit = self.options.keep_games;
         for part in &visits.parts {
-            each_position(part, visits.games(), &mut |key, board, sum| {
+            each_position(part, visits.games(), visits.kept(limit), &mut |key, board, sum| {
                 key_and_board.clear();
                 key_and_board.extend_from_slice(&key.to_be_bytes());
                 key_and_board.extend_from_slice(board);
@@ -381,18 +413,22 @@ impl TallyBuilder {
             self.spill()?;
         }
         let visits = std::mem::replace(&mut self.visits, Visits::new(0));
+        let limit = self.options.keep_games;
         let mut by_place =
             (order == TallyOrder::Games).then(|| Sorter::new(&self.directory, self.memory / 2));
         let mut take = |place: Place, record: &[u8]| {
             self.counts.positions += 1;
+            if let Some(keeper) = &mut self.keeper {
+                keeper.note(record)?;
+            }
             match &mut by_place {
                 Some(sorter) => Ok(sorter.push(&place.to_bytes(), record)?),
                 None => visit(record),
             }
         };
         match self.spilled.take() {
-            Some(sorter) => visit_sorted(sorter.finish()?, &mut take)?,
-            None => visit_parts(&visits, &mut take)?,
+            Some(sorter) => visit_sorted(sorter.finish()?, limit, &mut take)?,
+            None => visit_parts(&visits, limit, &mut take)?,
         }
         let Some(by_place) = by_place else { return Ok(()) };
         let mut sorted = by_place.finish()?;
@@ -400,6 +436,16 @@ impl TallyBuilder {
             visit(record)?;
         }
         Ok(())
+    }
+
+    /// Gives the games back, as [`kept_game`](crate::codec::kept_game) encodes them, that the positions
+    /// list which were given since this was asked.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, and what `visit` says.
+    pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
     }
 
     /// What was done so far.
@@ -435,12 +481,16 @@ const PARTS_AT_ONCE: usize = 16;
 
 /// The records of visits that all are in memory. Where their order is not that of keys they were
 /// spilled, so nobody asks for their places.
-fn visit_parts(visits: &Visits, take: &mut dyn FnMut(Place, &[u8]) -> Result<()>) -> Result<()> {
+fn visit_parts(
+    visits: &Visits,
+    limit: Option<u8>,
+    take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
+) -> Result<()> {
     for parts in visits.parts.chunks(PARTS_AT_ONCE) {
         let records = |part: &Vec<u8>| {
             let mut batch = EncodedBatch::default();
             let mut bytes = Vec::new();
-            each_position(part, visits.games(), &mut |_, board, sum| {
+            each_position(part, visits.games(), visits.kept(limit), &mut |_, board, sum| {
                 bytes.clear();
                 put_record(board, sum, &mut bytes);
                 batch.push(&bytes);
@@ -459,9 +509,10 @@ fn visit_parts(visits: &Visits, take: &mut dyn FnMut(Place, &[u8]) -> Result<()>
 /// The records of tallies that were sorted.
 fn visit_sorted(
     mut sorted: Sorted,
+    limit: Option<u8>,
     take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::default(), Vec::new());
+    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::keeping(limit), Vec::new());
     let mut put = |key: &[u8], sum: &mut Sum| {
         bytes.clear();
         let place = sum.first();
@@ -483,5 +534,8 @@ fn visit_sorted(
 }
 
 fn put_record(board: &[u8], sum: &mut Sum, out: &mut Vec<u8>) {
-    record::put_tallied(board, out, |out| sum.put(out));
+    match sum.take_kept() {
+        Some(kept) => record::put_tallied_games(board, &kept, out, |out| sum.put(out)),
+        None => record::put_tallied(board, out, |out| sum.put(out)),
+    }
 }

@@ -37,10 +37,7 @@ impl GameFacts {
     /// Those of a game.
     pub fn of(game: &Game, split: Split) -> GameFacts {
         let tags = Tags::OfGame(game);
-        let date = ["Date", "UTCDate"]
-            .into_iter()
-            .filter_map(|name| Date::parse(tags.get(name)?))
-            .find(|date| date.year().is_some());
+        let date = date(&tags);
         let year = date.as_ref().and_then(Date::year).and_then(|year| u16::try_from(year).ok());
         let year = year.filter(|year| (1..=LARGEST_RATING).contains(year));
         let ratings = ["WhiteElo", "BlackElo"].map(|name| rating(tags.get(name)?));
@@ -71,6 +68,12 @@ impl GameFacts {
             years: self.year.map(|year| (year, year)),
         }
     }
+}
+
+/// The date by the tag `Date`, else by `UTCDate`; its year is known.
+pub(super) fn date(tags: &Tags) -> Option<Date> {
+    let dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
+    dates.filter(|date| date.year().is_some()).next()
 }
 
 fn rating(text: &[u8]) -> Option<u16> {

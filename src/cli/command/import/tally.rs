@@ -103,9 +103,8 @@ impl Counting<'_> {
         let new_games = self.keeps_games.then(|| games.iter().copied().collect());
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;
-        Ok(self
-            .builder
-            .drain(TallyOrder::Key, &mut |record| Ok(importer.collect_encoded(record)?))?)
+        self.builder.drain(TallyOrder::Key, &mut |record| Ok(importer.collect_encoded(record)?))?;
+        Ok(self.builder.drain_games(&mut |game| Ok(importer.collect_game(game)?))?)
     }
 }
 
