@@ -6,6 +6,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{ArchiveError, Refusal};
+use super::file::check;
 use super::file::sections::{Section, SectionKind};
 use super::file::sink::Sink;
 use crate::codec::item::Cursor;
@@ -38,9 +39,18 @@ struct BlockEntry {
 struct Tail {
     games: U64,
     blocks: U32,
+    /// CRC32C of the table and the numbers before.
+    check: U32,
 }
 
-const _: () = assert!(size_of::<BlockEntry>() == 20 && size_of::<Tail>() == 12);
+const _: () = assert!(size_of::<BlockEntry>() == 20 && size_of::<Tail>() == 16);
+
+impl Tail {
+    fn check(&self, table: &[u8]) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c::crc32c_append(crc32c::crc32c(table), &bytes[..bytes.len() - size_of::<U32>()])
+    }
+}
 
 /// Takes games in any order, and the same one as often as one likes.
 #[derive(Debug)]
@@ -85,8 +95,10 @@ impl KeptGamesWriter {
         if !block.is_empty() {
             table.push(put_block(first, &block, start, out)?);
         }
+        let blocks = (table.len() as u32).into();
+        let mut tail = Tail { games: games.into(), blocks, check: 0.into() };
+        tail.check = tail.check(table.as_bytes()).into();
         out.put(table.as_bytes())?;
-        let tail = Tail { games: games.into(), blocks: (table.len() as u32).into() };
         out.put(tail.as_bytes())?;
         Ok(Some(out.end()))
     }
@@ -125,6 +137,9 @@ impl<'a> KeptGamesSection<'a> {
             let table =
                 usize::try_from(tail.blocks.get()).ok()?.checked_mul(size_of::<BlockEntry>())?;
             let (blocks, table) = rest.split_at_checked(rest.len().checked_sub(table)?)?;
+            if !check::holds(tail.check(table), tail.check.get()) {
+                return None;
+            }
             let table = <[BlockEntry]>::ref_from_bytes(table).ok()?;
             let games = tail.games.get();
             let is_whole = table.last()?.end.get() == blocks.len() as u64 && games > 0;

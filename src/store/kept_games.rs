@@ -1,10 +1,15 @@
-//! The games of a store that positions list. Each row proves itself: its key is the hash of its value.
+//! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
+//! a row of the meta table says how many there are.
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, WriteTransaction};
+use redb::{
+    ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, WriteTransaction,
+};
+use zerocopy::byteorder::little_endian::{U32, U64, U128};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, StoreError, damaged, guarded};
 use super::read::Reader;
-use super::schema::KEPT_GAMES;
+use super::schema::{Digest, KEPT_GAMES, KEPT_GAMES_KEY, META, holds};
 use crate::codec::kept_game;
 use crate::model::GameId;
 
@@ -26,20 +31,79 @@ impl NewGames {
         self.bytes
     }
 
-    /// Writes them with the records of a commit.
-    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<()> {
+    /// Writes those that are not there yet with the records of a commit.
+    pub(super) fn write(
+        &self,
+        transaction: &WriteTransaction,
+        meta: &mut Table<'_, &'static str, &'static [u8]>,
+    ) -> Result<()> {
         if self.games.is_empty() {
             return Ok(());
         }
+        let mut announced = Announced::read(meta)?;
         let mut table = transaction.open_table(KEPT_GAMES)?;
         for game in &self.games {
-            table.insert(key_of(kept_game::id_of(game)), game.as_slice())?;
+            let key = key_of(kept_game::id_of(game));
+            if table.get(key)?.is_none() {
+                table.insert(key, game.as_slice())?;
+                announced.add(key, game);
+            }
         }
-        Ok(())
+        announced.write(meta)
     }
 
     pub(super) fn clear(&mut self) {
         *self = NewGames::default();
+    }
+}
+
+/// What the store says of its games.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Announced {
+    games: u64,
+    digest: Digest,
+}
+
+/// The row that says it.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct AnnouncedRow {
+    games: U64,
+    digest: U128,
+    /// CRC32C of the bytes before.
+    check: U32,
+}
+
+const ROW: &str = "the row of kept games";
+
+impl AnnouncedRow {
+    fn crc(&self) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c::crc32c(&bytes[..bytes.len() - size_of::<U32>()])
+    }
+}
+
+impl Announced {
+    fn read(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Announced> {
+        let Some(row) = meta.get(KEPT_GAMES_KEY)? else { return Ok(Announced::default()) };
+        let read = AnnouncedRow::read_from_bytes(row.value()).ok();
+        match read.filter(|row| holds(row.crc(), row.check.get())) {
+            Some(row) => Ok(Announced { games: row.games.get(), digest: Digest(row.digest.get()) }),
+            None => Err(damaged(ROW, "its checksum does not match")),
+        }
+    }
+
+    fn add(&mut self, key: u64, game: &[u8]) {
+        self.games += 1;
+        self.digest.add(Digest::of_kept_game(key, game));
+    }
+
+    fn write(self, meta: &mut Table<'_, &'static str, &'static [u8]>) -> Result<()> {
+        let (games, digest) = (self.games.into(), self.digest.0.into());
+        let mut row = AnnouncedRow { games, digest, check: 0.into() };
+        row.check = row.crc().into();
+        meta.insert(KEPT_GAMES_KEY, row.as_bytes())?;
+        Ok(())
     }
 }
 
@@ -106,15 +170,25 @@ impl Reader {
 
 /// Checks all games.
 pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
-    let Some(table) = open(transaction)? else { return Ok(()) };
+    let announced = Announced::read(&transaction.open_table(META)?)?;
+    let mut found = Announced::default();
+    if let Some(table) = open(transaction)? {
+        found = verify_rows(&table)?;
+    }
+    if found == announced { Ok(()) } else { Err(damaged(ROW, "other games are there")) }
+}
+
+fn verify_rows(table: &KeptGamesTable) -> Result<Announced> {
+    let mut found = Announced::default();
     for row in table.range::<u64>(..)? {
         let (key, game) = row?;
         check(key.value(), game.value())?;
+        found.add(key.value(), game.value());
         if kept_game::decode(game.value()).is_none() {
             return Err(damaged(place(key.value()), "it is no game"));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn check(key: u64, game: &[u8]) -> Result<()> {

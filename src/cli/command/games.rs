@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -84,10 +83,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Different);
     };
     let chosen = chosen(&listed, args.top);
-    let mut found = Vec::new();
+    let (mut found, mut missing) = (Vec::new(), 0);
     for kept in chosen.iter().take(args.most) {
-        let game = library.kept_game(kept.id)?;
-        let game = game.with_context(|| format!("{source}: has no game {}", kept.id))?;
+        let Some(game) = library.kept_game(kept.id)? else {
+            missing += 1;
+            continue;
+        };
         found.push(Found { kept: **kept, played: kept_games::move_played(&game, &position), game });
     }
     match &args.output {
@@ -100,7 +101,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             "{source}: keeps {limit} of the best rated and {limit} of the latest games of a position"
         );
     }
-    Ok(Outcome::Done)
+    if missing > 0 {
+        print_line(&format!("{source}: {missing} games are listed, and are not in the library"));
+    }
+    Ok(Outcome::different_if(missing > 0))
 }
 
 fn chosen(listed: &KeptGames, top: Top) -> Vec<&KeptGame> {

@@ -377,7 +377,7 @@ impl<'s> Importer<'s> {
             if let Some(change) = self.ledger.clone() {
                 change.write(&transaction, &mut table, &mut header.meta)?;
             }
-            self.games.write(&transaction)?;
+            self.games.write(&transaction, &mut table)?;
             header.write(&mut table)?;
             drop(table);
             Ok(transaction.commit()?)
