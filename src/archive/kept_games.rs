@@ -31,6 +31,8 @@ struct BlockEntry {
     end: U64,
     /// The bytes of its games.
     len: U32,
+    /// CRC32C of the frame.
+    check: U32,
 }
 
 /// Behind the table.
@@ -43,7 +45,7 @@ struct Tail {
     check: U32,
 }
 
-const _: () = assert!(size_of::<BlockEntry>() == 20 && size_of::<Tail>() == 16);
+const _: () = assert!(size_of::<BlockEntry>() == 24 && size_of::<Tail>() == 16);
 
 impl Tail {
     fn check(&self, table: &[u8]) -> u32 {
@@ -111,9 +113,14 @@ fn put_block(
     start: u64,
     out: &mut Sink<impl Write>,
 ) -> Result<BlockEntry, ArchiveError> {
-    out.put(&zstd::bulk::compress(block, LEVEL)?)?;
-    let end = out.offset() - start;
-    Ok(BlockEntry { first, end: end.into(), len: (block.len() as u32).into() })
+    let frame = zstd::bulk::compress(block, LEVEL)?;
+    out.put(&frame)?;
+    Ok(BlockEntry {
+        first,
+        end: (out.offset() - start).into(),
+        len: (block.len() as u32).into(),
+        check: crc32c::crc32c(&frame).into(),
+    })
 }
 
 /// The section of an archive.
@@ -170,7 +177,7 @@ impl<'a> KeptGamesSection<'a> {
     /// Hands on all games, their ids ascending.
     pub(super) fn each<E: From<ArchiveError>>(
         &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<(), E>,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut games, mut last) = (0, None);
         for nth in 0..self.table.len() {
@@ -194,7 +201,7 @@ impl<'a> KeptGamesSection<'a> {
     fn each_of(
         &self,
         nth: usize,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<(), ArchiveError>,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         let block = self.block(nth)?;
@@ -225,13 +232,17 @@ impl<'a> KeptGamesSection<'a> {
         let end = end_of(nth).ok_or_else(damaged)?;
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
         let frame = range.and_then(|(start, end)| self.blocks.get(start..end));
-        let frame = frame.ok_or_else(damaged)?;
-        let len = self.table.get(nth).map_or(0, |entry| entry.len.get() as usize);
+        // A copy: zstd must not see bytes that another process may change.
+        let frame = frame.ok_or_else(damaged)?.to_vec();
+        let entry = self.table.get(nth).ok_or_else(damaged)?;
+        if !check::holds(crc32c::crc32c(&frame), entry.check.get()) {
+            return Err(damaged());
+        }
+        let len = entry.len.get() as usize;
         if len > self.memory {
             return Err(Refusal::Memory.at(PART, nth as u64));
         }
-        // A copy: zstd must not see bytes that another process may change.
-        let block = zstd::bulk::decompress(&frame.to_vec(), len).map_err(|_| damaged())?;
+        let block = zstd::bulk::decompress(&frame, len).map_err(|_| damaged())?;
         if block.len() == len { Ok(block) } else { Err(damaged()) }
     }
 }

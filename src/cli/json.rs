@@ -171,10 +171,11 @@ pub(crate) struct Library {
     pub(crate) pruned: Option<String>,
     /// Of how many games it keeps that they are counted; null where it does not.
     pub(crate) digests: Option<usize>,
-    /// How many games it has that positions list.
-    pub(crate) kept_games: u64,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
+    /// How many games it keeps for the positions that list them, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kept_games: Option<u64>,
 }
 
 /// A file of games that was counted.
@@ -202,7 +203,8 @@ impl Library {
         };
         let sources = sources.into_iter().map(source).collect();
         let digests = ledger.games.map(|games| games.len());
-        Library { file, settings, is_mixed, pruned, digests, kept_games, sources }
+        let kept_games = Some(kept_games).filter(|&games| games > 0);
+        Library { file, settings, is_mixed, pruned, digests, sources, kept_games }
     }
 }
 

@@ -59,8 +59,9 @@ pub use options::{Encode, Filter, SourceOptions};
 pub use output::Output;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 
+use crate::archive::ArchiveError;
 use crate::codec::tally_origin::TallyLedger;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::GameId;
 
 /// Opens a file of any format and compression, or standard input for `-`.
@@ -115,10 +116,30 @@ pub fn each_kept_game(
         Content::Store(local) => {
             let store = local.store(LEDGER_MEMORY)?;
             let reader = store.reader().map_err(|error| local.failed(error))?;
-            reader.each_kept_game(visit)
+            reader.each_kept_game(&mut |id, game| visit(id, game))
         }
-        Content::Archive(local) => local.archive()?.each_kept_game(visit),
+        Content::Archive(local) => {
+            let read = local
+                .archive()?
+                .each_kept_game(&mut |id, game| visit(id, game).map_err(Stop::Visit));
+            read.map_err(|stop| match stop {
+                Stop::Read(error) => local.failed(error).in_source(local.name()),
+                Stop::Visit(error) => error,
+            })
+        }
         _ => Ok(()),
+    }
+}
+
+/// Why not all games came.
+enum Stop {
+    Read(ArchiveError),
+    Visit(Error),
+}
+
+impl From<ArchiveError> for Stop {
+    fn from(error: ArchiveError) -> Stop {
+        Stop::Read(error)
     }
 }
 

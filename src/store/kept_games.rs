@@ -1,14 +1,11 @@
 //! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
 //! a row of the meta table says how many there are.
 
-use redb::{
-    ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, WriteTransaction,
-};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, WriteTransaction};
 use zerocopy::byteorder::little_endian::{U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::error::{Result, StoreError, damaged, guarded};
-use super::read::Reader;
+use super::error::{Result, damaged};
 use super::schema::{Digest, KEPT_GAMES, KEPT_GAMES_KEY, META, holds};
 use crate::codec::kept_game;
 use crate::model::GameId;
@@ -118,56 +115,6 @@ pub(super) fn open(transaction: &ReadTransaction) -> Result<Option<KeptGamesTabl
     }
 }
 
-impl Reader {
-    /// How many games are kept for the positions that list them.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`], [`StoreError::Io`].
-    pub fn kept_game_count(&self) -> std::result::Result<u64, StoreError> {
-        guarded(self.path(), || match self.kept_games() {
-            Some(table) => Ok(table.len()?),
-            None => Ok(0),
-        })
-    }
-
-    /// A game that positions list, as [`kept_game`] decodes it; `None` where it is not kept.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`], [`StoreError::Io`].
-    pub fn kept_game(&self, id: GameId) -> std::result::Result<Option<Vec<u8>>, StoreError> {
-        guarded(self.path(), || {
-            let Some(table) = self.kept_games() else { return Ok(None) };
-            let Some(row) = table.get(key_of(id))? else { return Ok(None) };
-            check(key_of(id), row.value())?;
-            Ok(Some(row.value().to_vec()))
-        })
-    }
-
-    /// Hands on all games that are kept, their ids ascending.
-    ///
-    /// # Errors
-    /// As [`Reader::kept_game`], and what `visit` says.
-    pub fn each_kept_game<E: From<StoreError>>(
-        &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let mut visited = Ok(());
-        guarded(self.path(), || {
-            let Some(table) = self.kept_games() else { return Ok(()) };
-            for row in table.range::<u64>(..)? {
-                let (key, game) = row?;
-                check(key.value(), game.value())?;
-                visited = visit(GameId(key.value().to_be_bytes()), game.value());
-                if visited.is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        })?;
-        visited
-    }
-}
-
 /// Checks all games.
 pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
     let announced = Announced::read(&transaction.open_table(META)?)?;
@@ -191,7 +138,8 @@ fn verify_rows(table: &KeptGamesTable) -> Result<Announced> {
     Ok(found)
 }
 
-fn check(key: u64, game: &[u8]) -> Result<()> {
+/// Refuses a game that its key does not stand for.
+pub(super) fn check(key: u64, game: &[u8]) -> Result<()> {
     if key_of(kept_game::id_of(game)) == key {
         return Ok(());
     }
@@ -203,6 +151,6 @@ fn place(key: u64) -> String {
 }
 
 /// Ids ascend as their keys do.
-const fn key_of(id: GameId) -> u64 {
+pub(super) const fn key_of(id: GameId) -> u64 {
     u64::from_be_bytes(id.0)
 }

@@ -47,7 +47,8 @@ fn games_that_reached_a_position_are_shown_from_stores_and_archives() {
         assert_eq!(scratch.run(&["verify", library]).status, 0);
         let stats = scratch.run(&["stats", library]).out;
         assert!(stats.contains("--keep-games 2"), "{stats}");
-        assert!(stats.contains("  kept games                                     4"), "{stats}");
+        let kept = stats.lines().find(|line| line.starts_with("  kept games "));
+        assert!(kept.is_some_and(|line| line.ends_with(" 4")), "{stats}");
     }
     let none = scratch.run(&["games", "l.epa", "a4"]);
     assert_eq!((none.status, none.out.as_str()), (1, ""));
@@ -155,10 +156,10 @@ fn games_go_along_with_the_positions_that_list_them() {
         });
     }
     // Only what the records list that are written.
-    let one = ["filter", "all.epdb", "--where", &format!("fen == '{MET}'"), "-o", "one.epa"];
+    let one = ["filter", "all.epdb", "--where", "reached == 2", "-o", "one.epa"];
     assert_eq!(scratch.run(&one).status, 0);
     let stats = scratch.run(&["stats", "one.epa", "--json"]).out;
-    assert!(stats.contains("\"kept_games\":1,"), "{stats}");
+    assert!(stats.contains("\"kept_games\":1}"), "{stats}");
     assert_eq!(white(&scratch, &["one.epa", MET]), ["Bob"]);
 }
 

@@ -47,7 +47,9 @@ fn built(games: &[&Game], limit: u8, memory: usize, order: TallyOrder) -> Built 
     let options =
         TallyOptions { keep_games: Some(limit), same_game: None, ..TallyOptions::default() };
     let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory);
-    games.iter().for_each(|game| drop(builder.add(game).unwrap()));
+    for game in games {
+        builder.add(game).unwrap();
+    }
     let mut lists = BTreeMap::new();
     builder
         .drain(order, &mut |bytes| {

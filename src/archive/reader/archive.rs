@@ -197,7 +197,7 @@ impl Archive {
     /// As [`Archive::kept_game`], and what `visit` says.
     pub fn each_kept_game<E: From<ArchiveError>>(
         &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<(), E>,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         match self.kept_games()? {
             Some(games) => games.each(visit),

@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Top::Rating, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     top: Top,
-    /// At most so many games
-    #[arg(short = 'n', long = "most", value_name = "N", default_value_t = 10)]
-    most: usize,
+    /// At most so many games [default: 10]
+    #[arg(short = 'n', long = "most", value_name = "N")]
+    most: Option<usize>,
     /// Write the games instead: .pgn or .pgc, `-` for PGN on standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
     output: Option<PathBuf>,
@@ -61,6 +61,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     memory: MemoryArgs,
 }
+
+/// How many games are shown where it is not said.
+const MOST: usize = 10;
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
 enum Top {
@@ -84,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let chosen = chosen(&listed, args.top);
     let (mut found, mut missing) = (Vec::new(), 0);
-    for kept in chosen.iter().take(args.most) {
+    for kept in chosen.iter().take(args.most.unwrap_or(MOST)) {
         let Some(game) = library.kept_game(kept.id)? else {
             missing += 1;
             continue;
@@ -96,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         None => print(args, &found)?,
     }
     let limit = usize::from(listed.limit());
-    if args.most > limit && chosen.len() == limit {
+    if args.most.is_some_and(|most| most > limit) && chosen.len() == limit {
         note!(
             "{source}: keeps {limit} of the best rated and {limit} of the latest games of a position"
         );

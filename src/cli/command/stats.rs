@@ -145,8 +145,8 @@ fn print_library(out: &mut Output, library: &json::Library) -> anyhow::Result<()
         Some(games) => writeln!(out, "{:<34}{games:>14}", "  digests of games")?,
         None => writeln!(out, "  which games it counts is not kept")?,
     }
-    if library.kept_games > 0 {
-        writeln!(out, "{:<34}{:>14}", "  kept games", library.kept_games)?;
+    if let Some(games) = library.kept_games {
+        writeln!(out, "{:<34}{games:>14}", "  kept games")?;
     }
     for source in &library.sources {
         writeln!(out, "  source {}", source.name)?;

@@ -23,8 +23,7 @@ use crate::source::{EncodedBatch, FileFormat, Target, TargetOptions};
 ///
 /// A library is a file of records like any other, each with the operation `tally`: in how many games
 /// the position was reached, and for each move played there the games that White won, drew and lost,
-/// the ratings of both sides and the years. A game that comes again counts once, and so does a
-/// position that comes again in a game.
+/// the ratings and the years. A game that comes again counts once, and so does a position in a game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb

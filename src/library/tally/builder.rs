@@ -211,7 +211,8 @@ impl Visits {
 
 impl TallyBuilder {
     /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
-    /// digests of the games, some twenty-five bytes each, are kept in memory beside that.
+    /// digests of the games, some twenty-five bytes each, and where games are kept the ids of those that
+    /// positions list, some ten bytes each, are in memory beside that.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,

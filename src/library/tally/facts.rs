@@ -72,8 +72,8 @@ impl GameFacts {
 
 /// The date by the tag `Date`, else by `UTCDate`; its year is known.
 pub(super) fn date(tags: &Tags) -> Option<Date> {
-    let dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
-    dates.filter(|date| date.year().is_some()).next()
+    let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
+    dates.find(|date| date.year().is_some())
 }
 
 fn rating(text: &[u8]) -> Option<u16> {

@@ -107,12 +107,12 @@ impl Reader {
     }
 
     /// The store, for messages.
-    pub(in crate::store) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.shared.path
     }
 
     /// The games that positions list.
-    pub(in crate::store) const fn kept_games(&self) -> Option<&KeptGamesTable> {
+    pub(super) const fn kept_games(&self) -> Option<&KeptGamesTable> {
         self.kept_games.as_ref()
     }
 

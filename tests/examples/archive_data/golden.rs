@@ -345,7 +345,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "kept_games_entry",
             "Kept games with another id in the entry of their block",
-            kept.with(kept.section(17).end - 36, |byte| byte ^ 1),
+            kept.with(kept.section(17).end - 40, |byte| byte ^ 1),
         ),
         (
             "kept_games_block",
