@@ -6,6 +6,7 @@
 //! The rooms, each of which imports only those below it:
 //!
 //! - `reader` and `writer`: the whole file, whatever its level; `side`, what verbatim archives keep;
+//!   `kept_games`, the games that positions list;
 //! - `rows`: level fast, rows of fixed size; `blocks`: level default, blocks under a model;
 //! - `tree`: the model of positions; `mixing`: that of level max; `operations`: the model of operations;
 //!   `row`: a record's position as the columns that are coded; `chain`: rows that follow each other by
@@ -19,6 +20,7 @@ mod chain;
 mod error;
 mod file;
 mod index_entries;
+mod kept_games;
 mod mixing;
 mod operations;
 mod rans;

@@ -13,6 +13,7 @@ use super::file::layout::{
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
 use super::index_entries::IndexEntries;
+use super::kept_games::KeptGamesWriter;
 use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
@@ -187,6 +188,7 @@ pub struct ArchiveWriter<W> {
     sorted_segments: usize,
     side: Option<SideWriter>,
     ledger: Option<TallyLedger>,
+    kept_games: KeptGamesWriter,
     line: Vec<u8>,
 }
 
@@ -225,6 +227,7 @@ impl<W: Write> ArchiveWriter<W> {
             sorted_segments: 0,
             side: options.verbatim.then(SideWriter::new),
             ledger: None,
+            kept_games: KeptGamesWriter::new(memory / 8),
             line: Vec::new(),
         })
     }
@@ -314,6 +317,15 @@ impl<W: Write> ArchiveWriter<W> {
     /// Says how the tallies among the records came to be.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
         self.ledger = Some(ledger);
+    }
+
+    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. The
+    /// same one may come again.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn keep_game(&mut self, game: &[u8]) -> Result<(), ArchiveError> {
+        Ok(self.kept_games.push(game)?)
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
@@ -479,6 +491,9 @@ impl<W: Write> ArchiveWriter<W> {
             if let Some(games) = games {
                 list(SectionKind::GameDigests, self.out.section(&games.to_bytes())?);
             }
+        }
+        if let Some(section) = self.kept_games.write(&mut self.out)? {
+            list(SectionKind::KeptGames, section);
         }
         let is_sorted = self.options.sorted && self.options.level != Level::Fast;
         let flags = if is_sorted { SORTED } else { 0 };

@@ -173,6 +173,9 @@ pub(crate) struct Library {
     pub(crate) digests: Option<usize>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
+    /// How many games it keeps for the positions that list them, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kept_games: Option<u64>,
 }
 
 /// A file of games that was counted.
@@ -190,7 +193,7 @@ pub(crate) struct LibrarySource {
 
 impl Library {
     /// What a file says of itself.
-    pub(crate) fn new(file: String, ledger: TallyLedger) -> Library {
+    pub(crate) fn new(file: String, ledger: TallyLedger, kept_games: u64) -> Library {
         let TallyOrigin { settings, is_mixed, pruned, sources } = ledger.origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
@@ -200,7 +203,8 @@ impl Library {
         };
         let sources = sources.into_iter().map(source).collect();
         let digests = ledger.games.map(|games| games.len());
-        Library { file, settings, is_mixed, pruned, digests, sources }
+        let kept_games = Some(kept_games).filter(|&games| games > 0);
+        Library { file, settings, is_mixed, pruned, digests, sources, kept_games }
     }
 }
 

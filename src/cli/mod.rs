@@ -1,12 +1,14 @@
 //! The command line: arguments, one file a command, output, diagnostics. No chess knowledge.
 
 mod args;
+mod columns;
 mod command;
 mod diagnostics;
 mod escape;
 mod games;
 mod help;
 mod json;
+mod kept_games;
 mod ledgers;
 mod man;
 mod message;
@@ -67,6 +69,7 @@ enum Command {
     Unpack(unpack::Args),
     Get(get::Args),
     Explore(explore::Args),
+    Games(command::games::Args),
     Stats(stats::Args),
     Count(count::Args),
     Verify(verify::Args),
@@ -189,6 +192,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Unpack(args) => unpack::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Games(args) => command::games::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -82,7 +82,9 @@ impl Pipe {
     /// The output for some of the records, or for changed ones.
     fn open_output(&self) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.keep_ledger(|| ledgers::of_records(&self.files, &self.read.wanted, false))?;
+        output.keep_ledger(&self.files, || {
+            ledgers::of_records(&self.files, &self.read.wanted, false)
+        })?;
         Ok(output)
     }
 
@@ -98,7 +100,7 @@ impl Pipe {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.keep_ledger(|| Ok(ledger))?;
+        output.keep_ledger(&self.files, || Ok(ledger))?;
         let mut places = Places::default();
         source::read_all_encoded(
             &self.files,

@@ -22,6 +22,24 @@ pub(crate) fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Positi
     Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
 
+/// The position that the words of arguments say, and the line to it; the start for none.
+///
+/// # Errors
+/// They say none.
+pub(crate) fn parse_position(
+    words: &[String],
+    options: &ParseOptions,
+) -> anyhow::Result<PositionLine> {
+    let text = words.join(" ");
+    let line = PositionLine::parse(text.as_bytes(), options)
+        .map_err(|error| anyhow::anyhow!("POSITION:1:{error}"))?;
+    match line {
+        Some(line) => Ok(line),
+        None if text.is_empty() => Ok(PositionLine::new(Position::START)),
+        None => anyhow::bail!("expected a position, found {text}"),
+    }
+}
+
 /// What [`parse`] reads, as a query: the straight way for the lines that nearly all are.
 ///
 /// # Errors

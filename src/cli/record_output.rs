@@ -1,6 +1,7 @@
 //! Records on their way to the output that the arguments name.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crate::codec::tally_origin::TallyLedger;
 use crate::library::sets::Ordered;
@@ -9,6 +10,7 @@ use crate::source::{FileFormat, Target, TargetOptions};
 use crate::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
+use super::kept_games::KeptGamesOf;
 use super::message::note;
 use super::outcome::Outcome;
 use super::output::open_target;
@@ -16,6 +18,7 @@ use super::output::open_target;
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
 pub(crate) struct RecordOutput {
     target: Target,
+    games: KeptGamesOf,
 }
 
 impl RecordOutput {
@@ -33,7 +36,7 @@ impl RecordOutput {
             "a store is not written in one piece: use `epdb import` or `epdb convert`"
         );
         let options = TargetOptions::new().text(write.options(format));
-        Ok(RecordOutput { target: open_target(output.output.as_deref(), format, &options)? })
+        Ok(RecordOutput::of(open_target(output.output.as_deref(), format, &options)?))
     }
 
     /// [`RecordOutput::open`], which also makes a store; it takes about half of `memory`.
@@ -48,17 +51,25 @@ impl RecordOutput {
             .filter(|path| output.to.or(FileFormat::of_name(path)) == Some(FileFormat::Epdb));
         let Some(path) = named else { return RecordOutput::open(output, write) };
         let options = TargetOptions::new().store_memory_bytes(memory / 2);
-        Ok(RecordOutput { target: open_target(Some(path), FileFormat::Epdb, &options)? })
+        Ok(RecordOutput::of(open_target(Some(path), FileFormat::Epdb, &options)?))
     }
 
-    /// Says how the tallies among the records came to be, if the output has a place for it.
+    fn of(target: Target) -> RecordOutput {
+        RecordOutput { target, games: KeptGamesOf::default() }
+    }
+
+    /// Says how the tallies among the records of files came to be, if the output has a place for it, and
+    /// keeps the games that the records list.
     pub(crate) fn keep_ledger(
         &mut self,
+        files: &[PathBuf],
         ledger: impl FnOnce() -> anyhow::Result<Option<TallyLedger>>,
     ) -> anyhow::Result<()> {
-        if self.target.keeps_tally_ledger()
-            && let Some(ledger) = ledger()?
-        {
+        if !self.target.keeps_tally_ledger() {
+            return Ok(());
+        }
+        self.games = KeptGamesOf::new(files)?;
+        if let Some(ledger) = ledger()? {
             self.target.set_tally_ledger(ledger)?;
         }
         Ok(())
@@ -77,15 +88,18 @@ impl RecordOutput {
 
     /// Writes one encoded record.
     pub(crate) fn write_encoded(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.games.note_encoded(bytes)?;
         Ok(self.target.write_encoded(bytes)?)
     }
 
     /// Writes encoded records in their order, many at a time, since their text is made on all threads.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
+        let games = &mut self.games;
         Ok(self.target.write_all_encoded(|batch| {
             while !batch.is_full()
                 && let Some(record) = records.next_encoded()?
             {
+                games.note_encoded(record)?;
                 batch.push(record);
             }
             Ok(())
@@ -102,6 +116,7 @@ impl RecordOutput {
 
     /// Writes one record.
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+        self.games.note(record);
         Ok(self.target.write(record)?)
     }
 
@@ -131,7 +146,8 @@ impl RecordOutput {
     }
 
     /// Completes the output and says what its format could not carry.
-    pub(crate) fn finish(self) -> anyhow::Result<Outcome> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
+        self.games.each(&mut |game| self.target.keep_game(game))?;
         let Losses {
             operations,
             counters,

@@ -7,10 +7,10 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
-use crate::model::{Board, Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{
-    CodeBits, InstructionSet, PieceNumbers, hash_of_board, piece_code, place,
-};
+use crate::model::{Color, Piece, Position, Role, Side, Square};
+use crate::text::fields::{InstructionSet, PieceNumbers, hash_of_board, piece_code, place};
+#[cfg(feature = "library")]
+use crate::{model::Board, text::fields::CodeBits};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
@@ -183,6 +183,7 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
 
 /// The keys of positions that follow each other, of which each differs from the one before in few
 /// squares.
+#[cfg(feature = "library")]
 #[derive(Debug)]
 pub(crate) struct LineKeys {
     board: CodeBits,
@@ -190,6 +191,7 @@ pub(crate) struct LineKeys {
     hash: u64,
 }
 
+#[cfg(feature = "library")]
 impl LineKeys {
     pub(crate) fn new() -> LineKeys {
         LineKeys { board: packed::code_bits(&Board::EMPTY), hash: 0 }
@@ -247,6 +249,7 @@ mod tests {
 
     /// Lines with castling, captures en passant and promotions, one after the other: the first
     /// position of each differs from the last of the one before in much.
+    #[cfg(feature = "library")]
     #[test]
     fn keys_of_lines_are_those_of_their_positions() {
         let mut keys = LineKeys::new();

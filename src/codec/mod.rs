@@ -8,6 +8,8 @@
 pub mod error;
 pub mod identity;
 pub mod item;
+#[cfg(any(feature = "store", feature = "archive"))]
+pub mod kept_game;
 pub mod key;
 pub mod ordinal;
 pub mod packed;

@@ -214,6 +214,7 @@ impl Field {
                     | Operands::Timestamp
                     | Operands::TagPairs
                     | Operands::Tally
+                    | Operands::KeptGames
                     | Operands::Identifier(_),
                 ) => Type::Text,
             },

@@ -17,6 +17,7 @@ pub mod game_sets;
 pub mod game_tag;
 pub mod group;
 pub mod join;
+pub mod kept_games;
 pub mod lookup;
 pub mod names;
 pub mod order;

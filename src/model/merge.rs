@@ -1,5 +1,6 @@
 //! What becomes of two records of one position.
 
+use super::kept_games::KeptGames;
 use super::opcode::{Opcode, Operands};
 use super::record::{Counters, EpdRecord, Operand, Operation};
 use super::tally::Tally;
@@ -98,6 +99,7 @@ pub enum Merged {
 /// - **Counts** ([`MergeRules::counts`]) add, if both are natural numbers and the sum is below
 ///   2^64.
 /// - **Tallies** (`tally`) add.
+/// - **Lists of games** (`kept_games`): the best rated and the latest of both.
 /// - **Any other operation** that differs is a conflict; equal ones become one; what only one
 ///   record has is taken.
 /// - **The en passant square** counts for identity only where a capture is legal. A superfluous
@@ -197,6 +199,11 @@ fn reconcile(
         && let Some(both) = tally_of_both(old, new)
     {
         return Some(both);
+    }
+    if opcode == Opcode::KEPT_GAMES
+        && let (Some(old), Some(new)) = (KeptGames::of_operands(old), KeptGames::of_operands(new))
+    {
+        return Some(vec![Operand::string(old.merged(&new).to_text())]);
     }
     if old == new {
         return Some(old.to_vec());

@@ -5,6 +5,7 @@
 pub mod answer;
 mod board;
 mod game;
+mod kept_games;
 pub mod merge;
 mod opcode;
 mod position;
@@ -23,6 +24,8 @@ pub use game::{
     BuildError, Element, Elements, Game, GameBuilder, GameResult, GameResultError, MAX_TAGS,
     MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES, is_tag_name,
 };
+pub(crate) use kept_games::choose as choose_games;
+pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MOST_KEPT};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
 pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};

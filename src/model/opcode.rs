@@ -135,6 +135,8 @@ pub enum Operands {
     /// One string, which says what became of the games that reached the position: a
     /// [`Tally`](super::Tally).
     Tally,
+    /// One string, which lists games that reached the position: [`KeptGames`](super::KeptGames).
+    KeptGames,
     /// Anything, kept as it stands.
     Any,
 }
@@ -257,6 +259,7 @@ standard_opcodes! {
     FMVN = 22, "fmvn", 1994, POSITIVE, "the fullmove number";
     HMVC = 23, "hmvc", 1994, NATURAL, "the halfmove clock";
     ID = 24, "id", 1994, STRING, "the name of the record";
+    KEPT_GAMES = 51, "kept_games", 0, Operands::KeptGames, "games that reached the position and were kept";
     NIC = 25, "nic", 1994, REGISTER, "the code of the opening in the New in Chess yearbooks";
     NOOP = 26, "noop", 1994, Operands::Any, "no meaning, any operands";
     PM = 27, "pm", 1994, Operands::Move, "the move that is expected";

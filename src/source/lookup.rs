@@ -8,10 +8,11 @@ use super::local::Local;
 use super::open::{Content, Source};
 use super::options::SourceOptions;
 use crate::archive::{self, Archive};
+use crate::codec::kept_game;
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
 use crate::error::{Error, Result};
-use crate::model::EpdRecord;
+use crate::model::{EpdRecord, Game, GameId};
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::FormatOptions;
 
@@ -270,6 +271,20 @@ impl OpenLookup {
     /// The name that it was opened by.
     pub const fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// A game that positions list; `None` where it is not kept.
+    ///
+    /// # Errors
+    /// Damage, and what the system reports.
+    pub fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
+        let bytes = match &self.opened {
+            Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
+            Opened::Archive(archive) => archive.kept_game(id).map_err(Error::from),
+        };
+        let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
+        let no_game = || self.named(Error::new(format!("damaged: kept game {id} is no game")));
+        kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
     fn lookup(&self) -> &dyn Lookup {

@@ -59,8 +59,10 @@ pub use options::{Encode, Filter, SourceOptions};
 pub use output::Output;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 
+use crate::archive::ArchiveError;
 use crate::codec::tally_origin::TallyLedger;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::model::GameId;
 
 /// Opens a file of any format and compression, or standard input for `-`.
 ///
@@ -98,6 +100,65 @@ pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
             read.map_err(|error| local.failed(error).in_source(local.name()))
         }
         _ => Ok(None),
+    }
+}
+
+/// Hands on all games that a library keeps for the positions that list them, their ids ascending; what is
+/// no library has none.
+///
+/// # Errors
+/// A store or an archive cannot be opened or is damaged, and what `visit` says.
+pub fn each_kept_game(
+    path: impl AsRef<Path>,
+    visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+) -> Result<()> {
+    match open(path)?.into_content() {
+        Content::Store(local) => {
+            let store = local.store(LEDGER_MEMORY)?;
+            let reader = store.reader().map_err(|error| local.failed(error))?;
+            reader.each_kept_game(&mut |id, game| visit(id, game))
+        }
+        Content::Archive(local) => {
+            let read = local
+                .archive()?
+                .each_kept_game(&mut |id, game| visit(id, game).map_err(Stop::Visit));
+            read.map_err(|stop| match stop {
+                Stop::Read(error) => local.failed(error).in_source(local.name()),
+                Stop::Visit(error) => error,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why not all games came.
+enum Stop {
+    Read(ArchiveError),
+    Visit(Error),
+}
+
+impl From<ArchiveError> for Stop {
+    fn from(error: ArchiveError) -> Stop {
+        Stop::Read(error)
+    }
+}
+
+/// How many games a library keeps.
+///
+/// # Errors
+/// As [`tally_ledger`].
+pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
+    match open(path)?.into_content() {
+        Content::Store(local) => {
+            let store = local.store(LEDGER_MEMORY)?;
+            let count = store.reader().and_then(|reader| reader.kept_game_count());
+            count.map_err(|error| local.failed(error))
+        }
+        Content::Archive(local) => {
+            let count = local.archive()?.kept_game_count();
+            count.map_err(|error| local.failed(error).in_source(local.name()))
+        }
+        _ => Ok(0),
     }
 }
 

@@ -15,17 +15,22 @@ use crate::store::{ImportOptions, Store, StoreError, StoreOptions};
 
 /// How many batches may wait.
 const BATCHES: usize = 4;
+/// So many bytes of games are one message.
+const GAMES_AT_ONCE: usize = 1 << 20;
 
 /// What goes to the thread of the import.
 enum Message {
     Records(EncodedBatch),
     Ledger(TallyLedger),
+    /// Games, and where each ends.
+    Games(Vec<u8>, Vec<usize>),
     Finish,
 }
 
 /// A store that appears when it is complete.
 pub(super) struct StoreTarget {
     batch: EncodedBatch,
+    games: (Vec<u8>, Vec<usize>),
     bytes: Vec<u8>,
     import: Option<Import>,
     new: Option<NewFile>,
@@ -55,7 +60,7 @@ impl StoreTarget {
         let worker = thread::spawn(move || import(store, &received));
         let import = Some(Import { messages, worker });
         let (batch, bytes) = (EncodedBatch::default(), Vec::new());
-        Ok(StoreTarget { batch, bytes, import, new: Some(new) })
+        Ok(StoreTarget { batch, games: Default::default(), bytes, import, new: Some(new) })
     }
 
     pub(super) fn push(&mut self, record: &EpdRecord) -> Result<()> {
@@ -82,6 +87,22 @@ impl StoreTarget {
         self.send(Message::Ledger(ledger))
     }
 
+    /// Takes a game that a position lists.
+    pub(super) fn keep_game(&mut self, game: &[u8]) -> Result<()> {
+        let (bytes, ends) = &mut self.games;
+        bytes.extend_from_slice(game);
+        ends.push(bytes.len());
+        if bytes.len() < GAMES_AT_ONCE {
+            return Ok(());
+        }
+        self.send_games()
+    }
+
+    fn send_games(&mut self) -> Result<()> {
+        let (bytes, ends) = std::mem::take(&mut self.games);
+        self.send(Message::Games(bytes, ends))
+    }
+
     /// Sends a message; when nobody takes it, the import says why.
     fn send(&mut self, message: Message) -> Result<()> {
         match &self.import {
@@ -93,6 +114,7 @@ impl StoreTarget {
     pub(super) fn finish(mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.send(Message::Records(batch))?;
+        self.send_games()?;
         self.send(Message::Finish)?;
         self.end()?;
         match self.new.take() {
@@ -126,6 +148,13 @@ fn import(store: Store, received: &Receiver<Message>) -> Result<()> {
             Ok(Message::Ledger(TallyLedger { origin, games })) => {
                 let games = games.map(|games| games.iter().copied().collect());
                 importer.set_tally_origin(origin, games);
+            }
+            Ok(Message::Games(bytes, ends)) => {
+                let mut start = 0;
+                for end in ends {
+                    importer.keep_game(&bytes[start..end])?;
+                    start = end;
+                }
             }
             Ok(Message::Finish) => break,
             // What was begun is given up.

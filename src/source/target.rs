@@ -394,6 +394,20 @@ impl Target {
         Ok(())
     }
 
+    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it, where
+    /// there is a place for it. The same one may come again.
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
+        match &mut self.kind {
+            Kind::Archive(archive) => archive.keep_game(game)?,
+            Kind::Store(store) => store.keep_game(game)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Completes what is written and says what was lost.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ mod file;
 mod findings;
 mod import;
 mod journal;
+mod kept_games;
 mod keys;
 mod ledger;
 mod open;

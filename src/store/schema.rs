@@ -11,13 +11,15 @@ use super::error::{Fault, Result, damaged};
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
-/// The rows under [`META_KEY`], [`CHECKS_KEY`] and [`ORIGIN_KEY`].
+/// The rows under [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and [`KEPT_GAMES_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
 /// The checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
 /// How the tallies came to be; there only in libraries.
 pub(super) const ORIGIN_KEY: &str = "origin of tallies";
+/// What is announced of [`KEPT_GAMES`]; there only with that table.
+pub(super) const KEPT_GAMES_KEY: &str = "kept games";
 /// Number of a block -> block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The blocks of another number of blocks, while a merge rewrites all of them.
@@ -28,6 +30,8 @@ pub(super) const CROWDED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
 /// Number of a row -> digests of games, ascending; there only in libraries that keep them.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
+/// Id of a game, most significant byte first -> what is kept of it; there only in libraries that keep games.
+pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// How many entries share a bucket of a block on average.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
@@ -249,6 +253,10 @@ impl Digest {
 
     pub(super) fn of_games(number: u64, bytes: &[u8]) -> Digest {
         Digest::of_row(4, &number.to_le_bytes(), bytes)
+    }
+
+    pub(super) fn of_kept_game(key: u64, bytes: &[u8]) -> Digest {
+        Digest::of_row(5, &key.to_le_bytes(), bytes)
     }
 
     /// XXH3 of 128 bits over key and value, with a seed for each table.

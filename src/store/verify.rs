@@ -10,6 +10,7 @@ use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{check_magic, is_cut_short, open_shared};
 use super::findings::{VerifyFinding, VerifyFindings};
 use super::journal;
+use super::kept_games;
 use super::keys::{KeyFunction, key_of_board};
 use super::ledger;
 use super::open::Store;
@@ -156,8 +157,11 @@ impl TableCheck {
         if let Err(fault) = journal::list(transaction, &self.meta) {
             self.findings.add_fault(fault)?;
         }
-        match ledger::read(transaction, &self.meta) {
-            Ok(_) => Ok(()),
+        if let Err(fault) = ledger::read(transaction, &self.meta) {
+            self.findings.add_fault(fault)?;
+        }
+        match kept_games::verify(transaction) {
+            Ok(()) => Ok(()),
             Err(fault) => self.findings.add_fault(fault),
         }
     }

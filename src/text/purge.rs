@@ -219,7 +219,9 @@ fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
         }
         Some(Operands::Move | Operands::MoveSet | Operands::MoveLine) => None,
         Some(Operands::None) => Some(0),
-        Some(Operands::Integer(..) | Operands::Identifier(_) | Operands::Tally) => Some(1),
+        Some(
+            Operands::Integer(..) | Operands::Identifier(_) | Operands::Tally | Operands::KeptGames,
+        ) => Some(1),
         Some(Operands::TwoStrings | Operands::Clocks | Operands::Timestamp) => Some(2),
     };
     let begins_next = |&place: &usize| {

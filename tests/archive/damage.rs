@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epdb::archive::Restored;
+use epdb::codec::kept_game;
 use epdb::codec::query::Visit;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
@@ -47,6 +48,13 @@ fn ledger() -> TallyLedger {
         games.insert([nth; 16]);
     }
     TallyLedger { origin, games: Some(games) }
+}
+
+/// Games that the records do not list, by ascending ids.
+fn kept_games() -> Vec<Vec<u8>> {
+    let mut games: Vec<Vec<u8>> = (0..3).map(super::kept_games::game).collect();
+    games.sort_by_key(|game| kept_game::id_of(game));
+    games
 }
 
 impl Sample {
@@ -119,6 +127,21 @@ impl Sample {
         match archive.tally_ledger() {
             Ok(read) => assert_eq!(read, Some(ledger()), "{}: another ledger", self.name),
             Err(error) => note(error),
+        }
+        let mut games = Vec::new();
+        let read = archive.each_kept_game(&mut |_, game| {
+            games.push(game.to_vec());
+            Ok::<(), ArchiveError>(())
+        });
+        match read {
+            Ok(()) => assert!(games == kept_games(), "{}: other games", self.name),
+            Err(error) => note(error),
+        }
+        for game in kept_games() {
+            match archive.kept_game(kept_game::id_of(&game)) {
+                Ok(found) => assert_eq!(found, Some(game), "{}: another game", self.name),
+                Err(error) => note(error),
+            }
         }
         match archive.verify() {
             Ok(()) => {}
@@ -193,6 +216,7 @@ fn restored(archive: &Archive) -> Result<Vec<u8>, ArchiveError> {
 fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
     writer.set_tally_ledger(ledger());
+    kept_games().iter().for_each(|game| writer.keep_game(game).unwrap());
     for (number, record) in records.iter().enumerate() {
         if number % 50 == 0 {
             writer.begin_file(&format!("{number}.epd")).unwrap();

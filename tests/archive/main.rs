@@ -7,6 +7,7 @@ mod forge;
 mod forged;
 mod games;
 mod golden;
+mod kept_games;
 mod mixing;
 #[path = "../support/positions.rs"]
 #[allow(dead_code, reason = "the tests of the codec use the rest")]

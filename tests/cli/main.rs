@@ -1,7 +1,7 @@
 //! The command line as a user types it.
 //!
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
-//! special to a format. `tally`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
+//! special to a format. `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
 //! positions, lines and opening books. `sources`: what others publish. `shaping`: filter, table,
 //! join, sets, sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
 //! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
@@ -17,6 +17,7 @@ mod explore;
 #[cfg(unix)]
 mod faults;
 mod games;
+mod kept_games;
 #[cfg(unix)]
 mod killed;
 mod name;

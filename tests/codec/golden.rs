@@ -3,13 +3,13 @@
 use epdb::codec::polyglot::{Book, BookError, Entry};
 use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
 use epdb::codec::tally_origin::{GameDigests, TallyOrigin};
-use epdb::codec::{key, ordinal, packed, polyglot, record};
+use epdb::codec::{kept_game, key, ordinal, packed, polyglot, record};
 use epdb::model::EpdRecord;
 use epdb::model::rules::Playable;
 use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen as fen_text, san};
 
 use crate::positions::fen;
-use crate::samples::{Case, samples, unhex};
+use crate::samples::{Case, hex, samples, unhex};
 
 /// What refused a sample, beside what the sample says.
 fn assert_refused(case: &Case, error: &str, offset: u64) {
@@ -224,6 +224,36 @@ fn digests_ascend_and_stand_there_once() {
     assert_eq!(GameDigests::from_bytes(&one[..15]), None);
 }
 
+/// A game as the samples write it: PGN without line ends.
+fn pgn_of(game: &epdb::model::Game) -> String {
+    let mut text = Vec::new();
+    epdb::text::pgn::format(game, &Default::default(), &mut text).expect("UTF-8 says all");
+    String::from_utf8(text).expect("PGN").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn valid_kept_games() {
+    for case in samples("kept_games").valid {
+        let bytes = case.bytes();
+        let mut reader =
+            epdb::text::pgn::GameReader::new(case.text[0].as_bytes(), Default::default());
+        let read = reader.next_game().expect("a slice").expect("a game");
+        let mut encoded = Vec::new();
+        kept_game::encode(read.game.expect(&case.name), &mut encoded).expect(&case.name);
+        assert_eq!(hex(&encoded), hex(&bytes), "{}", case.name);
+        assert_eq!(kept_game::id_of(&bytes).to_string(), case.key, "{}", case.name);
+        let kept = kept_game::decode(&bytes).expect(&case.name);
+        assert_eq!(pgn_of(&kept), case.text[1], "{}", case.name);
+    }
+}
+
+#[test]
+fn invalid_kept_games() {
+    for case in samples("kept_games").invalid {
+        assert!(kept_game::decode(&case.bytes()).is_none(), "{}", case.name);
+    }
+}
+
 /// The bytes of the dumps of a page that stand below this text, without what is said of them.
 fn dump_below(page: &str, text: &str) -> Vec<u8> {
     let path = format!("{}/formats/{page}", env!("CARGO_MANIFEST_DIR"));
@@ -245,6 +275,12 @@ fn dumps_of_the_pages_are_what_is_written() {
     writer.write(&record(line)).expect("a vector takes all");
     let bytes = writer.finish().expect("a vector takes all");
     assert_eq!(dump_below("epd_record.md", line), bytes);
+    let operation = "kept_games \"keep 1, 2701 2019.05.01 0123456789abcdef, - 2021.??.?? \
+                     fedcba9876543210\"";
+    let mut bytes = Vec::new();
+    let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - - {operation};");
+    record::encode(&record(&line), &mut bytes).expect(operation);
+    assert!(bytes.ends_with(&[&dump_below("epd_record.md", operation)[..], &[0xff]].concat()));
     let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
     assert_eq!(dump_below("packed_board.md", line), packed::encode(&fen(line)).as_bytes());
     let book = Book::read(&dump_below("polyglot.md", "With weight 2")[..]).expect("the example");

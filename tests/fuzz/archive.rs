@@ -4,6 +4,7 @@
 
 use epdb::archive::{Archive, ArchiveError};
 use epdb::codec::query::Visit;
+use epdb::model::GameId;
 use epdb::text::{FormatOptions, epd};
 
 /// Records that are read one by one.
@@ -32,6 +33,8 @@ pub(crate) fn archive(bytes: &[u8]) {
     if archive.len() <= MANY {
         let _ = archive.column_bytes();
         let _ = archive.restore(|_| Ok::<(), ArchiveError>(()));
+        let _ = archive.kept_game(GameId::default());
+        let _ = archive.each_kept_game(&mut |_, _| Ok::<(), ArchiveError>(()));
         let _ = archive.verify();
         archive.iter(0..archive.len()).take_while(Result::is_ok).for_each(drop);
     }

@@ -3,6 +3,7 @@
 
 mod backsolve;
 mod census;
+mod kept_games;
 mod repertoire;
 #[path = "../support/shared_data.rs"]
 mod shared_data;

@@ -5,6 +5,7 @@ mod common;
 mod duplicates;
 mod golden;
 mod growth;
+mod kept_games;
 mod ledger;
 mod resume;
 #[path = "../support/samples.rs"]

@@ -30,10 +30,11 @@ pub(in crate::archive) enum SectionKind {
     OperationStart = 14,
     TallyOrigin = 15,
     GameDigests = 16,
+    KeptGames = 17,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 16] = [
+    const ALL: [SectionKind; 17] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -50,6 +51,7 @@ impl SectionKind {
         SectionKind::OperationStart,
         SectionKind::TallyOrigin,
         SectionKind::GameDigests,
+        SectionKind::KeptGames,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -74,6 +76,7 @@ impl SectionKind {
             SectionKind::OperationStart => "start of operations",
             SectionKind::TallyOrigin => "origin of tallies",
             SectionKind::GameDigests => "digests of games",
+            SectionKind::KeptGames => "kept games",
         }
     }
 
@@ -104,6 +107,7 @@ impl SectionKind {
                 | SectionKind::Separators
                 | SectionKind::TallyOrigin
                 | SectionKind::GameDigests
+                | SectionKind::KeptGames
         )
     }
 }

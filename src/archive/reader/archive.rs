@@ -13,9 +13,10 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::layout::{Footer, Header, SORTED};
 use crate::archive::file::sections::{SectionKind, SectionTable};
+use crate::archive::kept_games::KeptGamesSection;
 use crate::archive::rows::{IndexSections, RowReader};
 use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
-use crate::model::EpdRecord;
+use crate::model::{EpdRecord, GameId};
 
 /// What reading may take if nothing is said, in bytes.
 const DEFAULT_MEMORY: usize = 256 << 20;
@@ -161,6 +162,47 @@ impl Archive {
             GameDigests::from_bytes(bytes).ok_or_else(|| corrupt(SectionKind::GameDigests))
         });
         Ok(Some(TallyLedger { origin, games: games.transpose()? }))
+    }
+
+    /// The section of kept games, unchecked.
+    fn kept_games(&self) -> Result<Option<KeptGamesSection<'_>>, ArchiveError> {
+        let Some(section) = self.sections.of_file(SectionKind::KeptGames) else { return Ok(None) };
+        let bytes = section.of(&self.bytes, SectionKind::KeptGames.name())?;
+        KeptGamesSection::read(bytes, self.memory).map(Some)
+    }
+
+    /// How many games are kept for the positions that list them.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn kept_game_count(&self) -> Result<u64, ArchiveError> {
+        Ok(self.kept_games()?.map_or(0, |games| games.len()))
+    }
+
+    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` where it is
+    /// not kept.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage, [`ArchiveError::MemoryExceeded`].
+    pub fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
+        match self.kept_games()? {
+            Some(games) => games.get(id),
+            None => Ok(None),
+        }
+    }
+
+    /// Hands on all games that are kept, their ids ascending.
+    ///
+    /// # Errors
+    /// As [`Archive::kept_game`], and what `visit` says.
+    pub fn each_kept_game<E: From<ArchiveError>>(
+        &self,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self.kept_games()? {
+            Some(games) => games.each(visit),
+            None => Ok(()),
+        }
     }
 
     /// The record with a number, counted from 0 in the order of the archive.

@@ -3,6 +3,7 @@
 use super::archive::Archive;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::sections::SectionKind;
+use crate::codec::kept_game;
 
 impl Archive {
     /// Reads everything and checks every part: checksums, that each record can be read, and that
@@ -17,6 +18,10 @@ impl Archive {
             listed.section.checked(&self.bytes, name)?;
         }
         self.tally_ledger()?;
+        self.each_kept_game(&mut |_, game| match kept_game::decode(game) {
+            Some(_) => Ok(()),
+            None => Err(ArchiveError::corrupt(SectionKind::KeptGames.name())),
+        })?;
         self.level.verify_layout()?;
         if self.is_verbatim() {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;

@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let output = OutputArgs { output: Some(args.output.clone()), to: Some(to) };
     let mut output = RecordOutput::open(&output, &args.write)?;
     let files = std::slice::from_ref(&args.input);
-    output.keep_ledger(|| ledgers::of_records(files, &args.read.wanted, true))?;
+    output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
     source::read(files, &args.read, &mut diagnostics, &mut |item| {
         if let Item::Record { record, .. } = item {
             output.write(&record)?;

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    output.keep_ledger(|| ledgers::of_records(files, &wanted, true))?;
+    output.keep_ledger(files, || ledgers::of_records(files, &wanted, true))?;
     let file: Arc<str> = args.store.to_string_lossy().into();
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;

@@ -62,7 +62,7 @@ fn filter_records(
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
     let mut output = (!only_count).then(output).transpose()?;
     if let Some(output) = &mut output {
-        output.keep_ledger(|| {
+        output.keep_ledger(&pipe.files, || {
             ledgers::of_records(&pipe.files, &pipe.read.wanted, inverted.is_none())
         })?;
     }

@@ -26,6 +26,8 @@ Objects
              averageRating (of the mover), averageOpponentRating, performance, white, draws, black,
              unknown, years, ce, reached, operations, moves; parents: fen, uci, san, white, draws,
              black, reached; operations; opening; what is not known is left out, but opening is null
+  games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
+             date, event; what is not known is left out
   perft      place, depth, nodes; expected and agrees where the record has the count
   book list  one an entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null where the position is not known

@@ -15,6 +15,7 @@ pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod filter;
 pub(crate) mod flip;
+pub(crate) mod games;
 pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod import;

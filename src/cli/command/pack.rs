@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
@@ -71,12 +72,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if let Some(ledger) = ledgers::of_records(&args.files, &args.read.wanted, true)? {
             writer.set_tally_ledger(ledger);
         }
+        let mut games = KeptGamesOf::new(&args.files)?;
         source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
             if let Item::Record { record, .. } = item {
+                games.note(&record);
                 writer.push(&record)?;
             }
             Ok(true)
         })?;
+        games.each(&mut |game| Ok(writer.keep_game(game)?))?;
     }
     writer.finish()?.finish()?;
     let outcome = diagnostics.finish()?;

@@ -81,7 +81,7 @@ fn sort_records(args: &Args, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
-    output.keep_ledger(|| ledgers::of_records(files, &read.wanted, true))?;
+    output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
     let mut sorter = RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory);
     let never_met = NeverMet::new(order.fields());
     let keyed = Arc::new(Keyed { order: order.clone(), never_met });

@@ -15,7 +15,7 @@ use crate::error::Place;
 use crate::library::census::{Census, CensusEncode, CensusTally};
 use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
-use crate::source::{FileFormat, Item, Output};
+use crate::source::{FileFormat, Item, Output, kept_game_count};
 
 /// Print what is inside: records, unique positions, opcodes, bytes a record; of games results,
 /// tags, moves, bytes a move
@@ -82,9 +82,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut stats = json::Stats::new(&tally, tally.encoded_bytes, file_bytes);
     for file in &args.files {
-        let ledger = ledgers::of_file(file)?;
-        let library = ledger.map(|ledger| json::Library::new(file.display().to_string(), ledger));
-        stats.libraries.extend(library);
+        if let Some(ledger) = ledgers::of_file(file)? {
+            let games = kept_game_count(file)?;
+            stats.libraries.push(json::Library::new(file.display().to_string(), ledger, games));
+        }
     }
     if args.json {
         json::line(&mut out, &stats)?;
@@ -143,6 +144,9 @@ fn print_library(out: &mut Output, library: &json::Library) -> anyhow::Result<()
     match library.digests {
         Some(games) => writeln!(out, "{:<34}{games:>14}", "  digests of games")?,
         None => writeln!(out, "  which games it counts is not kept")?,
+    }
+    if let Some(games) = library.kept_games {
+        writeln!(out, "{:<34}{games:>14}", "  kept games")?;
     }
     for source in &library.sources {
         writeln!(out, "  source {}", source.name)?;

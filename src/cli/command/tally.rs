@@ -16,15 +16,14 @@ use crate::cli::settings::{self, flag, value};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::library::game_sets::SameGame;
 use crate::library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
-use crate::model::Color;
+use crate::model::{Color, MOST_KEPT};
 use crate::source::{FileFormat, Target, TargetOptions};
 
-/// Make a library of the positions of games: for each, what was played there and what became of it
+/// Make a library of the positions of games: what was played in each and what came of it
 ///
 /// A library is a file of records like any other, each with the operation `tally`: in how many games
 /// the position was reached, and for each move played there the games that White won, drew and lost,
-/// the ratings of both sides and the years. A game that comes again counts once, and so does a
-/// position that comes again in a game.
+/// the ratings and the years. A game that comes again counts once, and so does a position in a game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
@@ -92,6 +91,10 @@ pub(crate) struct TallyArgs {
     /// Count positions that come again in a game, and moves that are played there again
     #[arg(long)]
     count_repeats: bool,
+    /// Keep so many of the best rated and of the latest games of each position, for `epdb games`
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_KEPT)))]
+    keep_games: Option<u8>,
 }
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
@@ -122,6 +125,7 @@ impl TallyArgs {
             same_game,
             keep_duplicates,
             count_repeats,
+            keep_games,
         } = self;
         let truncates = read.form.games.truncate_games;
         let filter = read.wanted.filter.as_ref();
@@ -143,6 +147,7 @@ impl TallyArgs {
             ("--same-game", value(same_game).filter(|_| !keep_duplicates)),
             ("--keep-duplicates", flag(*keep_duplicates)),
             ("--count-repeats", flag(*count_repeats)),
+            ("--keep-games", keep_games.map(|games| games.to_string())),
             ("--truncate-games", flag(truncates)),
             ("--deny-warnings", flag(read.form.deny_warnings)),
             ("--where", filter.map(|filter| filter.text().to_string())),
@@ -164,6 +169,7 @@ impl TallyArgs {
             || *same_game != SameArg::Moves
             || *keep_duplicates
             || self.count_repeats
+            || self.keep_games.is_some()
     }
 
     pub(crate) fn options(&self) -> TallyOptions {
@@ -187,6 +193,7 @@ impl TallyArgs {
             color: self.color,
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
+            keep_games: self.keep_games,
             ..TallyOptions::default()
         }
     }
@@ -211,9 +218,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(FileFormat::Epa) => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
-    let counts = builder.finish(order, &mut |batch| target.write_batch(batch))?;
+    builder.drain(order, &mut |batch| target.write_batch(batch))?;
+    builder.drain_games(&mut |game| target.keep_game(game))?;
     target.finish()?;
-    report(&args.output, &counts);
+    report(&args.output, &builder.counts());
     diagnostics.finish()
 }
 
@@ -225,6 +233,12 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
              games that are added later may count twice",
             args.output.display()
         );
+        if args.tally.keep_games.is_some() {
+            note!(
+                "{}: nor for the games that are kept: positions list them by rating, date and id",
+                args.output.display()
+            );
+        }
         return Ok(());
     }
     let (sources, games) = builder.take_games();
@@ -255,7 +269,8 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
 }
 
 pub(crate) fn report(target: &Path, counts: &TallyCounts) {
-    let TallyCounts { games, duplicates, left_out, plies, wide_moves, positions } = *counts;
+    let TallyCounts { games, duplicates, left_out, plies, wide_moves, not_kept, positions } =
+        *counts;
     let more: String = [(duplicates, "counted before"), (left_out, "left out")]
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -269,5 +284,8 @@ pub(crate) fn report(target: &Path, counts: &TallyCounts) {
     note!("{target}: {games} games counted{more}; {plies} plies{positions}");
     if wide_moves > 0 {
         note!("{target}: {wide_moves} moves not counted: their positions have more than 256");
+    }
+    if not_kept > 0 {
+        note!("{target}: {not_kept} games not kept: they have moves of such positions");
     }
 }

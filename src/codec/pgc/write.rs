@@ -17,6 +17,8 @@ pub struct PgcEncodeOptions {
     pub(crate) drop_comments: bool,
     pub(crate) escapes: bool,
     pub(crate) translit: bool,
+    /// Without the checksum that extended games have, where something else proves their bytes.
+    pub(crate) no_checksum: bool,
 }
 
 impl PgcEncodeOptions {
@@ -25,7 +27,13 @@ impl PgcEncodeOptions {
 
     /// The default.
     pub const fn new() -> PgcEncodeOptions {
-        PgcEncodeOptions { extended: false, drop_comments: false, escapes: false, translit: false }
+        PgcEncodeOptions {
+            extended: false,
+            drop_comments: false,
+            escapes: false,
+            translit: false,
+            no_checksum: false,
+        }
     }
 
     /// Let escape records carry what PGC has no record for: comments, text beyond Latin-1, long
@@ -34,6 +42,13 @@ impl PgcEncodeOptions {
     #[must_use]
     pub const fn extended(mut self, extended: bool) -> PgcEncodeOptions {
         self.extended = extended;
+        self
+    }
+
+    /// Leave the checksum out.
+    #[must_use]
+    pub(crate) const fn without_checksum(mut self) -> PgcEncodeOptions {
+        self.no_checksum = true;
         self
     }
 
@@ -108,7 +123,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn write(&mut self) -> Result<(), PgcEncodeError> {
         let start = self.out.len();
-        if self.options.extended {
+        let has_checksum = self.options.extended && !self.options.no_checksum;
+        if has_checksum {
             self.write_checksums(0)?;
         }
         self.write_leading_escapes()?;
@@ -117,7 +133,7 @@ impl Writer<'_> {
         } else {
             self.write_general()?
         }
-        if self.options.extended {
+        if has_checksum {
             let checked = start + CHECKSUMS;
             let checksum = crc32c::crc32c(&self.out[checked..]);
             let end = self.out.len();

@@ -5,6 +5,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use super::super::{identity, packed};
+use super::kept;
 use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
 use super::tally;
@@ -157,12 +158,18 @@ fn operands(
         Form::Short(entry) if entry.operands == Operands::Tally => {
             Ok(vec![tally::decode(cursor, root)?])
         }
+        Form::Short(entry) if entry.operands == Operands::KeptGames => {
+            Ok(vec![kept::decode(cursor)?])
+        }
         Form::Short(entry) => short_operands(cursor, entry.operands, &mut moves),
         Form::General(entry) => {
             let list = cursor.clone();
             let operands = general_operands(cursor, Some(entry), &mut moves)?;
             match (entry.operands, &operands[..]) {
                 (Operands::Tally, [Operand::Str(text)]) if tally::encode(text, root).is_some() => {
+                    Err(list.error(HAS_SHORT_FORM))
+                }
+                (Operands::KeptGames, [Operand::Str(text)]) if kept::encode(text).is_some() => {
                     Err(list.error(HAS_SHORT_FORM))
                 }
                 _ => Ok(operands),

@@ -10,7 +10,7 @@ use super::layout::{
     counter_width, integer_width, kind,
 };
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
-use super::tally;
+use super::{kept, tally};
 use crate::model::rules::Playable;
 use crate::model::{
     CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operands, Operation, Square,
@@ -126,8 +126,8 @@ enum Item<'a> {
     Token(Cow<'a, [u8]>),
     Str(&'a [u8]),
     Typed(TypedOperand),
-    /// In its short form.
-    Tally(Vec<u8>),
+    /// A tally or a list of kept games, in its short form.
+    Short(Vec<u8>),
 }
 
 /// Appends an operation of a record at this position, if it is playable.
@@ -141,10 +141,10 @@ fn put_operation(
     let mut moves = Moves::new(root, standard);
     let items = operands.iter().map(|operand| item(operand, *opcode, standard, &mut moves));
     let mut items = items.collect::<Result<Vec<Item>, EncodeError>>()?;
-    if let (Opcode::TALLY, [Item::Str(text)]) = (*opcode, &items[..])
-        && let Some(bytes) = tally::encode(text, root)
+    if let [Item::Str(text)] = items[..]
+        && let Some(bytes) = short_string(*opcode, text, root)
     {
-        items = vec![Item::Tally(bytes)];
+        items = vec![Item::Short(bytes)];
     }
     match standard {
         Some(entry) if is_short(entry.operands, &items) => {
@@ -158,6 +158,15 @@ fn put_operation(
         }
     }
     put_general(&items, out)
+}
+
+/// The short form of a string that says more than a text.
+fn short_string(opcode: Opcode, text: &[u8], root: Option<&Playable>) -> Option<Vec<u8>> {
+    match opcode {
+        Opcode::TALLY => tally::encode(text, root),
+        Opcode::KEPT_GAMES => kept::encode(text),
+        _ => None,
+    }
 }
 
 /// What is written of an operand: what reading its text would give.
@@ -214,7 +223,7 @@ fn is_short(form: Operands, items: &[Item]) -> bool {
         (Operands::Str { .. }, [Item::Str(bytes)]) => bytes.len() <= 0xff,
         (Operands::Move, [_]) => are_narrow(),
         (Operands::MoveSet | Operands::MoveLine, _) => items.len() <= 0xff && are_narrow(),
-        (Operands::Tally, [Item::Tally(_)]) => true,
+        (Operands::Tally | Operands::KeptGames, [Item::Short(_)]) => true,
         _ => false,
     }
 }
@@ -228,7 +237,7 @@ fn put_short(form: Operands, items: &[Item], out: &mut Vec<u8>) -> Result<(), En
             Item::Move(ordinal) => out.push(*ordinal as u8),
             Item::Integer(value) => put_tagged_integer(*value, out),
             Item::Str(bytes) => out.put_sized_1(bytes)?,
-            Item::Tally(bytes) => out.extend_from_slice(bytes),
+            Item::Short(bytes) => out.extend_from_slice(bytes),
             Item::Token(_) | Item::Typed(_) => {}
         }
     }
@@ -255,7 +264,7 @@ fn put_general(items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
                 let number = operand.number().to_le_bytes();
                 put_bytes(kind::TYPED, &number, operand.bytes(), out)?;
             }
-            Item::Tally(_) => {}
+            Item::Short(_) => {}
         }
     }
     put_run(&mut run, out)?;

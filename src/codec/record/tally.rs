@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
+use super::kept::put_kept_games;
 use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
 use crate::model::rules::Playable;
 use crate::model::{
-    Cell, GameCounts, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed, StandardOpcode,
-    Tally, TallyOverflow, TallyPart,
+    Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed,
+    StandardOpcode, Tally, TallyOverflow, TallyPart,
 };
 
 /// A tally of one position whose moves are ordinals: what [`put_tally`] writes.
@@ -51,11 +52,31 @@ const EPOCH: i64 = 2000;
 static OPCODE: LazyLock<u8> =
     LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
 
+/// The number of the opcode `kept_games`.
+static KEPT_GAMES: LazyLock<u8> =
+    LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
+
 /// Appends the record of a packed identity board with the operation `tally` and no other, whose
 /// operand in its short form `put` appends.
 pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     out.push(MARKER | OPERATIONS);
     out.extend_from_slice(board);
+    out.push(*OPCODE);
+    put(out);
+    out.push(NO_MORE_OPERATIONS);
+}
+
+/// [`put_tallied`], with the operation `kept_games` beside it.
+pub fn put_tallied_games(
+    board: &[u8],
+    kept: &KeptGames,
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
+    out.push(MARKER | OPERATIONS);
+    out.extend_from_slice(board);
+    out.push(*KEPT_GAMES);
+    put_kept_games(kept, out);
     out.push(*OPCODE);
     put(out);
     out.push(NO_MORE_OPERATIONS);

@@ -9,7 +9,7 @@ use super::layout::{
     COUNTERS, EN_PASSANT, GENERAL, MARKER, MARKER_MASK, NAMED_BY_OLDER_WRITERS, NO_MORE_OPERATIONS,
     NUMBERS, OPERATIONS, OTHER, integer_width, kind,
 };
-use super::tally;
+use super::{kept, tally};
 use crate::model::{Opcode, Operands, StandardOpcode};
 
 /// The packed identity board of the record at the start of these bytes, without a look at
@@ -100,10 +100,23 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
 /// # Errors
 /// As [`len_of`].
 pub fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+    short_form(record, Opcode::TALLY)
+}
+
+/// The operand of `kept_games` of a record, if it has one in its short form.
+///
+/// # Errors
+/// As [`len_of`].
+pub fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+    short_form(record, Opcode::KEPT_GAMES)
+}
+
+/// The operands of an operation of a record in their short form.
+fn short_form(record: &[u8], opcode: Opcode) -> Result<Option<&[u8]>, DecodeError> {
     let (mut start, mut found) = (0, None);
     walk(record, |part, end| {
-        if part == Part::Operation(Opcode::TALLY)
-            && record.get(start) == Opcode::TALLY.standard().map(StandardOpcode::number).as_ref()
+        if part == Part::Operation(opcode)
+            && record.get(start) == opcode.standard().map(StandardOpcode::number).as_ref()
         {
             found = record.get(start + 1..end);
         }
@@ -170,6 +183,7 @@ fn skip_operands(cursor: &mut Cursor, form: Form) -> Result<(), DecodeError> {
             Operands::Move => cursor.int_1().map(drop),
             Operands::MoveSet | Operands::MoveLine => cursor.mvseq_1().map(drop),
             Operands::Tally => tally::skip(cursor),
+            Operands::KeptGames => kept::skip(cursor),
             _ => Ok(()),
         },
         _ => {

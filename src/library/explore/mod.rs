@@ -339,6 +339,8 @@ impl Entry {
                 _ => None,
             };
             match (tally, &mut entry.tally) {
+                // `games` shows these.
+                (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
                 (None, _) => entry.operations.push(operation.clone()),
                 (Some(tally), None) => entry.tally = Some(tally),
                 (Some(tally), Some(sum)) => {

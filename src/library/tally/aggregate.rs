@@ -8,7 +8,7 @@ use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
 use crate::library::ordered::changed;
-use crate::model::{Cell, TallyOverflow};
+use crate::model::{Cell, KeptGame, KeptGames, TallyOverflow};
 
 /// The tally of a position while games are added. It is used for one position after the other, since
 /// most have one visit only, which must not cost memory of its own.
@@ -18,6 +18,17 @@ pub(super) struct Sum {
     parts: Vec<OrdinalTally>,
     order: Vec<usize>,
     first: Option<Place>,
+    /// How many games are kept of each kind, where they are, and those so far.
+    limit: Option<u8>,
+    kept: Option<KeptGames>,
+}
+
+/// Games of which positions keep the best rated and the latest, so many of each.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Kept<'a> {
+    pub(super) limit: u8,
+    /// By their numbers; `None` for one that cannot be kept.
+    pub(super) games: &'a [Option<KeptGame>],
 }
 
 /// A place in the games: the number of the game and the ply.
@@ -46,6 +57,42 @@ impl Place {
 }
 
 impl Sum {
+    /// One that keeps so many games of each kind, if any.
+    pub(super) fn keeping(limit: Option<u8>) -> Sum {
+        Sum { limit, ..Sum::default() }
+    }
+
+    /// Keeps games of these visits, which all are of one position.
+    fn keep(&mut self, visits: &[&Visit], kept: Option<Kept<'_>>) {
+        let Some(Kept { limit, games }) = kept else { return };
+        let game = |visit: &&Visit| *games.get(visit.game as usize)?;
+        self.add_kept(KeptGames::new(limit, visits.iter().filter_map(game).collect()));
+    }
+
+    fn add_kept(&mut self, more: Option<KeptGames>) {
+        self.kept = match (self.kept.take(), more) {
+            (Some(kept), Some(more)) => Some(kept.merged(&more)),
+            (kept, more) => kept.or(more),
+        };
+    }
+
+    /// Appends the games that were kept, where games are kept, and forgets them.
+    fn put_kept(&mut self, out: &mut Vec<u8>) {
+        if self.limit.is_some() {
+            let kept = self.kept.take();
+            out.push(u8::from(kept.is_some()));
+            kept.iter().for_each(|kept| record::put_kept_games(kept, out));
+        }
+    }
+
+    fn add_encoded_kept(&mut self, cursor: &mut Cursor) -> Result<()> {
+        if self.limit.is_some() && cursor.int_1()? != 0 {
+            let kept = record::take_kept_games(cursor)?;
+            self.add_kept(Some(kept));
+        }
+        Ok(())
+    }
+
     fn visit(
         &mut self,
         visit: &Visit,
@@ -90,7 +137,9 @@ impl Sum {
     pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::of_bytes(*place));
-        for part in record::take_tally(&mut Cursor::new(bytes))? {
+        let mut cursor = Cursor::new(bytes);
+        self.add_encoded_kept(&mut cursor)?;
+        for part in record::take_tally(&mut cursor)? {
             self.part(part.cell).add(&part).map_err(too_many)?;
         }
         Ok(())
@@ -103,6 +152,14 @@ impl Sum {
         record::put_tally(self.order.iter().map(|&at| &self.parts[at]), out);
         self.order.clear();
     }
+
+    /// Appends the record of the position with this board, and forgets all.
+    pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) {
+        match self.kept.take() {
+            Some(kept) => record::put_tallied_games(board, &kept, out, |out| self.put(out)),
+            None => record::put_tallied(board, out, |out| self.put(out)),
+        }
+    }
 }
 
 pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
@@ -111,33 +168,43 @@ pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
 
 /// The tally of a position whose visits are in memory.
 pub(super) enum Tallied<'t> {
-    /// It has one visit, as most have.
+    /// It has one visit, as most have, and no games are kept.
     One { visit: &'t Visit, game: &'t CountedGame, place: Place },
     /// It has several.
     Many(&'t mut Sum),
 }
 
 impl Tallied<'_> {
-    /// Appends the tally in its short form, and forgets it.
-    pub(super) fn put(self, out: &mut Vec<u8>) {
+    /// Appends the record of the position with this board, and forgets the tally.
+    pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) {
         match self {
             Tallied::One { visit, game, .. } => {
-                let played = visit.ordinal().map(|ordinal| (ordinal, game.counts(visit.turn())));
-                record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
+                record::put_tallied(board, out, |out| put_one(visit, game, out));
             }
-            Tallied::Many(sum) => sum.put(out),
+            Tallied::Many(sum) => sum.put_record(board, out),
         }
     }
 
-    /// [`Tallied::put`], and before it what [`Sum::add_encoded`] takes for the place.
+    /// Appends what [`Sum::add_encoded`] takes, and forgets the tally.
     pub(super) fn put_with_place(self, out: &mut Vec<u8>) {
-        let place = match &self {
-            Tallied::One { place, .. } => *place,
-            Tallied::Many(sum) => sum.first(),
-        };
-        out.extend_from_slice(&place.to_bytes());
-        self.put(out);
+        match self {
+            Tallied::One { visit, game, place } => {
+                out.extend_from_slice(&place.to_bytes());
+                put_one(visit, game, out);
+            }
+            Tallied::Many(sum) => {
+                out.extend_from_slice(&sum.first().to_bytes());
+                sum.put_kept(out);
+                sum.put(out);
+            }
+        }
     }
+}
+
+/// Appends the tally of one visit in its short form.
+fn put_one(visit: &Visit, game: &CountedGame, out: &mut Vec<u8>) {
+    let played = visit.ordinal().map(|ordinal| (ordinal, game.counts(visit.turn())));
+    record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
 }
 
 /// The games that visits are of.
@@ -146,6 +213,8 @@ pub(super) struct Games<'g> {
     /// So many were before.
     pub(super) before: u64,
     pub(super) games: &'g [CountedGame],
+    /// Those that are kept.
+    pub(super) kept: Option<Kept<'g>>,
     /// The long boards of the visits.
     pub(super) long: &'g LongBoards,
 }
@@ -168,9 +237,10 @@ pub(super) fn each_position(
     games: Games<'_>,
     visit_position: &mut impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
 ) -> Result<()> {
-    let (mut sum, mut same_key) = (Sum::default(), Vec::new());
+    let mut sum = Sum::keeping(games.kept.map(|kept| kept.limit));
+    let mut same_key = Vec::new();
     for places in by_key(visits, same_bits).chunk_by(|a, b| a.0 == b.0) {
-        if let &[(key, at)] = places {
+        if let (&[(key, at)], None) = (places, games.kept) {
             let visit = visits.at(at);
             let (game, place) = (games.of(visit), games.place(visit));
             visit_position(key, visit.board(games.long), Tallied::One { visit, game, place })?;
@@ -187,6 +257,7 @@ pub(super) fn each_position(
                 let facts = &games.of(visit).facts;
                 sum.visit(visit, games.place(visit), facts).map_err(too_many)?;
             }
+            sum.keep(same, games.kept);
             visit_position(same[0].key, same[0].board(games.long), Tallied::Many(&mut sum))?;
         }
     }

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::aggregate::{Games, Place, Sum, Tallied, each_position};
+use super::aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use super::facts::{CountedGame, GameFacts, Split};
+use super::keep::Keeper;
 use super::visits::{Line, LongBoards, Part, Visit, Visits, Which};
-use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallySource};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
 use crate::model::rules::Move;
-use crate::model::{Color, Game, Start};
+use crate::model::{Color, Game, KeptGame, Start};
 use crate::source::EncodedBatch;
 use crate::spill::{Sorted, Sorter};
 
@@ -38,6 +38,9 @@ pub struct TallyOptions {
     pub polyglot_en_passant: bool,
     /// When a game was counted already; `None` counts every game.
     pub same_game: Option<SameGame>,
+    /// So many of the best rated and of the latest games are kept for each position, 1 to
+    /// [`MOST_KEPT`](crate::model::MOST_KEPT); `None` for none.
+    pub keep_games: Option<u8>,
 }
 
 impl Default for TallyOptions {
@@ -51,6 +54,7 @@ impl Default for TallyOptions {
             standard_only: false,
             polyglot_en_passant: false,
             same_game: Some(SameGame::Dated),
+            keep_games: None,
         }
     }
 }
@@ -95,6 +99,8 @@ pub struct TallyCounts {
     pub plies: u64,
     /// Moves that are not counted: their positions have more than 256.
     pub wide_moves: u64,
+    /// Games that count and cannot be kept, because they have a move that has no byte.
+    pub not_kept: u64,
     /// Positions.
     pub positions: u64,
 }
@@ -141,6 +147,7 @@ pub struct TallyBuilder {
     visits: VisitParts,
     /// Tallies of visits that did not fit.
     spilled: Option<Sorter>,
+    keeper: Option<Keeper>,
     counts: TallyCounts,
 }
 
@@ -150,6 +157,8 @@ struct VisitParts {
     parts: Vec<Part>,
     long: LongBoards,
     games: Vec<CountedGame>,
+    /// What is kept of them, where games are kept.
+    kept: Vec<Option<KeptGame>>,
     /// Games whose visits are elsewhere.
     before: u64,
     len: usize,
@@ -170,6 +179,8 @@ const PART_BITS: u32 = 8;
 /// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
+/// Games that are kept wait in this part of the memory.
+const KEPT_OF_MEMORY: usize = 8;
 /// So many games are one piece of work.
 const PIECE: usize = 64;
 
@@ -177,7 +188,8 @@ impl VisitParts {
     fn new(before: u64) -> VisitParts {
         let mut parts = Vec::new();
         parts.resize_with(1 << PART_BITS, Part::default);
-        VisitParts { parts, long: LongBoards::new(), games: Vec::new(), before, len: 0 }
+        let (long, games, kept) = Default::default();
+        VisitParts { parts, long, games, kept, before, len: 0 }
     }
 
     fn add(&mut self, visits: &mut Visits) {
@@ -187,31 +199,38 @@ impl VisitParts {
 
     /// The memory that they take.
     fn bytes(&self) -> usize {
-        self.len * size_of::<Visit>() + size_of_val(&self.long[..]) + size_of_val(&self.games[..])
+        let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
+        self.len * size_of::<Visit>() + size_of_val(&self.long[..]) + games
     }
 
-    /// Hands on each position of a part.
+    /// Hands on each position of a part; so many games of each kind are kept, if any.
     fn each_position(
         &self,
         part: &Part,
+        limit: Option<u8>,
         mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
     ) -> Result<()> {
-        let games = Games { before: self.before, games: &self.games, long: &self.long };
+        let kept = limit.map(|limit| Kept { limit, games: &self.kept });
+        let games = Games { before: self.before, games: &self.games, kept, long: &self.long };
         each_position(part, PART_BITS, games, &mut visit)
     }
 }
 
 impl TallyBuilder {
     /// One that uses about `memory` bytes, and beyond them temporary files in `directory`. The
-    /// digests of the games, some twenty-five bytes each, are kept in memory beside that.
+    /// digests of the games, some twenty-five bytes each, and where games are kept the ids of those that
+    /// positions list, some ten bytes each, are in memory beside that.
     pub fn new(
         options: TallyOptions,
         directory: impl Into<PathBuf>,
         memory: usize,
     ) -> TallyBuilder {
+        let directory = directory.into();
+        let keeper = options.keep_games;
+        let keeper = keeper.map(|_| Keeper::new(&directory, memory / KEPT_OF_MEMORY));
         TallyBuilder {
             options,
-            directory: directory.into(),
+            directory,
             memory,
             known_games: GameDigests::default(),
             new_games: GameDigests::default(),
@@ -221,6 +240,7 @@ impl TallyBuilder {
             pieces: Vec::new(),
             visits: VisitParts::new(0),
             spilled: None,
+            keeper,
             counts: TallyCounts::default(),
         }
     }
@@ -282,6 +302,9 @@ impl TallyBuilder {
         let first = self.moves.len();
         self.moves.extend(game.main_line());
         let facts = GameFacts::of(game, self.options.split);
+        if let Some(keeper) = &mut self.keeper {
+            self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
+        }
         self.lines.push(Line { start: *game.start(), moves: first..self.moves.len(), facts });
         if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
@@ -341,6 +364,7 @@ impl TallyBuilder {
             self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
         }
         self.visits.games.extend(self.lines.drain(..).map(|line| CountedGame::new(line.facts)));
+        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.visits.kept));
         self.moves.clear();
     }
 
@@ -351,8 +375,9 @@ impl TallyBuilder {
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
+        let limit = self.options.keep_games;
         for part in &visits.parts {
-            visits.each_position(part, |key, board, tallied| {
+            visits.each_position(part, limit, |key, board, tallied| {
                 key_and_board.clear();
                 key_and_board.extend_from_slice(&key.to_be_bytes());
                 key_and_board.extend_from_slice(board);
@@ -393,19 +418,25 @@ impl TallyBuilder {
             self.spill()?;
         }
         let visits = std::mem::replace(&mut self.visits, VisitParts::new(0));
-        let positions = &mut self.counts.positions;
+        let (positions, keeper) = (&mut self.counts.positions, &mut self.keeper);
         let mut visit = |batch: &EncodedBatch| {
             *positions += batch.len() as u64;
+            if let Some(keeper) = keeper {
+                batch.each(&mut |record| keeper.note(record))?;
+            }
             visit(batch)
         };
-        let Some(sorter) = self.spilled.take() else { return visit_parts(&visits, &mut visit) };
+        let limit = self.options.keep_games;
+        let Some(sorter) = self.spilled.take() else {
+            return visit_parts(&visits, limit, &mut visit);
+        };
         let mut out = Batches { batch: EncodedBatch::default(), visit: &mut visit };
         if order == TallyOrder::Key {
-            visit_sorted(sorter.finish()?, &mut |_, record| out.push(record))?;
+            visit_sorted(sorter.finish()?, limit, &mut |_, record| out.push(record))?;
             return out.finish();
         }
         let mut by_place = Sorter::new(&self.directory, self.memory / 2);
-        visit_sorted(sorter.finish()?, &mut |place, record| {
+        visit_sorted(sorter.finish()?, limit, &mut |place, record| {
             Ok(by_place.push(&place.to_bytes(), record)?)
         })?;
         let mut sorted = by_place.finish()?;
@@ -413,6 +444,16 @@ impl TallyBuilder {
             out.push(record)?;
         }
         out.finish()
+    }
+
+    /// Gives the games back, as [`kept_game`](crate::codec::kept_game) encodes them, that the positions
+    /// list which were given since this was asked.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made, written or read, and what `visit` says.
+    pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let empty = Sorter::new(&self.directory, self.memory / KEPT_OF_MEMORY);
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
     }
 
     /// What was done so far.
@@ -449,14 +490,15 @@ const PARTS_AT_ONCE: usize = 16;
 /// The records of visits that all are in memory.
 fn visit_parts(
     visits: &VisitParts,
+    limit: Option<u8>,
     visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
 ) -> Result<()> {
     let mut batches = vec![EncodedBatch::default(); PARTS_AT_ONCE];
     for parts in visits.parts.chunks_exact(PARTS_AT_ONCE) {
         let records = |(part, batch): (&Part, &mut EncodedBatch)| {
             batch.clear();
-            visits.each_position(part, |_, board, tallied| {
-                batch.push_with(|out| record::put_tallied(board, out, |out| tallied.put(out)));
+            visits.each_position(part, limit, |_, board, tallied| {
+                batch.push_with(|out| tallied.put_record(board, out));
                 Ok(())
             })
         };
@@ -491,14 +533,15 @@ impl Batches<'_> {
 /// The records of tallies that were sorted.
 fn visit_sorted(
     mut sorted: Sorted,
+    limit: Option<u8>,
     take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::default(), Vec::new());
+    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::keeping(limit), Vec::new());
     let mut put = |key: &[u8], sum: &mut Sum| {
         bytes.clear();
         let place = sum.first();
         let board = key.get(8..).ok_or_else(changed)?;
-        record::put_tallied(board, &mut bytes, |out| sum.put(out));
+        sum.put_record(board, &mut bytes);
         take(place, &bytes)
     };
     while let Some((next, tally)) = sorted.next_entry()? {
@@ -519,6 +562,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::codec::record;
     use crate::text::pgn::{GameReader, PgnReadOptions};
 
     fn lines(pgn: &str, memory: usize) -> Vec<String> {

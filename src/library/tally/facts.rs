@@ -38,10 +38,7 @@ impl GameFacts {
     /// Those of a game.
     pub fn of(game: &Game, split: Split) -> GameFacts {
         let tags = Tags::OfGame(game);
-        let date = ["Date", "UTCDate"]
-            .into_iter()
-            .filter_map(|name| Date::parse(tags.get(name)?))
-            .find(|date| date.year().is_some());
+        let date = date(&tags);
         let year = date.as_ref().and_then(Date::year).and_then(|year| u16::try_from(year).ok());
         let year = year.filter(|year| (1..=LARGEST_RATING).contains(year));
         let ratings = ["WhiteElo", "BlackElo"].map(|name| rating(tags.get(name)?));
@@ -102,6 +99,12 @@ impl CountedGame {
     pub(super) fn counts(&self, turn: Color) -> &[u8] {
         &self.bytes[turn as usize][..usize::from(self.lens[turn as usize])]
     }
+}
+
+/// The date by the tag `Date`, else by `UTCDate`; its year is known.
+pub(super) fn date(tags: &Tags) -> Option<Date> {
+    let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
+    dates.find(|date| date.year().is_some())
 }
 
 fn rating(text: &[u8]) -> Option<u16> {

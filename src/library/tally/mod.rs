@@ -6,6 +6,7 @@
 mod aggregate;
 mod builder;
 mod facts;
+mod keep;
 pub mod ledger;
 mod visits;
 

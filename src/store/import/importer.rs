@@ -17,6 +17,7 @@ use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::model::EpdRecord;
 use crate::store::error::{StoreError, guarded};
 use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
+use crate::store::kept_games::NewGames;
 use crate::store::ledger::LedgerChange;
 use crate::store::open::Store;
 use crate::store::schema::{self, Access, StoreHeader};
@@ -52,6 +53,8 @@ pub struct Importer<'s> {
     conflicts: Vec<ImportConflict>,
     /// What the next commit changes of the origin of the tallies.
     ledger: Option<LedgerChange>,
+    /// Games that go in with the next commit.
+    games: NewGames,
     failed: bool,
 }
 
@@ -137,6 +140,7 @@ impl<'s> Importer<'s> {
             batch,
             conflicts,
             ledger,
+            games: NewGames::default(),
             failed,
         })
     }
@@ -249,6 +253,26 @@ impl<'s> Importer<'s> {
         self.ledger = Some(LedgerChange { origin, new_games });
     }
 
+    /// Takes a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. It
+    /// goes in with the next commit; the same one may come again.
+    ///
+    /// # Errors
+    /// As [`Importer::push_from`].
+    pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
+        self.collect_game(game)?;
+        if self.games.memory() > self.store.batch_bytes {
+            self.commit(ImportState::Unfinished)?;
+        }
+        Ok(())
+    }
+
+    /// [`Importer::keep_game`] for one of those that [`Importer::commit_at`] commits together.
+    pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
+        self.check()?;
+        self.games.push(game);
+        Ok(())
+    }
+
     /// Commits what was collected, all at once. It ends at this place of its source.
     ///
     /// # Errors
@@ -353,12 +377,14 @@ impl<'s> Importer<'s> {
             if let Some(change) = self.ledger.clone() {
                 change.write(&transaction, &mut table, &mut header.meta)?;
             }
+            self.games.write(&transaction, &mut table)?;
             header.write(&mut table)?;
             drop(table);
             Ok(transaction.commit()?)
         })?;
         self.given_up = None;
         self.ledger = None;
+        self.games.clear();
         self.batch.clear();
         self.failed = false;
         Ok(())

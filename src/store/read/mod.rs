@@ -3,6 +3,7 @@
 mod blocks;
 mod by_import;
 mod by_key;
+mod kept_games;
 mod lookup;
 mod reader;
 mod record;

@@ -10,6 +10,7 @@ use super::blocks::Blocks;
 use crate::store::block::Stub;
 use crate::store::crowd::CrowdRecords;
 use crate::store::error::{Result as Inner, StoreError, damaged, guarded};
+use crate::store::kept_games::{self, KeptGamesTable};
 use crate::store::open::Store;
 use crate::store::schema::{self, Access, Meta, StoreHeader};
 use crate::store::shared::Shared;
@@ -57,6 +58,7 @@ pub struct Reader {
     pub(super) meta: Meta,
     pub(super) blocks: Blocks,
     crowded: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    kept_games: Option<KeptGamesTable>,
 }
 
 impl fmt::Debug for Reader {
@@ -79,7 +81,8 @@ impl Reader {
             }
         }
         let blocks = Blocks::new(Arc::clone(&shared), blocks, checks);
-        Ok(Reader { shared, meta, blocks, crowded })
+        let kept_games = kept_games::open(&transaction)?;
+        Ok(Reader { shared, meta, blocks, crowded, kept_games })
     }
 
     /// How much the store holds.
@@ -106,6 +109,11 @@ impl Reader {
     /// The store, for messages.
     pub(super) fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// The games that positions list.
+    pub(super) const fn kept_games(&self) -> Option<&KeptGamesTable> {
+        self.kept_games.as_ref()
     }
 
     /// The records of the position of a stub.

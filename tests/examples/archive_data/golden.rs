@@ -15,6 +15,10 @@ use epdb::text::{FormatOptions, epd, san};
 #[path = "../../archive/forged.rs"]
 mod forged;
 
+#[allow(clippy::unwrap_used, reason = "samples are what the tests say they are")]
+#[path = "../../support/samples.rs"]
+mod samples;
+
 use forged::{FLAGS, Forged, KIND};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,6 +39,8 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("annotated.epd"), annotated()?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
+    let games: Vec<Vec<u8>> =
+        samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
     let mut valid = Vec::new();
     for (file, text, options, name) in [
         ("default", "lines", &default, "Level default"),
@@ -65,8 +71,16 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
+        (
+            "kept_games",
+            "lines",
+            &default,
+            "Level default with kept games, those of kept_games.json",
+        ),
     ] {
-        let bytes = pack(&fs::read_to_string(folder.join(format!("{text}.epd")))?, options)?;
+        let games = if file == "kept_games" { &games[..] } else { &[] };
+        let lines = fs::read_to_string(folder.join(format!("{text}.epd")))?;
+        let bytes = pack(&lines, options, games)?;
         fs::write(folder.join(format!("{file}.epa")), bytes)?;
         valid.push(format!(
             "    {{\n      \"name\": {name:?},\n      \"text_file\": \"archive/{text}.epd\",\n      \
@@ -201,7 +215,7 @@ fn records(text: &str) -> Result<Vec<EpdRecord>> {
 }
 
 /// An archive of lines; a verbatim one is of a file with a comment in front and CR LF as line ends.
-fn pack(text: &str, options: &PackOptions) -> Result<Vec<u8>> {
+fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>> {
     let mut writer = ArchiveWriter::new(Vec::new(), options.clone())?;
     writer.begin_file("lines.epd")?;
     writer.push_aside(b"# lines\r\n")?;
@@ -211,6 +225,7 @@ fn pack(text: &str, options: &PackOptions) -> Result<Vec<u8>> {
         raw.extend_from_slice(b"\r\n");
         writer.push_line(&record, &raw)?;
     }
+    games.iter().try_for_each(|game| writer.keep_game(game))?;
     Ok(writer.finish()?)
 }
 
@@ -219,6 +234,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let (default, fast, segments) =
         (read("default.epa")?, read("fast.epa")?, read("segments.epa")?);
     let annotated = read("annotated.epa")?;
+    let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
@@ -325,6 +341,16 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "bucket",
             "A changed bit in a bucket of the position index",
             default.with(default.section(7).start + 5, |bits| bits ^ 1),
+        ),
+        (
+            "kept_games_entry",
+            "Kept games with another id in the entry of their block",
+            kept.with(kept.section(17).end - 40, |byte| byte ^ 1),
+        ),
+        (
+            "kept_games_block",
+            "Kept games whose block unpacks to others",
+            kept.with(kept.section(17).start + 40, |byte| byte ^ 1),
         ),
         (
             "blocks_exchanged",

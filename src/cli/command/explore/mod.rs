@@ -16,6 +16,7 @@ use crate::cli::json;
 use crate::cli::message::print_line;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
+use crate::cli::query;
 use crate::cli::searched::Searched;
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
@@ -93,21 +94,10 @@ impl Args {
             .min_games(self.min_games)
             .children(self.children)
     }
-
-    fn line(&self) -> anyhow::Result<PositionLine> {
-        let text = self.position.join(" ");
-        let line = PositionLine::parse(text.as_bytes(), &self.read.form.options())
-            .map_err(|error| anyhow::anyhow!("POSITION:1:{error}"))?;
-        match line {
-            Some(line) => Ok(line),
-            None if text.is_empty() => Ok(PositionLine::new(Position::START)),
-            None => anyhow::bail!("expected a position, found {text}"),
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let line = args.line()?;
+    let line = query::parse_position(&args.position, &args.read.form.options())?;
     let mut names = Names::new();
     args.openings.iter().try_for_each(|file| names.add_file(file))?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;

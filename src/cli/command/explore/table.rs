@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use super::shown::Shown;
+use crate::cli::columns;
 use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
 use crate::library::names::OpeningName;
 use crate::model::{Color, GameCounts, Operation, Position, San, Square};
@@ -251,26 +252,8 @@ impl Table {
     pub(super) fn write_text(&self, out: &mut Output) -> io::Result<()> {
         let texts: Vec<Vec<String>> =
             self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
-        let has_text = |column: &usize| texts.iter().any(|row| !row[*column].is_empty());
-        let columns: Vec<usize> = (0..self.names.len()).filter(has_text).collect();
-        let width = |&column: &usize| {
-            let cells = texts.iter().map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0).max(self.names[column].len())
-        };
-        let widths: Vec<usize> = columns.iter().map(width).collect();
-        let names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
-        for row in std::iter::once(&names).chain(&texts) {
-            let mut line = String::new();
-            for (&column, &width) in columns.iter().zip(&widths) {
-                let is_left = self.rows.iter().any(|row| row[column].is_left());
-                line += &match is_left {
-                    true => format!("{:<width$}  ", row[column]),
-                    false => format!("{:>width$}  ", row[column]),
-                };
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
+        let is_left = |column: usize| self.rows.iter().any(|row| row[column].is_left());
+        columns::write(&self.names, &texts, is_left, out)
     }
 }
 

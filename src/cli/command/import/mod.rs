@@ -25,7 +25,7 @@ use crate::codec::tally_origin::{GameDigest, GameDigests, TallyOrigin};
 use crate::library::tally::ledger::{self, Allowed};
 use crate::model::Opcode;
 use crate::new_file::NewFile;
-use crate::source::{FileFormat, Item, open_bytes};
+use crate::source::{FileFormat, Item, each_kept_game, open_bytes};
 use crate::store::{
     Checkpoint, ImportInfo, ImportOptions, ImportReport, ImportState, OnDuplicate, Recognised,
     Same, Store, StoreOptions,
@@ -192,6 +192,9 @@ fn import(
         }
         Ok(true)
     })?;
+    if source.is_file() {
+        each_kept_game(source, &mut |_, game| Ok(importer.keep_game(game)?))?;
+    }
     // Games count as counted when all that they left is here.
     if let Some((origin, new_games)) = ledger {
         importer.set_tally_origin(origin, new_games);

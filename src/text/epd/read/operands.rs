@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::segment::{Raw, Segment, Taken};
 use super::strings::readable;
 use crate::model::score::{Score, mated_in, mates_in};
-use crate::model::{Opcode, Operand, Operands, Position, Tally};
+use crate::model::{KeptGames, Opcode, Operand, Operands, Position, Tally};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::Profile;
 use crate::text::scan::Word;
@@ -32,6 +32,7 @@ impl Reader<'_, '_> {
             }
             Operands::Str { optional } => return self.read_text(segment, *optional),
             Operands::Tally => return self.read_tally(position, segment),
+            Operands::KeptGames => return read_kept_games(segment, self.fixed(segment, 1)),
             Operands::TagPairs => {
                 return Ok(Taken::new(self.read_tag_pairs(segment)?, all));
             }
@@ -279,6 +280,18 @@ impl Reader<'_, '_> {
         self.repaired(codes::W_LEN_ESCAPE, inner.at, message, inner.text, &text);
         Cow::Owned(text)
     }
+}
+
+fn read_kept_games(segment: &Segment, count: usize) -> Result<Taken, Diagnostic> {
+    let [Raw::Str(inner, true)] = &segment.raws[..count] else {
+        return Err(segment.arity("one string"));
+    };
+    let no_list = || {
+        let what = "takes a list such as \"keep 1, 2701 2019.05.?? 0123456789abcdef\"";
+        segment.error(codes::E_EPD_TYPE, what)
+    };
+    let kept = KeptGames::from_text(inner.text).ok_or_else(no_list)?;
+    Ok(Taken::new(vec![Operand::string(kept.to_text())], count))
 }
 
 fn strict_string(inner: Word) -> Result<Operand, Diagnostic> {

@@ -1,0 +1,248 @@
+//! Games that positions list: by their ids, in blocks under zstd.
+
+use std::io::{self, Write};
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::{ArchiveError, Refusal};
+use super::file::check;
+use super::file::sections::{Section, SectionKind};
+use super::file::sink::Sink;
+use crate::codec::item::Cursor;
+use crate::codec::kept_game;
+use crate::model::GameId;
+use crate::spill::Sorter;
+
+/// A block ends with so many bytes of games.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Level of zstd.
+const LEVEL: i32 = 12;
+
+const PART: &str = SectionKind::KeptGames.name();
+
+/// A block, in the table behind the blocks.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct BlockEntry {
+    /// The id of its first game.
+    first: [u8; GameId::LEN],
+    /// Where it ends in the section.
+    end: U64,
+    /// The bytes of its games.
+    len: U32,
+    /// CRC32C of the frame.
+    check: U32,
+}
+
+/// Behind the table.
+#[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Tail {
+    games: U64,
+    blocks: U32,
+    /// CRC32C of the table and the numbers before.
+    check: U32,
+}
+
+const _: () = assert!(size_of::<BlockEntry>() == 24 && size_of::<Tail>() == 16);
+
+impl Tail {
+    fn check(&self, table: &[u8]) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c::crc32c_append(crc32c::crc32c(table), &bytes[..bytes.len() - size_of::<U32>()])
+    }
+}
+
+/// Takes games in any order, and the same one as often as one likes.
+#[derive(Debug)]
+pub(super) struct KeptGamesWriter(Sorter);
+
+impl KeptGamesWriter {
+    /// One that uses about so many bytes of memory.
+    pub(super) fn new(memory: usize) -> KeptGamesWriter {
+        KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory))
+    }
+
+    pub(super) fn push(&mut self, game: &[u8]) -> io::Result<()> {
+        self.0.push(&kept_game::id_of(game).0, game)
+    }
+
+    /// Writes the section, if there are games.
+    pub(super) fn write(self, out: &mut Sink<impl Write>) -> Result<Option<Section>, ArchiveError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        out.begin();
+        let start = out.offset();
+        let mut sorted = self.0.finish()?;
+        let (mut table, mut games, mut last) = (Vec::new(), 0_u64, None);
+        let (mut first, mut block) = ([0; GameId::LEN], Vec::new());
+        while let Some((id, game)) = sorted.next_entry()? {
+            let Some(&id) = id.first_chunk() else { continue };
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            if block.is_empty() {
+                first = id;
+            }
+            games += 1;
+            block.extend_from_slice(&(game.len() as u32).to_le_bytes());
+            block.extend_from_slice(game);
+            if block.len() >= BLOCK_BYTES {
+                table.push(put_block(first, &block, start, out)?);
+                block.clear();
+            }
+        }
+        if !block.is_empty() {
+            table.push(put_block(first, &block, start, out)?);
+        }
+        let blocks = (table.len() as u32).into();
+        let mut tail = Tail { games: games.into(), blocks, check: 0.into() };
+        tail.check = tail.check(table.as_bytes()).into();
+        out.put(table.as_bytes())?;
+        out.put(tail.as_bytes())?;
+        Ok(Some(out.end()))
+    }
+}
+
+/// Writes a block of a section that began at `start`.
+fn put_block(
+    first: [u8; GameId::LEN],
+    block: &[u8],
+    start: u64,
+    out: &mut Sink<impl Write>,
+) -> Result<BlockEntry, ArchiveError> {
+    let frame = zstd::bulk::compress(block, LEVEL)?;
+    out.put(&frame)?;
+    Ok(BlockEntry {
+        first,
+        end: (out.offset() - start).into(),
+        len: (block.len() as u32).into(),
+        check: crc32c::crc32c(&frame).into(),
+    })
+}
+
+/// The section of an archive.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct KeptGamesSection<'a> {
+    blocks: &'a [u8],
+    table: &'a [BlockEntry],
+    games: u64,
+    /// What a block may take, in bytes.
+    memory: usize,
+}
+
+impl<'a> KeptGamesSection<'a> {
+    /// Reads the table of a section.
+    pub(super) fn read(
+        bytes: &'a [u8],
+        memory: usize,
+    ) -> Result<KeptGamesSection<'a>, ArchiveError> {
+        let section = || {
+            let (rest, tail) = Tail::read_from_suffix(bytes).ok()?;
+            let table =
+                usize::try_from(tail.blocks.get()).ok()?.checked_mul(size_of::<BlockEntry>())?;
+            let (blocks, table) = rest.split_at_checked(rest.len().checked_sub(table)?)?;
+            if !check::holds(tail.check(table), tail.check.get()) {
+                return None;
+            }
+            let table = <[BlockEntry]>::ref_from_bytes(table).ok()?;
+            let games = tail.games.get();
+            let is_whole = table.last()?.end.get() == blocks.len() as u64 && games > 0;
+            is_whole.then_some(KeptGamesSection { blocks, table, games, memory })
+        };
+        section().ok_or(ArchiveError::corrupt(PART))
+    }
+
+    /// How many games there are.
+    pub(super) const fn len(&self) -> u64 {
+        self.games
+    }
+
+    /// The bytes of a game.
+    pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let behind = self.table.partition_point(|block| block.first <= id.0);
+        let Some(nth) = behind.checked_sub(1) else { return Ok(None) };
+        let mut found = None;
+        self.each_of(nth, &mut |own, game| {
+            if own == id {
+                found = Some(game.to_vec());
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands on all games, their ids ascending.
+    pub(super) fn each<E: From<ArchiveError>>(
+        &self,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut games, mut last) = (0, None);
+        for nth in 0..self.table.len() {
+            let mut failed = Ok(());
+            self.each_of(nth, &mut |id, game| {
+                if last.replace(id) >= Some(id) {
+                    return Err(Refusal::Damaged.at(PART, nth as u64));
+                }
+                games += 1;
+                if failed.is_ok() {
+                    failed = visit(id, game);
+                }
+                Ok(())
+            })?;
+            failed?;
+        }
+        if games == self.games { Ok(()) } else { Err(ArchiveError::corrupt(PART).into()) }
+    }
+
+    /// Hands on the games of a block, which must be those that the table says.
+    fn each_of(
+        &self,
+        nth: usize,
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let damaged = || Refusal::Damaged.at(PART, nth as u64);
+        let block = self.block(nth)?;
+        let first = self.table.get(nth).map(|entry| entry.first);
+        let next = self.table.get(nth + 1).map(|entry| entry.first);
+        let mut cursor = Cursor::new(&block);
+        let mut last: Option<GameId> = None;
+        while !cursor.rest().is_empty() {
+            let game = cursor.string_4().map_err(|_| damaged())?;
+            let id = kept_game::id_of(game);
+            let follows = match last.replace(id) {
+                None => Some(id.0) == first,
+                Some(last) => last < id,
+            };
+            if !follows || next.is_some_and(|next| id.0 >= next) {
+                return Err(damaged());
+            }
+            visit(id, game)?;
+        }
+        if last.is_none() { Err(damaged()) } else { Ok(()) }
+    }
+
+    /// The bytes of the games of a block.
+    fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
+        let damaged = || Refusal::Damaged.at(PART, nth as u64);
+        let end_of = |nth: usize| self.table.get(nth).map(|entry| entry.end.get());
+        let start = nth.checked_sub(1).map_or(Some(0), end_of).ok_or_else(damaged)?;
+        let end = end_of(nth).ok_or_else(damaged)?;
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let frame = range.and_then(|(start, end)| self.blocks.get(start..end));
+        // A copy: zstd must not see bytes that another process may change.
+        let frame = frame.ok_or_else(damaged)?.to_vec();
+        let entry = self.table.get(nth).ok_or_else(damaged)?;
+        if !check::holds(crc32c::crc32c(&frame), entry.check.get()) {
+            return Err(damaged());
+        }
+        let len = entry.len.get() as usize;
+        if len > self.memory {
+            return Err(Refusal::Memory.at(PART, nth as u64));
+        }
+        let block = zstd::bulk::decompress(&frame, len).map_err(|_| damaged())?;
+        if block.len() == len { Ok(block) } else { Err(damaged()) }
+    }
+}

@@ -1,0 +1,265 @@
+//! `epdb games`: the games behind a position.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::cli::args::{GameWriteArgs, MemoryArgs};
+use crate::cli::columns;
+use crate::cli::games::{GameOutput, game_format};
+use crate::cli::json;
+use crate::cli::message::{note, print_line};
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::open_output;
+use crate::cli::query;
+use crate::cli::source::Visited;
+use crate::cli::tsv::write_field;
+use crate::codec::query::Query;
+use crate::library::kept_games;
+use crate::model::rules::Move;
+use crate::model::{Game, GameDate, GameResult, KeptGame, KeptGames, San};
+use crate::source::{FileFormat, Lookup, OpenLookup, Output};
+use crate::text::{ParseOptions, Profile};
+
+/// Show the games behind a position: which games reached it, and what they played there
+///
+/// A library has them that was made with `tally --keep-games`: for each position the best rated games,
+/// by the mean of both ratings, and the latest ones, tags and moves. Exit status 1 when there are
+/// none.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb games library.epa
+  epdb games library.epdb e4 c5 Nf3 --top date -n 5
+  epdb games library.epa '1. d4 f5' -o dutch.pgn")]
+pub(crate) struct Args {
+    /// The library: a store or an archive
+    #[arg(value_name = "SOURCE")]
+    source: PathBuf,
+    /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
+    #[arg(value_name = "POSITION")]
+    position: Vec<String>,
+    /// The best rated games (rating, the default) or the latest (date), in this order
+    #[arg(long, value_enum, default_value_t = Top::Rating, value_name = "BY",
+          hide_default_value = true, hide_possible_values = true)]
+    top: Top,
+    /// At most so many games [default: 10]
+    #[arg(short = 'n', long = "most", value_name = "N")]
+    most: Option<usize>,
+    /// Write the games instead: .pgn or .pgc, `-` for PGN on standard output
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
+    output: Option<PathBuf>,
+    /// Print a table with tabs
+    #[arg(long, conflicts_with = "json")]
+    tsv: bool,
+    /// Print one JSON object a game
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    games: GameWriteArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// How many games are shown where it is not said.
+const MOST: usize = 10;
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum Top {
+    Rating,
+    Date,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let options = ParseOptions::new(Profile::Lenient);
+    let position = *query::parse_position(&args.position, &options)?.end();
+    let library = OpenLookup::open(&args.source, args.memory.memory)?;
+    let records = library.matches(&Query::from(&position));
+    let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
+    let source = args.source.display();
+    let Some(listed) = kept_games::listed(&records) else {
+        print_line(&match records.is_empty() {
+            true => format!("{source}: not there: {position}"),
+            false => format!("{source}: no games are kept for it (tally --keep-games): {position}"),
+        });
+        return Ok(Outcome::Different);
+    };
+    let chosen = chosen(&listed, args.top);
+    let (mut found, mut missing) = (Vec::new(), 0);
+    for kept in chosen.iter().take(args.most.unwrap_or(MOST)) {
+        let Some(game) = library.kept_game(kept.id)? else {
+            missing += 1;
+            continue;
+        };
+        found.push(Found { kept: **kept, played: kept_games::move_played(&game, &position), game });
+    }
+    match &args.output {
+        Some(output) => write_games(output, args, &found)?,
+        None => print(args, &found)?,
+    }
+    let limit = usize::from(listed.limit());
+    if args.most.is_some_and(|most| most > limit) && chosen.len() == limit {
+        note!(
+            "{source}: keeps {limit} of the best rated and {limit} of the latest games of a position"
+        );
+    }
+    if missing > 0 {
+        print_line(&format!("{source}: {missing} games are listed, and are not in the library"));
+    }
+    Ok(Outcome::different_if(missing > 0))
+}
+
+fn chosen(listed: &KeptGames, top: Top) -> Vec<&KeptGame> {
+    match top {
+        Top::Rating => listed.best().collect(),
+        Top::Date => listed.latest().collect(),
+    }
+}
+
+/// A game that reached the position.
+struct Found {
+    kept: KeptGame,
+    /// What it played there, if it went on.
+    played: Option<(Move, San)>,
+    game: Game,
+}
+
+fn write_games(path: &Path, args: &Args, found: &[Found]) -> anyhow::Result<()> {
+    let format = match path == Path::new("-") {
+        true => Some(FileFormat::Pgn),
+        false => FileFormat::of_name(path),
+    };
+    let no_games = || Usage(format!("{}: games become .pgn or .pgc", path.display()));
+    let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
+    let mut output = GameOutput::open(Some(path), format)?;
+    for Found { kept, game, .. } in found {
+        if let Visited::Refused(refusal) = output.write(game)? {
+            anyhow::bail!("{}: game {}: {}", path.display(), kept.id, refusal.message);
+        }
+    }
+    output.finish()?;
+    if path != Path::new("-") {
+        note!("{}: {} games", path.display(), found.len());
+    }
+    Ok(())
+}
+
+fn print(args: &Args, found: &[Found]) -> anyhow::Result<()> {
+    let mut out = open_output(None)?;
+    if args.json {
+        for one in found {
+            json::line(&mut out, &Object::new(one))?;
+        }
+        return Ok(out.finish()?);
+    }
+    let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+    if args.tsv {
+        write_tsv(&rows, &mut out)?;
+    } else {
+        let is_number = |column: usize| NAMES[column].ends_with("_elo");
+        columns::write(&NAMES, &rows, |column| !is_number(column), &mut out)?;
+    }
+    Ok(out.finish()?)
+}
+
+const NAMES: [&str; 9] =
+    ["white", "white_elo", "black", "black_elo", "result", "date", "event", "move", "id"];
+
+fn row(found: &Found) -> Vec<String> {
+    let Found { kept, played, game } = found;
+    let known = |name: &str| known(game, name).unwrap_or_default().to_string();
+    vec![
+        known("White"),
+        known("WhiteElo"),
+        known("Black"),
+        known("BlackElo"),
+        game.result().as_str().to_string(),
+        if kept.date == GameDate::default() { String::new() } else { kept.date.to_string() },
+        known("Event"),
+        played.map(|(_, san)| san.to_string()).unwrap_or_default(),
+        kept.id.to_string(),
+    ]
+}
+
+/// The value of a tag that says something.
+fn known<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
+    game.tag(name).filter(|value| !["", "?", "-"].contains(value))
+}
+
+fn write_tsv(rows: &[Vec<String>], out: &mut Output) -> anyhow::Result<()> {
+    writeln!(out, "{}", NAMES.join("\t"))?;
+    for row in rows {
+        let mut line = Vec::new();
+        for (place, cell) in row.iter().enumerate() {
+            if place > 0 {
+                line.push(b'\t');
+            }
+            write_field(cell.as_bytes(), &mut line);
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+/// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not
+/// known is left out.
+#[derive(Serialize)]
+struct Object<'a> {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uci: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    san: Option<String>,
+    /// `white` or `black`; null for a draw, and where it is not known.
+    winner: Option<&'static str>,
+    result: &'static str,
+    white: Player<'a>,
+    black: Player<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    year: Option<u16>,
+    /// `2019-05`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    month: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Player<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rating: Option<u16>,
+}
+
+impl Object<'_> {
+    fn new(found: &Found) -> Object<'_> {
+        let Found { kept, played, game } = found;
+        let date = kept.date;
+        let (year, month, _) = date.parts();
+        let player = |name: &str, elo: &str| Player {
+            name: game.tag(name).unwrap_or_default(),
+            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|&elo: &u16| elo > 0),
+        };
+        Object {
+            id: kept.id.to_string(),
+            uci: played.map(|(mv, _)| mv.to_string()),
+            san: played.map(|(_, san)| san.to_string()),
+            winner: match game.result() {
+                GameResult::WhiteWins => Some("white"),
+                GameResult::BlackWins => Some("black"),
+                _ => None,
+            },
+            result: game.result().as_str(),
+            white: player("White", "WhiteElo"),
+            black: player("Black", "BlackElo"),
+            year: (year > 0).then_some(year),
+            month: (month > 0).then(|| format!("{year:04}-{month:02}")),
+            date: (date != GameDate::default()).then(|| date.to_string()),
+            event: known(game, "Event"),
+        }
+    }
+}

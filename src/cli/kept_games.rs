@@ -1,0 +1,62 @@
+//! The games that sources keep, on their way into a library that is written in one piece.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::codec::item::Cursor;
+use crate::codec::record;
+use crate::error::Result;
+use crate::model::{EpdRecord, GameId, KeptGames, Opcode};
+use crate::source;
+
+/// Those of the games of some files that the records list which are written.
+#[derive(Default)]
+pub(crate) struct KeptGamesOf {
+    /// The files that keep games.
+    files: Vec<PathBuf>,
+    listed: HashSet<GameId>,
+}
+
+impl KeptGamesOf {
+    /// Looks which files keep games. Only files can be asked.
+    pub(crate) fn new(files: &[PathBuf]) -> Result<KeptGamesOf> {
+        let mut keeping = Vec::new();
+        for file in files.iter().filter(|file| file.is_file()) {
+            if source::kept_game_count(file)? > 0 {
+                keeping.push(file.clone());
+            }
+        }
+        Ok(KeptGamesOf { files: keeping, listed: HashSet::new() })
+    }
+
+    /// Takes note of what a record lists.
+    pub(crate) fn note(&mut self, record: &EpdRecord) {
+        if self.files.is_empty() {
+            return;
+        }
+        if let Some(kept) = record.operands(Opcode::KEPT_GAMES).and_then(KeptGames::of_operands) {
+            self.listed.extend(kept.games().iter().map(|game| game.id));
+        }
+    }
+
+    /// [`KeptGamesOf::note`] of a record in its binary form.
+    pub(crate) fn note_encoded(&mut self, record: &[u8]) -> Result<()> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        if let Some(bytes) = record::kept_games_bytes(record)? {
+            let kept = record::take_kept_games(&mut Cursor::new(bytes))?;
+            self.listed.extend(kept.games().iter().map(|game| game.id));
+        }
+        Ok(())
+    }
+
+    /// Hands on the games that were listed, those of one file after the other.
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.files.iter().try_for_each(|file| {
+            source::each_kept_game(file, &mut |id, game| {
+                if self.listed.contains(&id) { visit(game) } else { Ok(()) }
+            })
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Games that a library keeps for the positions that list them: tags and main line, in PGC.
+//!
+//! The format is `formats/kept_games.md`.
+
+use super::pgc::{self, PgcEncodeError, PgcEncodeOptions, PgcReader};
+use crate::model::{Element, Game, GameBuilder, GameId};
+
+/// Appends what is kept of a game: its tags and its main line. Variations, comments, NAGs and `%` lines
+/// are left out.
+///
+/// ```
+/// use epdb::codec::kept_game;
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let mut reader = GameReader::new(&b"1. e4 {why} (1. d4) e5 1-0"[..], PgnReadOptions::default());
+/// let read = reader.next_game()?.expect("a game");
+/// let mut bytes = Vec::new();
+/// kept_game::encode(read.game.expect("a good one"), &mut bytes)?;
+/// let kept = kept_game::decode(&bytes).expect("what was encoded");
+/// assert_eq!(kept.elements().count(), 2);
+/// assert_eq!(kept_game::id_of(&bytes).to_string().len(), 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A move that PGC has no byte for; nothing is appended then.
+pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
+    const OPTIONS: PgcEncodeOptions = PgcEncodeOptions::EXTENDED.without_checksum();
+    if game.elements().all(|element| matches!(element, Element::Move(_))) {
+        return pgc::encode(game, &OPTIONS, out).map(drop);
+    }
+    let mut builder = GameBuilder::new();
+    builder.set_start(*game.start());
+    // What a game has, another one can have.
+    for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
+        let _ = builder.add_checked_tag(name, value);
+    }
+    for mv in game.main_line() {
+        let _ = builder.play_legal(mv);
+    }
+    pgc::encode(builder.game(), &OPTIONS, out).map(drop)
+}
+
+/// Reads a game that was kept; `None` where these are not the bytes of one game.
+pub fn decode(bytes: &[u8]) -> Option<Game> {
+    let mut reader = PgcReader::new(bytes, bytes.len());
+    let read = reader.next_game().ok()??;
+    let is_whole = read.raw.len() == bytes.len();
+    let game = read.game.ok().filter(|_| is_whole)?;
+    Some(game.clone())
+}
+
+/// What a game is found by: the first bytes of the BLAKE3 hash of what is kept of it.
+pub fn id_of(bytes: &[u8]) -> GameId {
+    let mut id = GameId::default();
+    id.0.copy_from_slice(&blake3::hash(bytes).as_bytes()[..GameId::LEN]);
+    id
+}

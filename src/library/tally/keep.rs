@@ -1,0 +1,92 @@
+//! The games that a library keeps for the positions that list them.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::facts::{self, GameFacts};
+use crate::codec::item::Cursor;
+use crate::codec::{kept_game, record};
+use crate::error::Result;
+use crate::library::game_tag::Tags;
+use crate::model::{Game, GameDate, GameId, KeptGame, LARGEST_RATING};
+use crate::spill::Sorter;
+
+/// Takes the games that count, and gives those back that positions list.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    /// Of the games whose positions were not looked at yet; `None` for one that cannot be kept.
+    waiting: Vec<Option<KeptGame>>,
+    games: Sorter,
+    listed: HashSet<GameId>,
+    encoded: Vec<u8>,
+}
+
+impl Keeper {
+    pub(super) fn new(directory: &Path, memory: usize) -> Keeper {
+        Keeper {
+            waiting: Vec::new(),
+            games: Sorter::new(directory, memory),
+            listed: HashSet::new(),
+            encoded: Vec::new(),
+        }
+    }
+
+    /// Takes the next game; whether it can be kept.
+    pub(super) fn add(&mut self, game: &Game, facts: &GameFacts) -> Result<bool> {
+        self.encoded.clear();
+        if kept_game::encode(game, &mut self.encoded).is_err() {
+            self.waiting.push(None);
+            return Ok(false);
+        }
+        let id = kept_game::id_of(&self.encoded);
+        let [white, black] = facts.ratings;
+        let rating = white.zip(black).map(|(white, black)| (white + black) / 2);
+        let date = date_of(game).unwrap_or_default();
+        self.waiting.push(Some(KeptGame { rating, date, id }));
+        self.games.push(&id.0, &self.encoded)?;
+        Ok(true)
+    }
+
+    /// Hands the games that wait over to those whose positions were looked at.
+    pub(super) fn looked_at(&mut self, games: &mut Vec<Option<KeptGame>>) {
+        games.append(&mut self.waiting);
+    }
+
+    /// Takes note of the games that a record lists.
+    pub(super) fn note(&mut self, record: &[u8]) -> Result<()> {
+        if let Some(bytes) = record::kept_games_bytes(record)? {
+            let kept = record::take_kept_games(&mut Cursor::new(bytes))?;
+            self.listed.extend(kept.games().iter().map(|game| game.id));
+        }
+        Ok(())
+    }
+
+    /// Gives the games back that were listed since this was done, their ids ascending, and forgets
+    /// all.
+    pub(super) fn give_back(
+        &mut self,
+        empty: Sorter,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut sorted = std::mem::replace(&mut self.games, empty).finish()?;
+        while let Some((id, game)) = sorted.next_entry()? {
+            // Listed once, it comes once.
+            if id.first_chunk().is_some_and(|&id| self.listed.remove(&GameId(id))) {
+                visit(game)?;
+            }
+        }
+        self.listed.clear();
+        Ok(())
+    }
+}
+
+/// What is known of the date of a game.
+fn date_of(game: &Game) -> Option<GameDate> {
+    let date = facts::date(&Tags::OfGame(game))?;
+    let year =
+        u16::try_from(date.year()?).ok().filter(|year| (1..=LARGEST_RATING).contains(year))?;
+    let [first, last] = [date.first(), date.last()];
+    let month = if first / 100 == last / 100 { first / 100 % 100 } else { 0 };
+    let day = if date.is_one_day() { first % 100 } else { 0 };
+    GameDate::new(year, month as u8, day as u8)
+}

@@ -1,0 +1,156 @@
+//! The games of a store that positions list. Each row proves itself: its key is the hash of its value; and
+//! a row of the meta table says how many there are.
+
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, WriteTransaction};
+use zerocopy::byteorder::little_endian::{U32, U64, U128};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::error::{Result, damaged};
+use super::schema::{Digest, KEPT_GAMES, KEPT_GAMES_KEY, META, holds};
+use crate::codec::kept_game;
+use crate::model::GameId;
+
+/// The games on their way into a store.
+#[derive(Debug, Default)]
+pub(super) struct NewGames {
+    games: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl NewGames {
+    pub(super) fn push(&mut self, game: &[u8]) {
+        self.bytes += game.len() + size_of::<Vec<u8>>();
+        self.games.push(game.to_vec());
+    }
+
+    /// About how many bytes of memory they take.
+    pub(super) const fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    /// Writes those that are not there yet with the records of a commit.
+    pub(super) fn write(
+        &self,
+        transaction: &WriteTransaction,
+        meta: &mut Table<'_, &'static str, &'static [u8]>,
+    ) -> Result<()> {
+        if self.games.is_empty() {
+            return Ok(());
+        }
+        let mut announced = Announced::read(meta)?;
+        let mut table = transaction.open_table(KEPT_GAMES)?;
+        for game in &self.games {
+            let key = key_of(kept_game::id_of(game));
+            if table.get(key)?.is_none() {
+                table.insert(key, game.as_slice())?;
+                announced.add(key, game);
+            }
+        }
+        announced.write(meta)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = NewGames::default();
+    }
+}
+
+/// What the store says of its games.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Announced {
+    games: u64,
+    digest: Digest,
+}
+
+/// The row that says it.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct AnnouncedRow {
+    games: U64,
+    digest: U128,
+    /// CRC32C of the bytes before.
+    check: U32,
+}
+
+const ROW: &str = "the row of kept games";
+
+impl AnnouncedRow {
+    fn crc(&self) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c::crc32c(&bytes[..bytes.len() - size_of::<U32>()])
+    }
+}
+
+impl Announced {
+    fn read(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Announced> {
+        let Some(row) = meta.get(KEPT_GAMES_KEY)? else { return Ok(Announced::default()) };
+        let read = AnnouncedRow::read_from_bytes(row.value()).ok();
+        match read.filter(|row| holds(row.crc(), row.check.get())) {
+            Some(row) => Ok(Announced { games: row.games.get(), digest: Digest(row.digest.get()) }),
+            None => Err(damaged(ROW, "its checksum does not match")),
+        }
+    }
+
+    fn add(&mut self, key: u64, game: &[u8]) {
+        self.games += 1;
+        self.digest.add(Digest::of_kept_game(key, game));
+    }
+
+    fn write(self, meta: &mut Table<'_, &'static str, &'static [u8]>) -> Result<()> {
+        let (games, digest) = (self.games.into(), self.digest.0.into());
+        let mut row = AnnouncedRow { games, digest, check: 0.into() };
+        row.check = row.crc().into();
+        meta.insert(KEPT_GAMES_KEY, row.as_bytes())?;
+        Ok(())
+    }
+}
+
+/// The table of the games.
+pub(super) type KeptGamesTable = ReadOnlyTable<u64, &'static [u8]>;
+
+/// Opens the table, if there is one.
+pub(super) fn open(transaction: &ReadTransaction) -> Result<Option<KeptGamesTable>> {
+    match transaction.open_table(KEPT_GAMES) {
+        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+        table => Ok(Some(table?)),
+    }
+}
+
+/// Checks all games.
+pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
+    let announced = Announced::read(&transaction.open_table(META)?)?;
+    let mut found = Announced::default();
+    if let Some(table) = open(transaction)? {
+        found = verify_rows(&table)?;
+    }
+    if found == announced { Ok(()) } else { Err(damaged(ROW, "other games are there")) }
+}
+
+fn verify_rows(table: &KeptGamesTable) -> Result<Announced> {
+    let mut found = Announced::default();
+    for row in table.range::<u64>(..)? {
+        let (key, game) = row?;
+        check(key.value(), game.value())?;
+        found.add(key.value(), game.value());
+        if kept_game::decode(game.value()).is_none() {
+            return Err(damaged(place(key.value()), "it is no game"));
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses a game that its key does not stand for.
+pub(super) fn check(key: u64, game: &[u8]) -> Result<()> {
+    if key_of(kept_game::id_of(game)) == key {
+        return Ok(());
+    }
+    Err(damaged(place(key), "its bytes are not those that its id stands for"))
+}
+
+fn place(key: u64) -> String {
+    format!("kept game {}", GameId(key.to_be_bytes()))
+}
+
+/// Ids ascend as their keys do.
+pub(super) const fn key_of(id: GameId) -> u64 {
+    u64::from_be_bytes(id.0)
+}

@@ -1,0 +1,210 @@
+//! The games behind a position on the command line: kept by tally, shown by games, carried along.
+
+use crate::scratch::Scratch;
+
+/// Two games meet by different ways; ratings, dates and players are known of some.
+const GAMES: &str = "[Event \"Cup\"]\n[Date \"1992.11.04\"]\n[White \"Ann\"]\n[Black \"Eve\"]\n[WhiteElo \"2400\"]\n[BlackElo \"2500\"]\n\n1. e4 {why} e5 (1... c5) 2. Nf3 1-0\n\n\
+[Event \"?\"]\n[Date \"2001.??.??\"]\n[White \"Bob\"]\n[Black \"Dan\"]\n[WhiteElo \"2600\"]\n[BlackElo \"2500\"]\n\n1. Nf3 e5 2. e4 Nc6 0-1\n\n";
+const MORE: &str = "[White \"Cy\"]\n[Date \"2020.05.??\"]\n\n1. e4 c5 1/2-1/2\n\n\
+[White \"Flo\"]\n[WhiteElo \"2000\"]\n[BlackElo \"2001\"]\n\n1. e4 d5 *\n\n";
+const MET: &str = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq -";
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::with("g.pgn", GAMES);
+    scratch.write("h.pgn", MORE);
+    scratch
+}
+
+/// The players of White that are shown, in their order.
+fn white(scratch: &Scratch, args: &[&str]) -> Vec<String> {
+    let done = scratch.run(&[&["games"], args, &["--tsv"]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    done.out.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn games_that_reached_a_position_are_shown_from_stores_and_archives() {
+    let scratch = scratch();
+    for library in ["l.epdb", "l.epa"] {
+        let done = scratch.run(&["tally", "g.pgn", "h.pgn", "-o", library, "--keep-games", "2"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert_eq!(white(&scratch, &[library]), ["Bob", "Ann"], "{library}");
+        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy", "Bob"]);
+        assert_eq!(white(&scratch, &[library, "e4"]), ["Ann", "Flo"]);
+        assert_eq!(white(&scratch, &[library, "e4", "--top", "date", "-n", "1"]), ["Cy"]);
+        let done = scratch.run(&["games", library, MET, "--tsv"]);
+        let rows: Vec<Vec<&str>> =
+            done.out.lines().map(|line| line.split('\t').collect()).collect();
+        assert_eq!(
+            rows[0][..8].join(" "),
+            "white white_elo black black_elo result date event move"
+        );
+        assert_eq!(rows[1][..8], ["Bob", "2600", "Dan", "2500", "0-1", "2001.??.??", "", "Nc6"]);
+        assert_eq!(rows[2][..8], ["Ann", "2400", "Eve", "2500", "1-0", "1992.11.04", "Cup", ""]);
+        let shown = scratch.run(&["games", library, MET]).out;
+        assert!(shown.starts_with("white  white_elo  black  black_elo  result"), "{shown}");
+        assert!(shown.contains("\nAnn         2400  Eve         2500  1-0"), "{shown}");
+        assert_eq!(scratch.run(&["verify", library]).status, 0);
+        let stats = scratch.run(&["stats", library]).out;
+        assert!(stats.contains("--keep-games 2"), "{stats}");
+        let kept = stats.lines().find(|line| line.starts_with("  kept games "));
+        assert!(kept.is_some_and(|line| line.ends_with(" 4")), "{stats}");
+    }
+    let none = scratch.run(&["games", "l.epa", "a4"]);
+    assert_eq!((none.status, none.out.as_str()), (1, ""));
+    assert!(none.err.contains("not there"), "{}", none.err);
+}
+
+#[test]
+fn objects_have_the_shape_of_the_lichess_explorer() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "1"]);
+    let out = scratch.run(&["games", "l.epa", "e4", "e5", "Nf3", "--json"]).out;
+    let object: serde_json::Value = serde_json::from_str(out.trim_end()).unwrap();
+    let id = object["id"].as_str().unwrap();
+    assert_eq!(id.len(), 16);
+    let wanted = serde_json::json!({
+        "id": id, "uci": "b8c6", "san": "Nc6", "winner": "black", "result": "0-1",
+        "white": {"name": "Bob", "rating": 2600}, "black": {"name": "Dan", "rating": 2500},
+        "year": 2001, "date": "2001.??.??",
+    });
+    assert_eq!(object, wanted);
+}
+
+#[test]
+fn games_come_out_as_games() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epdb", "--keep-games", "5"]);
+    let done = scratch.run(&["games", "l.epdb", "-o", "hits.pgn"]);
+    assert_eq!((done.status, done.out.as_str()), (0, ""), "{}", done.err);
+    assert!(done.err.contains("hits.pgn: 2 games"), "{}", done.err);
+    let text = scratch.text("hits.pgn");
+    // Tags and moves, neither comments nor variations.
+    assert!(text.starts_with("[Event \"?\"]\n"), "{text}");
+    assert!(text.contains("1. e4 e5 2. Nf3 1-0\n"), "{text}");
+    assert_eq!(scratch.run(&["games", "l.epdb", "-o", "-"]).out, text);
+    assert_eq!(scratch.run(&["games", "l.epdb", "-o", "hits.pgc"]).status, 0);
+    assert_eq!(scratch.run(&["cat", "--games", "hits.pgc"]).out, text);
+    assert_eq!(scratch.run(&["games", "l.epdb", "-o", "hits.epd"]).status, 2);
+}
+
+#[test]
+fn the_order_of_files_memory_and_batches_make_no_difference() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "h.pgn", "-o", "a.epdb", "--keep-games", "1"]);
+    let more: [&[&str]; 3] = [
+        &["tally", "h.pgn", "g.pgn", "h.pgn", "-o", "b.epdb", "--keep-games", "1"],
+        &["tally", "h.pgn", "g.pgn", "-o", "c.epdb", "--keep-games", "1", "--memory", "1K"],
+        &["import", "d.epdb", "h.pgn", "g.pgn", "--tally", "--keep-games", "1"],
+    ];
+    let export = |library: &str| scratch.run(&["export", library, "--order", "key"]).out;
+    let all = export("a.epdb");
+    assert!(all.contains("kept_games \"keep 1, "), "{all}");
+    for (args, library) in more.iter().zip(["b.epdb", "c.epdb", "d.epdb"]) {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert_eq!(export(library), all, "{library}");
+        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy"], "{library}");
+        assert_eq!(scratch.run(&["verify", library]).status, 0, "{library}");
+    }
+    // A library keeps how it was built.
+    let other = scratch.run(&["import", "d.epdb", "g.pgn", "--tally", "--keep-games", "2"]);
+    assert_eq!(other.status, 2);
+    assert!(other.err.contains("--keep-games 1"), "{}", other.err);
+}
+
+#[test]
+fn games_go_along_with_the_positions_that_list_them() {
+    let scratch = scratch();
+    for (games, library) in [("g.pgn", "g.epa"), ("h.pgn", "h.epdb")] {
+        scratch.run(&["tally", games, "-o", library, "--keep-games", "1"]);
+    }
+    scratch.run(&["tally", "g.pgn", "h.pgn", "-o", "all.epdb", "--keep-games", "1"]);
+    let all = scratch.run(&["export", "all.epdb", "--order", "key"]).out;
+    let sorted = |text: &str| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join("\n")
+    };
+    let ways: [&[&[&str]]; 4] = [
+        &[&["union", "g.epa", "h.epdb", "-o", "u.epa"]],
+        &[
+            &["convert", "g.epa", "u.epdb"],
+            &["import", "u.epdb", "h.epdb", "--on-duplicate", "merge"],
+        ],
+        &[&["union", "h.epdb", "g.epa", "-o", "u.epa"], &["pack", "u.epa", "-o", "v.epa"]],
+        &[
+            &["union", "h.epdb", "g.epa", "-o", "u.epa"],
+            &["sort", "u.epa", "--by", "fen", "-o", "v.epa"],
+        ],
+    ];
+    for steps in ways {
+        for step in steps {
+            let done = scratch.run(step);
+            assert_eq!(done.status, 0, "{step:?}: {}", done.err);
+        }
+        let last = steps.last().unwrap();
+        let library = if last[0] == "import" { last[1] } else { last[last.len() - 1] };
+        let text = scratch.run(&["cat", library]).out;
+        assert_eq!(sorted(&text), sorted(&all), "{steps:?}");
+        assert_eq!(white(&scratch, &[library]), ["Bob"], "{steps:?}");
+        assert_eq!(white(&scratch, &[library, "--top", "date"]), ["Cy"], "{steps:?}");
+        assert_eq!(white(&scratch, &[library, "e4", "c5"]), ["Cy"], "{steps:?}");
+        assert_eq!(scratch.run(&["verify", library]).status, 0);
+        scratch.names().iter().filter(|name| name.starts_with(['u', 'v'])).for_each(|name| {
+            std::fs::remove_file(scratch.path(name)).unwrap();
+        });
+    }
+    // Only what the records list that are written.
+    let one = ["filter", "all.epdb", "--where", "reached == 2", "-o", "one.epa"];
+    assert_eq!(scratch.run(&one).status, 0);
+    let stats = scratch.run(&["stats", "one.epa", "--json"]).out;
+    assert!(stats.contains("\"kept_games\":1}"), "{stats}");
+    assert_eq!(white(&scratch, &["one.epa", MET]), ["Bob"]);
+}
+
+#[test]
+fn what_has_no_place_for_games_says_so() {
+    let scratch = scratch();
+    let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd", "--keep-games", "1"]);
+    assert_eq!(done.status, 0);
+    assert!(done.err.contains("nor for the games that are kept"), "{}", done.err);
+    scratch.run(&["pack", "l.epd", "-o", "l.epa"]);
+    let done = scratch.run(&["games", "l.epa"]);
+    assert_eq!(done.status, 1);
+    assert!(done.err.contains("1 games are listed, and are not in the library"), "{}", done.err);
+    scratch.run(&["tally", "g.pgn", "-o", "n.epa"]);
+    let done = scratch.run(&["games", "n.epa"]);
+    assert_eq!(done.status, 1);
+    assert!(done.err.contains("no games are kept for it (tally --keep-games)"), "{}", done.err);
+    for wrong in ["0", "101", "x"] {
+        let done = scratch.run(&["tally", "g.pgn", "-o", "w.epa", "--keep-games", wrong]);
+        assert_eq!(done.status, 2, "{wrong}");
+    }
+    assert_eq!(scratch.run(&["games", "g.pgn"]).status, 2);
+}
+
+#[test]
+fn games_without_digests_and_games_that_come_again_are_kept_once() {
+    let scratch = scratch();
+    let again =
+        ["tally", "g.pgn", "g.pgn", "-o", "l.epa", "--keep-games", "5", "--keep-duplicates"];
+    assert_eq!(scratch.run(&again).status, 0);
+    assert_eq!(white(&scratch, &["l.epa"]), ["Bob", "Ann"]);
+    let none = ["tally", "g.pgn", "-o", "n.epa", "--keep-games", "5", "--no-digests"];
+    assert_eq!(scratch.run(&none).status, 0);
+    assert_eq!(white(&scratch, &["n.epa"]), ["Bob", "Ann"]);
+}
+
+#[test]
+fn lists_that_are_none_are_refused_or_kept_as_noop() {
+    let scratch = scratch();
+    let line = "8/8/8/4k3/8/1K6/8/8 b - - kept_games \"none\";\n";
+    scratch.write("b.epd", line);
+    assert_eq!(scratch.run(&["normalize", "b.epd", "--profile", "strict"]).status, 1);
+    let text = "8/8/8/4k3/8/1K6/8/8 b - - kept_games \"keep 1, - ????.??.?? 0123456789abcdef, \
+                2500 2020.01.?? 0000000000000001\";\n";
+    scratch.write("c.epd", text);
+    let canonical = "kept_games \"keep 1, 2500 2020.01.?? 0000000000000001\";";
+    assert!(scratch.run(&["normalize", "c.epd"]).out.contains(canonical));
+}
