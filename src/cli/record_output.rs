@@ -29,7 +29,8 @@ impl RecordOutput {
         let format = output.to.or(named).unwrap_or(FileFormat::Epd);
         anyhow::ensure!(
             !format.is_of_games(),
-            "positions are no games: only games become .pgn or .pgc"
+            "positions are no games: only games become .pgn or .pgc, and a repertoire with \
+             `convert --tree`"
         );
         anyhow::ensure!(
             format != FileFormat::Epdb,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use super::args::{FormArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
-use super::query;
 use super::source::{self, Visited};
 use crate::library::repertoire::Repertoire;
 use crate::model::{Color, Position};
 use crate::source::Item;
+use crate::text::PositionLine;
 
 /// Reads all lines of games, and the moves of records; those of tallies that were played in at least
 /// so many games. Without a side no move is left out for its mark.
@@ -40,10 +40,11 @@ pub(crate) fn read(
     Ok(repertoire.into_inner())
 }
 
-/// The position that an argument names; the start array where there is none.
-pub(crate) fn root(text: Option<&str>, form: &FormArgs) -> anyhow::Result<Position> {
-    let Some(text) = text else { return Ok(Position::START) };
-    let position = query::parse(text.as_bytes(), &form.options())
+/// The position that an argument names, and the moves that lead to it as far as it names them; the start
+/// array where there is none.
+pub(crate) fn root(text: Option<&str>, form: &FormArgs) -> anyhow::Result<PositionLine> {
+    let Some(text) = text else { return Ok(PositionLine::new(Position::START)) };
+    let line = PositionLine::parse(text.as_bytes(), &form.options())
         .map_err(|error| anyhow::anyhow!("--root:1:{error}"))?;
-    position.ok_or_else(|| anyhow::anyhow!("expected a position, found {text}"))
+    line.ok_or_else(|| anyhow::anyhow!("expected a position, found {text}"))
 }

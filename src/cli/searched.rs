@@ -29,6 +29,7 @@ pub(crate) struct Scanned {
     /// The source, if it cannot be opened once more.
     opened: RefCell<Option<Source>>,
     pub(crate) is_text: bool,
+    pub(crate) is_of_games: bool,
 }
 
 impl Searched {
@@ -40,9 +41,10 @@ impl Searched {
             return Ok(Searched::Lookup(Box::new(opened)));
         }
         let is_text = source.format() == FileFormat::Epd;
+        let is_of_games = source.format().is_of_games();
         let opened = RefCell::new((!source.is_file()).then_some(source));
         let path = path.to_path_buf();
-        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text })))
+        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text, is_of_games })))
     }
 }
 

@@ -53,3 +53,13 @@ fn too_little_memory_is_an_error_that_leaves_nothing() {
     assert!(done.err.contains("do not fit the memory"), "{}", done.err);
     assert_eq!(scratch.names(), ["book.epd"]);
 }
+
+#[test]
+fn records_without_scores_are_told() {
+    let scratch = Scratch::with("a.epd", "7k/8/8/8/8/8/8/K7 w - -\n");
+    let done = scratch.run(&["backsolve", "a.epd", "-o", "b.epd"]);
+    assert!(done.err.contains("epdb: no record has a ce: "), "{}", done.err);
+    let scored =
+        scratch.run_with(&["backsolve", "-", "--dry-run"], "4k3/8/8/8/8/8/4P3/4K3 w - - ce 3;\n");
+    assert!(!scored.err.contains("no record has a ce"), "{}", scored.err);
+}

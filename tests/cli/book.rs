@@ -355,3 +355,15 @@ fn books_of_other_people() {
     }
     assert!(books == 0 || books >= 7, "{books}");
 }
+
+#[test]
+fn an_empty_book_is_told() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
+    let done = scratch.run(&["book", "make", "g.pgn", "-o", "b.bin"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("no move was played in 3 games (--min-games)"), "{}", done.err);
+    assert_eq!(
+        scratch.run(&["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"]).status,
+        0
+    );
+}

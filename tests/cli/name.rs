@@ -28,15 +28,21 @@ fn positions_in_the_table_get_its_names() {
     let done = scratch.run(&["name", "--openings", "names.tsv", "a.epd"]);
     let wanted = format!(
         "{SICILIAN} ce 7; eco \"B20\"; v0 \"Sicilian Defense\";\n\
-         {QUEENS_PAWN} eco \"D00\"; v0 \"Queen's Pawn Game\";\n{KINGS}\n"
+         {QUEENS_PAWN} eco \"D00\";\n{KINGS}\n"
     );
     assert_eq!((done.status, done.out.as_str()), (0, wanted.as_str()), "{}", done.err);
-    assert_eq!(done.err, "epdb: 2 positions named, 0 left as they were, 1 without a name\n");
+    assert_eq!(
+        done.err,
+        "epdb: 1 positions named, 1 left as they were (--replace names them anew), 1 without a name\n"
+    );
     scratch.write("named.epd", &done.out);
     let call = ["name", "--openings", "names.tsv", "--openings", "german.tsv", "named.epd"];
     let again = scratch.run(&call);
     assert_eq!(again.out, wanted);
-    assert_eq!(again.err, "epdb: 0 positions named, 2 left as they were, 1 without a name\n");
+    assert_eq!(
+        again.err,
+        "epdb: 0 positions named, 2 left as they were (--replace names them anew), 1 without a name\n"
+    );
     let replaced = scratch.run(&[&call[..], &["--replace", "-o", "a.epa"]].concat());
     assert_eq!(replaced.status, 0, "{}", replaced.err);
     let wanted = format!(
@@ -76,7 +82,10 @@ fn games_get_tags() {
     };
     let call = ["name", "--openings", "names.tsv", "g.pgn"];
     let done = scratch.run(&[&call[..], &["-o", "n.pgn"]].concat());
-    assert_eq!(done.err, "epdb: 1 games named, 1 left as they were, 1 without a name\n");
+    assert_eq!(
+        done.err,
+        "epdb: 1 games named, 1 left as they were (--replace names them anew), 1 without a name\n"
+    );
     let named = "B27\tSicilian Defense\tHyperaccelerated\tFianchetto\n";
     assert_eq!(table("n.pgn"), format!("{named}A00\t\told\t\n\t\t\t\n"));
     let done = scratch.run(&[&call[..], &["-o", "n.pgc", "--replace"]].concat());

@@ -290,3 +290,16 @@ fn operations_that_a_repertoire_has_no_place_for_are_counted() {
     assert!(done.out.starts_with(&format!("{start} bm e4; c0 \"main\"; ce 20;\n")), "{}", done.out);
     assert!(done.err.contains("epdb: 2 other operations left out\n"), "{}", done.err);
 }
+
+/// Lines are told from where the moves of `--root` begin.
+#[test]
+fn lines_go_on_from_the_moves_of_the_root() {
+    let scratch = Scratch::with("r.pgn", "1. e4 c5 (1... e5 2. Nf3) 2. Nf3 (2. c3 d5) 2... d6 *\n");
+    let args = ["repertoire", "r.pgn", "--side", "white", "--root", "e4 c5", "--tsv"];
+    let done = scratch.run(&args);
+    let first = "choice\t\t\t2\t1. e4 c5\t\tNf3 c3\t";
+    assert!(done.out.lines().nth(1).unwrap().starts_with(first), "{}", done.out);
+    assert!(done.out.contains("\t1. e4 c5 2. Nf3 d6\t"), "{}", done.out);
+    let refused = scratch.run(&[&args[..6], &["-o", "r.epd"]].concat());
+    assert_eq!(refused.status, 2, "{}", refused.err);
+}

@@ -307,3 +307,16 @@ fn a_library_says_that_positions_were_left_out() {
         assert!(done.err.contains("pruned"), "{}", done.err);
     }
 }
+
+#[test]
+fn a_library_that_is_there_says_how_games_are_added() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
+    let done = scratch.run(&["tally", "g.pgn", "-o", "l.epdb"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("`epdb import l.epdb GAMES --tally` adds games"), "{}", done.err);
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
+    let done = scratch.run(&["import", "l.epa", "g.pgn", "--tally"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("only a library in a store grows"), "{}", done.err);
+}

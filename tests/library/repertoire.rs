@@ -33,6 +33,23 @@ fn of_pgn(pgn: &str, side: Color) -> Repertoire {
     of_games(&games(pgn), Some(side))
 }
 
+/// A tree of a repertoire has all its positions and moves.
+fn assert_graph_comes_back(games: &[Game]) {
+    let repertoire = of_games(games, None);
+    for once in [true, false] {
+        let again = of_games(&[tree(&repertoire, once)], None);
+        assert_eq!(graph(&again), graph(&repertoire), "{once}");
+    }
+}
+
+#[test]
+fn a_line_that_comes_back_to_the_start_ends_there() {
+    let circle = games("1. Nf3 Nf6 2. Ng1 Ng8 (2... d5) *\n\n1. e4 e5 *\n");
+    assert_graph_comes_back(&circle);
+    let text = format!("{:?}", tree(&of_games(&circle, None), true));
+    assert!(text.contains("as at the start"), "{text}");
+}
+
 /// What records of a repertoire, as text, make of it.
 fn through_text(repertoire: &Repertoire, side: Color) -> Repertoire {
     let mut again = Repertoire::new(MEMORY);
@@ -373,12 +390,7 @@ proptest! {
     /// Whatever circles there are: a tree has all positions and moves, once or as often as they come.
     #[test]
     fn random_graphs_come_back(decisions in prop::collection::vec(any::<u8>(), 0..120)) {
-        let game = random_game(decisions, false, 5);
-        let repertoire = of_games(&[game], None);
-        for once in [true, false] {
-            let again = of_games(&[tree(&repertoire, once)], None);
-            prop_assert_eq!(graph(&again), graph(&repertoire));
-        }
+        assert_graph_comes_back(&[random_game(decisions, false, 5)]);
     }
 
     /// Each way leads to its position.

@@ -79,6 +79,12 @@ fn write_records(
         }
     }
     let lines = summary(solved.counts());
+    if solved.counts().scored == 0 {
+        note!(
+            "epdb: no record has a ce: all values follow from mates and draws among the moves that are \
+             there"
+        );
+    }
     match output {
         Some(output) => {
             let written = output.finish()?;

@@ -127,7 +127,7 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
         return Err(Usage("--tree writes a game: the output must be .pgn or .pgc".into()).into());
     };
     let TreeArgs { root, depth, once, min_games, .. } = &args.tree;
-    let root = repertoire::root(root.as_deref(), &args.read.form)?;
+    let root = *repertoire::root(root.as_deref(), &args.read.form)?.end();
     let memory = args.memory.memory / 2;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let files = std::slice::from_ref(&args.input);

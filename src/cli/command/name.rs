@@ -20,8 +20,8 @@ use crate::text::{Diagnostic, codes};
 /// Records get the operations eco and v0: of the position itself if the table has it, and of a position
 /// of a game else of the last one on the way to it that is in the table. Games, where the output is .pgn
 /// or .pgc or with --games, get the tags ECO, Opening, Variation and SubVariation, of the last position
-/// that is in the table. Positions are known however they were reached. What a record or a game says
-/// already stays, unless --replace is given.
+/// that is in the table. Positions are known however they were reached. A record or a game with
+/// another code or name stays as it is, unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb name --openings a.tsv --openings b.tsv book.epd -o named.epd
@@ -52,7 +52,10 @@ struct Counts {
 impl Counts {
     fn report(&self, what: &str) {
         let Counts { named, kept, unnamed } = self;
-        note!("epdb: {named} {what} named, {kept} left as they were, {unnamed} without a name");
+        let why = if *kept > 0 { " (--replace names them anew)" } else { "" };
+        note!(
+            "epdb: {named} {what} named, {kept} left as they were{why}, {unnamed} without a name"
+        );
     }
 }
 

@@ -262,6 +262,12 @@ fn open_library(path: &Path, memory: usize) -> anyhow::Result<Target> {
         format!("{} is no name of a library: .epdb, .epa, .epb or .epd", path.display())
     })?;
     check_name(format, path)?;
+    if format == FileFormat::Epdb && path.try_exists()? {
+        let path = path.display();
+        anyhow::bail!(
+            "{path}: exists already: `epdb import {path} GAMES --tally` adds games to it"
+        );
+    }
     let options = TargetOptions::new()
         .store_memory_bytes(memory / 2)
         .archive(PackOptions::new().memory(memory / 2));

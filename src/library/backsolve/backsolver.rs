@@ -49,6 +49,7 @@ pub struct Backsolver {
     options: BacksolveOptions,
     positions: Positions,
     records: Sorter,
+    scored: u64,
 }
 
 impl Backsolver {
@@ -56,7 +57,8 @@ impl Backsolver {
     /// `directory`; the positions must fit the rest.
     pub fn new(options: BacksolveOptions, directory: &Path, memory: usize) -> Backsolver {
         let records = Sorter::new(directory, memory / 4);
-        Backsolver { options, positions: Positions::new(memory - memory / 4), records }
+        let positions = Positions::new(memory - memory / 4);
+        Backsolver { options, positions, records, scored: 0 }
     }
 
     /// Takes a record.
@@ -70,6 +72,7 @@ impl Backsolver {
         if self.options.white_view && own == *record {
             turn_view(&mut own);
         }
+        self.scored += u64::from(ce_of(&own).is_some());
         let Some(node) = self.positions.add(own.position(), own_score(&own)) else { return Ok(()) };
         let entry = Entry { node, before, record: own };
         let order = self.records.len().to_be_bytes();
@@ -88,6 +91,7 @@ impl Backsolver {
         let mut counts = BacksolveCounts {
             positions: graph.graph.len() as u64,
             moves: graph.graph.edges() as u64,
+            scored: self.scored,
             ..BacksolveCounts::default()
         };
         for node in graph.graph.nodes() {
@@ -131,6 +135,8 @@ pub struct BacksolveCounts {
     pub positions: u64,
     /// Moves between them.
     pub moves: u64,
+    /// Records that have a score of their own.
+    pub scored: u64,
     /// Positions that keep their own score.
     pub own: u64,
     /// Positions whose value the rules say.

@@ -8,8 +8,8 @@ const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
 /// The opcodes that hold them.
 const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
 
-/// How names are written: what is there stays, unless it is to be replaced. A code and a name are looked
-/// at by themselves.
+/// How names are written: what is there stays, unless it is to be replaced. Nothing is put beside another
+/// code, or a code beside another name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Naming {
     /// Codes and names that are there go.
@@ -20,15 +20,19 @@ impl Naming {
     /// Writes the code as `eco` and the whole name as `v0`; says whether the record is another now.
     /// Quotation marks become apostrophes. With a name that is replaced its variations go (`v1`, `v2`).
     pub fn name_record(self, record: &mut EpdRecord, name: &OpeningName) -> bool {
+        let named = [string(Opcode::ECO, name.eco()), string(Opcode::V0, name.name())];
+        let is_other = |opcode: &Opcode| {
+            let wanted = named.iter().find(|operation| operation.opcode == *opcode);
+            record
+                .operands(*opcode)
+                .is_some_and(|there| wanted.is_none_or(|wanted| there[..] != wanted.operands[..]))
+        };
+        if !self.replace && [Opcode::ECO].iter().chain(&NAME_OPCODES).any(is_other) {
+            return false;
+        }
         let before = record.clone();
-        if self.replace || record.operands(Opcode::ECO).is_none() {
-            record.set(string(Opcode::ECO, name.eco()));
-        }
-        let has_name = NAME_OPCODES.iter().any(|opcode| record.operands(*opcode).is_some());
-        if self.replace || !has_name {
-            NAME_OPCODES.iter().for_each(|opcode| drop(record.remove(*opcode)));
-            record.set(string(Opcode::V0, name.name()));
-        }
+        NAME_OPCODES.iter().for_each(|opcode| drop(record.remove(*opcode)));
+        named.into_iter().for_each(|operation| drop(record.set(operation)));
         *record != before
     }
 
@@ -38,13 +42,14 @@ impl Naming {
     /// # Errors
     /// As [`Game::set_tag`].
     pub fn name_game(self, game: &Game, name: &OpeningName) -> Result<Option<Game>, BuildError> {
-        let says_something = |tag: &str| !matches!(game.tag(tag), None | Some("" | "?" | "-"));
-        let writes_code = self.replace || !says_something("ECO");
-        let writes_name = self.replace || !NAME_TAGS.iter().any(|tag| says_something(tag));
-        let code = writes_code.then_some(("ECO", Some(name.eco())));
-        let parts = writes_name.then(|| NAME_TAGS.into_iter().zip(name.parts()));
-        let tags: Vec<_> = code.into_iter().chain(parts.into_iter().flatten()).collect();
-        if tags.iter().all(|(tag, value)| game.tag(tag) == *value) {
+        let parts = NAME_TAGS.into_iter().zip(name.parts());
+        let tags: Vec<_> = [("ECO", Some(name.eco()))].into_iter().chain(parts).collect();
+        let is_other = |(tag, value): &(&str, Option<&str>)| match game.tag(tag) {
+            None | Some("" | "?" | "-") => false,
+            there => there != *value,
+        };
+        let is_named = tags.iter().all(|(tag, value)| game.tag(tag) == *value);
+        if is_named || !self.replace && tags.iter().any(is_other) {
             return Ok(None);
         }
         let mut named = game.clone();
@@ -85,7 +90,8 @@ mod tests {
         let najdorf = name("Sicilian: \"Najdorf\", English");
         for (replace, before, wanted) in [
             (false, "", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
-            (false, " eco \"A00\";", " eco \"A00\"; v0 \"Sicilian: 'Najdorf', English\";"),
+            (false, " eco \"B90\";", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
+            (false, " eco \"A00\";", " eco \"A00\";"),
             (false, " eco \"A00\"; v1 \"x\";", " eco \"A00\"; v1 \"x\";"),
             (true, " eco \"A00\"; v1 \"x\";", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
         ] {
@@ -111,7 +117,12 @@ mod tests {
                 vec![("ECO", "?"), ("SubVariation", "")],
                 Some("ECO B90, Opening Sicilian, Variation Najdorf"),
             ),
-            (false, vec![("Opening", "French")], Some("ECO B90, Opening French")),
+            (false, vec![("Opening", "French")], None),
+            (
+                false,
+                vec![("ECO", "B90"), ("Variation", "?")],
+                Some("ECO B90, Opening Sicilian, Variation Najdorf"),
+            ),
             (false, vec![("ECO", "A00"), ("Variation", "x")], None),
             (
                 true,

@@ -9,6 +9,8 @@ use crate::text::{Profile, san};
 
 /// What a comment begins with that says where a position goes on.
 pub(super) const REFERENCE: &str = "as after ";
+/// The same of the position that a tree begins with.
+pub(super) const REFERENCE_TO_START: &str = "as at the start";
 
 /// The NAGs of a poor move, a blunder and a dubious one.
 pub(super) const BAD: [u8; 3] = [2, 4, 6];
@@ -100,7 +102,11 @@ impl Repertoire {
     /// passed over, since that is known.
     fn take_comment(&mut self, node: Node, comment: &str, start: &Position) -> Result<()> {
         let position = self.place(node).position;
-        if comment.strip_prefix(REFERENCE).is_some_and(|line| leads_to(start, line, &position)) {
+        let is_reference = match comment.strip_prefix(REFERENCE) {
+            Some(line) => leads_to(start, line, &position),
+            None => comment == REFERENCE_TO_START && position == start.identity(),
+        };
+        if is_reference {
             return Ok(());
         }
         match Evaluation::take(comment, position.turn()) {

@@ -1,6 +1,6 @@
 //! Repertoires as one game with variations.
 
-use super::games::{BAD, REFERENCE};
+use super::games::{BAD, REFERENCE, REFERENCE_TO_START};
 use super::graph::{Branch, Node, Repertoire};
 use super::paths::{Paths, numbered};
 use crate::error::{Error, Result};
@@ -189,8 +189,12 @@ impl Writer<'_> {
         let has_more = !self.repertoire.place(branch.to).branches.is_empty();
         if has_more && !self.is_followed(node, branch) {
             let begins = self.repertoire.place(self.begins).position.turn();
-            let line = numbered(begins, &self.paths.line(self.repertoire, branch.to));
-            self.game.add_comment(&format!("{REFERENCE}{line}"))?;
+            let line = self.paths.line(self.repertoire, branch.to);
+            let reference = match line.is_empty() {
+                true => REFERENCE_TO_START.to_string(),
+                false => format!("{REFERENCE}{}", numbered(begins, &line)),
+            };
+            self.game.add_comment(&reference)?;
             self.references += 1;
         }
         Ok(())

@@ -123,6 +123,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let entries = writer.entries();
     writer.finish()?.finish()?;
     note!("epdb: {entries} entries of {positions} positions");
+    if entries == 0 {
+        note!(
+            "epdb: the book is empty: no move was played in {} games (--min-games); records of a \
+             repertoire take --repertoire",
+            args.min_games
+        );
+    }
     diagnostics.finish()
 }
 

@@ -95,7 +95,16 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     }
     let has_other_suffix = FileFormat::of_name(&args.store) != Some(FileFormat::Epdb)
         && args.store.extension().is_some();
-    if has_other_suffix && !args.store.try_exists()? {
+    let exists = args.store.try_exists()?;
+    if args.tally && has_other_suffix && exists {
+        return Err(Usage(format!(
+            "{}: only a library in a store grows: `epdb convert` makes a store of it, or tally the \
+             games and add them with `epdb union`",
+            args.store.display()
+        ))
+        .into());
+    }
+    if has_other_suffix && !exists {
         return Err(Usage(format!(
             "{} is no name of a new store: the store comes first, then the files to import; give \
              it the suffix .epdb",

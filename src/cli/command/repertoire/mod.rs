@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "COLOR", hide_possible_values = true)]
     side: Color,
     /// The position that it begins with [default: the start array]
-    #[arg(long, value_name = "POSITION")]
+    #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
     /// Tell the moves of the other side in this library that have no answer, and which share of the
     /// games has one throughout, each candidate played as often as the others
@@ -71,7 +71,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Args { files, read, side, memory, .. } = args;
-    let root = repertoire::root(args.root.as_deref(), &read.form)?;
+    let line = repertoire::root(args.root.as_deref(), &read.form)?;
+    let root = *line.end();
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
     let mut output = match is_written {
@@ -100,7 +101,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         return Ok(diagnostics.finish()?.and(written));
     }
-    let report = args.report(&lines, &root, &mut diagnostics)?;
+    let mut report = args.report(&lines, &root, &mut diagnostics)?;
+    report.begin_with(line.moves());
     if lines.find(&root).is_none() {
         note!("epdb: the repertoire does not have the position {root}; --root names another");
     }

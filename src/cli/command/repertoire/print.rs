@@ -52,6 +52,17 @@ pub(super) fn print(form: &Form, report: &Report) -> anyhow::Result<()> {
 }
 
 impl Report {
+    /// Puts the moves that led to the first position before those that lead on.
+    pub(super) fn begin_with(&mut self, moves: &[San]) {
+        let unanswered = self.coverage.iter_mut().flat_map(|coverage| &mut coverage.unanswered);
+        let departures = self.games.iter_mut().flat_map(|(_, findings)| findings);
+        for finding in self.findings.iter_mut().chain(unanswered).chain(departures) {
+            if let Some(line) = &mut finding.line {
+                line.splice(..0, moves.iter().copied());
+            }
+        }
+    }
+
     /// The findings of a part.
     fn part(&self, part: Part) -> Vec<&Finding> {
         let unanswered = self.coverage.iter().flat_map(|coverage| &coverage.unanswered);
