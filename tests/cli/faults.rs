@@ -103,17 +103,17 @@ const SCENARIOS: [Scenario; 16] = [
         made: &["out.epb", "conflicts.tsv"],
     },
     Scenario {
-        args: &["tally", "games.pgn", "-o", "out.epa", "--memory", "64K"],
+        args: &["tally", "games.pgn", "-o", "out.epa", "--keep-games", "2", "--memory", "64K"],
         given: &[],
         made: &["out.epa"],
     },
     Scenario {
-        args: &["tally", "games.pgn", "-o", "out.epdb", "--memory", "1M"],
+        args: &["tally", "games.pgn", "-o", "out.epdb", "--keep-games", "2", "--memory", "1M"],
         given: &[],
         made: &["out.epdb"],
     },
     Scenario {
-        args: &["import", "l.epdb", "games.pgn", "--tally", "--memory", "1M"],
+        args: &["import", "l.epdb", "games.pgn", "--tally", "--keep-games", "2", "--memory", "1M"],
         given: &["l.epdb"],
         made: &["l.epdb"],
     },
@@ -201,8 +201,8 @@ impl Bench {
         let made = bench.run_folder();
         fs::write(made.join("one.pgn"), "1. e4 e5 2. Nf3 1-0\n\n").unwrap();
         bench.run(&made, &["import", "s.epdb", "in.epd"], None);
-        bench.run(&made, &["tally", "one.pgn", "-o", "l.epdb"], None);
-        bench.run(&made, &["tally", "games.pgn", "-o", "library.epa"], None);
+        bench.run(&made, &["tally", "one.pgn", "-o", "l.epdb", "--keep-games", "2"], None);
+        bench.run(&made, &["tally", "games.pgn", "-o", "library.epa", "--keep-games", "2"], None);
         bench.library = fs::read(made.join("library.epa")).unwrap();
         for store in STORES {
             fs::rename(made.join(store), bench.folder.path().join(store)).unwrap();

@@ -271,7 +271,7 @@ impl BlockReader {
 }
 
 fn coder_cache(memory: usize) -> SegmentCache<SegmentCoder> {
-    SegmentCache::new("model", SegmentCoder::cost, memory / 4)
+    SegmentCache::new("model", SegmentCoder::cost, memory / 2)
 }
 
 fn places_cache(memory: usize) -> SegmentCache<Places> {
