@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::archive::error::{ArchiveError, Refusal};
 
 /// The most segments of which something is kept.
-const KEPT: usize = 16;
+const KEPT: usize = 256;
 
 /// The values of the segments that were used last.
 pub(super) struct SegmentCache<T> {
