@@ -26,8 +26,8 @@ use crate::text::{Diagnostic, codes};
 #[command(after_help = "Examples:
   epdb name --openings a.tsv --openings b.tsv book.epd -o named.epd
   epdb name --openings openings.tsv --openings german.tsv --replace games.pgn -o named.pgn
-A file of names has a line for each, with tabs between the columns that its first line names: eco,
-name and pgn, which are the moves, as in the files of lichess-org/chess-openings.")]
+Say --openings once for each file. It has a line for each name, with tabs between the columns that its
+first line names: eco, name and pgn, which are the moves, as in the files of lichess-org/chess-openings.")]
 pub(crate) struct Args {
     /// A file of names; of several, later ones override
     #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
