@@ -169,7 +169,7 @@ impl<'a> KeptGamesSection<'a> {
             if own == id {
                 found = Some(game.to_vec());
             }
-            Ok(())
+            Ok::<(), ArchiveError>(())
         })?;
         Ok(found)
     }
@@ -179,30 +179,23 @@ impl<'a> KeptGamesSection<'a> {
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (mut games, mut last) = (0, None);
+        let mut games = 0;
         for nth in 0..self.table.len() {
-            let mut failed = Ok(());
             self.each_of(nth, &mut |id, game| {
-                if last.replace(id) >= Some(id) {
-                    return Err(Refusal::Damaged.at(PART, nth as u64));
-                }
                 games += 1;
-                if failed.is_ok() {
-                    failed = visit(id, game);
-                }
-                Ok(())
+                visit(id, game)
             })?;
-            failed?;
         }
         if games == self.games { Ok(()) } else { Err(ArchiveError::corrupt(PART).into()) }
     }
 
-    /// Hands on the games of a block, which must be those that the table says.
-    fn each_of(
+    /// Hands on the games of a block, which must be those that the table says: the first is the one of
+    /// its entry, and all come before the first of the next block.
+    fn each_of<E: From<ArchiveError>>(
         &self,
         nth: usize,
-        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+        visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         let block = self.block(nth)?;
         let first = self.table.get(nth).map(|entry| entry.first);
@@ -217,11 +210,11 @@ impl<'a> KeptGamesSection<'a> {
                 Some(last) => last < id,
             };
             if !follows || next.is_some_and(|next| id.0 >= next) {
-                return Err(damaged());
+                return Err(damaged().into());
             }
             visit(id, game)?;
         }
-        if last.is_none() { Err(damaged()) } else { Ok(()) }
+        if last.is_none() { Err(damaged().into()) } else { Ok(()) }
     }
 
     /// The bytes of the games of a block.

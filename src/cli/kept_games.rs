@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::codec::item::Cursor;
 use crate::codec::record;
 use crate::error::Result;
 use crate::model::{EpdRecord, GameId, KeptGames, Opcode};
@@ -44,8 +43,7 @@ impl KeptGamesOf {
         if self.files.is_empty() {
             return Ok(());
         }
-        if let Some(bytes) = record::kept_games_bytes(record)? {
-            let kept = record::take_kept_games(&mut Cursor::new(bytes))?;
+        if let Some(kept) = record::kept_games_of(record)? {
             self.listed.extend(kept.games().iter().map(|game| game.id));
         }
         Ok(())

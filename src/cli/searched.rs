@@ -28,8 +28,7 @@ pub(crate) struct Scanned {
     pub(crate) path: PathBuf,
     /// The source, if it cannot be opened once more.
     opened: RefCell<Option<Source>>,
-    pub(crate) is_text: bool,
-    pub(crate) is_of_games: bool,
+    pub(crate) format: FileFormat,
 }
 
 impl Searched {
@@ -40,11 +39,10 @@ impl Searched {
             let opened = OpenLookup::new(source, memory)?;
             return Ok(Searched::Lookup(Box::new(opened)));
         }
-        let is_text = source.format() == FileFormat::Epd;
-        let is_of_games = source.format().is_of_games();
+        let format = source.format();
         let opened = RefCell::new((!source.is_file()).then_some(source));
         let path = path.to_path_buf();
-        Ok(Searched::Scan(Box::new(Scanned { path, opened, is_text, is_of_games })))
+        Ok(Searched::Scan(Box::new(Scanned { path, opened, format })))
     }
 }
 

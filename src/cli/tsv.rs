@@ -1,5 +1,20 @@
 //! Fields with tabs between them.
 
+use std::io::{self, Write};
+
+/// Writes a line of fields.
+pub(crate) fn write_row(fields: &[String], out: &mut impl Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    for (place, field) in fields.iter().enumerate() {
+        if place > 0 {
+            line.push(b'\t');
+        }
+        write_field(field.as_bytes(), &mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
 /// Appends a field; tabs, line ends and backslashes in it are escaped.
 pub(crate) fn write_field(text: &[u8], line: &mut Vec<u8>) {
     for &byte in text {

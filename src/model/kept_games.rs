@@ -231,7 +231,7 @@ impl KeptGames {
 }
 
 /// Leaves the best rated and the latest of some games, each once.
-pub(crate) fn choose(limit: u8, games: &mut Vec<KeptGame>) {
+fn choose(limit: u8, games: &mut Vec<KeptGame>) {
     games.sort_by_key(KeptGame::by_rating);
     games.dedup_by_key(|game| game.id);
     let limit = usize::from(limit);

@@ -24,7 +24,6 @@ pub use game::{
     BuildError, Element, Elements, Game, GameBuilder, GameResult, GameResultError, MAX_TAGS,
     MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, UNKNOWN_TAG_VALUES, is_tag_name,
 };
-pub(crate) use kept_games::choose as choose_games;
 pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MOST_KEPT};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;

@@ -7,17 +7,9 @@ use epdb::codec::{kept_game, packed, record};
 use epdb::library::kept_games::{listed, move_played};
 use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::{Game, KeptGame, Replay};
-use epdb::text::pgn::{GameReader, PgnReadOptions};
 use proptest::prelude::*;
 
-fn games(pgn: &str) -> Vec<Game> {
-    let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
-    let mut games = Vec::new();
-    while let Some(read) = reader.next_game().unwrap() {
-        games.push(read.game.unwrap().clone());
-    }
-    games
-}
+use crate::games;
 
 /// Games that meet, by other ways too, come back to positions, and share ratings and dates.
 fn any_game() -> impl Strategy<Value = String> {

@@ -7,3 +7,16 @@ mod kept_games;
 mod repertoire;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+
+use epdb::model::Game;
+use epdb::text::pgn::{GameReader, PgnReadOptions};
+
+/// The games of a text, all of which are good.
+fn games(pgn: &str) -> Vec<Game> {
+    let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
+    let mut games = Vec::new();
+    while let Some(read) = reader.next_game().unwrap() {
+        games.push(read.game.unwrap().clone());
+    }
+    games
+}

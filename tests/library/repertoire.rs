@@ -7,21 +7,13 @@ use epdb::library::repertoire::{
 };
 use epdb::model::rules::{Playable, after};
 use epdb::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay, Tally};
-use epdb::text::pgn::{GameReader, PgnReadOptions};
 use epdb::text::san;
 use proptest::prelude::*;
 
+use crate::games;
+
 const SAMPLE: &str = include_str!("../samples/repertoire.pgn");
 const MEMORY: usize = 64 << 20;
-
-fn games(pgn: &str) -> Vec<Game> {
-    let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
-    let mut games = Vec::new();
-    while let Some(read) = reader.next_game().unwrap() {
-        games.push(read.game.unwrap().clone());
-    }
-    games
-}
 
 fn of_games(games: &[Game], side: Option<Color>) -> Repertoire {
     let mut repertoire = Repertoire::new(MEMORY);

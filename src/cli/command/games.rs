@@ -15,12 +15,12 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::query;
 use crate::cli::source::Visited;
-use crate::cli::tsv::write_field;
+use crate::cli::tsv;
 use crate::codec::query::Query;
 use crate::library::kept_games;
 use crate::model::rules::Move;
 use crate::model::{Game, GameDate, GameResult, KeptGame, KeptGames, San};
-use crate::source::{FileFormat, Lookup, OpenLookup, Output};
+use crate::source::{FileFormat, Lookup, OpenLookup};
 use crate::text::{ParseOptions, Profile};
 
 /// Show the games behind a position: which games reached it, and what they played there
@@ -155,7 +155,8 @@ fn print(args: &Args, found: &[Found]) -> anyhow::Result<()> {
     }
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
     if args.tsv {
-        write_tsv(&rows, &mut out)?;
+        writeln!(out, "{}", NAMES.join("\t"))?;
+        rows.iter().try_for_each(|row| tsv::write_row(row, &mut out))?;
     } else {
         let is_number = |column: usize| NAMES[column].ends_with("_elo");
         columns::write(&NAMES, &rows, |column| !is_number(column), &mut out)?;
@@ -185,22 +186,6 @@ fn row(found: &Found) -> Vec<String> {
 /// The value of a tag that says something.
 fn known<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
     game.tag(name).filter(|value| !["", "?", "-"].contains(value))
-}
-
-fn write_tsv(rows: &[Vec<String>], out: &mut Output) -> anyhow::Result<()> {
-    writeln!(out, "{}", NAMES.join("\t"))?;
-    for row in rows {
-        let mut line = Vec::new();
-        for (place, cell) in row.iter().enumerate() {
-            if place > 0 {
-                line.push(b'\t');
-            }
-            write_field(cell.as_bytes(), &mut line);
-        }
-        line.push(b'\n');
-        out.write_all(&line)?;
-    }
-    Ok(())
 }
 
 /// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not

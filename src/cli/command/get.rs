@@ -12,7 +12,7 @@ use crate::cli::questions::{BatchLimit, Questions};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::searched::Searched;
 use crate::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-use crate::source::Filter;
+use crate::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
 ///
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// questions.
 fn mistaken_for_source(sources: &[Searched]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
-        Searched::Scan(source) if source.is_text => Some(source.path.display()),
+        Searched::Scan(source) if source.format == FileFormat::Epd => Some(source.path.display()),
         _ => None,
     })?;
     Some(Usage(format!(

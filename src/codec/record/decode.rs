@@ -9,11 +9,13 @@ use super::kept;
 use super::layout::{COUNTERS, EN_PASSANT, MAX_LEN, OPERATIONS, SHREDDER, counter_width};
 use super::operands::{Moves, has_integers, is_string, is_token, read_integer};
 use super::tally;
-use super::walk::{Form, Item, marker, next_item, next_operation, packed_board, tagged_integer};
+use super::walk::{
+    Form, Item, kept_games_bytes, marker, next_item, next_operation, packed_board, tagged_integer,
+};
 use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
-    CastlingDialect, Counters, EpdRecord, Operand, Operands, Operation, Position, Square,
-    StandardOpcode, TypedOperand, en_passant_rank,
+    CastlingDialect, Counters, EpdRecord, KeptGames, Operand, Operands, Operation, Position,
+    Square, StandardOpcode, TypedOperand, en_passant_rank,
 };
 use crate::text::{FormatOptions, epd};
 
@@ -83,6 +85,15 @@ pub fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
         width => Some(counters(&mut cursor, width)?),
     };
     identity::write_line(board, en_passant, counters, out)
+}
+
+/// The games that a record in its binary form lists in their short form.
+///
+/// # Errors
+/// As [`take_kept_games`](kept::take_kept_games), and where these are not the bytes of a record.
+pub fn kept_games_of(record: &[u8]) -> Result<Option<KeptGames>, DecodeError> {
+    let bytes = kept_games_bytes(record)?;
+    bytes.map(|bytes| kept::take_kept_games(&mut Cursor::new(bytes))).transpose()
 }
 
 fn position(cursor: &mut Cursor, marker: u8) -> Result<Position, DecodeError> {

@@ -2,9 +2,7 @@
 
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
-use crate::model::{
-    GameDate, GameId, KeptGame, KeptGames, LARGEST_RATING, MOST_KEPT, Operand, choose_games,
-};
+use crate::model::{GameDate, GameId, KeptGame, KeptGames, LARGEST_RATING, MOST_KEPT, Operand};
 
 /// Bytes of a game: its rating, its date, its id.
 const GAME: usize = 2 + 3 + GameId::LEN;
@@ -57,13 +55,12 @@ pub fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
     }
     let games = cursor.take(len * GAME, "kept games")?.chunks_exact(GAME).map(game);
     let games = games.collect::<Option<Vec<KeptGame>>>().ok_or_else(corrupt)?;
-    let mut chosen = games.clone();
-    choose_games(limit, &mut chosen);
-    if chosen != games {
+    let kept = KeptGames::new(limit, games.clone()).ok_or_else(corrupt)?;
+    if kept.games() != games {
         let why = "only the best rated and the latest games are kept, in their order";
         return Err(start.error(DecodeErrorKind::NonCanonical(why)));
     }
-    KeptGames::new(limit, games).ok_or_else(corrupt)
+    Ok(kept)
 }
 
 fn game(bytes: &[u8]) -> Option<KeptGame> {

@@ -11,11 +11,11 @@ mod tally;
 mod walk;
 
 pub(crate) use add::add_tallied;
-pub use decode::{decode, write_text};
+pub use decode::{decode, kept_games_of, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};
 pub use kept::{put_kept_games, take_kept_games};
 pub use layout::MAX_LEN;
 pub use tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 #[cfg(feature = "library")]
 pub(crate) use tally::{put_counts, put_one_game};
-pub use walk::{Part, board_of, kept_games_bytes, len_of, tally_bytes, walk};
+pub use walk::{Part, board_of, len_of, tally_bytes, walk};

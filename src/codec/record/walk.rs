@@ -107,7 +107,7 @@ pub fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
 ///
 /// # Errors
 /// As [`len_of`].
-pub fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+pub(super) fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     short_form(record, Opcode::KEPT_GAMES)
 }
 

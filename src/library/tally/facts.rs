@@ -115,8 +115,13 @@ fn rating(text: &[u8]) -> Option<u16> {
 
 /// The group of the mean of both ratings.
 fn group(ratings: [Option<u16>; 2]) -> Option<u16> {
-    let mean = (ratings[0]? + ratings[1]?) / 2;
+    let mean = mean(ratings)?;
     RATING_GROUPS.into_iter().rev().find(|&least| least <= mean)
+}
+
+/// The mean of both ratings, rounded down.
+pub(super) fn mean(ratings: [Option<u16>; 2]) -> Option<u16> {
+    Some((ratings[0]? + ratings[1]?) / 2)
 }
 
 /// The month, where the date tells it.

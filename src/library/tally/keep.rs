@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::facts::{self, GameFacts};
-use crate::codec::item::Cursor;
 use crate::codec::{kept_game, record};
 use crate::error::Result;
 use crate::library::game_tag::Tags;
@@ -39,8 +38,7 @@ impl Keeper {
             return Ok(false);
         }
         let id = kept_game::id_of(&self.encoded);
-        let [white, black] = facts.ratings;
-        let rating = white.zip(black).map(|(white, black)| (white + black) / 2);
+        let rating = facts::mean(facts.ratings);
         let date = date_of(game).unwrap_or_default();
         self.waiting.push(Some(KeptGame { rating, date, id }));
         self.games.push(&id.0, &self.encoded)?;
@@ -54,8 +52,7 @@ impl Keeper {
 
     /// Takes note of the games that a record lists.
     pub(super) fn note(&mut self, record: &[u8]) -> Result<()> {
-        if let Some(bytes) = record::kept_games_bytes(record)? {
-            let kept = record::take_kept_games(&mut Cursor::new(bytes))?;
+        if let Some(kept) = record::kept_games_of(record)? {
             self.listed.extend(kept.games().iter().map(|game| game.id));
         }
         Ok(())

@@ -202,13 +202,12 @@ impl<'a> Searcher<'a> {
         args: &'a Args,
         diagnostics: &'a mut Diagnostics,
     ) -> anyhow::Result<Searcher<'a>> {
-        let path = source;
         let source = Searched::open(source, &args.read, args.memory.memory)?;
         if let Searched::Scan(scanned) = &source
-            && scanned.is_of_games
+            && scanned.format.is_of_games()
             && args.read.form.games.positions.is_none()
         {
-            let path = path.display();
+            let path = scanned.path.display();
             anyhow::bail!("{path}: games are no library: `epdb tally {path} -o LIBRARY` makes one");
         }
         Ok(Searcher { source, args, diagnostics, known: HashMap::new() })

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli::json;
 use crate::cli::output::open_output;
-use crate::cli::tsv::write_field;
+use crate::cli::tsv;
 use crate::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
 use crate::model::{Color, San};
 use crate::source::Output;
@@ -200,15 +200,7 @@ fn print_tsv(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
             first.unwrap_or_default().to_string(),
             fen,
         ];
-        let mut text = Vec::new();
-        for (place, field) in fields.iter().enumerate() {
-            if place > 0 {
-                text.push(b'\t');
-            }
-            write_field(field.as_bytes(), &mut text);
-        }
-        text.push(b'\n');
-        out.write_all(&text)?;
+        tsv::write_row(&fields, out)?;
     }
     Ok(())
 }
