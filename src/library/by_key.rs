@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-/// How many bytes of entries stand together, so that growing copies none and they can be let go of
-/// bit by bit.
-const CHUNK: usize = 1 << 20;
+/// So many entries stand together, so that growing copies few of them and they can be let go of bit by
+/// bit.
+const GROUP: usize = 1 << 13;
 
 /// The number of an entry, in the order in which entries came.
 pub(super) type Number = u32;
@@ -18,12 +18,14 @@ const NONE: Number = Number::MAX;
 /// What the key of an entry is, whoever keeps entries knows.
 #[derive(Debug)]
 pub(super) struct ByKey {
-    chunks: Vec<Vec<u8>>,
-    entries: Vec<Entry>,
+    /// All but the last one are full.
+    groups: Vec<Group>,
     /// The last entry of each ring, where the hash of its key or the next free place behind it says.
     slots: Vec<Slot>,
     rings: usize,
     memory: usize,
+    /// What the full groups take of it.
+    full_groups: usize,
 }
 
 /// The hash stands beside the number, so that memory is touched once for most keys.
@@ -35,13 +37,31 @@ struct Slot {
 
 const FREE: Slot = Slot { hash: 0, last: NONE };
 
+/// Entries one behind the other.
+#[derive(Debug, Default)]
+struct Group {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Entry {
-    chunk: u32,
-    start: u32,
+    /// Where it ends among the bytes of its group.
+    end: u32,
     /// The next entry of the ring: behind the last one the first, alone the entry itself; none for an
     /// entry that was struck out.
     next: Number,
+}
+
+impl Group {
+    /// An empty one that is about as long as this one.
+    fn like(&self) -> Group {
+        Group { bytes: Vec::with_capacity(self.bytes.len()), entries: Vec::with_capacity(GROUP) }
+    }
+
+    const fn memory_used(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
 }
 
 /// Where an entry of a key would stand.
@@ -59,28 +79,36 @@ impl ByKey {
 
     /// No entries, which will take no more than about `memory` bytes.
     pub(super) fn new(memory: usize) -> ByKey {
-        ByKey { chunks: Vec::new(), entries: Vec::new(), slots: vec![FREE; 64], rings: 0, memory }
+        let groups = vec![Group::default()];
+        ByKey { groups, slots: vec![FREE; 64], rings: 0, memory, full_groups: 0 }
     }
 
     /// The number of entries.
-    pub(super) const fn len(&self) -> usize {
-        self.entries.len()
+    pub(super) fn len(&self) -> usize {
+        GROUP * (self.groups.len() - 1) + self.last_group().entries.len()
+    }
+
+    fn last_group(&self) -> &Group {
+        &self.groups[self.groups.len() - 1]
     }
 
     /// The bytes of memory that all of it takes.
-    pub(super) const fn memory_used(&self) -> usize {
-        let entries = self.entries.capacity() * size_of::<Entry>();
-        CHUNK * self.chunks.len() + entries + self.slots.len() * size_of::<Slot>()
+    pub(super) fn memory_used(&self) -> usize {
+        let groups = self.full_groups + self.last_group().memory_used();
+        groups + self.slots.len() * size_of::<Slot>()
     }
 
-    /// Whether another entry of so many bytes fits the memory.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        let chunks: usize = CHUNK * self.chunks.len().saturating_sub(1);
-        let last = self.chunks.last().map_or(0, Vec::len);
-        // Lists that are full grow to twice their length, and are there twice for a while.
-        let entries = 3 * size_of::<Entry>() * self.entries.len();
-        let slots = 3 * size_of::<Slot>() * self.slots.len();
-        chunks + last + bytes + entries + slots < self.memory && self.entries.len() < NONE as usize
+    /// Whether so many entries more, of so many bytes together, fit the memory.
+    pub(super) fn has_room(&self, entries: usize, bytes: usize) -> bool {
+        // A list that is full grows to twice its length, and is there twice for a while.
+        let last = 3 * (self.last_group().bytes.len() + bytes);
+        let grows = 4 * (self.rings + entries) > 3 * self.slots.len();
+        let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
+        let entries_end = self.len() + entries;
+        let entries = size_of::<Entry>() * (entries + GROUP);
+        self.full_groups + last + entries + slots < self.memory
+            && last < u32::MAX as usize
+            && entries_end < NONE as usize
     }
 
     /// Reads what looking for these hashes will read. None of it waits for another, so that memory is
@@ -92,10 +120,10 @@ impl ByKey {
             let slot = self.slots[hash as usize & mask];
             *last = if slot.hash == hash { slot.last } else { NONE };
         }
-        let entries = lasts.iter().filter_map(|last| self.entries.get(*last as usize));
-        let first_byte =
-            |entry: &Entry| self.chunks.get(entry.chunk as usize)?.get(entry.start as usize);
-        black_box(entries.filter_map(first_byte).fold(0, |sum, byte| sum ^ byte));
+        let known = lasts.iter().filter(|last| **last != NONE);
+        black_box(
+            known.filter_map(|last| self.entry(*last).first()).fold(0, |sum, byte| sum ^ byte),
+        );
     }
 
     /// Looks for a key with its hash; `key_of` tells the key of an entry.
@@ -116,27 +144,29 @@ impl ByKey {
 
     /// Puts an entry, whose parts come to stand together, at a place that was just found.
     pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
-        let len = parts.iter().map(|part| part.len()).sum::<usize>();
-        let fits = |chunk: &Vec<u8>| chunk.len() + HEADER + len <= CHUNK;
-        if !self.chunks.last().is_some_and(fits) {
-            self.chunks.push(Vec::with_capacity((HEADER + len).max(CHUNK)));
-        }
-        let number = self.entries.len() as Number;
-        let chunk = self.chunks.len() - 1;
-        let bytes = &mut self.chunks[chunk];
-        let start = bytes.len() as u32;
-        bytes.extend_from_slice(&(len as u32).to_le_bytes());
-        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let number = self.len() as Number;
         let next = match place.last {
-            Some(last) => std::mem::replace(&mut self.entries[last as usize].next, number),
+            Some(last) => std::mem::replace(&mut self.entry_mut(last).next, number),
             None => number,
         };
-        self.entries.push(Entry { chunk: chunk as u32, start, next });
+        let group = self.group_with_room();
+        parts.iter().for_each(|part| group.bytes.extend_from_slice(part));
+        // As ByKey::has_room said.
+        group.entries.push(Entry { end: group.bytes.len() as u32, next });
         self.slots[place.slot] = Slot { hash: place.hash, last: number };
         self.rings += usize::from(place.last.is_none());
         if 4 * self.rings > 3 * self.slots.len() {
             self.grow();
         }
+    }
+
+    fn group_with_room(&mut self) -> &mut Group {
+        if self.last_group().entries.len() == GROUP {
+            self.full_groups += self.last_group().memory_used();
+            self.groups.push(self.last_group().like());
+        }
+        let last = self.groups.len() - 1;
+        &mut self.groups[last]
     }
 
     fn grow(&mut self) {
@@ -154,16 +184,22 @@ impl ByKey {
 
     /// The bytes of an entry.
     pub(super) fn entry(&self, number: Number) -> &[u8] {
-        let Entry { chunk, start, .. } = self.entries[number as usize];
-        let bytes = &self.chunks[chunk as usize][start as usize..];
-        let (len, bytes) = bytes.split_at(HEADER);
-        let len = len.iter().rev().fold(0, |len, byte| len << 8 | usize::from(*byte));
-        &bytes[..len]
+        let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
+        let start = place.checked_sub(1).map_or(0, |before| group.entries[before].end);
+        &group.bytes[start as usize..group.entries[place].end as usize]
+    }
+
+    fn entry_mut(&mut self, number: Number) -> &mut Entry {
+        &mut self.groups[number as usize / GROUP].entries[number as usize % GROUP]
+    }
+
+    fn next(&self, number: Number) -> Number {
+        self.groups[number as usize / GROUP].entries[number as usize % GROUP].next
     }
 
     /// Whether an entry is the only one of its key.
     pub(super) fn is_alone(&self, number: Number) -> bool {
-        self.entries[number as usize].next == number
+        self.next(number) == number
     }
 
     /// The entries of each key in their order, the keys in that of their last entries.
@@ -182,13 +218,13 @@ impl ByKey {
         &self,
         takes: impl Fn(Number, Number) -> bool,
     ) -> impl Iterator<Item = impl Iterator<Item = Number>> {
-        let next = |number: Number| self.entries[number as usize].next;
-        let lasts = (0..).zip(&self.entries).filter(move |(last, entry)| takes(*last, entry.next));
+        let entries = self.groups.iter().flat_map(|group| &group.entries);
+        let lasts = (0..).zip(entries).filter(move |(last, entry)| takes(*last, entry.next));
         lasts.map(move |(last, entry)| {
             let mut following = Some(entry.next);
             std::iter::from_fn(move || {
                 let number = following?;
-                following = (number != last).then(|| next(number));
+                following = (number != last).then(|| self.next(number));
                 Some(number)
             })
         })
@@ -199,14 +235,11 @@ impl ByKey {
         let stay: Vec<bool> = (0..self.len() as Number).map(|it| stays(&self, it)).collect();
         self.slots = Vec::new();
         for (number, stays) in (0..).zip(stay) {
-            self.entries[number as usize].next = if stays { number } else { NONE };
+            self.entry_mut(number).next = if stays { number } else { NONE };
         }
         List { entries: self, next: 0 }
     }
 }
-
-/// Bytes before each entry: its length.
-const HEADER: usize = 4;
 
 /// Entries in the order in which they came.
 #[derive(Debug)]
@@ -231,11 +264,9 @@ impl List {
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         self.next += 1;
-        let chunk = self.entries.entries[number as usize].chunk as usize;
-        if let Some(before) = chunk.checked_sub(1).and_then(|it| self.entries.chunks.get_mut(it))
-            && !before.is_empty()
-        {
-            *before = Vec::new();
+        let group = number as usize / GROUP;
+        if let Some(before) = group.checked_sub(1).and_then(|it| self.entries.groups.get_mut(it)) {
+            *before = Group::default();
         }
         Some(self.entries.entry(number))
     }
@@ -294,24 +325,22 @@ mod tests {
 
     #[test]
     fn entries_of_any_size_pass_and_the_memory_is_kept_to() {
-        let memory = 4 * CHUNK;
+        let memory = 4 << 20;
         let mut entries = ByKey::new(memory);
-        let large = vec![7; CHUNK + 1];
+        let large = vec![7; (1 << 20) + 1];
         let place = entries.find(hash_of(&[7]), &[7], key_of);
         entries.insert(place, &[&large]);
         let mut count = 1;
-        while entries.has_room(100) {
-            let bytes = [(count % 251) as u8; 100];
+        while entries.has_room(1, 20) {
+            let bytes = [(count % 251) as u8; 20];
             let key = &bytes[..1];
             let place = entries.find(hash_of(key), key, key_of);
             entries.insert(place, &[&bytes]);
             count += 1;
         }
-        assert!(count > 5000, "{count}");
-        let chunks: usize = entries.chunks.iter().map(Vec::capacity).sum();
-        let lists = entries.entries.capacity() * size_of::<Entry>() + entries.slots.len() * 4;
-        assert!(chunks + lists <= memory + CHUNK, "{chunks} {lists}");
-        assert_eq!(entries.entry(0), large);
-        assert!(!ByKey::new(0).has_room(1));
+        assert!(count > 2 * GROUP, "{count}");
+        assert!(entries.memory_used() <= memory, "{}", entries.memory_used());
+        assert_eq!((entries.len(), entries.entry(0)), (count, &large[..]));
+        assert!(!ByKey::new(0).has_room(1, 1));
     }
 }

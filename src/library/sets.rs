@@ -162,7 +162,36 @@ pub struct Union {
     directory: PathBuf,
     memory: usize,
     records: Records,
+    origins: Origins,
     tally: UnionTally,
+}
+
+/// Where the records in memory came from: as those of a file stand one behind the other, only where they
+/// do not is kept.
+#[derive(Debug, Default)]
+struct Origins(Vec<(Number, Origin)>);
+
+impl Origins {
+    /// The origin of the next record, and its number.
+    fn push(&mut self, number: Number, origin: Origin) {
+        if self.0.last().is_none_or(|last| after(*last, number) != origin) {
+            self.0.push((number, origin));
+        }
+    }
+
+    fn of(&self, number: Number) -> Origin {
+        let run = self.0.partition_point(|(first, _)| *first <= number).checked_sub(1);
+        run.map_or(Origin::default(), |run| after(self.0[run], number))
+    }
+
+    const fn memory_used(&self) -> usize {
+        self.0.capacity() * size_of::<(Number, Origin)>()
+    }
+}
+
+/// The origin of a record, if it and those before it stand behind the first of them.
+fn after((first, origin): (Number, Origin), number: Number) -> Origin {
+    Origin { line: origin.line + u64::from(number - first), ..origin }
 }
 
 /// The records of a set by their keys.
@@ -175,6 +204,12 @@ enum Records {
 }
 
 impl Records {
+    /// Whether records that are in memory have no room for others, beside so many bytes.
+    fn is_full(&self, records: EncodedRecords<'_>, beside: usize) -> bool {
+        let bytes = beside + records.total_len() + SIDE * records.count();
+        matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
+    }
+
     /// Has the places at hand where encoded records will be looked for.
     fn touch(&self, records: EncodedRecords<'_>) {
         if let Records::Kept(kept) = self {
@@ -197,7 +232,8 @@ impl Union {
     ) -> Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
-        Union { by, rules, on_conflict, directory, memory, records, tally: UnionTally::default() }
+        let (origins, tally) = Default::default();
+        Union { by, rules, on_conflict, directory, memory, records, origins, tally }
     }
 
     /// Takes the next record.
@@ -217,55 +253,51 @@ impl Union {
     pub fn add_encoded(&mut self, records: EncodedRecords<'_>, first: Origin) -> Result<()> {
         let mut place = first;
         for records in records.chunks(ByKey::TOGETHER) {
+            // A list that is full is there twice and half full for a while.
+            if self.records.is_full(records, 3 * self.origins.memory_used()) {
+                self.spill()?;
+            }
             self.records.touch(records);
             for encoded in records.iter() {
-                self.take_entry(&place.to_bytes(), encoded)?;
+                self.take_entry(place, encoded)?;
                 place.line += 1;
             }
         }
         Ok(())
     }
 
-    fn take_entry(&mut self, place: &[u8], encoded: &[u8]) -> Result<()> {
+    fn take_entry(&mut self, place: Origin, encoded: &[u8]) -> Result<()> {
         let by = self.by;
         let (hash, encoded) = split_hash(encoded);
         let order = self.tally.read;
         self.tally.read += 1;
-        if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(place.len() + encoded.len()) {
-                let key = by.key_of(encoded);
-                let found = kept.find(hash, key, |entry| by.key_of(behind_origin(entry)));
-                let repeats = |last| {
-                    kept.is_alone(last)
-                        && behind_origin(kept.entry(last)) == encoded
-                        && !adds_up(by, record_of(encoded))
-                };
-                if found.last.is_some_and(repeats) {
-                    self.tally.duplicates += 1;
-                } else {
-                    kept.insert(found, &[place, encoded]);
-                }
-                return Ok(());
-            }
-            self.spill()?;
+        let kept = match &mut self.records {
+            Records::Kept(kept) => kept,
+            Records::Sorted(sorter) => return push_sorted(sorter, by, order, place, encoded),
+        };
+        let found = kept.find(hash, by.key_of(encoded), |entry| by.key_of(entry));
+        let repeats = |last| {
+            kept.is_alone(last) && kept.entry(last) == encoded && !adds_up(by, record_of(encoded))
+        };
+        if found.last.is_some_and(repeats) {
+            self.tally.duplicates += 1;
+        } else {
+            self.origins.push(kept.len() as Number, place);
+            kept.insert(found, &[encoded]);
         }
-        match &mut self.records {
-            Records::Sorted(sorter) => push_sorted(sorter, by, order, place, encoded),
-            Records::Kept(_) => Ok(()),
-        }
+        Ok(())
     }
 
     /// Goes on with a temporary file.
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory / 2);
         if let Records::Kept(kept) = &mut self.records {
+            let origins = std::mem::take(&mut self.origins);
             let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
-            let mut entry = Vec::new();
             while let Some(number) = list.peek() {
-                let Some((place, encoded)) = list.next().and_then(split_origin) else { break };
-                entry.clear();
-                KeyedRecord::join(number.into(), place, record_of(encoded), &mut entry);
-                sorter.push(self.by.key_of(encoded), &entry)?;
+                let Some(encoded) = list.next() else { break };
+                let place = origins.of(number);
+                push_sorted(&mut sorter, self.by, number.into(), place, encoded)?;
             }
         }
         self.records = Records::Sorted(sorter);
@@ -277,12 +309,13 @@ impl Union {
     /// # Errors
     /// The temporary files cannot be made, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
-        let Union { by, rules, on_conflict: policy, directory, memory, records, tally } = self;
+        let Union { by, rules, on_conflict: policy, directory, memory, records, origins, tally } =
+            self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
         let list = match records {
-            Records::Kept(kept) => Some(groups.take_kept(kept)?),
+            Records::Kept(kept) => Some(groups.take_kept(kept, &origins)?),
             Records::Sorted(sorter) => {
                 groups.take_sorted(sorter.finish()?)?;
                 None
@@ -290,23 +323,23 @@ impl Union {
         };
         let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
         let records = match list {
-            Some(list) => Ordered::merged(list, Origin::LEN, out),
+            Some(list) => Ordered::merged(list, 0, out),
             None => out,
         };
         Ok((records, conflicts, groups.tally))
     }
 }
 
-/// Pushes an encoded record, its hash aside, with its order and the bytes of its place.
+/// Pushes an encoded record, its hash aside, with its order and its place.
 fn push_sorted(
     sorter: &mut Sorter,
     by: By,
     order: u64,
-    place: &[u8],
+    place: Origin,
     encoded: &[u8],
 ) -> Result<()> {
     let mut entry = Vec::with_capacity(Origin::LEN + 8 + encoded.len());
-    KeyedRecord::join(order, place, record_of(encoded), &mut entry);
+    KeyedRecord::join(order, &place.to_bytes(), record_of(encoded), &mut entry);
     Ok(sorter.push(by.key_of(encoded), &entry)?)
 }
 
@@ -315,14 +348,6 @@ fn encoded(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
     let mut encoded = Vec::new();
     by.encode(record, &Place::new("", At::Line(0)), &mut encoded)?;
     Ok(encoded)
-}
-
-fn split_origin(entry: &[u8]) -> Option<(&[u8], &[u8])> {
-    entry.split_at_checked(Origin::LEN)
-}
-
-fn behind_origin(entry: &[u8]) -> &[u8] {
-    entry.get(Origin::LEN..).unwrap_or_default()
 }
 
 /// The records of one key that stay, decoded when there is more than one.
@@ -340,12 +365,11 @@ struct Groups {
 
 impl Groups {
     /// Deals with the keys that several records have, and gives the other records.
-    fn take_kept(&mut self, kept: ByKey) -> Result<List> {
+    fn take_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
         let keyed = |number: Number, out: &mut Vec<u8>| {
             out.clear();
-            if let Some((place, encoded)) = split_origin(kept.entry(number)) {
-                KeyedRecord::join(number.into(), place, record_of(encoded), out);
-            }
+            let place = origins.of(number).to_bytes();
+            KeyedRecord::join(number.into(), &place, record_of(kept.entry(number)), out);
         };
         let mut group = Group::default();
         let (mut first, mut entry) = (Vec::new(), Vec::new());
@@ -571,6 +595,9 @@ impl Selection {
         take: impl Fn(&mut Selection, &[u8]) -> Result<()>,
     ) -> Result<()> {
         for records in records.chunks(ByKey::TOGETHER) {
+            if self.records.is_full(records, 0) {
+                self.spill()?;
+            }
             self.records.touch(records);
             records.iter().try_for_each(|encoded| take(self, encoded))?;
         }
@@ -587,21 +614,18 @@ impl Selection {
         parts: [&[u8]; 2],
     ) -> Result<()> {
         let by = self.by;
-        if let Records::Kept(kept) = &mut self.records {
-            if kept.has_room(SIDE + parts[0].len() + parts[1].len()) {
-                let found = kept.find(hash, key, |entry| by.key_of(behind_side(entry)));
-                let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(&header);
-                if !found.last.is_some_and(repeats) {
-                    kept.insert(found, &[&header, parts[0], parts[1]]);
-                }
-                return Ok(());
+        let kept = match &mut self.records {
+            Records::Kept(kept) => kept,
+            Records::Sorted(sorter) => {
+                return push_side(sorter, by, header, &parts.concat(), self.len);
             }
-            self.spill()?;
+        };
+        let found = kept.find(hash, key, |entry| by.key_of(behind_side(entry)));
+        let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(&header);
+        if !found.last.is_some_and(repeats) {
+            kept.insert(found, &[&header, parts[0], parts[1]]);
         }
-        match &mut self.records {
-            Records::Sorted(sorter) => push_side(sorter, by, header, &parts.concat(), self.len),
-            Records::Kept(_) => Ok(()),
-        }
+        Ok(())
     }
 
     /// Goes on with a temporary file.

@@ -56,9 +56,39 @@ impl Opcode {
 
     /// The row of the table of standard opcodes, or `None` for any other opcode.
     pub fn standard(&self) -> Option<&'static StandardOpcode> {
-        let place = TABLE.binary_search_by(|entry| entry.opcode.cmp(self)).ok()?;
-        TABLE.get(place)
+        let mut slot = self.slot();
+        loop {
+            let entry = TABLE.get(usize::from(SLOTS[slot]))?;
+            if entry.opcode == *self {
+                return Some(entry);
+            }
+            slot = (slot + 1) % SLOTS.len();
+        }
     }
+
+    /// The first of [`SLOTS`] in which its place may be.
+    const fn slot(&self) -> usize {
+        let [a, b, c, d, e, f, g, h, ..] = self.name;
+        let begins = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        (begins.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+    }
+}
+
+/// The places of opcodes in the table, each where its hash says or in the next free slot behind.
+static SLOTS: [u8; 256] = slots();
+
+const fn slots() -> [u8; 256] {
+    let mut slots = [u8::MAX; 256];
+    let mut place = 0;
+    while place < TABLE.len() {
+        let mut slot = TABLE[place].opcode.slot();
+        while slots[slot] != u8::MAX {
+            slot = (slot + 1) % slots.len();
+        }
+        slots[slot] = place as u8;
+        place += 1;
+    }
+    slots
 }
 
 /// Why bytes are no opcode.

@@ -101,6 +101,11 @@ impl<'a> EncodedRecords<'a> {
         self.ends.len()
     }
 
+    /// The number of bytes of all.
+    pub(crate) fn total_len(&self) -> usize {
+        self.ends.last().map_or(0, |end| end - self.start)
+    }
+
     /// The bytes of each.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;

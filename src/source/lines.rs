@@ -19,7 +19,7 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::text::Diagnostic;
 use crate::text::epd::{Line, parse_line};
-use crate::text::lines::{self, LineEnd, LineReader, Next};
+use crate::text::lines::{LineEnd, LineReader, Next, too_long};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
 const BATCH_LINES: usize = 8192;
@@ -71,11 +71,41 @@ impl Lines {
         }
         Ok(self.reader.is_waiting())
     }
+
+    /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
+    /// would have to be waited for; only the first is waited for, if `waits`.
+    fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Stop> {
+        batch.clear();
+        batch.first = self.reader.number() + 1;
+        while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
+            let (taken, before) = (batch.ends.len(), batch.bytes.len());
+            let bytes = self.reader.lines_at_hand(BATCH_LINES - taken, before, &mut batch.ends);
+            batch.bytes.extend_from_slice(bytes);
+            if batch.ends.len() > taken {
+                continue;
+            }
+            let may_wait = waits && taken == 0;
+            if !may_wait && !self.has_line()? {
+                return Ok(Stop::Waiting);
+            }
+            match self.reader.next_line()? {
+                None => return Ok(Stop::End),
+                Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
+                Some(Next::Line(line)) => {
+                    let end = |len: usize| before + len;
+                    batch
+                        .ends
+                        .push(LineEnd { text: end(line.text.len()), raw: end(line.raw.len()) });
+                    batch.bytes.extend_from_slice(line.raw);
+                }
+            }
+        }
+        Ok(Stop::Full)
+    }
 }
 
-/// Lines on their way to records.
-struct Reading<'o> {
-    lines: Lines,
+/// What became of lines on its way to whoever reads them.
+struct HandingOn<'o> {
     options: &'o SourceOptions,
     /// The line that is handed on.
     place: Place,
@@ -170,8 +200,8 @@ pub(super) fn read<E: From<Error>>(
     let kind = lines.kind;
     let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
-    let reading = Reading { lines, options, place, block: None, id: None };
-    let is_whole = reading.read(&Parser { options, name, kind }, visit)?;
+    let handing_on = HandingOn { options, place, block: None, id: None };
+    let is_whole = handing_on.read(lines, &Parser { options, name, kind }, visit)?;
     Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
 }
 
@@ -246,26 +276,27 @@ impl Parser<'_> {
     }
 }
 
-impl Reading<'_> {
+impl HandingOn<'_> {
     /// Reads to the end; false when no more is wanted. While one batch is read, the one before is
     /// handed on and the next one is gathered.
     fn read<E: From<Error>>(
         mut self,
+        mut lines: Lines,
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         let (mut batch, mut parts) = (Batch::default(), Vec::new());
         let (mut before, mut parts_before) = (Batch::default(), Vec::new());
         let mut next = Batch::default();
-        let mut stop = self.fill(&mut batch, true);
+        let mut stop = lines.fill(&mut batch, true);
         loop {
             let (mut goes_on, mut next_stop) = (Ok(true), None);
             rayon::in_place_scope(|scope| {
+                if matches!(stop, Ok(Stop::Full)) {
+                    scope.spawn(|_| next_stop = Some(lines.fill(&mut next, false)));
+                }
                 scope.spawn(|_| parser.read_batch(&batch, &mut parts));
                 goes_on = self.hand_on_all(&before, &mut parts_before, visit);
-                if matches!((&goes_on, &stop), (Ok(true), Ok(Stop::Full))) {
-                    next_stop = Some(self.fill(&mut next, false));
-                }
             });
             if !goes_on? {
                 return Ok(false);
@@ -284,14 +315,15 @@ impl Reading<'_> {
                     Stop::End => return self.end_block(false, visit),
                     Stop::Waiting => visit(Item::Waiting)?,
                     Stop::LongLine(number) => {
-                        self.end_block(false, visit)? && self.reject_long_line(number, visit)?
+                        self.end_block(false, visit)?
+                            && self.reject_long_line(&mut lines, number, visit)?
                     }
                 };
             if !goes_on {
                 return Ok(false);
             }
             parts_before.clear();
-            stop = self.fill(&mut batch, true);
+            stop = lines.fill(&mut batch, true);
         }
     }
 
@@ -333,38 +365,6 @@ impl Reading<'_> {
     fn cannot_read_on(&self, error: io::Error) -> Error {
         let place = Place { at: At::Line(self.place.number() + 1), ..self.place.clone() };
         Error::new("cannot read on").because(error).at(place)
-    }
-
-    /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
-    /// would have to be waited for; only the first is waited for, if `waits`.
-    fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Stop> {
-        batch.clear();
-        batch.first = self.lines.reader().number() + 1;
-        while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
-            let (taken, before) = (batch.ends.len(), batch.bytes.len());
-            let reader = self.lines.reader();
-            let bytes = reader.lines_at_hand(BATCH_LINES - taken, before, &mut batch.ends);
-            batch.bytes.extend_from_slice(bytes);
-            if batch.ends.len() > taken {
-                continue;
-            }
-            let may_wait = waits && taken == 0;
-            if !may_wait && !self.lines.has_line()? {
-                return Ok(Stop::Waiting);
-            }
-            match self.lines.reader().next_line()? {
-                None => return Ok(Stop::End),
-                Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
-                Some(Next::Line(line)) => {
-                    let end = |len: usize| before + len;
-                    batch
-                        .ends
-                        .push(LineEnd { text: end(line.text.len()), raw: end(line.raw.len()) });
-                    batch.bytes.extend_from_slice(line.raw);
-                }
-            }
-        }
-        Ok(Stop::Full)
     }
 
     fn may_stand(&self, line: &ReadLine) -> bool {
@@ -481,13 +481,14 @@ impl Reading<'_> {
     /// Reports a line over the limit and hands its bytes on in pieces.
     fn reject_long_line<E: From<Error>>(
         &mut self,
+        lines: &mut Lines,
         number: u64,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
         self.place.at = At::Line(number);
-        self.report(&[lines::too_long(self.options.line_limit())], visit)?;
+        self.report(&[too_long(self.options.line_limit())], visit)?;
         let mut pieces = Pieces::new(&self.place, false, visit);
-        let copied = self.lines.reader().copy_long_line(&mut pieces);
+        let copied = lines.reader().copy_long_line(&mut pieces);
         pieces.finish(copied.map(drop))?;
         Ok(true)
     }

@@ -61,7 +61,7 @@ impl Positions {
             *before = own.max(*before);
             return Some(node);
         }
-        if !self.index.has_room(board.as_bytes().len()) || self.left_out > 0 {
+        if !self.index.has_room(1, board.as_bytes().len()) || self.left_out > 0 {
             self.left_out += 1;
             return None;
         }
