@@ -16,9 +16,9 @@ use crate::text::fields::{BitWork, InstructionSet};
 /// The move whose ordinal `pick` chooses, of so many; `None` when it chooses none.
 #[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
-    let counts = Class::ALL.map(|class| class.count(playable));
+    let counts = counts(playable);
     let ordinal = pick(counts.iter().sum())?;
-    move_among(playable, Class::ALL.into_iter().zip(counts), ordinal)
+    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
 }
 
 /// The ordinal of a move; `None` when it is not legal. Ordinals above 255 exist on boards with
@@ -67,23 +67,30 @@ impl BitWork for OrdinalOf<'_> {
 
 /// The move with this ordinal; `None` when there are not so many.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
-    let counts = Class::ALL.into_iter().map(|class| (class, class.count(playable)));
-    move_among(playable, counts, ordinal)
+    let counts = counts(playable);
+    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
 }
 
-/// The move at a place among classes of so many moves each.
-fn move_among(
-    playable: &Playable,
-    classes: impl Iterator<Item = (Class, u16)>,
-    mut place: u16,
-) -> Option<Move> {
-    for (class, count) in classes {
-        if place < count {
-            return class.at(playable, place);
+struct MoveAt<'p> {
+    playable: &'p Playable,
+    counts: [u16; Class::ALL.len()],
+    ordinal: u16,
+}
+
+impl BitWork for MoveAt<'_> {
+    type Output = Option<Move>;
+
+    #[inline(always)]
+    fn work(self) -> Option<Move> {
+        let mut place = self.ordinal;
+        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
+            if place < count {
+                return class.at(self.playable, place);
+            }
+            place -= count;
         }
-        place -= count;
+        None
     }
-    None
 }
 
 /// All legal moves in the order of their ordinals.
@@ -103,7 +110,27 @@ pub fn list(playable: &Playable) -> Vec<Move> {
 
 /// The number of legal moves.
 pub fn count(playable: &Playable) -> u16 {
-    Class::ALL.iter().map(|class| class.count(playable)).sum()
+    counts(playable).iter().sum()
+}
+
+/// How many moves each class has.
+fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
+    InstructionSet::fastest().run(CountsOf(playable))
+}
+
+struct CountsOf<'p>(&'p Playable);
+
+impl BitWork for CountsOf<'_> {
+    type Output = [u16; Class::ALL.len()];
+
+    #[inline(always)]
+    fn work(self) -> Self::Output {
+        // As above.
+        macro_rules! counts {
+            ($($nth:literal)*) => { [$(Class::ALL[$nth].count(self.0)),*] };
+        }
+        counts!(0 1 2 3 4 5 6)
+    }
 }
 
 /// The moves whose SANs begin alike.
@@ -191,6 +218,7 @@ impl Class {
     }
 
     /// The move at a place of the class.
+    #[inline(always)]
     fn at(self, playable: &Playable, place: u16) -> Option<Move> {
         match self {
             Class::Pieces(role) => {
@@ -258,6 +286,7 @@ impl Reach {
     }
 
     /// The destination of the move at a place when no square is shared.
+    #[inline(always)]
     fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
         let (quiet, captures) = self.split(playable);
         match place.checked_sub(size(quiet)) {
@@ -269,6 +298,7 @@ impl Reach {
 
 /// The sort key of a move of a piece: the characters of its SAN behind the letter, five bits each
 /// from the top, and below them the move itself. A digit is its value, a file 16 to 23, `x` 24.
+#[inline(always)]
 fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
     let mut text = 0;
     let mut shift = 37;
@@ -302,6 +332,7 @@ fn move_of_key(key: u64) -> Move {
     Move { from: square(key >> 6), to: square(key), promotion: None }
 }
 
+#[inline(always)]
 fn each_key(playable: &Playable, role: Role, shared: u64, mut visit: impl FnMut(u64)) {
     for from in pieces(playable, role) {
         for to in Square::each(playable.destinations(from, role)) {
@@ -408,6 +439,7 @@ impl PawnMoves {
         Some(place)
     }
 
+    #[inline(always)]
     fn at(&self, playable: &Playable, mut place: u16) -> Option<Move> {
         for file in 0..8 {
             for (group, set) in self.groups().into_iter().enumerate() {
@@ -430,6 +462,7 @@ impl PawnMoves {
 }
 
 /// The move of a set of [`PawnMoves`], and which of its promotions.
+#[inline(always)]
 fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Move {
     let file = square.file();
     let to_file = [file, file.wrapping_sub(1), file + 1][group];
@@ -442,6 +475,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
 }
 
 /// Where the pawn of a move of [`PawnMoves`] comes from.
+#[inline(always)]
 fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     let position = playable.position();
     let back = |rank: u8| match position.turn() {
@@ -484,6 +518,7 @@ const fn before(square: Square) -> u64 {
 }
 
 /// The square of a set at a place in that order.
+#[inline(always)]
 fn nth_by_file(set: u64, mut place: u16) -> Option<Square> {
     for file in 0..8 {
         let set = set & file_set(file);

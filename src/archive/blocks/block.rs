@@ -10,10 +10,10 @@ use zerocopy::little_endian::U64;
 use super::text::read_line;
 use crate::archive::chain::{Chain, ReadRows};
 use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::operations::{self as coded_operations, OperationStart};
+use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf};
 use crate::archive::row::Row;
 use crate::codec::record;
-use crate::model::{EpdRecord, Operand, Operands, Operation, Position};
+use crate::model::{EpdRecord, Operand, Operands, Operation};
 use crate::text::{FormatOptions, epd};
 
 /// The check of a block: CRC32C of its place, of its rows, then of the bytes of its operations.
@@ -210,11 +210,8 @@ fn records_of(
     let mut records: Vec<EpdRecord> = records.collect::<Option<_>>().ok_or(Refusal::Damaged)?;
     let has_operations = |&place: &usize| rows[place].has_operations();
     let Some(last) = places.iter().copied().rfind(has_operations) else { return Ok(records) };
-    let subjects: Option<Vec<(usize, Position)>> = (0..=last)
-        .filter(has_operations)
-        .map(|place| Some((place, rows[place].position()?)))
-        .collect();
-    let subjects = subjects.ok_or(Refusal::Damaged)?.into_iter();
+    let subjects = (0..=last).filter(has_operations);
+    let subjects = subjects.map(|place| (place, PositionOf::Row(rows[place])));
     let mut wanted = places.iter().zip(&mut records).filter(|(place, _)| has_operations(place));
     let mut next = wanted.next();
     let (mut scratch, mut are_right) = (Vec::new(), true);

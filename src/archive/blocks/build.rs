@@ -18,7 +18,7 @@ use crate::archive::file::layout::{
 use crate::archive::file::sections::SectionEntry;
 use crate::archive::file::sized::put_sized;
 use crate::archive::mixing::MixingModel;
-use crate::archive::operations::{self as coded_operations, OperationStart, Subject};
+use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf, Subject};
 use crate::archive::rans;
 use crate::archive::row::{Row, operations};
 use crate::archive::tree::{self, TrainingSet};
@@ -514,7 +514,7 @@ impl BlockOperations<'_> {
     fn subjects(&self) -> (Chain<'_>, Vec<Subject<'_>>) {
         let subjects = self.records.iter().map(|(place, position, operations)| Subject {
             place: *place,
-            position,
+            position: PositionOf::Position(*position),
             operations,
         });
         (Chain::of(self.rows), subjects.collect())

@@ -2,11 +2,12 @@
 
 use super::cost;
 use super::record::{OperationModel, Subject};
+use super::root::PositionOf;
 use super::start::OperationStart;
 use crate::archive::adaptive::{BitDecoder, BitEncoder};
 use crate::archive::chain::Chain;
 use crate::archive::error::Refusal;
-use crate::model::{Operation, Position};
+use crate::model::Operation;
 
 /// The operations of some records of a block, in its order.
 pub(in crate::archive) fn encode(
@@ -36,7 +37,7 @@ pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &OperationStart,
     chain: &mut Chain,
-    records: impl Iterator<Item = (usize, Position)>,
+    records: impl Iterator<Item = (usize, PositionOf)>,
     is_wanted: impl Fn(usize) -> bool,
     memory: usize,
     mut visit: impl FnMut(usize, Vec<Operation>),
@@ -47,11 +48,11 @@ pub(in crate::archive) fn decode(
     for (place, position) in records {
         let read = match is_wanted(place) {
             true => {
-                let subject = Subject { place, position: &position, operations: &[] };
+                let subject = Subject { place, position, operations: &[] };
                 let operations = model.record(&mut decoder, chain, &subject);
                 operations.map(|operations| visit(place, operations))
             }
-            false => model.pass(&mut decoder, chain, (place, &position)),
+            false => model.pass(&mut decoder, chain, (place, position)),
         };
         match read {
             Some(()) => {}
@@ -68,17 +69,17 @@ pub(in crate::archive) const MAX_BLOCK: usize = 16 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Opcode, Operand};
+    use crate::model::{Opcode, Operand, Position};
 
     /// D-W1. Forced moves and repeated texts cost a writer next to nothing, and a reader memory.
     #[test]
     fn what_operations_cost_a_reader_is_paid_for_in_bytes() {
-        let position = Position::START;
+        let position = PositionOf::Position(Position::START);
         for (operand, times) in
             [(Operand::string(vec![b'a'; 20_000]), 100), (Operand::Integer(1), 10_000)]
         {
             let operations = [Operation { opcode: Opcode::ACN, operands: vec![operand; times] }];
-            let subject = Subject { place: 0, position: &position, operations: &operations };
+            let subject = Subject { place: 0, position, operations: &operations };
             let start = OperationStart::default();
             let mut encoder = BitEncoder::new();
             let mut model = OperationModel::new(start.state(), usize::MAX);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::form::Form;
 use super::lists::{self, RecordLists};
+use super::root::PositionOf;
 use crate::model::Operand;
-use crate::model::rules::{Move, Playable};
+use crate::model::rules::Move;
 use crate::text::san;
 
 /// The operands of an opcode in the last record that had it.
@@ -28,7 +29,7 @@ struct PassedOperands {
 
 /// What the texts of a record follow from.
 pub(super) struct PassedRecord {
-    pub(super) root: Option<Playable>,
+    pub(super) position: PositionOf,
     pub(super) lists: RecordLists,
     /// The late ones, by number of the opcode and place among its operands.
     pub(super) texts: Vec<((usize, usize), LateText)>,
@@ -73,7 +74,7 @@ impl Before {
 
 impl PassedOperands {
     fn san(&self, before: &[Operand], mv: Move) -> Option<Vec<u8>> {
-        let mut now = self.record.root?;
+        let mut now = self.record.position.playable()?;
         for operand in before.iter().filter(|_| self.is_line) {
             if let Operand::Move { mv, .. } = operand {
                 now = now.after(*mv);
@@ -86,11 +87,11 @@ impl PassedOperands {
 impl PassedRecord {
     /// A text, if it is late.
     fn text(&self, place: (usize, usize)) -> Option<Vec<u8>> {
-        let root = self.root.as_ref()?;
         let (_, text) = self.texts.iter().find(|(of, _)| *of == place)?;
+        let root = self.position.playable()?;
         match text {
-            LateText::Moves(moves) => Some(lists::text_of(root, moves)),
-            LateText::Derived(form) => self.lists.derived(root, *form),
+            LateText::Moves(moves) => Some(lists::text_of(&root, moves)),
+            LateText::Derived(form) => self.lists.derived(&root, *form),
         }
     }
 }

@@ -13,6 +13,7 @@ mod late;
 mod lists;
 mod opcodes;
 mod record;
+mod root;
 mod start;
 mod tallies;
 mod text;
@@ -20,4 +21,5 @@ mod text_forms;
 
 pub(super) use block::{MAX_BLOCK, decode, encode};
 pub(super) use record::Subject;
+pub(super) use root::PositionOf;
 pub(super) use start::OperationStart;

@@ -31,12 +31,10 @@ pub(super) struct OpcodeModel {
     name: [SymbolModel; 2],
 }
 
-/// The numbered opcodes, and their places.
-static STANDARD: LazyLock<(Vec<Opcode>, HashMap<Opcode, usize>)> = LazyLock::new(|| {
+/// Those below [`NUMBERED`], by their numbers.
+static NUMBERED_OPCODES: LazyLock<Vec<Opcode>> = LazyLock::new(|| {
     let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
-    let opcodes: Vec<Opcode> = numbered.map(|entry| entry.opcode).collect();
-    let places = opcodes.iter().copied().zip(0..).collect();
-    (opcodes, places)
+    numbered.map(|entry| entry.opcode).collect()
 });
 
 impl OpcodeModel {
@@ -46,7 +44,7 @@ impl OpcodeModel {
             place: IntegerModel::default(),
             len: IntegerModel::default(),
             others: HashMap::default(),
-            opcodes: STANDARD.0.clone(),
+            opcodes: NUMBERED_OPCODES.clone(),
             opcode: IntegerModel::default(),
             name: [SymbolModel::new(4), SymbolModel::new(8)],
         }
@@ -54,7 +52,9 @@ impl OpcodeModel {
 
     /// The number of an opcode that was met.
     pub(super) fn field(&self, opcode: Opcode) -> Option<usize> {
-        STANDARD.1.get(&opcode).or_else(|| self.others.get(&opcode)).copied()
+        let number =
+            opcode.standard().map(StandardOpcode::number).filter(|&number| number < NUMBERED);
+        number.map(usize::from).or_else(|| self.others.get(&opcode).copied())
     }
 
     /// Takes an opcode in that has no number; `None` when it is there or has one.

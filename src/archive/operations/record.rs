@@ -8,6 +8,7 @@ use super::form::Form;
 use super::late::{Before, LateText, PassedRecord};
 use super::lists::{self, ListModel, RecordLists};
 use super::opcodes::{NUMBERED, OpcodeModel};
+use super::root::{PositionOf, Root};
 use super::tallies::{self, LegalTally, Relation, TallyModel, least_text, legal_tally};
 use super::text::TextModel;
 use super::text_forms::TextForms;
@@ -15,7 +16,7 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
 use crate::archive::chain::Chain;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
-use crate::model::{Opcode, Operand, Operands, Operation, Position, San, StandardOpcode};
+use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode};
 use crate::text::san;
 
 /// The number of the opcode `tally`.
@@ -47,7 +48,7 @@ pub(super) struct OperationState {
 pub(in crate::archive) struct Subject<'a> {
     /// Its place in the block.
     pub(in crate::archive) place: usize,
-    pub(in crate::archive) position: &'a Position,
+    pub(in crate::archive) position: PositionOf,
     /// None for a decoder.
     pub(in crate::archive) operations: &'a [Operation],
 }
@@ -58,7 +59,7 @@ struct CodedRecord {
     place: usize,
     /// Whether a move leads to it from the row before.
     follows: bool,
-    root: Option<Playable>,
+    root: Root,
     /// The numbers of the opcodes of its operations.
     fields: Vec<usize>,
     /// The forms of the texts that an encoder was given.
@@ -121,16 +122,16 @@ impl OperationModel {
         &mut self,
         decoder: &mut impl BitCoder,
         chain: &mut Chain,
-        (place, position): (usize, &Position),
+        (place, position): (usize, PositionOf),
     ) -> Option<()> {
         let subject = Subject { place, position, operations: &[] };
         let (operations, record) = self.operations(decoder, chain, &subject, true)?;
         let CodedRecord { root, fields, lists, derived, late: mut texts, tally, .. } = record;
         for (place, form) in derived {
-            root.filter(|_| lists.have(form))?;
+            root.get().filter(|_| lists.have(form))?;
             texts.push(((place.field, place.operand), LateText::Derived(form)));
         }
-        let record = Arc::new(PassedRecord { root, lists, texts });
+        let record = Arc::new(PassedRecord { position, lists, texts });
         for (operation, field) in operations.into_iter().zip(fields) {
             let texts = if tally == Some(field) { Vec::new() } else { operation.operands };
             let before = Before::pass(texts, (field, is_line(field)), &record);
@@ -149,10 +150,12 @@ impl OperationModel {
     ) -> Option<(Vec<Operation>, CodedRecord)> {
         let Subject { place, position, operations: given } = *subject;
         let shape = self.state.opcodes.shape(coder, given)?;
-        let root = Playable::new(position).ok();
+        let root = Root::new(position);
         let follows = chain.follows(place);
-        let forms =
-            TextForms::of(root.as_ref(), follows, given, |opcode| self.state.known_field(opcode));
+        let forms = match given {
+            [] => TextForms::default(),
+            _ => TextForms::of(root.get(), follows, given, |opcode| self.state.known_field(opcode)),
+        };
         let mut record = CodedRecord {
             place,
             follows,
@@ -187,9 +190,12 @@ impl OperationModel {
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
         let is_line = is_line(field);
-        let mut now = record.root;
-        let tally = match (now.as_ref(), given) {
-            (Some(root), [operand]) if field == TALLY => legal_tally(root, operand),
+        // The position behind the moves of a line.
+        let mut now = None;
+        let tally = match given {
+            [operand] if field == TALLY => {
+                record.root.get().and_then(|root| legal_tally(root, operand))
+            }
             _ => None,
         };
         // The row whose next row a move may lead to.
@@ -212,13 +218,17 @@ impl OperationModel {
                 }
                 Kind::Tally => return None,
                 Kind::Move => {
-                    let now = now.as_ref()?;
+                    let now = || now.as_ref().or_else(|| record.root.get());
                     let next = row.and_then(|row| chain.next_move(row));
-                    let next = next.filter(|&next| now.is_legal(next));
+                    // It is one of the row's own, but behind others it may be another board's.
+                    let is_legal = |&next: &Move| {
+                        row == Some(record.place) || now().is_some_and(|now| now.is_legal(next))
+                    };
+                    let next = next.filter(is_legal);
                     let field = (self.state.field(field), read.len());
                     let (mv, is_next) = code_move(coder, now, next, field, given)?;
                     row = row.filter(|_| is_next == is_line).map(|row| row + usize::from(is_line));
-                    let san = if record.is_passed { San::NONE } else { san::format(now, mv) };
+                    let san = if record.is_passed { San::NONE } else { san::format(now()?, mv) };
                     Operand::Move { mv, san }
                 }
                 Kind::Integer => self.state.field(field).integer(coder, record.follows, given)?,
@@ -228,7 +238,7 @@ impl OperationModel {
             if let Operand::Move { mv, .. } = &operand {
                 record.lists.best.get_or_insert(*mv);
                 if is_line {
-                    now = now.map(|now| now.after(*mv));
+                    now = Some(now.as_ref().or_else(|| record.root.get())?.after(*mv));
                 }
             }
             self.cost.operand(&operand)?;
@@ -247,7 +257,7 @@ impl OperationModel {
         record: &CodedRecord,
         (given, operand): (Option<&LegalTally>, Option<&Operand>),
     ) -> Option<Operand> {
-        let (root, place) = (record.root.as_ref()?, record.place);
+        let (root, place) = (record.root.get()?, record.place);
         let relation = Relation {
             from_last: place.checked_sub(1).and_then(|last| chain.next_move(last)),
             to_next: chain.next_move(place),
@@ -286,7 +296,7 @@ impl OperationModel {
                 model.code(coder, place.field as u32 + 1, &before(), &given)
             }
             Form::Moves => {
-                let (root, first) = (record.root.as_ref()?, &mut field.is_first_listed);
+                let (root, first) = (record.root.get()?, &mut field.is_first_listed);
                 let model = self.lists.get_or_insert_default();
                 model.moves(coder, root, &given, first, &mut record.lists)?;
                 if !record.is_passed {
@@ -347,7 +357,7 @@ impl CodedRecord {
     /// Puts in the texts that follow from the lists.
     fn put_derived(&self, operations: &mut [Operation], cost: &mut Cost) -> Option<()> {
         for &(place, form) in &self.derived {
-            let text = self.lists.derived(self.root.as_ref()?, form)?;
+            let text = self.lists.derived(self.root.get()?, form)?;
             cost.text(&text)?;
             match &mut operations[place.operation].operands[place.operand] {
                 Operand::Str(bytes) | Operand::Token(bytes) => *bytes = text.into_boxed_slice(),
@@ -360,9 +370,9 @@ impl CodedRecord {
 
 /// Passes a legal move through a coder: the operand of a field at a place. `next` leads to the next
 /// row; says whether it is that.
-fn code_move(
+fn code_move<'n>(
     coder: &mut impl BitCoder,
-    now: &Playable,
+    now: impl Fn() -> Option<&'n Playable>,
     next: Option<Move>,
     (field, place): (&mut FieldModel, usize),
     given: Option<&Operand>,
@@ -375,6 +385,7 @@ fn code_move(
     let mv = match next.filter(|_| is_next) {
         Some(next) => next,
         None => {
+            let now = now()?;
             let ordinal = given.map_or(Some(0), |mv| ordinal::ordinal(now, mv))?;
             ordinal::pick(now, |count| Some(coder.uniform(ordinal.into(), count.into())? as u16))?
         }
