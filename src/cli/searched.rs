@@ -31,6 +31,12 @@ pub(crate) struct Scanned {
     pub(crate) format: FileFormat,
 }
 
+/// Why games cannot be asked for a position.
+pub(crate) fn games_are_no_library(path: &Path) -> anyhow::Error {
+    let path = path.display();
+    anyhow::anyhow!("{path}: games are no library: `epdb tally {path} -o LIBRARY` makes one")
+}
+
 impl Searched {
     /// Opens a source, of which stores and archives are looked up in about `memory` bytes.
     pub(crate) fn open(path: &Path, args: &ReadArgs, memory: usize) -> anyhow::Result<Searched> {

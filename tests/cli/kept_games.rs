@@ -208,3 +208,16 @@ fn lists_that_are_none_are_refused_or_kept_as_noop() {
     let canonical = "kept_games \"keep 1, 2500 2020.01.?? 0000000000000001\";";
     assert!(scratch.run(&["normalize", "c.epd"]).out.contains(canonical));
 }
+
+#[test]
+fn games_that_are_asked_for_positions_say_how_a_library_is_made() {
+    let scratch = Scratch::new();
+    scratch.write("g.pgn", "1. e4 e5 *\n");
+    for command in ["games", "explore"] {
+        let done = scratch.run(&[command, "g.pgn", "e4"]);
+        assert_eq!(done.status, 2, "{command} {}", done.err);
+        assert!(done.err.contains("`epdb tally g.pgn -o LIBRARY` makes one"), "{}", done.err);
+    }
+    let done = scratch.run(&["convert", "g.pgn", "g.bin"]);
+    assert!(done.err.contains("`epdb book make`") && done.status == 2, "{}", done.err);
+}

@@ -140,6 +140,7 @@ fn moves_of_a_library_without_an_answer_are_told() {
         let call = ["repertoire", "lines.pgn", "--side", "white", "--against", name];
         let done = scratch.run(&call);
         let part = "\nWithout an answer: 1 moves; 50.0 % of the games are covered\n\
+                    \x20   games    share  line\n\
                     \x20       2   50.0 %  1. e4 c6\n";
         assert!(done.out.contains(part) && done.status == 0, "{}", done.out);
         let tsv = scratch.run(&[&call[..], &["--tsv"]].concat()).out;

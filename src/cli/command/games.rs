@@ -14,13 +14,14 @@ use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::query;
+use crate::cli::searched::games_are_no_library;
 use crate::cli::source::Visited;
 use crate::cli::tsv;
 use crate::codec::query::Query;
 use crate::library::kept_games;
 use crate::model::rules::Move;
 use crate::model::{Game, GameDate, GameResult, KeptGame, KeptGames, San};
-use crate::source::{FileFormat, Lookup, OpenLookup};
+use crate::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
 use crate::text::{ParseOptions, Profile};
 
 /// Show the games behind a position: which games reached it, and what they played there
@@ -74,7 +75,11 @@ enum Top {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);
     let position = *query::parse_position(&args.position, &options)?.end();
-    let library = OpenLookup::open(&args.source, args.memory.memory)?;
+    let source = Source::open(&args.source, &SourceOptions::new())?;
+    if source.format().is_of_games() {
+        return Err(games_are_no_library(&args.source));
+    }
+    let library = OpenLookup::new(source, args.memory.memory)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     let source = args.source.display();

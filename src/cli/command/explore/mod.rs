@@ -17,7 +17,7 @@ use crate::cli::message::print_line;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::query;
-use crate::cli::searched::Searched;
+use crate::cli::searched::{Searched, games_are_no_library};
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
 use crate::library::explore::{self, ExploreOptions, SortBy};
@@ -207,8 +207,7 @@ impl<'a> Searcher<'a> {
             && scanned.format.is_of_games()
             && args.read.form.games.positions.is_none()
         {
-            let path = scanned.path.display();
-            anyhow::bail!("{path}: games are no library: `epdb tally {path} -o LIBRARY` makes one");
+            return Err(games_are_no_library(&scanned.path));
         }
         Ok(Searcher { source, args, diagnostics, known: HashMap::new() })
     }

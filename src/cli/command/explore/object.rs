@@ -21,7 +21,7 @@ pub(super) struct Position {
     reached: Option<u64>,
     /// What another library knows of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vs: Option<Results>,
+    vs: Option<Other>,
     moves: Vec<Move>,
     /// The positions from which a move leads here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,6 +50,16 @@ struct Results {
     unknown: Option<u64>,
 }
 
+/// What another library knows.
+#[derive(Serialize)]
+struct Other {
+    #[serde(flatten)]
+    results: Results,
+    /// Games that reached the position, or that to which the move leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<u64>,
+}
+
 /// A move.
 #[derive(Serialize)]
 struct Move {
@@ -70,7 +80,7 @@ struct Move {
     opening: Option<Opening>,
     /// What another library knows of the move.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vs: Option<Results>,
+    vs: Option<Other>,
     /// The first and the last year.
     #[serde(skip_serializing_if = "Option::is_none")]
     years: Option<(u16, u16)>,
@@ -112,7 +122,10 @@ impl Position {
             parents: parents.as_ref().map(|rows| rows.iter().map(Parent::new).collect()),
             operations: explored.entry.as_ref().map(operations).unwrap_or_default(),
             opening: opening.as_ref().map(Opening::new),
-            vs: other.as_ref().map(|other| Results::new(&other.counts())),
+            vs: other.as_ref().map(|other| Other {
+                results: Results::new(&other.counts()),
+                reached: other.games.as_ref().map(|games| games.reached),
+            }),
         }
     }
 }
@@ -159,7 +172,9 @@ impl Move {
     fn new(shown: &Shown, row: &MoveRow, mover: Color, with_operations: bool) -> Move {
         let counts = &row.counts;
         let same = |other: &Explored| {
-            Results::new(&other.row(row.mv).map(|row| row.counts).unwrap_or_default())
+            let row = other.row(row.mv);
+            let results = Results::new(&row.map(|row| row.counts).unwrap_or_default());
+            Other { results, reached: row.and_then(|row| row.reached) }
         };
         let child = row.child.as_ref().filter(|_| with_operations);
         Move {

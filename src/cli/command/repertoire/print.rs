@@ -121,6 +121,9 @@ fn print_text(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> 
             continue;
         }
         writeln!(out, "\n{}", heading(report, part, findings.len()))?;
+        if part == Part::Unanswered && !findings.is_empty() {
+            writeln!(out, "    games    share  line")?;
+        }
         let limit = form.limit.unwrap_or(LINES);
         for finding in findings.iter().take(limit) {
             writeln!(out, "  {}", text(finding))?;
