@@ -8,6 +8,8 @@
 //! nor a compressor.
 //!
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
+//! - [`report`]: what a finished suite says: runs of engines counted, tested against each other, and
+//!   shown (`library`).
 //! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
 //!   record says under a name, for tables, sorting and [`library::expression`]; sets, joins,
 //!   differences, samples, edits, counts; [`library::lookup`], questions in batches;
@@ -65,6 +67,8 @@ pub mod model;
 pub mod new_file;
 #[cfg(any(feature = "store", feature = "archive"))]
 mod prefetch;
+#[cfg(feature = "library")]
+pub mod report;
 #[cfg(feature = "source")]
 pub mod source;
 #[cfg(any(feature = "store", feature = "archive"))]

@@ -23,6 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["store", "archive"],
     &["source"],
     &["library"],
+    &["report"],
     &["cli"],
 ];
 

@@ -24,6 +24,17 @@ pub(crate) fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<(
     out.write_all(b"\n")
 }
 
+/// Writes one object of several kinds, with the name of its kind as `part`, and a line end.
+pub(crate) fn part(out: &mut impl Write, part: &str, value: &impl Serialize) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Part<'p, T> {
+        part: &'p str,
+        #[serde(flatten)]
+        value: &'p T,
+    }
+    line(out, &Part { part, value })
+}
+
 /// A value of a field: numbers as numbers, flags as true and false, moves as arrays, everything
 /// else as a string, and what is missing as null. An unquoted operand of an opcode that is not
 /// standard is a number where it reads as one. Bytes that are no UTF-8 become a replacement

@@ -76,6 +76,9 @@ fn with_files() -> Scratch {
     }
     scratch.write("white.pgn", include_str!("../samples/repertoire.pgn"));
     scratch.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
+    for name in ["wac.sf16.epd", "wac.sf17.epd"] {
+        scratch.write(name, suite.replace("; ce 15;", "; pm Be3; ce 15;"));
+    }
     fs::create_dir(scratch.path("suites")).unwrap();
     scratch.write("suites/one.epd", &suite);
     scratch.write("suites/two.epd", suite.replace("S.", "T."));

@@ -36,6 +36,10 @@ Objects
              library's games), games, within, never; then one a finding: part (choice, unanswered,
              leaf, unreached, own-move, other-move, line-end), games, share, ply, line, move, moves,
              first (the place of a game), fen; what there is not is left out
+  report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
+             interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
+             only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
+             results: one a run, with verdict, answer, points, ce, nodes, ms, first, held, error)
   import     file, read, stored, dropped, replaced, merged, conflicts
 
 Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.

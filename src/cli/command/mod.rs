@@ -29,6 +29,7 @@ pub(crate) mod perft;
 pub(crate) mod play;
 pub(crate) mod purge;
 pub(crate) mod repertoire;
+pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod shuffle;
 pub(crate) mod sort;

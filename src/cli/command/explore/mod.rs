@@ -25,7 +25,7 @@ use crate::library::names::Names;
 use crate::model::{EpdRecord, Position, San};
 use crate::text::PositionLine;
 
-/// Show what a library knows of a position: the moves played there, and what became of the games
+/// Show what a library knows of a position: its moves, and what became of the games
 ///
 /// A row is a move: its games and their share, how many White won, drew and lost, White's score, the
 /// mean ratings of the mover and of the opponents, the mover's performance (opponents + 400 log10(s /

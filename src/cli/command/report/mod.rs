@@ -1,0 +1,203 @@
+//! `epdb report`: what finished suites say.
+
+mod least;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{MemoryArgs, ReadArgs};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::open_output;
+use crate::cli::pipe::each;
+use crate::cli::tsv;
+use crate::library::field::parse_opcode;
+use crate::model::Opcode;
+use crate::report::{NamedMove, Report, Row, Run, RunFile, object};
+use crate::source::Output;
+use least::Least;
+
+/// Tell how engines did on suites, and whether chance explains what sets them apart
+///
+/// Each file is a run: records with what they ask for (bm, am, dm, points in c0 or in c7 and c8) and
+/// what an engine answered (pm, else pv, else sm), as `solve`, `analyze` and `mate` write them. Solved is
+/// what has one of bm and none of am, or a mate no longer than asked for. Several runs are joined by id,
+/// else by position, and compared: the exact test of McNemar, adjusted by Holm, and a bootstrap. A cook
+/// is a problem for which all runs agree on another move. What is known of a run comes from
+/// FILE.run.json beside its file.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb report wac.sf16.epd wac.sf17.epd
+  epdb report --names old=a.epd,new=b.epd --json
+  epdb report wac.epd --min-solved 95%")]
+pub(crate) struct Args {
+    /// Files with answers, a run each; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Read these files as runs with these names [default: the label of the run, else the file]
+    #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
+    names: Vec<(String, PathBuf)>,
+    /// The operation that names the theme of a problem; of id what stands before its number
+    #[arg(long, value_name = "OPCODE", default_value = "id", value_parser = parse_opcode)]
+    theme: Opcode,
+    /// Exit status 1 if a run solves fewer: a number, or percent of what is scored
+    #[arg(long, value_name = "N|N%")]
+    min_solved: Option<Least>,
+    /// At most so many lines of each list [default: 20]
+    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
+    limit: Option<usize>,
+    /// Print a table with tabs: a line for each problem and run
+    #[arg(long, conflicts_with = "json")]
+    tsv: bool,
+    /// Print JSON objects: the report, runs, themes, pairs and problems
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_string(), file.into()))
+        }
+        _ => Err("expected a name and a file, such as SF16=wac.sf16.epd".to_string()),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let mut runs = args.runs()?;
+    let mut memory = args.memory.memory;
+    for run in &mut runs {
+        let file = PathBuf::from(&run.file);
+        each(&[file], &args.read, &mut diagnostics, |record, place| {
+            run.add(&record, place.number(), &mut memory)?;
+            Ok(true)
+        })?;
+    }
+    let report = Report::new(&runs);
+    let mut out = open_output(None)?;
+    match (args.tsv, args.json) {
+        (true, _) => print_tsv(&report, &mut out)?,
+        (_, true) => print_json(&report, &mut out)?,
+        _ => text::print(&report, args.limit.unwrap_or(text::LINES), &mut out)?,
+    }
+    out.finish()?;
+    let is_less = args.min_solved.is_some_and(|least| least.refuses(&runs));
+    Ok(diagnostics.finish()?.and(Outcome::different_if(is_less)))
+}
+
+impl Args {
+    /// The runs, without their problems.
+    fn runs(&self) -> anyhow::Result<Vec<Run>> {
+        let mut files: Vec<(Option<&str>, &Path)> =
+            self.files.iter().map(|file| (None, file.as_path())).collect();
+        for (name, file) in &self.names {
+            match files.iter_mut().find(|(known, path)| known.is_none() && path == file) {
+                Some((known, _)) => *known = Some(name),
+                None => files.push((Some(name), file)),
+            }
+        }
+        if files.is_empty() {
+            files.push((None, Path::new("-")));
+        }
+        if files.len() > Report::MOST_RUNS {
+            let (count, most) = (files.len(), Report::MOST_RUNS);
+            let text =
+                format!("{count} runs are too many to be compared: name at most {most} files");
+            return Err(Usage(text).into());
+        }
+        let runs = files.iter().map(|(name, file)| self.run(*name, file));
+        let mut runs = runs.collect::<anyhow::Result<Vec<Run>>>()?;
+        tell_apart(&mut runs)?;
+        Ok(runs)
+    }
+
+    fn run(&self, name: Option<&str>, file: &Path) -> anyhow::Result<Run> {
+        let facts = match file == Path::new("-") {
+            true => None,
+            false => RunFile::beside(file)?,
+        };
+        let file_name = || file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        let label = match (name, facts.as_ref().and_then(RunFile::label)) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(label)) => label.to_string(),
+            (None, None) => file_name().into_owned(),
+        };
+        Ok(Run::new(label, file.display().to_string(), facts, self.theme))
+    }
+}
+
+/// Gives runs of one name their files as names beside it.
+fn tell_apart(runs: &mut [Run]) -> anyhow::Result<()> {
+    let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
+    for run in runs.iter_mut() {
+        if labels.iter().filter(|label| **label == run.label).count() > 1 {
+            run.label = format!("{} ({})", run.label, run.file);
+        }
+    }
+    let is_twice = |run: &&Run| runs.iter().filter(|other| other.label == run.label).count() > 1;
+    match runs.iter().find(is_twice) {
+        Some(run) => Err(Usage(format!("{} is named twice: name each run once", run.file)).into()),
+        None => Ok(()),
+    }
+}
+
+fn print_json(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
+    json::part(out, "report", &report.object())?;
+    report.run_objects().try_for_each(|run| json::part(out, "run", &run))?;
+    report.theme_objects().try_for_each(|theme| json::part(out, "theme", &theme))?;
+    report.pair_objects().try_for_each(|pair| json::part(out, "pair", &pair))?;
+    report.problem_objects().try_for_each(|problem| json::part(out, "problem", &problem))?;
+    Ok(())
+}
+
+const COLUMNS: &str = "run\tid\ttheme\tfen\ttargets\tanswer\tverdict\tcook\tpoints\tpoints_of\tce\tdepth\t\
+                       nodes\tms\tfirst_nodes\tfirst_ms\tfirst_depth\theld_nodes\theld_ms\theld_depth\terror";
+
+fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
+    use std::io::Write;
+    writeln!(out, "{COLUMNS}")?;
+    for row in &report.joined.rows {
+        for (run, place) in report.runs.iter().zip(0..) {
+            if let Some(fields) = fields(run, row, place) {
+                tsv::write_row(&fields, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
+    let problem = row.of_runs()[place]?;
+    let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
+    let effort = |effort: Option<crate::report::Effort>| {
+        let parts =
+            effort.map(|effort| [effort.nodes, effort.ms, effort.depth].map(|it| it.to_string()));
+        parts.unwrap_or_default()
+    };
+    let points = problem.points.map(|points| [points.got, points.of].map(|it| it.to_string()));
+    let own = [
+        run.label.clone(),
+        problem.id.clone().unwrap_or_default(),
+        problem.theme.clone(),
+        problem.position.to_string(),
+        problem.targets(),
+        problem.answer.as_ref().map(NamedMove::to_string).unwrap_or_default(),
+        object::word(problem.verdict).to_string(),
+        u8::from(row.is_cook()).to_string(),
+    ];
+    let measures = [
+        problem.ce.map(|ce| ce.to_string()).unwrap_or_default(),
+        number(problem.depth),
+        number(problem.nodes),
+        number(problem.milliseconds),
+    ];
+    let efforts = [effort(problem.first), effort(problem.held)].concat();
+    let error = [problem.error.clone().unwrap_or_default()];
+    let parts = [&own[..], &points.unwrap_or_default(), &measures, &efforts, &error];
+    Some(parts.concat())
+}

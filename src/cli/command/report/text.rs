@@ -1,0 +1,279 @@
+//! The report for a person.
+
+use std::io::{self, Write};
+
+use crate::cli::columns;
+use crate::model::answer::Verdict;
+use crate::report::distribution::Distribution;
+use crate::report::statistics::Interval;
+use crate::report::{
+    Axis, Counts, NamedMove, Problem, Report, Row, Run, grouped, percent, probability, range,
+};
+use crate::source::Output;
+
+/// How many lines of a list a person sees.
+pub(super) const LINES: usize = 20;
+
+pub(super) fn print(report: &Report<'_>, limit: usize, out: &mut Output) -> io::Result<()> {
+    writeln!(out, "{}", report.verdict)?;
+    report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
+    print_runs(report, out)?;
+    print_pairs(report, out)?;
+    print_themes(report, out)?;
+    print_efforts(report, out)?;
+    print_measures(report, out)?;
+    print_failures(report, limit, out)?;
+    print_rows(report, "Cooks: all runs agree on another move", Row::is_cook, limit, out)?;
+    print_rows(report, "Missed", Row::is_missed, limit, out)
+}
+
+fn heading(text: &str, out: &mut Output) -> io::Result<()> {
+    writeln!(out, "\n{text}")
+}
+
+/// Columns of which the first so many stand at the left.
+fn table(names: &[&str], rows: &[Vec<String>], left: usize, out: &mut Output) -> io::Result<()> {
+    columns::write(names, rows, |column| column < left, out)
+}
+
+/// A count; nothing for zero, so that a column of zeros is left out.
+fn some(count: u64) -> String {
+    if count == 0 { String::new() } else { grouped(count.into()) }
+}
+
+/// How many were solved: solved, of how many, percent, the interval, points.
+fn solved(counts: &Counts) -> Vec<String> {
+    let interval = |Interval { low, high }| format!("{} to {}", percent(low), percent(high));
+    let points = counts.points.map(|sum| [grouped(sum.got), grouped(sum.of)]);
+    let own = [
+        grouped(counts.solved.into()),
+        grouped(counts.scored().into()),
+        counts.share().map_or("-".into(), percent),
+        counts.interval().map_or("-".into(), interval),
+    ];
+    [&own[..], &points.unwrap_or_default()].concat()
+}
+
+const SOLVED: [&str; 6] = ["solved", "of", "%", "95 %", "points", "of"];
+
+fn print_runs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
+    let names =
+        [&["run"][..], &SOLVED, &["missed", "no answer", "failed", "unscored", "defective"]];
+    let row = |run: &Run| {
+        let counts = run.counts();
+        let others =
+            [counts.unanswered, counts.failed, counts.unscored, counts.defective].map(some);
+        let missed = grouped(counts.missed.into());
+        [&[run.label.clone()][..], &solved(&counts), &[missed], &others].concat()
+    };
+    heading("Runs", out)?;
+    table(&names.concat(), &report.runs.iter().map(row).collect::<Vec<_>>(), 1, out)
+}
+
+fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
+    if report.pairs.is_empty() {
+        return Ok(());
+    }
+    let names = [
+        "first",
+        "second",
+        "both",
+        "only first",
+        "only second",
+        "neither",
+        "difference",
+        "95 %",
+        "McNemar p",
+        "Holm p",
+        "points",
+        "95 %",
+    ];
+    let label = |run: usize| report.runs[run].label.clone();
+    let rows = report.pairs.iter().map(|pair| {
+        let counts = [pair.both, pair.only_first, pair.only_second, pair.neither];
+        let difference = i128::from(pair.only_second) - i128::from(pair.only_first);
+        let ends = |interval: Interval| range([interval.low, interval.high]);
+        let points = pair.points.map(|points| {
+            let difference = points.second.got.cast_signed() - points.first.got.cast_signed();
+            [format!("{difference:+}"), ends(points.interval)]
+        });
+        let own = vec![
+            format!("{difference:+}"),
+            pair.difference.map_or("-".into(), ends),
+            probability(pair.p),
+            if report.pairs.len() > 1 { probability(pair.holm) } else { String::new() },
+        ];
+        let counts = counts.map(|count| grouped(count.into()));
+        [&[label(pair.first), label(pair.second)][..], &counts, &own, &points.unwrap_or_default()]
+            .concat()
+    });
+    heading("Side by side", out)?;
+    table(&names, &rows.collect::<Vec<_>>(), 2, out)
+}
+
+fn print_themes(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
+    let mut rows = Vec::new();
+    for run in report.runs {
+        for (theme, counts) in run.themes() {
+            let theme = if theme.is_empty() { "(none)" } else { theme };
+            let names = [theme.to_string(), run.label.clone()];
+            rows.push([&names[..], &solved(&counts)].concat());
+        }
+    }
+    if rows.len() == report.runs.len() {
+        return Ok(());
+    }
+    // The runs of a theme come below each other.
+    rows.sort_by(|one, other| one[0].cmp(&other[0]));
+    heading("Themes", out)?;
+    table(&[&["theme", "run"][..], &SOLVED].concat(), &rows, 2, out)
+}
+
+fn print_efforts(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
+    let names = ["run", "held by", "a quarter", "half", "three quarters", "solved", "first chosen"];
+    let mut rows = Vec::new();
+    for (axis, unit) in [(Axis::Time, "ms"), (Axis::Nodes, "nodes")] {
+        for run in report.runs {
+            let (held, first) = (run.efforts(axis, false), run.efforts(axis, true));
+            if held.is_empty() && first.is_empty() {
+                continue;
+            }
+            let within = [1, 2, 3].map(|quarters| {
+                let effort = run.quarters_within(quarters, axis);
+                effort.map_or("-".into(), |effort| grouped(effort.into()))
+            });
+            let counts = [held.len(), first.len()].map(|count| grouped(count as u128));
+            rows.push([&[run.label.clone(), unit.into()][..], &within, &counts].concat());
+        }
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    heading("Time to solution: when it was chosen for good, by how many of the scored", out)?;
+    table(&names, &rows, 2, out)
+}
+
+fn print_measures(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
+    let names = [
+        "run",
+        "of each record",
+        "count",
+        "sum",
+        "min",
+        "quarter",
+        "median",
+        "three quarters",
+        "max",
+        "mean",
+    ];
+    let mut rows = Vec::new();
+    for run in report.runs {
+        let measures = run.measures();
+        for (what, values, has_sum) in [
+            ("nodes", measures.nodes, true),
+            ("ms", measures.milliseconds, true),
+            ("depth", measures.depth, false),
+            ("ce", measures.score, false),
+            ("mates in", measures.mates, false),
+            ("is mated in", measures.mated, false),
+        ] {
+            rows.extend(values.map(|values| {
+                [&[run.label.clone(), what.to_string()][..], &measured(&values, has_sum)].concat()
+            }));
+        }
+        let speed = measures.nodes_per_second.map(|speed| grouped(speed.into()));
+        rows.extend(speed.map(|speed| {
+            let mut row = vec![String::new(); names.len()];
+            (row[0], row[1], row[9]) = (run.label.clone(), "nodes a second".into(), speed);
+            row
+        }));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    heading("Effort and scores", out)?;
+    table(&names, &rows, 2, out)
+}
+
+fn measured(values: &Distribution, has_sum: bool) -> Vec<String> {
+    let number = |value: i128| match value < 0 {
+        true => format!("-{}", grouped(value.unsigned_abs())),
+        false => grouped(value.unsigned_abs()),
+    };
+    let Distribution { min, lower_quartile, median, upper_quartile, max, .. } = *values;
+    let own = [min, lower_quartile, median, upper_quartile, max].map(number);
+    let sum = if has_sum { number(values.sum) } else { String::new() };
+    let count = grouped(values.count as u128);
+    [&[count, sum][..], &own, &[format!("{:.1}", values.mean)]].concat()
+}
+
+fn print_failures(report: &Report<'_>, limit: usize, out: &mut Output) -> io::Result<()> {
+    let why = |problem: &Problem| {
+        let defective = (problem.verdict == Verdict::Defective)
+            .then(|| format!("{} is not legal here", problem.targets()));
+        problem.error.clone().or(defective).or_else(|| problem.wrong_points.clone())
+    };
+    let mut rows = Vec::new();
+    for run in report.runs {
+        for problem in run.problems() {
+            rows.extend(why(problem).map(|why| {
+                vec![
+                    run.label.clone(),
+                    format!("{}:{}", run.file, problem.line),
+                    name(problem),
+                    why,
+                ]
+            }));
+        }
+    }
+    print_list("Failed and defective", &["run", "place", "id", "why"], &rows, 4, limit, out)
+}
+
+fn print_rows<'r>(
+    report: &Report<'r>,
+    title: &str,
+    is_wanted: impl Fn(&Row<'r>) -> bool,
+    limit: usize,
+    out: &mut Output,
+) -> io::Result<()> {
+    let runs: Vec<&str> = report.runs.iter().map(|run| run.label.as_str()).collect();
+    let names = [&["id"][..], &runs, &["asked for", "position"]].concat();
+    let mut rows = Vec::new();
+    for row in report.joined.rows.iter().filter(|row| is_wanted(row)) {
+        let Some(problem) = row.problem() else { continue };
+        let answers: Vec<String> = row.of_runs().iter().map(|problem| answer(*problem)).collect();
+        let about = [problem.targets(), problem.position.to_string()];
+        rows.push([&[name(problem)][..], &answers, &about].concat());
+    }
+    print_list(title, &names, &rows, names.len(), limit, out)
+}
+
+fn print_list(
+    title: &str,
+    names: &[&str],
+    rows: &[Vec<String>],
+    left: usize,
+    limit: usize,
+    out: &mut Output,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    heading(&format!("{title} ({})", grouped(rows.len() as u128)), out)?;
+    table(names, &rows[..rows.len().min(limit)], left, out)?;
+    match rows.len().saturating_sub(limit) {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more (-n shows them)"),
+    }
+}
+
+fn name(problem: &Problem) -> String {
+    problem.id.clone().unwrap_or_else(|| format!("line {}", problem.line))
+}
+
+/// What a run answered: `+` before what solves, and a mark for what is missing.
+fn answer(problem: Option<&Problem>) -> String {
+    let Some(problem) = problem else { return String::new() };
+    let answer = problem.answer.as_ref().map_or("-".into(), NamedMove::to_string);
+    if problem.is_solved() { format!("+ {answer}") } else { answer }
+}

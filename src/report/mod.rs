@@ -1,0 +1,115 @@
+//! What a finished suite says: files in which an engine answered, read as runs, counted, and set side
+//! by side.
+//!
+//! A [`Run`] takes the records of one file, a [`Problem`] each; a [`Report`] joins several runs and
+//! tests what sets them apart. [`object`] has what a program reads of it.
+
+mod comparison;
+pub mod distribution;
+pub mod object;
+pub mod points;
+mod problem;
+mod run;
+mod run_file;
+pub mod statistics;
+mod verdict;
+
+pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
+pub use problem::{
+    ACMS, Effort, NamedMove, Points, Problem, RUN_ERROR, Reading, SOLVE_FIRST, SOLVE_HELD,
+};
+pub use run::{Axis, Counts, Measures, PointSum, Run};
+pub use run_file::{Engine, Limit, RunFile, Suite};
+pub use verdict::{grouped, percent, probability, range};
+
+use std::collections::BTreeSet;
+
+use crate::model::answer::Verdict;
+
+/// Runs side by side.
+#[derive(Clone, Debug)]
+pub struct Report<'r> {
+    /// The runs in their order.
+    pub runs: &'r [Run],
+    /// Their problems.
+    pub joined: Joined<'r>,
+    /// Each run against each later one.
+    pub pairs: Vec<Pair>,
+    /// The sentence to quote.
+    pub verdict: String,
+    /// What a reader must know before believing it.
+    pub notes: Vec<String>,
+}
+
+impl<'r> Report<'r> {
+    /// As many runs can be set side by side.
+    pub const MOST_RUNS: usize = 16;
+
+    /// Joins runs and tests what sets them apart.
+    ///
+    /// ```
+    /// use epdb::model::Opcode;
+    /// use epdb::report::{Report, Run};
+    /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    /// let mut memory = 1 << 20;
+    /// let runs: Vec<Run> = [("old", "d4"), ("new", "e4")]
+    ///     .map(|(label, answer)| {
+    ///         let text = format!("{start} bm e4; id \"A.1\"; pm {answer};");
+    ///         let record = epdb::parse_epd(text.as_bytes()).expect("a record");
+    ///         let mut run = Run::new(label.into(), label.into(), None, Opcode::ID);
+    ///         run.add(&record, 1, &mut memory).expect("memory");
+    ///         run
+    ///     })
+    ///     .into();
+    /// let report = Report::new(&runs);
+    /// assert_eq!(
+    ///     report.verdict,
+    ///     "new solves 1 more of 1 problems than old (1 against 0), which chance may explain (exact \
+    ///      McNemar p = 1.0000)."
+    /// );
+    /// ```
+    pub fn new(runs: &'r [Run]) -> Report<'r> {
+        let joined = Joined::new(runs);
+        let pairs = pairs(runs.len(), &joined);
+        let verdict = verdict::sentence(runs, &pairs);
+        let notes = notes(runs, &joined);
+        Report { runs, joined, pairs, verdict, notes }
+    }
+}
+
+fn notes(runs: &[Run], joined: &Joined<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let suites = runs.iter().filter_map(|run| run.facts.as_ref()?.suite.blake3.as_deref());
+    let suites: BTreeSet<&str> = suites.collect();
+    if suites.len() > 1 {
+        notes.push(format!("the runs are of {} different suites", suites.len()));
+    }
+    let mut note = |what: String, count: usize| {
+        if count > 0 {
+            notes.push(format!("{what}: {}", grouped(count as u128)));
+        }
+    };
+    note("problems that are not in all runs".into(), joined.incomplete);
+    note("ids that name different positions".into(), joined.of_different_positions);
+    note("problems that ask for different moves".into(), joined.of_different_targets);
+    for run in runs {
+        for (what, is_wanted) in DOUBTS {
+            let count = run.problems().iter().filter(|problem| is_wanted(problem)).count();
+            note(format!("{}: {what}", run.label), count);
+        }
+    }
+    notes
+}
+
+/// What takes away from the result of a run, and which problems are so.
+type Doubt = (&'static str, fn(&Problem) -> bool);
+
+const DOUBTS: [Doubt; 3] = [
+    ("searches that failed", |problem| problem.error.is_some()),
+    ("records not scored, for they ask for a move that is not legal", |problem| {
+        problem.verdict == Verdict::Defective
+    }),
+    ("records without points, for these name a move that is not legal", |problem| {
+        problem.wrong_points.is_some()
+    }),
+];

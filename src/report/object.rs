@@ -1,0 +1,354 @@
+//! What a program reads of a report: objects of JSON. Names of fields are only ever added to.
+
+use serde::Serialize;
+
+use super::comparison::{Pair, Row};
+use super::distribution::Distribution;
+use super::problem::{Effort, NamedMove, Points, Problem};
+use super::run::{Axis, Counts, PointSum, Run};
+use super::run_file::RunFile;
+use super::statistics::Interval;
+use super::{PointDifference, Report};
+use crate::model::answer::Verdict;
+
+/// A report as a whole.
+#[derive(Serialize, Debug)]
+pub struct ReportObject<'r> {
+    /// The sentence to quote.
+    pub verdict: &'r str,
+    /// What a reader must know before believing it.
+    pub notes: &'r [String],
+    /// How many runs there are.
+    pub runs: usize,
+    /// How many problems there are in all runs together.
+    pub problems: usize,
+    /// How many are cooks: all runs agree on another move.
+    pub cooks: usize,
+}
+
+/// How a run did.
+#[derive(Serialize, Debug)]
+pub struct RunObject<'r> {
+    /// Its name.
+    pub run: &'r str,
+    /// Its file.
+    pub file: &'r str,
+    /// How many problems of each kind.
+    #[serde(flatten)]
+    pub counts: CountsObject,
+    /// Nodes of each record.
+    pub nodes: Option<Distribution>,
+    /// Milliseconds of each record.
+    pub ms: Option<Distribution>,
+    /// Depths in plies.
+    pub depth: Option<Distribution>,
+    /// Scores in centipawns, mates left out.
+    pub ce: Option<Distribution>,
+    /// Moves to mate where the side to move mates.
+    pub mates_in: Option<Distribution>,
+    /// Moves to mate where the side to move is mated.
+    pub mated_in: Option<Distribution>,
+    /// Nodes a second.
+    pub nodes_per_second: Option<u64>,
+    /// Within how many milliseconds a quarter, half and three quarters of the scored problems were
+    /// solved for good; null where fewer were.
+    pub solved_within_ms: [Option<u64>; 3],
+    /// Within how many nodes.
+    pub solved_within_nodes: [Option<u64>; 3],
+    /// What its run file says.
+    pub facts: Option<&'r RunFile>,
+}
+
+/// How many problems there are of each kind.
+#[derive(Serialize, Debug)]
+pub struct CountsObject {
+    /// All records.
+    pub records: u64,
+    /// Solved and missed ones.
+    pub scored: u64,
+    /// Solved.
+    pub solved: u64,
+    /// Missed.
+    pub missed: u64,
+    /// Missed for want of an answer.
+    pub unanswered: u64,
+    /// Records whose search failed.
+    pub failed: u64,
+    /// Records that ask for nothing.
+    pub unscored: u64,
+    /// Records that ask for a move that is not legal.
+    pub defective: u64,
+    /// The solved share of the scored, 0 to 1.
+    pub share: Option<f64>,
+    /// Wilson's interval of 95 % of it.
+    pub interval: Option<[f64; 2]>,
+    /// Points earned; null where no problem has points.
+    pub points: Option<u128>,
+    /// Points that could be earned.
+    pub points_of: Option<u128>,
+}
+
+/// How a run did on a theme.
+#[derive(Serialize, Debug)]
+pub struct ThemeObject<'r> {
+    /// The run.
+    pub run: &'r str,
+    /// The theme; empty for problems without one.
+    pub theme: &'r str,
+    /// How many problems of each kind.
+    #[serde(flatten)]
+    pub counts: CountsObject,
+}
+
+/// What sets two runs apart.
+#[derive(Serialize, Debug)]
+pub struct PairObject<'r> {
+    /// One run.
+    pub first: &'r str,
+    /// The other.
+    pub second: &'r str,
+    /// Problems that count in both.
+    pub common: u64,
+    /// Solved by both.
+    pub both: u64,
+    /// Solved by the first alone.
+    pub only_first: u64,
+    /// Solved by the second alone.
+    pub only_second: u64,
+    /// Solved by neither.
+    pub neither: u64,
+    /// How many more the second one solves.
+    pub difference: i64,
+    /// The bootstrap interval of 95 % of that.
+    pub difference_interval: Option<[f64; 2]>,
+    /// The exact two-sided test of McNemar.
+    pub mcnemar_p: f64,
+    /// The same as Holm adjusts it.
+    pub holm_p: f64,
+    /// Points of the first.
+    pub points_first: Option<u128>,
+    /// Points of the second.
+    pub points_second: Option<u128>,
+    /// Points that could be earned.
+    pub points_of: Option<u128>,
+    /// The bootstrap interval of 95 % of what the second one has more.
+    pub points_interval: Option<[f64; 2]>,
+}
+
+/// A problem with what each run made of it.
+#[derive(Serialize, Debug)]
+pub struct ProblemObject<'r> {
+    /// Its `id`.
+    pub id: Option<&'r str>,
+    /// Its theme.
+    pub theme: &'r str,
+    /// The four fields of the position.
+    pub fen: String,
+    /// The moves that solve it, mates such as `#5` among them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub bm: &'r [NamedMove],
+    /// The moves to avoid.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub am: &'r [NamedMove],
+    /// The moves to mate, where that is what it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dm: Option<i128>,
+    /// Every run agrees on another move.
+    pub cook: bool,
+    /// One a run; null where it does not have the problem.
+    pub results: Vec<Option<ResultObject<'r>>>,
+}
+
+/// What a run made of a problem.
+#[derive(Serialize, Debug)]
+pub struct ResultObject<'r> {
+    /// The line or number in the file.
+    pub line: u64,
+    /// solved, missed, unscored or defective.
+    pub verdict: &'static str,
+    /// The move that was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'r NamedMove>,
+    /// What it is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Points>,
+    /// The score as the side to move sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce: Option<i128>,
+    /// Plies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
+    /// Nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
+    /// When a solution was chosen for the first time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<Effort>,
+    /// Since when a solution was chosen to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Effort>,
+    /// The line that the engine expects.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub pv: &'r str,
+    /// Why the search failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'r str>,
+}
+
+impl CountsObject {
+    fn new(counts: &Counts) -> CountsObject {
+        let points = |part: fn(PointSum) -> u128| counts.points.map(part);
+        CountsObject {
+            records: counts.records,
+            scored: counts.scored(),
+            solved: counts.solved,
+            missed: counts.missed,
+            unanswered: counts.unanswered,
+            failed: counts.failed,
+            unscored: counts.unscored,
+            defective: counts.defective,
+            share: counts.share(),
+            interval: counts.interval().map(ends),
+            points: points(|sum| sum.got),
+            points_of: points(|sum| sum.of),
+        }
+    }
+}
+
+const fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+impl<'r> RunObject<'r> {
+    fn new(run: &'r Run) -> RunObject<'r> {
+        let measures = run.measures();
+        let within = |axis| [1, 2, 3].map(|quarters| run.quarters_within(quarters, axis));
+        RunObject {
+            run: &run.label,
+            file: &run.file,
+            counts: CountsObject::new(&run.counts()),
+            nodes: measures.nodes,
+            ms: measures.milliseconds,
+            depth: measures.depth,
+            ce: measures.score,
+            mates_in: measures.mates,
+            mated_in: measures.mated,
+            nodes_per_second: measures.nodes_per_second,
+            solved_within_ms: within(Axis::Time),
+            solved_within_nodes: within(Axis::Nodes),
+            facts: run.facts.as_ref(),
+        }
+    }
+}
+
+impl<'r> PairObject<'r> {
+    fn new(runs: &'r [Run], pair: &Pair) -> PairObject<'r> {
+        let points = |part: fn(PointDifference) -> u128| pair.points.map(part);
+        PairObject {
+            first: &runs[pair.first].label,
+            second: &runs[pair.second].label,
+            common: pair.common(),
+            both: pair.both,
+            only_first: pair.only_first,
+            only_second: pair.only_second,
+            neither: pair.neither,
+            difference: pair.only_second.cast_signed() - pair.only_first.cast_signed(),
+            difference_interval: pair.difference.map(ends),
+            mcnemar_p: pair.p,
+            holm_p: pair.holm,
+            points_first: points(|points| points.first.got),
+            points_second: points(|points| points.second.got),
+            points_of: points(|points| points.first.of),
+            points_interval: pair.points.map(|points| ends(points.interval)),
+        }
+    }
+}
+
+impl<'r> ProblemObject<'r> {
+    fn new(row: &Row<'r>) -> Option<ProblemObject<'r>> {
+        let problem = row.problem()?;
+        let result = |problem: &Option<&'r Problem>| Some(ResultObject::new((*problem)?));
+        Some(ProblemObject {
+            id: problem.id.as_deref(),
+            theme: &problem.theme,
+            fen: problem.position.to_string(),
+            bm: &problem.best,
+            am: &problem.avoid,
+            dm: problem.mate,
+            cook: row.is_cook(),
+            results: row.of_runs().iter().map(result).collect(),
+        })
+    }
+}
+
+impl<'r> ResultObject<'r> {
+    fn new(problem: &'r Problem) -> ResultObject<'r> {
+        ResultObject {
+            line: problem.line,
+            verdict: word(problem.verdict),
+            answer: problem.answer.as_ref(),
+            points: problem.points,
+            ce: problem.ce,
+            depth: problem.depth,
+            nodes: problem.nodes,
+            ms: problem.milliseconds,
+            first: problem.first,
+            held: problem.held,
+            pv: &problem.line_of_play,
+            error: problem.error.as_deref(),
+        }
+    }
+}
+
+/// The word for what became of a problem.
+pub const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Solved => "solved",
+        Verdict::Missed => "missed",
+        Verdict::Unscored => "unscored",
+        Verdict::Defective => "defective",
+    }
+}
+
+impl<'r> Report<'r> {
+    /// The report as a whole.
+    pub fn object(&self) -> ReportObject<'_> {
+        let rows = &self.joined.rows;
+        ReportObject {
+            verdict: &self.verdict,
+            notes: &self.notes,
+            runs: self.runs.len(),
+            problems: rows.len(),
+            cooks: rows.iter().filter(|row| row.is_cook()).count(),
+        }
+    }
+
+    /// How each run did.
+    pub fn run_objects(&self) -> impl Iterator<Item = RunObject<'r>> {
+        self.runs.iter().map(RunObject::new)
+    }
+
+    /// How each run did on each theme.
+    pub fn theme_objects(&self) -> impl Iterator<Item = ThemeObject<'r>> {
+        self.runs.iter().flat_map(|run| {
+            run.themes().into_iter().map(|(theme, counts)| ThemeObject {
+                run: &run.label,
+                theme,
+                counts: CountsObject::new(&counts),
+            })
+        })
+    }
+
+    /// What sets each two runs apart.
+    pub fn pair_objects(&self) -> impl Iterator<Item = PairObject<'r>> {
+        self.pairs.iter().map(|pair| PairObject::new(self.runs, pair))
+    }
+
+    /// Each problem with what each run made of it.
+    pub fn problem_objects(&self) -> impl Iterator<Item = ProblemObject<'r>> {
+        self.joined.rows.iter().filter_map(ProblemObject::new)
+    }
+}

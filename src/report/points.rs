@@ -1,0 +1,85 @@
+//! Points that moves are worth, as the Strategic Test Suite has them: `c7 "f5 Be5+"; c8 "10 2";`, or
+//! `c0 "f5=10, Be5+=2";`.
+
+use crate::model::rules::{Move, Playable};
+use crate::model::{EpdRecord, Opcode};
+use crate::text::{Profile, san};
+
+/// What each move of a problem is worth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PointTable(Vec<(Move, u32)>);
+
+/// Why points cannot be given: a move of the table is not legal in the position.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the points name the move `{0}`, which is not legal here")]
+pub struct WrongMove(String);
+
+impl PointTable {
+    /// The table of a record; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`WrongMove`]. A comment of which no part is a move of the position is no table.
+    ///
+    /// ```
+    /// use epdb::report::points::PointTable;
+    /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    /// let record = epdb::parse_epd(format!("{start} c0 \"e4=10, Nf3=7\";").as_bytes())?;
+    /// let table = PointTable::of(&record)?.expect("a table");
+    /// assert_eq!(table.most(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(record: &EpdRecord) -> Result<Option<PointTable>, WrongMove> {
+        let text = |opcode| {
+            let text = record.text_of(opcode)?;
+            Some(String::from_utf8_lossy(&text).into_owned())
+        };
+        let in_lists = text(Opcode::C7).zip(text(Opcode::C8));
+        let in_lists = in_lists.and_then(|(moves, values)| from_lists(&moves, &values));
+        let Some(entries) = in_lists.or_else(|| from_pairs(&text(Opcode::C0)?)) else {
+            return Ok(None);
+        };
+        let Ok(playable) = Playable::new(record.position()) else { return Ok(None) };
+        let mut table = Vec::new();
+        let mut wrong = None;
+        for (text, value) in entries {
+            match san::parse(&playable, text.as_bytes(), Profile::Lenient) {
+                Ok(read) => table.push((read.mv, value)),
+                Err(_) => wrong = wrong.or(Some(WrongMove(text))),
+            }
+        }
+        match wrong {
+            Some(wrong) if !table.is_empty() => Err(wrong),
+            _ => Ok(Some(PointTable(table)).filter(|table| !table.0.is_empty())),
+        }
+    }
+
+    /// What a move is worth: nothing if it is not in the table.
+    pub fn worth(&self, mv: Move) -> u32 {
+        self.0.iter().find(|(known, _)| *known == mv).map_or(0, |(_, value)| *value)
+    }
+
+    /// What the best move is worth.
+    pub fn most(&self) -> u32 {
+        self.0.iter().map(|(_, value)| *value).max().unwrap_or(0)
+    }
+}
+
+type Entries = Vec<(String, u32)>;
+
+/// `f5 Be5+` and `10 2`.
+fn from_lists(moves: &str, values: &str) -> Option<Entries> {
+    let moves: Vec<&str> = moves.split_whitespace().collect();
+    let values: Vec<u32> =
+        values.split_whitespace().map(|it| it.parse().ok()).collect::<Option<_>>()?;
+    let fits = !moves.is_empty() && moves.len() == values.len();
+    fits.then(|| moves.into_iter().map(String::from).zip(values).collect())
+}
+
+/// `f5=10, Be5+=2`; the mark of a promotion is one more `=`.
+fn from_pairs(text: &str) -> Option<Entries> {
+    let entry = |part: &str| {
+        let (mv, value) = part.trim().rsplit_once('=')?;
+        Some((mv.trim().to_string(), value.trim().parse().ok()?))
+    };
+    text.trim_end_matches([',', ' ']).split(',').map(entry).collect()
+}

@@ -1,0 +1,125 @@
+//! What may be said of counts: intervals, exact tests, resampling. Only the operations that IEEE 754
+//! defines exactly are used, so every machine gives the same numbers.
+
+use crate::library::random;
+
+/// The 97.5 % quantile of the normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+/// How often a bootstrap draws.
+pub const RESAMPLES: usize = 10_000;
+/// Where the random numbers of every bootstrap begin.
+const SEED: u64 = 1995;
+
+/// Two ends of an interval of 95 %.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// The Wilson score interval of a share (Wilson 1927); `None` of nothing.
+///
+/// ```
+/// use epdb::report::statistics::wilson;
+/// let interval = wilson(9, 10).expect("ten trials");
+/// assert!((interval.low - 0.596).abs() < 0.001 && (interval.high - 0.982).abs() < 0.001);
+/// ```
+pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
+    if trials == 0 {
+        return None;
+    }
+    let (n, share) = (trials as f64, successes as f64 / trials as f64);
+    let scale = 1.0 + Z * Z / n;
+    let middle = (share + Z * Z / (2.0 * n)) / scale;
+    let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    // The ends are 0 and 1 exactly where nothing or everything succeeded.
+    let low = if successes == 0 { 0.0 } else { (middle - half).max(0.0) };
+    let high = if successes == trials { 1.0 } else { (middle + half).min(1.0) };
+    Some(Interval { low, high })
+}
+
+/// The exact two-sided test of McNemar (1947): how probable it is that pairs which differ fall at
+/// least as unevenly to both sides if neither is favoured. 1 where none differ.
+///
+/// ```
+/// use epdb::report::statistics::mcnemar;
+/// assert_eq!(mcnemar(0, 5), 0.0625);
+/// assert_eq!(mcnemar(4, 4), 1.0);
+/// ```
+pub fn mcnemar(only_first: u64, only_second: u64) -> f64 {
+    let (few, all) = (only_first.min(only_second), only_first + only_second);
+    (2.0 * binomial_tail(few, all)).min(1.0)
+}
+
+/// The probability of at most `few` heads in `all` tosses.
+fn binomial_tail(few: u64, all: u64) -> f64 {
+    const STEP: i32 = 512;
+    let large = 2f64.powi(STEP);
+    // Sum and term are multiples of 2^exponent, so that neither end of the range is left.
+    let (mut term, mut sum, mut exponent) = (1.0, 1.0, -(all as i64));
+    for place in 0..few {
+        term *= (all - place) as f64 / (place + 1) as f64;
+        sum += term;
+        if sum > large {
+            (term, sum, exponent) = (term / large, sum / large, exponent + i64::from(STEP));
+        }
+    }
+    while exponent < -i64::from(STEP) && sum > 0.0 {
+        (sum, exponent) = (sum / large, exponent + i64::from(STEP));
+    }
+    sum * 2f64.powi(exponent as i32)
+}
+
+/// Probabilities of several tests as Holm (1979) adjusts them, in the same order.
+///
+/// ```
+/// use epdb::report::statistics::holm;
+/// assert_eq!(holm(&[0.5, 0.25]), [0.5, 0.5]);
+/// ```
+pub fn holm(probabilities: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|&one, &other| probabilities[one].total_cmp(&probabilities[other]));
+    let mut adjusted = vec![0.0; probabilities.len()];
+    let mut largest = 0.0f64;
+    for (rank, place) in order.into_iter().enumerate() {
+        let factor = (probabilities.len() - rank) as f64;
+        largest = largest.max((factor * probabilities[place]).min(1.0));
+        adjusted[place] = largest;
+    }
+    adjusted
+}
+
+/// The percentile interval (Efron 1979) of a sum of paired differences: [`RESAMPLES`] times as many
+/// of them are drawn with replacement. `None` of nothing.
+///
+/// ```
+/// use epdb::report::statistics::bootstrap;
+/// assert_eq!(bootstrap(&[2, 2, 2]).map(|sum| (sum.low, sum.high)), Some((6.0, 6.0)));
+/// ```
+pub fn bootstrap(differences: &[i64]) -> Option<Interval> {
+    let count = differences.len() as u64;
+    if count == 0 {
+        return None;
+    }
+    let mut place = 0;
+    let mut draw = || {
+        place += 1;
+        let number = u128::from(random::number(SEED, place - 1));
+        differences[((number * u128::from(count)) >> 64) as usize]
+    };
+    let mut sums: Vec<i128> =
+        (0..RESAMPLES).map(|_| (0..count).map(|_| i128::from(draw())).sum()).collect();
+    sums.sort_unstable();
+    Some(Interval { low: quantile(&sums, 0.025), high: quantile(&sums, 0.975) })
+}
+
+/// The value below which a share of sorted values lies, between two of them by proportion.
+fn quantile(sorted: &[i128], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let (below, part) = (place.floor() as usize, place.fract());
+    let above = sorted[(below + 1).min(sorted.len() - 1)] as f64;
+    let below = sorted[below] as f64;
+    below + part * (above - below)
+}

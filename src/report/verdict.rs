@@ -1,0 +1,158 @@
+//! One sentence about everything, which a person can quote.
+
+use super::comparison::{Pair, PointDifference};
+use super::run::{Counts, Run};
+
+/// Below this a difference is more than chance explains.
+const LEVEL: f64 = 0.05;
+
+/// Says how a run did, or which of several runs did best and whether chance explains it.
+pub(super) fn sentence(runs: &[Run], pairs: &[Pair]) -> String {
+    match runs {
+        [] => "There is no run.".to_string(),
+        [run] => of_one(run),
+        [_, _] => pairs.first().map(|pair| of_two(runs, pair)).unwrap_or_default(),
+        _ => of_several(runs, pairs),
+    }
+}
+
+fn of_one(run: &Run) -> String {
+    let (label, counts) = (&run.label, run.counts());
+    let (Some(share), Some(interval)) = (counts.share(), counts.interval()) else {
+        return format!("{label} has no problem that can be scored.");
+    };
+    let points = counts.points.map(|points| {
+        format!(" and earns {} of {} points", grouped(points.got), grouped(points.of))
+    });
+    format!(
+        "{label} solves {} of {} problems ({} %, 95 % interval {} to {} %){}.",
+        grouped(counts.solved.into()),
+        grouped(counts.scored().into()),
+        percent(share),
+        percent(interval.low),
+        percent(interval.high),
+        points.unwrap_or_default()
+    )
+}
+
+fn of_two(runs: &[Run], pair: &Pair) -> String {
+    let (first, second) = (&runs[pair.first].label, &runs[pair.second].label);
+    if pair.common() == 0 {
+        return format!("{first} and {second} have no scored problem in common.");
+    }
+    let common = grouped(pair.common().into());
+    let solved = [pair.both + pair.only_first, pair.both + pair.only_second];
+    let points = pair.points.map(|points| of_points([first, second], &points));
+    let points = points.unwrap_or_default();
+    if solved[0] == solved[1] {
+        let how = match pair.only_first {
+            0 => "the same ones".to_string(),
+            some => format!("{} of them each alone", grouped(some.into())),
+        };
+        let solved = grouped(solved[0].into());
+        return format!(
+            "{first} and {second} both solve {solved} of {common} problems, {how}{points}."
+        );
+    }
+    let is_second = solved[1] > solved[0];
+    let (better, worse) = if is_second { (second, first) } else { (first, second) };
+    let (more, less) = (solved[0].max(solved[1]), solved[0].min(solved[1]));
+    format!(
+        "{better} solves {} more of {common} problems than {worse} ({} against {}), {} (exact \
+         McNemar {}){points}.",
+        grouped((more - less).into()),
+        grouped(more.into()),
+        grouped(less.into()),
+        judged(pair.p),
+        quoted(pair.p)
+    )
+}
+
+fn of_points(labels: [&String; 2], points: &PointDifference) -> String {
+    let (first, second) = (points.first.got, points.second.got);
+    let of = grouped(points.first.of);
+    if first == second {
+        return format!("; both earn {} of {of} points", grouped(first));
+    }
+    let (low, high) = (points.interval.low, points.interval.high);
+    let (better, ends) =
+        if second > first { (labels[1], [low, high]) } else { (labels[0], [-high, -low]) };
+    format!(
+        "; in points {better} is {} of {of} ahead (95 % interval {})",
+        grouped(first.abs_diff(second)),
+        range(ends)
+    )
+}
+
+fn of_several(runs: &[Run], pairs: &[Pair]) -> String {
+    let counts: Vec<Counts> = runs.iter().map(Run::counts).collect();
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    let share = |place: usize| counts[place].share().unwrap_or(-1.0);
+    order.sort_by(|&one, &other| share(other).total_cmp(&share(one)).then(one.cmp(&other)));
+    let (best, next) = (order[0], order[1]);
+    let (first, second) = (best.min(next), best.max(next));
+    let Some(pair) = pairs.iter().find(|pair| (pair.first, pair.second) == (first, second)) else {
+        return String::new();
+    };
+    let solved = |place: usize| {
+        let counts = counts[place];
+        format!("{} of {}", grouped(counts.solved.into()), grouped(counts.scored().into()))
+    };
+    format!(
+        "Of {} runs {} solves most, {} problems; {} is next with {}, {} (exact McNemar {}, {} by Holm \
+         over {} pairs).",
+        runs.len(),
+        runs[best].label,
+        solved(best),
+        runs[next].label,
+        solved(next),
+        judged(pair.holm),
+        quoted(pair.p),
+        quoted(pair.holm),
+        pairs.len()
+    )
+}
+
+const fn judged(p: f64) -> &'static str {
+    if p < LEVEL { "more than chance explains" } else { "which chance may explain" }
+}
+
+/// A probability as it is quoted: `p = 0.0312`.
+fn quoted(p: f64) -> String {
+    let number = probability(p);
+    if number.starts_with('<') { format!("p {number}") } else { format!("p = {number}") }
+}
+
+/// A probability with four decimals, or `< 0.0001`.
+pub fn probability(p: f64) -> String {
+    if p < 0.0001 { "< 0.0001".to_string() } else { format!("{p:.4}") }
+}
+
+/// A share, 0 to 1, as percent with one decimal.
+pub fn percent(share: f64) -> String {
+    format!("{:.1}", 100.0 * share)
+}
+
+/// Both ends of an interval of a difference, rounded to whole numbers: `+2 to +15`.
+pub fn range(ends: [f64; 2]) -> String {
+    // Adding zero takes the sign off -0.
+    let [low, high] = ends.map(|end| end.round() + 0.0);
+    format!("{low:+.0} to {high:+.0}").replace("+0 ", "0 ").replace("to +0", "to 0")
+}
+
+/// A number with a comma between each three digits.
+///
+/// ```
+/// assert_eq!(epdb::report::grouped(1_234_567), "1,234,567");
+/// ```
+pub fn grouped(number: u128) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! Runs side by side.
+
+use epdb::report::{Report, Row};
+
+use crate::{record, run};
+
+fn ids<'r>(report: &Report<'r>, is_wanted: fn(&Row<'r>) -> bool) -> Vec<String> {
+    let rows = report.joined.rows.iter().filter(|row| is_wanted(row));
+    rows.map(|row| row.problem().unwrap().id.clone().unwrap_or_default()).collect()
+}
+
+// RPT-03 RPT-09
+#[test]
+fn runs_are_joined_by_id_and_set_apart() {
+    let old = run(
+        "old",
+        &[
+            "bm e4; pm e4; id \"A.1\";",
+            "bm e4; pm d4; id \"A.2\";",
+            "bm e4; pm c4; id \"A.3\";",
+            "bm e4; pm c4; id \"A.4\";",
+            "bm e4; pm e4; id \"A.5\";",
+            "pm e4; id \"A.6\";",
+        ],
+    );
+    let new = run(
+        "new",
+        &[
+            "bm e4; pm e4; id \"A.3\";",
+            "bm e4; pm e4; id \"A.1\";",
+            "bm e4; pm d4; id \"A.2\";",
+            "bm e4; pm e4; id \"A.4\";",
+            "bm e4; pm d4; id \"A.7\";",
+            "bm e4; pm d4; id \"A.6\";",
+        ],
+    );
+    let runs = [old, new];
+    let report = Report::new(&runs);
+    let pair = &report.pairs[0];
+    assert_eq!((pair.both, pair.only_first, pair.only_second, pair.neither), (1, 0, 2, 1));
+    assert_eq!((pair.p, pair.holm, pair.points), (0.5, 0.5, None));
+    assert_eq!(ids(&report, Row::is_cook), ["A.2"]);
+    assert_eq!(report.joined.rows.len(), 7);
+    assert_eq!(report.joined.incomplete, 2);
+    assert_eq!(
+        report.verdict,
+        "new solves 2 more of 4 problems than old (3 against 1), which chance may explain (exact \
+         McNemar p = 0.5000)."
+    );
+    assert_eq!(report.notes[0], "problems that are not in all runs: 2");
+}
+
+#[test]
+fn without_ids_positions_join_in_their_order() {
+    let one = run("one", &["bm e4; pm e4;", "bm d4; pm e4;"]);
+    let other = run("other", &["bm e4; pm d4;", "bm d4; pm d4;", "bm c4; pm d4;"]);
+    let runs = [one, other];
+    let report = Report::new(&runs);
+    let pair = &report.pairs[0];
+    assert_eq!((pair.only_first, pair.only_second, pair.common()), (1, 1, 2));
+    assert_eq!(report.verdict, "one and other both solve 1 of 2 problems, 1 of them each alone.");
+}
+
+#[test]
+fn points_are_compared_by_bootstrap() {
+    let solver = |label, answer: &str| {
+        let problems: Vec<String> = (0..30)
+            .map(|number| format!("bm e4; c0 \"e4=10, d4=4\"; pm {answer}; id \"A.{number}\";"))
+            .collect();
+        run(label, &problems.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let runs = [solver("good", "e4"), solver("fair", "d4"), solver("bad", "a4")];
+    let report = Report::new(&runs);
+    let points = report.pairs[0].points.unwrap();
+    assert_eq!((points.first.got, points.second.got, points.first.of), (300, 120, 300));
+    assert_eq!((points.interval.low, points.interval.high), (-180.0, -180.0));
+    assert_eq!(report.pairs.len(), 3);
+    assert_eq!(report.pairs[0].p, 2f64.powi(-29));
+    assert_eq!(report.pairs[0].holm, 3.0 * 2f64.powi(-29));
+    assert_eq!(report.pairs[2].p, 1.0);
+    assert_eq!(
+        report.verdict,
+        "Of 3 runs good solves most, 30 of 30 problems; fair is next with 0 of 30, more than chance \
+         explains (exact McNemar p < 0.0001, p < 0.0001 by Holm over 3 pairs)."
+    );
+    let two = Report::new(&runs[..2]);
+    assert!(
+        two.verdict.ends_with("; in points good is 180 of 300 ahead (95 % interval +180 to +180).")
+    );
+}
+
+#[test]
+fn what_makes_a_comparison_doubtful_is_told() {
+    let mut one = run("one", &["bm e4; pm e4; id x;", "bm Qh9; id y;"]);
+    let other = run("other", &["bm d4; pm e4; id x;", "bm d4; run_error \"silent\"; id z;"]);
+    let elsewhere = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id z;";
+    one.add(&epdb::parse_epd(elsewhere.as_bytes()).unwrap(), 3, &mut (1 << 20)).unwrap();
+    one.add(&record("c0 \"e4=3, Qh5=1\"; id w;"), 4, &mut (1 << 20)).unwrap();
+    let runs = [one, other];
+    let notes = Report::new(&runs).notes.join("\n");
+    for note in [
+        "problems that are not in all runs: 2",
+        "ids that name different positions: 1",
+        "problems that ask for different moves: 2",
+        "one: records not scored, for they ask for a move that is not legal: 1",
+        "one: records without points, for these name a move that is not legal: 1",
+        "other: searches that failed: 1",
+    ] {
+        assert!(notes.contains(note), "{note} is not in\n{notes}");
+    }
+}
+
+#[test]
+fn runs_without_anything_to_compare_say_so() {
+    let runs = [run("a", &["id x;"]), run("b", &["bm e4; pm e4; id x;"])];
+    assert_eq!(Report::new(&runs).verdict, "a and b have no scored problem in common.");
+    assert_eq!(Report::new(&runs[..1]).verdict, "a has no problem that can be scored.");
+    assert_eq!(
+        Report::new(&runs[1..]).verdict,
+        "b solves 1 of 1 problems (100.0 %, 95 % interval 20.7 to 100.0 %)."
+    );
+    assert!(Report::new(&[]).pairs.is_empty());
+}
