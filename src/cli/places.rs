@@ -12,7 +12,7 @@ use crate::new_file::destination;
 use super::outcome::Usage;
 
 /// The arguments that name files to write.
-const OUTPUTS: [&str; 4] = ["output", "rejects", "repairs", "conflicts"];
+const OUTPUTS: [&str; 5] = ["output", "rejects", "repairs", "conflicts", "html"];
 /// The one of them that may name an input: the input is read to its end before it is replaced.
 const RESULT: &str = "output";
 

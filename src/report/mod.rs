@@ -2,10 +2,11 @@
 //! by side.
 //!
 //! A [`Run`] takes the records of one file, a [`Problem`] each; a [`Report`] joins several runs and
-//! tests what sets them apart. [`object`] has what a program reads of it.
+//! tests what sets them apart. [`object`] has what a program reads of it, [`html`] the page.
 
 mod comparison;
 pub mod distribution;
+pub mod html;
 pub mod object;
 pub mod points;
 mod problem;

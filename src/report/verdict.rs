@@ -99,7 +99,7 @@ fn of_several(runs: &[Run], pairs: &[Pair]) -> String {
         format!("{} of {}", grouped(counts.solved.into()), grouped(counts.scored().into()))
     };
     format!(
-        "Of {} runs {} solves most, {} problems; {} is next with {}, {} (exact McNemar {}, {} by Holm \
+        "Of {} runs {} solves the largest share, {} problems; {} is next with {}, {} (exact McNemar {}, {} by Holm \
          over {} pairs).",
         runs.len(),
         runs[best].label,

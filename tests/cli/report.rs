@@ -1,5 +1,7 @@
 //! Reports of finished suites.
 
+use std::path::PathBuf;
+
 use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
@@ -193,4 +195,60 @@ fn lists_are_cut_and_lines_that_cannot_be_read_are_counted() {
     scratch.write("mixed.epd", format!("{START} bm e4; pm e4;\nnonsense\n"));
     let done = scratch.run(&["report", "mixed.epd"]);
     assert_eq!((done.status, done.out.starts_with("mixed.epd solves 1 of 1")), (1, true));
+}
+
+#[test]
+fn a_page_is_written_beside_nothing() {
+    let scratch = scratch();
+    let call = ["report", "old.epd", "new.epd", "--html", "report.html"];
+    let done = scratch.run(&call);
+    assert_eq!((done.status, done.out.as_str()), (0, ""));
+    assert!(done.err.contains("V2 solves 2 more of 4 problems than V1"), "{}", done.err);
+    let page = scratch.text("report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("id=\"data\">{\"report\""));
+    assert_eq!(scratch.run(&["report", "old.epd", "new.epd", "--html", "-", "-q"]).out, page);
+    let least = scratch.run(&[&call[..], &["--min-solved", "2"]].concat());
+    assert_eq!(least.status, 1);
+    for (html, why) in [("report.epd", "another suffix"), ("old.epd", "old.epd")] {
+        let done = scratch.run(&["report", "old.epd", "--html", html]);
+        assert!(done.status == 2 && done.err.contains(why), "{}", done.err);
+    }
+    assert_eq!(scratch.run(&["report", "old.epd", "--html", "x.html", "--json"]).status, 2);
+    assert!(!scratch.path("x.html").exists());
+}
+
+/// The first of these that is installed.
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    let places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}
+
+#[test]
+fn the_script_of_the_page_runs() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: the page is not opened, for there is no chromium");
+        return;
+    };
+    let scratch = scratch();
+    scratch.write("evil.epd", format!("{START} bm e4; id \"</script><b id='evil'>.1\"; pm d4;\n"));
+    let call = ["report", "old.epd", "new.epd", "evil.epd", "--html", "report.html"];
+    assert_eq!(scratch.run(&call).status, 0);
+    let opened = std::process::Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr"])
+        .args(["--timeout=60000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", scratch.path("profile").display()))
+        .arg(format!("file://{}", scratch.path("report.html").display()))
+        .output()
+        .unwrap();
+    let (page, log) =
+        (String::from_utf8_lossy(&opened.stdout), String::from_utf8_lossy(&opened.stderr));
+    assert!(page.contains("data-ready=\"true\""), "{log}");
+    assert!(!log.contains("CONSOLE"), "{log}");
+    assert_eq!(page.matches("class=\"problem\"").count(), 4, "each missed position has a board");
+    assert_eq!(page.matches("role=\"option\"").count(), 6, "each position has a cell");
+    assert!(!page.contains("<b id=\"evil\""), "what comes from files is text");
 }

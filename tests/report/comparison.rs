@@ -80,7 +80,7 @@ fn points_are_compared_by_bootstrap() {
     assert_eq!(report.pairs[2].p, 1.0);
     assert_eq!(
         report.verdict,
-        "Of 3 runs good solves most, 30 of 30 problems; fair is next with 0 of 30, more than chance \
+        "Of 3 runs good solves the largest share, 30 of 30 problems; fair is next with 0 of 30, more than chance \
          explains (exact McNemar p < 0.0001, p < 0.0001 by Holm over 3 pairs)."
     );
     let two = Report::new(&runs[..2]);

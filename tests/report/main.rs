@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod comparison;
+mod page;
 mod problems;
 mod run_file;
 mod statistics;

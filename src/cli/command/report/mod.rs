@@ -3,18 +3,20 @@
 mod least;
 mod text;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::output::open_output;
+use crate::cli::output::{open_other_output, open_output};
 use crate::cli::pipe::each;
 use crate::cli::tsv;
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
-use crate::report::{NamedMove, Report, Row, Run, RunFile, object};
+use crate::report::{NamedMove, Report, Row, Run, RunFile, html, object};
 use crate::source::Output;
 use least::Least;
 
@@ -29,7 +31,7 @@ use least::Least;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
-  epdb report --names old=a.epd,new=b.epd --json
+  epdb report --names old=a.epd,new=b.epd --html report.html
   epdb report wac.epd --min-solved 95%")]
 pub(crate) struct Args {
     /// Files with answers, a run each; none, or `-`, is standard input
@@ -46,6 +48,9 @@ pub(crate) struct Args {
     /// At most so many lines of each list [default: 20]
     #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
     limit: Option<usize>,
+    /// Write a page with plots, boards and filters, which has everything in it, and print the verdict
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "tsv", "limit"])]
+    html: Option<PathBuf>,
     /// Print a table with tabs: a line for each problem and run
     #[arg(long, conflicts_with = "json")]
     tsv: bool,
@@ -79,18 +84,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
     }
     let report = Report::new(&runs);
-    let mut out = open_output(None)?;
-    match (args.tsv, args.json) {
-        (true, _) => print_tsv(&report, &mut out)?,
-        (_, true) => print_json(&report, &mut out)?,
-        _ => text::print(&report, args.limit.unwrap_or(text::LINES), &mut out)?,
-    }
-    out.finish()?;
+    args.print(&report)?;
     let is_less = args.min_solved.is_some_and(|least| least.refuses(&runs));
     Ok(diagnostics.finish()?.and(Outcome::different_if(is_less)))
 }
 
 impl Args {
+    fn print(&self, report: &Report<'_>) -> anyhow::Result<()> {
+        if let Some(path) = &self.html {
+            let mut page = open_other_output(Some(path), "a page")?;
+            page.write_all(html::page(report)?.as_bytes())?;
+            page.finish()?;
+            note!("{}", report.verdict);
+            return Ok(());
+        }
+        let mut out = open_output(None)?;
+        match (self.tsv, self.json) {
+            (true, _) => print_tsv(report, &mut out)?,
+            (_, true) => print_json(report, &mut out)?,
+            _ => text::print(report, self.limit.unwrap_or(text::LINES), &mut out)?,
+        }
+        Ok(out.finish()?)
+    }
+
     /// The runs, without their problems.
     fn runs(&self) -> anyhow::Result<Vec<Run>> {
         let mut files: Vec<(Option<&str>, &Path)> =
@@ -159,7 +175,6 @@ const COLUMNS: &str = "run\tid\ttheme\tfen\ttargets\tanswer\tverdict\tcook\tpoin
                        nodes\tms\tfirst_nodes\tfirst_ms\tfirst_depth\theld_nodes\theld_ms\theld_depth\terror";
 
 fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
-    use std::io::Write;
     writeln!(out, "{COLUMNS}")?;
     for row in &report.joined.rows {
         for (run, place) in report.runs.iter().zip(0..) {
