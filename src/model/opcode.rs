@@ -18,6 +18,14 @@ impl Opcode {
 
     /// The depth of an analysis in plies. The standard has no such opcode, programs write it.
     pub const ACD: Opcode = known("acd");
+    /// The time of an analysis in milliseconds, beside `acs`.
+    pub const ACMS: Opcode = known("acms");
+    /// Nodes, milliseconds and depth at which an engine first chose a solution.
+    pub const SOLVE_FIRST: Opcode = known("solve_first");
+    /// Nodes, milliseconds and depth since which an engine held a solution to the end.
+    pub const SOLVE_HELD: Opcode = known("solve_held");
+    /// Why the search of an engine failed.
+    pub const RUN_ERROR: Opcode = known("run_error");
 
     /// Checks a name.
     ///

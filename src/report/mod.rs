@@ -16,9 +16,7 @@ pub mod statistics;
 mod verdict;
 
 pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
-pub use problem::{
-    ACMS, Effort, NamedMove, Points, Problem, RUN_ERROR, Reading, SOLVE_FIRST, SOLVE_HELD,
-};
+pub use problem::{Effort, NamedMove, Points, Problem, Reading};
 pub use run::{Axis, Counts, Measures, PointSum, Run};
 pub use run_file::{Engine, Limit, RunFile, Suite};
 pub use verdict::{grouped, percent, probability, range};
@@ -107,9 +105,7 @@ type Doubt = (&'static str, fn(&Problem) -> bool);
 
 const DOUBTS: [Doubt; 3] = [
     ("searches that failed", |problem| problem.error.is_some()),
-    ("records not scored, for they ask for a move that is not legal", |problem| {
-        problem.verdict == Verdict::Defective
-    }),
+    ("records that cannot be scored", |problem| problem.verdict == Verdict::Defective),
     ("records without points, for these name a move that is not legal", |problem| {
         problem.wrong_points.is_some()
     }),

@@ -196,6 +196,9 @@ pub struct ResultObject<'r> {
     /// Why the search failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'r str>,
+    /// Why the record cannot be scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defect: Option<&'r str>,
 }
 
 impl CountsObject {
@@ -299,6 +302,7 @@ impl<'r> ResultObject<'r> {
             held: problem.held,
             pv: &problem.line_of_play,
             error: problem.error.as_deref(),
+            defect: problem.defect.as_deref(),
         }
     }
 }

@@ -11,22 +11,6 @@ use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::san;
 
-/// `acms`: how long the analysis took in milliseconds.
-pub const ACMS: Opcode = named("acms");
-/// `solve_first`: nodes, milliseconds and depth at which a solution was chosen for the first time.
-pub const SOLVE_FIRST: Opcode = named("solve_first");
-/// `solve_held`: nodes, milliseconds and depth since which a solution was chosen to the end.
-pub const SOLVE_HELD: Opcode = named("solve_held");
-/// `run_error`: why the search of a record failed.
-pub const RUN_ERROR: Opcode = named("run_error");
-
-const fn named(name: &str) -> Opcode {
-    match Opcode::new(name.as_bytes()) {
-        Ok(opcode) => opcode,
-        Err(_) => panic!("no opcode"),
-    }
-}
-
 /// How records are judged and sorted into themes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
@@ -65,8 +49,10 @@ pub struct Problem {
     pub answer: Option<NamedMove>,
     /// What the move is worth.
     pub points: Option<Points>,
-    /// The moves of the points are not all legal.
+    /// Why no points can be given, if the record has some.
     pub wrong_points: Option<String>,
+    /// Why it cannot be scored, if it is defective.
+    pub defect: Option<String>,
     /// Nodes that were searched.
     pub nodes: Option<u64>,
     /// Milliseconds: `acms`, else the seconds of `acs`.
@@ -132,7 +118,7 @@ impl Problem {
         let named = |operand: &Operand| NamedMove::new(operand, playable.as_ref());
         let moves =
             |opcode| record.operands(opcode).unwrap_or_default().iter().map(named).collect();
-        let verdict = judge(record, reading);
+        let verdict = judge(record, playable.as_ref(), reading);
         let number = |opcode| record.integer(opcode).and_then(|value| u64::try_from(value).ok());
         let seconds = || number(Opcode::ACS).and_then(|seconds| seconds.checked_mul(1000));
         let (points, wrong_points) = match PointTable::of(record) {
@@ -148,18 +134,19 @@ impl Problem {
             best: moves(Opcode::BM),
             avoid: moves(Opcode::AM),
             mate: record.integer(Opcode::DM).filter(|_| is_mate),
+            defect: (verdict == Verdict::Defective).then(|| defect(record, playable.as_ref())),
             verdict,
             answer: answer(record).map(named),
             points,
             wrong_points,
             nodes: number(Opcode::ACN),
-            milliseconds: only_number(record, ACMS).or_else(seconds),
+            milliseconds: only_number(record, Opcode::ACMS).or_else(seconds),
             depth: only_number(record, Opcode::ACD),
             ce: record.integer(Opcode::CE),
-            first: effort(record, SOLVE_FIRST),
-            held: effort(record, SOLVE_HELD).filter(|_| verdict == Verdict::Solved),
+            first: effort(record, Opcode::SOLVE_FIRST),
+            held: effort(record, Opcode::SOLVE_HELD).filter(|_| verdict == Verdict::Solved),
             line_of_play: line_of_play(record),
-            error: record.text_of(RUN_ERROR).map(text),
+            error: record.text_of(Opcode::RUN_ERROR).map(text),
         }
     }
 
@@ -192,7 +179,7 @@ impl Problem {
     /// About how many bytes it takes in memory.
     pub(super) fn bytes(&self) -> usize {
         let texts = [&self.theme, &self.line_of_play].map(String::capacity);
-        let options = [&self.id, &self.error, &self.wrong_points];
+        let options = [&self.id, &self.error, &self.wrong_points, &self.defect];
         let options = options.map(|text| text.as_ref().map_or(0, String::capacity));
         let moves = (self.best.len() + self.avoid.len() + 1) * (size_of::<NamedMove>() + 16);
         size_of::<Problem>() + texts.iter().chain(&options).sum::<usize>() + moves
@@ -228,12 +215,28 @@ fn has_no_moves(record: &EpdRecord) -> bool {
     is_empty(Opcode::BM) && is_empty(Opcode::AM)
 }
 
-/// What became of a problem; one without moves may be to find a mate.
-fn judge(record: &EpdRecord, reading: &Reading) -> Verdict {
-    match verdict(record) {
+/// What became of a problem; one without moves may be to find a mate. Where no move can be made, no
+/// answer is right or wrong.
+fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> Verdict {
+    let verdict = match verdict(record) {
         Verdict::Unscored => mate_verdict(record, reading.is_mate_search),
         verdict => verdict,
+    };
+    match playable {
+        None if verdict != Verdict::Unscored => Verdict::Defective,
+        _ => verdict,
     }
+}
+
+/// Why a record is defective.
+fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
+    if playable.is_none() {
+        return "the position is illegal".to_string();
+    }
+    let asked = [Opcode::BM, Opcode::AM].into_iter().filter_map(|opcode| record.operands(opcode));
+    let wrong = asked.flatten().filter(|operand| !matches!(operand, Operand::Move { .. }));
+    let wrong: Vec<String> = wrong.map(|operand| text(operand.text())).collect();
+    format!("{} is not legal here", wrong.join(" "))
 }
 
 /// Whether a mate was found that is no longer than `dm`. Who searches only mates gives an answer, and

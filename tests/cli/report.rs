@@ -19,7 +19,7 @@ fn scratch() -> Scratch {
     ];
     let new = [
         "bm e4; id \"A.1\"; pm e4; solve_first 10 1 1; solve_held 40 1 2;",
-        "bm e4; c0 \"e4=10, d4=6\"; id \"A.2\"; pm e4;",
+        "bm e4; c0 \"e4=10, d4=6\"; ce 20; id \"A.2\"; pm e4;",
         "am d4; id \"B.1\"; pm d4;",
         "bm e4; id \"B.2\"; pm e4;",
         "bm Qxh7; id \"B.3\"; pm e4;",
@@ -38,8 +38,8 @@ const TEXT: &str = "\
 V2 solves 2 more of 4 problems than V1 (3 against 1), which chance may explain (exact McNemar p = 0.5000); \
 in points V2 is 4 of 10 ahead (95 % interval +4 to +4).
 note: V1: searches that failed: 1
-note: V1: records not scored, for they ask for a move that is not legal: 1
-note: V2: records not scored, for they ask for a move that is not legal: 1
+note: V1: records that cannot be scored: 1
+note: V2: records that cannot be scored: 1
 
 Runs
 run  solved  of     %          95 %  points  of  missed  no answer  failed  defective
@@ -71,12 +71,13 @@ V1   ms                  2     50     20       20      20              20     30
 V1   depth               1             5        5       5               5      5      5.0
 V1   ce                  2            30       30      30              30     30     30.0
 V1   nodes a second                                                               100,000
+V2   ce                  1            20       20      20              20     20     20.0
 
 Failed and defective (3)
 run  place      id   why
 V1   old.epd:4  B.2  no answer within 5 s
-V1   old.epd:5  B.3  bm Qxh7 is not legal here
-V2   new.epd:5  B.3  bm Qxh7 is not legal here
+V1   old.epd:5  B.3  Qxh7 is not legal here
+V2   new.epd:5  B.3  Qxh7 is not legal here
 
 Cooks: all runs agree on another move (1)
 id   V1  V2  asked for  position
@@ -129,9 +130,10 @@ fn programs_get_objects_and_a_table() {
     assert_eq!(problem["results"][0]["held"]["nodes"], 90);
     let table = scratch.run(&["report", "old.epd", "new.epd", "--tsv"]).out;
     let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
-    assert!(lines.len() == 11 && lines.iter().all(|line| line.len() == 21), "{table}");
+    assert!(lines.len() == 11 && lines.iter().all(|line| line.len() == 24), "{table}");
     assert_eq!(lines[1][..3], ["V1", "A.1", "A"]);
     assert_eq!(lines[1][4..8], ["bm e4", "e4", "solved", "0"]);
+    assert_eq!((&lines[3][21..], &lines[4][21..]), (&["", "", ""][..], &["-10", "", ""][..]));
     assert_eq!(lines[1][10..20], ["30", "5", "2000", "20", "10", "1", "1", "90", "2", "3"]);
 }
 
@@ -209,8 +211,9 @@ fn a_page_is_written_beside_nothing() {
     assert_eq!(scratch.run(&["report", "old.epd", "new.epd", "--html", "-", "-q"]).out, page);
     let least = scratch.run(&[&call[..], &["--min-solved", "2"]].concat());
     assert_eq!(least.status, 1);
-    for (html, why) in [("report.epd", "another suffix"), ("old.epd", "old.epd")] {
-        let done = scratch.run(&["report", "old.epd", "--html", html]);
+    scratch.write("old.txt", scratch.text("old.epd"));
+    for (html, why) in [("report.epd", "another suffix"), ("old.txt", "would write over old.txt")] {
+        let done = scratch.run(&["report", "old.txt", "--html", html]);
         assert!(done.status == 2 && done.err.contains(why), "{}", done.err);
     }
     assert_eq!(scratch.run(&["report", "old.epd", "--html", "x.html", "--json"]).status, 2);

@@ -102,7 +102,7 @@ fn what_makes_a_comparison_doubtful_is_told() {
         "problems that are not in all runs: 2",
         "ids that name different positions: 1",
         "problems that ask for different moves: 2",
-        "one: records not scored, for they ask for a move that is not legal: 1",
+        "one: records that cannot be scored: 1",
         "one: records without points, for these name a move that is not legal: 1",
         "other: searches that failed: 1",
     ] {

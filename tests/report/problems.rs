@@ -52,6 +52,12 @@ fn mates_are_targets() {
         let problem = Problem::new(&mate(operations), 1, &Reading::default());
         assert_eq!(problem.verdict, expected, "{operations}");
     }
+    let illegal = epdb::parse_epd(b"7k/7R/8/8/8/8/8/K6R w - - bm #9; ce -32768; pv;").unwrap();
+    let illegal = Problem::new(&illegal, 1, &Reading::default());
+    assert_eq!(
+        (illegal.verdict, illegal.defect.as_deref()),
+        (Defective, Some("the position is illegal"))
+    );
     let searched = Reading { is_mate_search: true, ..Reading::default() };
     assert_eq!(Problem::new(&mate("id x;"), 1, &searched).verdict, Missed);
     assert_eq!(problem("dm 3;").targets(), "dm 3");

@@ -39,7 +39,8 @@ Objects
   report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
              interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
              only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
-             results: one a run, with verdict, answer, points, ce, nodes, ms, first, held, error)
+             results: one a run, with verdict, answer, points, ce, nodes, ms, first, held, error, defect);
+             --tsv has the results in columns, ce_more, nodes_more, ms_more against the first run
   import     file, read, stored, dropped, replaced, merged, conflicts
 
 Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.

@@ -54,8 +54,15 @@
     }
     return lines.map((line) => line.map(field).join("\t") + "\n").join("");
   };
+  const epd = () => chosen().map(({ problem }) => {
+    const parts = [part("am", problem.am), part("bm", problem.bm), problem.dm ? `dm ${problem.dm};` : "",
+      problem.id === null ? "" : `id "${problem.id}";`];
+    return `${[problem.fen, ...parts].filter(Boolean).join(" ")}\n`;
+  }).join("");
+  const part = (opcode, list) => (list ? `${opcode} ${moves(list)};` : "");
   offer("json", "application/json", () => JSON.stringify(data));
   offer("tsv", "text/tab-separated-values", tsv);
+  offer("epd", "text/plain", epd);
 
   // Tables that are sorted by their heads.
   const key = (row, column) => {
@@ -173,6 +180,7 @@
         result.nodes === undefined ? "" : `${number(result.nodes)} nodes`,
       result.points ? `${result.points.got} of ${result.points.of} points` : "",
       result.error ?? "",
+      result.defect ?? "",
     ].filter(Boolean).join(" \u00b7 ");
     return h("li", {}, dot(run), h("span", {}, runs[run]),
       h("span", { class: solved(result) ? "yes" : missed(result) ? "no" : "" }, `${result.answer?.san ?? "no answer"} ${mark}`),

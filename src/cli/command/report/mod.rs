@@ -16,7 +16,7 @@ use crate::cli::pipe::each;
 use crate::cli::tsv;
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
-use crate::report::{NamedMove, Report, Row, Run, RunFile, html, object};
+use crate::report::{NamedMove, Problem, Report, Row, Run, RunFile, html, object};
 use crate::source::Output;
 use least::Least;
 
@@ -172,7 +172,7 @@ fn print_json(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
 }
 
 const COLUMNS: &str = "run\tid\ttheme\tfen\ttargets\tanswer\tverdict\tcook\tpoints\tpoints_of\tce\tdepth\t\
-                       nodes\tms\tfirst_nodes\tfirst_ms\tfirst_depth\theld_nodes\theld_ms\theld_depth\terror";
+                       nodes\tms\tfirst_nodes\tfirst_ms\tfirst_depth\theld_nodes\theld_ms\theld_depth\terror\tce_more\tnodes_more\tms_more";
 
 fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
     writeln!(out, "{COLUMNS}")?;
@@ -213,6 +213,22 @@ fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
     ];
     let efforts = [effort(problem.first), effort(problem.held)].concat();
     let error = [problem.error.clone().unwrap_or_default()];
-    let parts = [&own[..], &points.unwrap_or_default(), &measures, &efforts, &error];
+    let more = more_than_first(row, place);
+    let parts = [&own[..], &points.unwrap_or_default(), &measures, &efforts, &error, &more];
     Some(parts.concat())
+}
+
+/// How much more than the first run a later one gave as score, and took in nodes and milliseconds.
+fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
+    let (Some(first), Some(own)) = (row.of_runs()[0], row.of_runs()[place]) else {
+        return Default::default();
+    };
+    let values = |problem: &Problem| {
+        [problem.ce, problem.nodes.map(i128::from), problem.milliseconds.map(i128::from)]
+    };
+    let (first, own) = (values(first), values(own));
+    std::array::from_fn(|kind| match (first[kind], own[kind]) {
+        (Some(first), Some(own)) if place > 0 => (own - first).to_string(),
+        _ => String::new(),
+    })
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use crate::cli::columns;
-use crate::model::answer::Verdict;
 use crate::report::distribution::Distribution;
 use crate::report::statistics::Interval;
 use crate::report::{
@@ -209,9 +208,8 @@ fn measured(values: &Distribution, has_sum: bool) -> Vec<String> {
 
 fn print_failures(report: &Report<'_>, limit: usize, out: &mut Output) -> io::Result<()> {
     let why = |problem: &Problem| {
-        let defective = (problem.verdict == Verdict::Defective)
-            .then(|| format!("{} is not legal here", problem.targets()));
-        problem.error.clone().or(defective).or_else(|| problem.wrong_points.clone())
+        let reasons = [&problem.error, &problem.defect, &problem.wrong_points];
+        reasons.into_iter().find_map(Clone::clone)
     };
     let mut rows = Vec::new();
     for run in report.runs {
