@@ -74,10 +74,10 @@ impl Cell {
 
 fn split(counts: &[u64; 4], runs: &[usize; 2]) -> String {
     let paints = [
-        "--colour: var(--good)".to_string(),
+        "--colour: var(--both)".to_string(),
         colour(runs[0]),
         colour(runs[1]),
-        "--colour: var(--silent)".to_string(),
+        "--colour: var(--none)".to_string(),
     ];
     let part =
         |(count, paint): (&u64, &String)| format!("<i style=\"{paint}; flex: {count}\"></i>");

@@ -295,15 +295,17 @@
   addEventListener("beforeprint", () => { shown = Math.max(shown, 300); show(); });
 
   // The heat map: a cell a position, a stripe a run.
-  const steps = every.map(({ problem }) => problem.results.map((it) => it?.held?.nodes ?? 0)).flat().filter(Boolean);
-  const most = Math.log(Math.max(2, ...steps.slice(0, 1), steps.reduce((one, other) => Math.max(one, other), 2)));
-  const least = Math.log(steps.reduce((one, other) => Math.min(one, other), Math.exp(most)));
+  const STEPS = [0, 1, 2, 3, 4];
+  const efforts = problems.flatMap((problem) => problem.results.map((it) => it?.held?.nodes ?? 0)).filter(Boolean);
+  const most = Math.log(efforts.reduce((one, other) => Math.max(one, other), 2));
+  const least = Math.log(efforts.reduce((one, other) => Math.min(one, other), Math.exp(most)));
+  const end = (step) => Math.round(Math.exp(least + (most - least) * (step + 1) / STEPS.length));
   const heat = (result) => {
     if (!result || result.verdict === "unscored" || result.verdict === "defective") return "var(--none)";
     if (missed(result)) return result.answer ? "var(--missed)" : "var(--silent)";
     if (!result.held) return "var(--heat2)";
     const share = (Math.log(Math.max(1, result.held.nodes)) - least) / Math.max(most - least, 1e-9);
-    return `var(--heat${Math.min(4, Math.max(0, Math.floor(share * 5)))})`;
+    return `var(--heat${Math.min(4, Math.max(0, Math.ceil(share * STEPS.length) - 1))})`;
   };
   const stripes = (problem) => problem.results
     .map((result, run) => `${heat(result)} ${(100 * run / runs.length).toFixed(2)}% ${(100 * (run + 1) / runs.length).toFixed(2)}%`)
@@ -346,7 +348,7 @@
   });
   const swatch = (paint, words) => h("span", {}, h("i", { style: `background: ${paint}` }), words);
   $("legend").append(
-    ...(steps.length ? [0, 1, 2, 3, 4].map((step) => swatch(`var(--heat${step})`, `solved${["", "", "", "", ""][step]} within ${number(Math.round(Math.exp(least + (most - least) * (step + 1) / 5)))} nodes`)) : [swatch("var(--heat2)", "solved")]),
+    ...(efforts.length ? STEPS.map((step) => swatch(`var(--heat${step})`, `solved within ${number(end(step))} nodes`)) : [swatch("var(--heat2)", "solved")]),
     swatch("var(--missed)", "missed"), swatch("var(--silent)", "no answer"), swatch("var(--none)", "not scored"));
   $("explorer").hidden = false;
   show();
