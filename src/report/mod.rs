@@ -17,7 +17,7 @@ mod verdict;
 
 pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
 pub use problem::{Effort, NamedMove, Points, Problem, Reading};
-pub use run::{Axis, Counts, Measures, PointSum, Run};
+pub use run::{Axis, Counts, Measures, PointSum, Run, RunOutput};
 pub use run_file::{Engine, Limit, RunFile, Suite};
 pub use verdict::{grouped, percent, probability, range};
 
@@ -47,6 +47,7 @@ impl<'r> Report<'r> {
     /// Joins runs and tests what sets them apart.
     ///
     /// ```
+    /// use epdb::error::{At, Place};
     /// use epdb::model::Opcode;
     /// use epdb::report::{Report, Run};
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
@@ -55,8 +56,8 @@ impl<'r> Report<'r> {
     ///     .map(|(label, answer)| {
     ///         let text = format!("{start} bm e4; id \"A.1\"; pm {answer};");
     ///         let record = epdb::parse_epd(text.as_bytes()).expect("a record");
-    ///         let mut run = Run::new(label.into(), label.into(), None, Opcode::ID);
-    ///         run.add(&record, 1, &mut memory).expect("memory");
+    ///         let mut run = Run::new(label.into(), Vec::new(), Opcode::ID);
+    ///         run.add(&record, 0, &Place::new(label, At::Line(1)), &mut memory).expect("memory");
     ///         run
     ///     })
     ///     .into();
@@ -78,10 +79,18 @@ impl<'r> Report<'r> {
 
 fn notes(runs: &[Run], joined: &Joined<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    let suites = runs.iter().filter_map(|run| run.facts.as_ref()?.suite.blake3.as_deref());
-    let suites: BTreeSet<&str> = suites.collect();
+    let suites: BTreeSet<Vec<&str>> = runs.iter().filter_map(suites).collect();
     if suites.len() > 1 {
-        notes.push(format!("the runs are of {} different suites", suites.len()));
+        notes.push("the runs are of different suites".to_string());
+    }
+    for run in runs {
+        let facts = run.outputs.iter().filter_map(|output| output.facts.as_ref());
+        let mut settings =
+            facts.map(|facts| (&facts.engine.name, &facts.engine.options, &facts.limit));
+        let first = settings.next();
+        if settings.any(|other| Some(other) != first) {
+            notes.push(format!("{}: its files are of different engines or limits", run.label));
+        }
     }
     let mut note = |what: String, count: usize| {
         if count > 0 {
@@ -98,6 +107,14 @@ fn notes(runs: &[Run], joined: &Joined<'_>) -> Vec<String> {
         }
     }
     notes
+}
+
+/// The hashes of the suites of a run, if all are known.
+fn suites(run: &Run) -> Option<Vec<&str>> {
+    let hashes = run.outputs.iter().map(|output| output.facts.as_ref()?.suite.blake3.as_deref());
+    let mut hashes: Vec<&str> = hashes.collect::<Option<_>>()?;
+    hashes.sort_unstable();
+    Some(hashes)
 }
 
 /// What takes away from the result of a run, and which problems are so.

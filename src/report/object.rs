@@ -31,8 +31,8 @@ pub struct ReportObject<'r> {
 pub struct RunObject<'r> {
     /// Its name.
     pub run: &'r str,
-    /// Its file.
-    pub file: &'r str,
+    /// Its files.
+    pub files: Vec<&'r str>,
     /// How many problems of each kind.
     #[serde(flatten)]
     pub counts: CountsObject,
@@ -55,8 +55,8 @@ pub struct RunObject<'r> {
     pub solved_within_ms: [Option<u64>; 3],
     /// Within how many nodes.
     pub solved_within_nodes: [Option<u64>; 3],
-    /// What its run file says.
-    pub facts: Option<&'r RunFile>,
+    /// What the run file of each says.
+    pub facts: Vec<Option<&'r RunFile>>,
 }
 
 /// How many problems there are of each kind.
@@ -231,7 +231,7 @@ impl<'r> RunObject<'r> {
         let within = |axis| [1, 2, 3].map(|quarters| run.quarters_within(quarters, axis));
         RunObject {
             run: &run.label,
-            file: &run.file,
+            files: run.outputs.iter().map(|output| output.file.as_str()).collect(),
             counts: CountsObject::new(&run.counts()),
             nodes: measures.nodes,
             ms: measures.milliseconds,
@@ -242,7 +242,7 @@ impl<'r> RunObject<'r> {
             nodes_per_second: measures.nodes_per_second,
             solved_within_ms: within(Axis::Time),
             solved_within_nodes: within(Axis::Nodes),
-            facts: run.facts.as_ref(),
+            facts: run.outputs.iter().map(|output| output.facts.as_ref()).collect(),
         }
     }
 }
@@ -290,7 +290,7 @@ impl<'r> ProblemObject<'r> {
 impl<'r> ResultObject<'r> {
     fn new(problem: &'r Problem) -> ResultObject<'r> {
         ResultObject {
-            line: problem.line,
+            line: problem.place.number(),
             verdict: word(problem.verdict),
             answer: problem.answer.as_ref(),
             points: problem.points,

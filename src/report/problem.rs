@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::points::PointTable;
+use crate::error::Place;
 use crate::model::answer::{Verdict, answer, verdict};
 use crate::model::rules::Playable;
 use crate::model::score::Score;
@@ -33,8 +34,8 @@ pub struct Problem {
     pub id: Option<String>,
     /// The position.
     pub position: Position,
-    /// Its line or number in the file, from 1.
-    pub line: u64,
+    /// Where it was read.
+    pub place: Place,
     /// Its theme; empty where it has none.
     pub theme: String,
     /// The moves of `bm`, mates such as `#5` among them.
@@ -102,18 +103,19 @@ pub struct Effort {
 }
 
 impl Problem {
-    /// Reads a record, which is the one on a line, or with a number, of its file.
+    /// Reads a record from a place.
     ///
     /// ```
+    /// use epdb::error::{At, Place};
     /// use epdb::model::answer::Verdict;
     /// use epdb::report::{Problem, Reading};
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     /// let record = epdb::parse_epd(format!("{start} bm e4; id \"A.1\"; pm d4;").as_bytes())?;
-    /// let problem = Problem::new(&record, 1, &Reading::default());
+    /// let problem = Problem::new(&record, &Place::new("a.epd", At::Line(1)), &Reading::default());
     /// assert_eq!((problem.verdict, problem.theme.as_str()), (Verdict::Missed, "A"));
     /// # Ok::<(), epdb::text::Diagnostic>(())
     /// ```
-    pub fn new(record: &EpdRecord, line: u64, reading: &Reading) -> Problem {
+    pub fn new(record: &EpdRecord, place: &Place, reading: &Reading) -> Problem {
         let playable = Playable::new(record.position()).ok();
         let named = |operand: &Operand| NamedMove::new(operand, playable.as_ref());
         let moves =
@@ -129,7 +131,7 @@ impl Problem {
         Problem {
             id: record.text_of(Opcode::ID).map(text),
             position: *record.position(),
-            line,
+            place: place.clone(),
             theme: theme(record, reading.theme),
             best: moves(Opcode::BM),
             avoid: moves(Opcode::AM),

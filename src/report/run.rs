@@ -6,7 +6,7 @@ use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
 use super::run_file::RunFile;
 use super::statistics::{Interval, wilson};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::model::answer::Verdict;
 use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode};
@@ -16,12 +16,19 @@ use crate::model::{EpdRecord, Opcode};
 pub struct Run {
     /// What it is called.
     pub label: String,
-    /// The file that holds it, as it was given.
+    /// The files that hold it, such as one for each suite.
+    pub outputs: Vec<RunOutput>,
+    problems: Vec<Problem>,
+    theme: Opcode,
+}
+
+/// A file that holds a run, or a part of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunOutput {
+    /// Its name as it was given.
     pub file: String,
     /// What is known of the engine and the limit.
     pub facts: Option<RunFile>,
-    problems: Vec<Problem>,
-    reading: Reading,
 }
 
 /// How many problems there are of each kind.
@@ -140,26 +147,38 @@ impl Axis {
 
 impl Run {
     /// A run without problems yet; `theme` is the operation that names the theme of a problem.
-    pub fn new(label: String, file: String, facts: Option<RunFile>, theme: Opcode) -> Run {
-        let verb = facts.as_ref().and_then(|facts| facts.verb.as_deref());
-        let reading = Reading { theme, is_mate_search: verb == Some("mate") };
-        Run { label, file, facts, problems: Vec::new(), reading }
+    pub const fn new(label: String, outputs: Vec<RunOutput>, theme: Opcode) -> Run {
+        Run { label, outputs, problems: Vec::new(), theme }
     }
 
-    /// Takes a record, which is the one on a line, or with a number, of the file. Of `memory` bytes
-    /// it takes what the record needs.
+    /// Takes a record from a place in the output with this number, from 0. Of `memory` bytes it takes
+    /// what the record needs.
     ///
     /// # Errors
     /// There is not as much memory.
-    pub fn add(&mut self, record: &EpdRecord, line: u64, memory: &mut usize) -> Result<()> {
-        let problem = Problem::new(record, line, &self.reading);
+    pub fn add(
+        &mut self,
+        record: &EpdRecord,
+        output: usize,
+        place: &Place,
+        memory: &mut usize,
+    ) -> Result<()> {
+        let facts = self.outputs.get(output).and_then(|output| output.facts.as_ref());
+        let verb = facts.and_then(|facts| facts.verb.as_deref());
+        let reading = Reading { theme: self.theme, is_mate_search: verb == Some("mate") };
+        let problem = Problem::new(record, place, &reading);
         *memory = memory.checked_sub(problem.bytes()).ok_or_else(|| {
             let what = "the problems take more memory than was given: raise --memory, or take fewer \
                         with --where";
-            Error::new(what).in_source(self.file.clone())
+            Error::new(what).at(place.clone())
         })?;
         self.problems.push(problem);
         Ok(())
+    }
+
+    /// What is known of the engine and the limit, as its first output that knows it says.
+    pub fn facts(&self) -> Option<&RunFile> {
+        self.outputs.iter().find_map(|output| output.facts.as_ref())
     }
 
     /// Its problems in their order.

@@ -76,7 +76,7 @@ fn with_files() -> Scratch {
     }
     scratch.write("white.pgn", include_str!("../samples/repertoire.pgn"));
     scratch.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
-    for name in ["wac.sf16.epd", "wac.sf17.epd"] {
+    for name in ["wac.sf16.epd", "wac.sf17.epd", "sts.sf16.epd", "sts.sf17.epd"] {
         scratch.write(name, suite.replace("; ce 15;", "; pm Be3; ce 15;"));
     }
     fs::create_dir(scratch.path("suites")).unwrap();

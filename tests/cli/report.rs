@@ -108,7 +108,7 @@ fn the_same_is_said_of_a_store_and_on_one_thread() {
     let done = scratch.run(&call);
     let before_places = |text: &str| text.split("Failed").next().unwrap().to_string();
     assert_eq!(before_places(&done.out), before_places(TEXT), "{}", done.err);
-    assert!(done.out.contains("old.epdb:4  B.2"), "{}", done.out);
+    assert!(done.out.contains("old.epdb: record 4  B.2"), "{}", done.out);
     let again = scratch.run(&["report", "old.epd", "new.epd", "--json"]);
     assert_eq!(scratch.run(&["report", "old.epd", "new.epd", "--json"]).out, again.out);
 }
@@ -124,7 +124,7 @@ fn programs_get_objects_and_a_table() {
     let expected = ["report", "run", "run", "theme", "theme", "theme", "theme", "pair"];
     assert_eq!((&parts[..8], parts.len()), (&expected[..], 13));
     assert_eq!((&objects[0]["problems"], &objects[0]["cooks"]), (&5.into(), &1.into()));
-    assert_eq!(objects[1]["facts"]["limit"]["nodes"], 3000);
+    assert_eq!(objects[1]["facts"][0]["limit"]["nodes"], 3000);
     assert_eq!((&objects[7]["only_second"], &objects[7]["mcnemar_p"]), (&2.into(), &0.5.into()));
     let problem = &objects[8];
     assert_eq!(problem["bm"][0]["uci"], "e2e4");
@@ -257,4 +257,28 @@ fn the_script_of_the_page_runs() {
     assert_eq!(page.matches("class=\"problem\"").count(), 4, "each missed position has a board");
     assert_eq!(page.matches("role=\"option\"").count(), 6, "each position has a cell");
     assert!(!page.contains("<b id=\"evil\""), "what comes from files is text");
+}
+
+#[test]
+fn files_of_one_name_are_one_run() {
+    let scratch = scratch();
+    for (name, answer) in [("more-old.epd", "d4"), ("more-new.epd", "e4")] {
+        scratch.write(name, format!("{START} bm e4; id \"C.1\"; pm {answer};\n"));
+    }
+    scratch.write("more-old.epd.run.json", "{\"limit\":{\"nodes\":9}}");
+    let names = "V1=old.epd,V2=new.epd,V1=more-old.epd,V2=more-new.epd";
+    let done = scratch.run(&["report", "--names", names]);
+    assert!(
+        done.out.starts_with("V2 solves 3 more of 5 problems than V1 (4 against 1)"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.out.contains("note: V1: its files are of different engines or limits\n"),
+        "{}",
+        done.out
+    );
+    let page = scratch.run(&["report", "-q", "--names", names, "--html", "-"]).out;
+    assert!(page.contains("old.epd, more-old.epd: suite report</title>"));
+    assert!(page.contains("<code>more-new.epd</code>"));
 }

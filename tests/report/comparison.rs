@@ -2,7 +2,7 @@
 
 use epdb::report::{Report, Row};
 
-use crate::{record, run};
+use crate::{place, record, run};
 
 fn ids<'r>(report: &Report<'r>, is_wanted: fn(&Row<'r>) -> bool) -> Vec<String> {
     let rows = report.joined.rows.iter().filter(|row| is_wanted(row));
@@ -94,8 +94,8 @@ fn what_makes_a_comparison_doubtful_is_told() {
     let mut one = run("one", &["bm e4; pm e4; id x;", "bm Qh9; id y;"]);
     let other = run("other", &["bm d4; pm e4; id x;", "bm d4; run_error \"silent\"; id z;"]);
     let elsewhere = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id z;";
-    one.add(&epdb::parse_epd(elsewhere.as_bytes()).unwrap(), 3, &mut (1 << 20)).unwrap();
-    one.add(&record("c0 \"e4=3, Qh5=1\"; id w;"), 4, &mut (1 << 20)).unwrap();
+    one.add(&epdb::parse_epd(elsewhere.as_bytes()).unwrap(), 0, &place(3), &mut (1 << 20)).unwrap();
+    one.add(&record("c0 \"e4=3, Qh5=1\"; id w;"), 0, &place(4), &mut (1 << 20)).unwrap();
     let runs = [one, other];
     let notes = Report::new(&runs).notes.join("\n");
     for note in [

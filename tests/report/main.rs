@@ -7,8 +7,9 @@ mod problems;
 mod run_file;
 mod statistics;
 
+use epdb::error::{At, Place};
 use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Run, RunFile};
+use epdb::report::{Run, RunFile, RunOutput};
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -17,15 +18,20 @@ fn record(operations: &str) -> EpdRecord {
     epdb::parse_epd(format!("{START} {operations}").as_bytes()).unwrap()
 }
 
+fn place(line: u64) -> Place {
+    Place::new("a.epd", At::Line(line))
+}
+
 /// A run over records of the start array.
 fn run(label: &str, problems: &[&str]) -> Run {
     run_with(label, problems, None)
 }
 
 fn run_with(label: &str, problems: &[&str], facts: Option<RunFile>) -> Run {
-    let mut run = Run::new(label.into(), format!("{label}.epd"), facts, Opcode::ID);
+    let outputs = vec![RunOutput { file: format!("{label}.epd"), facts }];
+    let mut run = Run::new(label.into(), outputs, Opcode::ID);
     for (operations, line) in problems.iter().zip(1..) {
-        run.add(&record(operations), line, &mut (1 << 20)).unwrap();
+        run.add(&record(operations), 0, &place(line), &mut (1 << 20)).unwrap();
     }
     run
 }

@@ -61,7 +61,7 @@ fn everything_is_in_the_page() {
     let json = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
     let data: serde_json::Value = serde_json::from_str(json).unwrap();
     assert_eq!(data["runs"][0]["run"], EVIL);
-    assert_eq!(data["runs"][0]["facts"]["engine"]["options"][EVIL], EVIL);
+    assert_eq!(data["runs"][0]["facts"][0]["engine"]["options"][EVIL], EVIL);
     assert_eq!(data["problems"][0]["results"][0]["answer"]["uci"], "d2d4");
     assert_eq!(data["problems"][2]["cook"], true);
     assert!(page.len() - json.len() < 100_000, "{} bytes beside the data", page.len() - json.len());

@@ -4,10 +4,10 @@ use epdb::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
 use epdb::model::{EpdRecord, Opcode};
 use epdb::report::{Axis, Effort, Points, Problem, Reading, RunFile};
 
-use crate::{record, run, run_with};
+use crate::{place, record, run, run_with};
 
 fn problem(operations: &str) -> Problem {
-    Problem::new(&record(operations), 1, &Reading::default())
+    Problem::new(&record(operations), &place(1), &Reading::default())
 }
 
 /// A mate in one, or in more, for White.
@@ -49,17 +49,17 @@ fn mates_are_targets() {
         ("dm 1; pm Ra8#;", Solved),
         ("dm 1;", Missed),
     ] {
-        let problem = Problem::new(&mate(operations), 1, &Reading::default());
+        let problem = Problem::new(&mate(operations), &place(1), &Reading::default());
         assert_eq!(problem.verdict, expected, "{operations}");
     }
     let illegal = epdb::parse_epd(b"7k/7R/8/8/8/8/8/K6R w - - bm #9; ce -32768; pv;").unwrap();
-    let illegal = Problem::new(&illegal, 1, &Reading::default());
+    let illegal = Problem::new(&illegal, &place(1), &Reading::default());
     assert_eq!(
         (illegal.verdict, illegal.defect.as_deref()),
         (Defective, Some("the position is illegal"))
     );
     let searched = Reading { is_mate_search: true, ..Reading::default() };
-    assert_eq!(Problem::new(&mate("id x;"), 1, &searched).verdict, Missed);
+    assert_eq!(Problem::new(&mate("id x;"), &place(1), &searched).verdict, Missed);
     assert_eq!(problem("dm 3;").targets(), "dm 3");
     assert_eq!(problem("bm e4; dm 3;").targets(), "bm e4");
 }
@@ -79,7 +79,7 @@ fn points_stand_in_c0_or_in_c7_and_c8() {
     assert!(wrong.wrong_points.unwrap().contains("`Qh5`"));
     let promotion = "8/P6k/8/8/8/8/7K/8 w - - c0 \"a8=Q=10, a8=R=4\"; pm a8=R;";
     let promotion = epdb::parse_epd(promotion.as_bytes()).unwrap();
-    let points = Problem::new(&promotion, 1, &Reading::default()).points;
+    let points = Problem::new(&promotion, &place(1), &Reading::default()).points;
     assert_eq!(points, Some(Points { got: 4, of: 10 }));
 }
 
@@ -95,7 +95,7 @@ fn themes_come_from_ids_or_from_another_operation() {
         assert_eq!(problem(&format!("id \"{id}\";")).theme, theme, "{id}");
     }
     let by_comment = Reading { theme: Opcode::C0, ..Reading::default() };
-    let problem = Problem::new(&record("c0 \"forks 2\"; id \"WAC.1\";"), 1, &by_comment);
+    let problem = Problem::new(&record("c0 \"forks 2\"; id \"WAC.1\";"), &place(1), &by_comment);
     assert_eq!(problem.theme, "forks 2");
 }
 
@@ -156,9 +156,9 @@ fn problems_stay_within_the_memory() {
     let mut run = run("a", &[]);
     let mut memory = 2000;
     let results: Vec<bool> =
-        (0..9).map(|_| run.add(&record("bm e4;"), 1, &mut memory).is_ok()).collect();
+        (0..9).map(|_| run.add(&record("bm e4;"), 0, &place(1), &mut memory).is_ok()).collect();
     assert!(results[0] && !results[8], "{results:?}");
-    let error = run.add(&record("bm e4;"), 1, &mut 0).unwrap_err().to_string();
+    let error = run.add(&record("bm e4;"), 0, &place(1), &mut 0).unwrap_err().to_string();
     assert!(error.contains("a.epd") && error.contains("--memory"), "{error}");
     assert_eq!(problem("bm e4;").verdict, Verdict::Missed);
 }

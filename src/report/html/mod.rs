@@ -8,7 +8,7 @@ mod sections;
 use serde::Serialize;
 
 use super::object::{PairObject, ProblemObject, ReportObject, RunObject, ThemeObject};
-use super::{Report, grouped};
+use super::{Report, RunOutput, grouped};
 use crate::error::{Error, Result};
 use markup::escaped;
 
@@ -103,10 +103,13 @@ fn notes(notes: &[String]) -> String {
     format!("<ul class=\"notes\">\n{items}</ul>\n")
 }
 
-/// What the suite is called: as the first run that knows it says, else as the file of the first run.
+/// What is reported on: the suites of the first run, or its files where these are not known.
 fn suite(report: &Report<'_>) -> String {
-    let known = report.runs.iter().find_map(|run| run.facts.as_ref()?.suite.path.as_deref());
-    let file = || report.runs.first().map(|run| run.file.as_str());
-    let path = known.or_else(file).unwrap_or("no suite");
-    path.rsplit(['/', '\\']).next().unwrap_or(path).to_string()
+    let Some(run) = report.runs.first() else { return "no suite".to_string() };
+    let name = |output: &RunOutput| {
+        let known = output.facts.as_ref().and_then(|facts| facts.suite.path.clone());
+        let path = known.unwrap_or_else(|| output.file.clone());
+        path.rsplit(['/', '\\']).next().unwrap_or_default().to_string()
+    };
+    run.outputs.iter().map(name).collect::<Vec<_>>().join(", ")
 }

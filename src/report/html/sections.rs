@@ -7,7 +7,8 @@ use super::markup::{Cell, colour, escaped, named, table};
 use crate::report::distribution::Distribution;
 use crate::report::statistics::Interval;
 use crate::report::{
-    Axis, Counts, Limit, Pair, Report, Run, RunFile, grouped, percent, probability, range,
+    Axis, Counts, Limit, Pair, Report, Run, RunFile, RunOutput, grouped, percent, probability,
+    range,
 };
 
 /// A part of the page.
@@ -141,36 +142,49 @@ fn facts(run: &Run, counts: &Counts) -> Vec<(&'static str, String)> {
     let interval = counts.interval().map(|interval| format!("{} %", ends(interval)));
     let points = counts.points.map(|sum| format!("{} of {}", grouped(sum.got), grouped(sum.of)));
     let own = [("95 % interval", interval), ("Points", points)];
-    let known = run.facts.as_ref().map(known_facts).unwrap_or_default();
-    let file = ("File", Some(format!("<code>{}</code>", escaped(&run.file))));
-    let all = own.into_iter().chain(known).chain([file]);
+    let engine = run.facts().map(engine_facts).unwrap_or_default();
+    let all = own.into_iter().chain(engine).chain(run.outputs.iter().flat_map(output_facts));
     all.filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?))).collect()
 }
 
-fn known_facts(facts: &RunFile) -> Vec<(&'static str, Option<String>)> {
-    let RunFile { engine, suite, .. } = facts;
-    let plain = |text: &Option<String>| text.as_deref().map(escaped);
-    let code = |text: &str| format!("<code>{}</code>", escaped(text));
+fn plain(text: &Option<String>) -> Option<String> {
+    text.as_deref().map(escaped)
+}
+
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text))
+}
+
+fn engine_facts(facts: &RunFile) -> Vec<(&'static str, Option<String>)> {
+    let RunFile { engine, .. } = facts;
     let options = engine.options.iter().map(|(name, value)| format!("{name} {value}"));
-    let records = suite.records.map(|records| format!("{} records", number(records)));
-    let suite_texts = [suite.path.clone(), records].into_iter().flatten().collect::<Vec<_>>();
     let searches = [
         facts.multipv.filter(|&lines| lines > 1).map(|lines| format!("{lines} lines")),
         facts.concurrency.filter(|&count| count > 1).map(|count| format!("{count} at once")),
     ];
-    let command = (!facts.command.is_empty()).then(|| code(&facts.command.join(" ")));
     vec![
         ("Engine", plain(&engine.name)),
         ("Author", plain(&engine.author)),
         ("Options", Some(escaped(&options.collect::<Vec<_>>().join(", ")))),
         ("Limit", Some(limit(&facts.limit))),
         ("Searches", Some(searches.into_iter().flatten().collect::<Vec<_>>().join(", "))),
-        ("Suite", Some(escaped(&suite_texts.join(", ")))),
-        ("BLAKE3", suite.blake3.as_deref().map(code)),
+        ("epdb", plain(&facts.epdb)),
+    ]
+}
+
+fn output_facts(output: &RunOutput) -> Vec<(&'static str, Option<String>)> {
+    let file = ("File", Some(code(&output.file)));
+    let Some(facts) = &output.facts else { return vec![file] };
+    let records = facts.suite.records.map(|records| format!("{} records", number(records)));
+    let suite = [facts.suite.path.clone(), records].into_iter().flatten().collect::<Vec<_>>();
+    let command = (!facts.command.is_empty()).then(|| code(&facts.command.join(" ")));
+    vec![
+        ("Suite", Some(escaped(&suite.join(", ")))),
+        ("BLAKE3", facts.suite.blake3.as_deref().map(code)),
         ("Began", plain(&facts.started)),
         ("Took", facts.seconds.map(|seconds| format!("{seconds:.1} s"))),
-        ("epdb", plain(&facts.epdb)),
         ("Command", command),
+        file,
     ]
 }
 

@@ -3,6 +3,7 @@
 mod least;
 mod text;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::cli::pipe::each;
 use crate::cli::tsv;
 use crate::library::field::parse_opcode;
 use crate::model::Opcode;
-use crate::report::{NamedMove, Problem, Report, Row, Run, RunFile, html, object};
+use crate::report::{NamedMove, Problem, Report, Row, Run, RunFile, RunOutput, html, object};
 use crate::source::Output;
 use least::Least;
 
@@ -36,7 +37,8 @@ use least::Least;
 pub(crate) struct Args {
     /// Files with answers, a run each; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Read these files as runs with these names [default: the label of the run, else the file]
+    /// Read these files as runs with these names; files of one name, such as one a suite, are one run
+    /// [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
     /// The operation that names the theme of a problem; of id what stands before its number
@@ -74,14 +76,16 @@ fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut runs = args.runs()?;
     let mut memory = args.memory.memory;
-    for run in &mut runs {
-        let file = PathBuf::from(&run.file);
-        each(&[file], &args.read, &mut diagnostics, |record, place| {
-            run.add(&record, place.number(), &mut memory)?;
-            Ok(true)
-        })?;
+    let mut runs = Vec::new();
+    for (mut run, files) in args.runs()? {
+        for (output, file) in files.iter().enumerate() {
+            each(&[file.to_path_buf()], &args.read, &mut diagnostics, |record, place| {
+                run.add(&record, output, place, &mut memory)?;
+                Ok(true)
+            })?;
+        }
+        runs.push(run);
     }
     let report = Report::new(&runs);
     args.print(&report)?;
@@ -107,58 +111,72 @@ impl Args {
         Ok(out.finish()?)
     }
 
-    /// The runs, without their problems.
-    fn runs(&self) -> anyhow::Result<Vec<Run>> {
-        let mut files: Vec<(Option<&str>, &Path)> =
-            self.files.iter().map(|file| (None, file.as_path())).collect();
+    /// The runs, without their problems, and the files to read them from.
+    fn runs(&self) -> anyhow::Result<Vec<(Run, Vec<&Path>)>> {
+        let mut runs: Vec<(Option<&str>, Vec<&Path>)> =
+            self.files.iter().map(|file| (None, vec![file.as_path()])).collect();
         for (name, file) in &self.names {
-            match files.iter_mut().find(|(known, path)| known.is_none() && path == file) {
-                Some((known, _)) => *known = Some(name),
-                None => files.push((Some(name), file)),
+            let is_same = |known: &Option<&str>, files: &[&Path]| match known {
+                Some(known) => known == name,
+                None => files == [file.as_path()],
+            };
+            match runs.iter_mut().find(|(known, files)| is_same(known, files)) {
+                Some((known @ None, _)) => *known = Some(name),
+                Some((Some(_), files)) => files.push(file),
+                None => runs.push((Some(name), vec![file])),
             }
         }
-        if files.is_empty() {
-            files.push((None, Path::new("-")));
+        if runs.is_empty() {
+            runs.push((None, vec![Path::new("-")]));
         }
-        if files.len() > Report::MOST_RUNS {
-            let (count, most) = (files.len(), Report::MOST_RUNS);
-            let text =
-                format!("{count} runs are too many to be compared: name at most {most} files");
-            return Err(Usage(text).into());
-        }
-        let runs = files.iter().map(|(name, file)| self.run(*name, file));
-        let mut runs = runs.collect::<anyhow::Result<Vec<Run>>>()?;
-        tell_apart(&mut runs)?;
+        check(&runs)?;
+        let runs = runs.into_iter().map(|(name, files)| Ok((self.run(name, &files)?, files)));
+        let mut runs = runs.collect::<anyhow::Result<Vec<_>>>()?;
+        tell_apart(&mut runs);
         Ok(runs)
     }
 
-    fn run(&self, name: Option<&str>, file: &Path) -> anyhow::Result<Run> {
-        let facts = match file == Path::new("-") {
-            true => None,
-            false => RunFile::beside(file)?,
+    fn run(&self, name: Option<&str>, files: &[&Path]) -> anyhow::Result<Run> {
+        let output = |file: &&Path| {
+            let is_input = *file == Path::new("-");
+            let facts = if is_input { None } else { RunFile::beside(file)? };
+            anyhow::Ok(RunOutput { file: file.display().to_string(), facts })
         };
-        let file_name = || file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-        let label = match (name, facts.as_ref().and_then(RunFile::label)) {
-            (Some(name), _) => name.to_string(),
-            (None, Some(label)) => label.to_string(),
-            (None, None) => file_name().into_owned(),
+        let outputs = files.iter().map(output).collect::<anyhow::Result<Vec<_>>>()?;
+        let known = outputs.iter().find_map(|output| output.facts.as_ref()?.label());
+        let file_name = || {
+            let file = files.first().map(|file| file.file_name().unwrap_or(file.as_os_str()));
+            file.unwrap_or_default().to_string_lossy().into_owned()
         };
-        Ok(Run::new(label, file.display().to_string(), facts, self.theme))
+        let label = name.or(known).map_or_else(file_name, ToString::to_string);
+        Ok(Run::new(label, outputs, self.theme))
+    }
+}
+
+/// Refuses more runs than can be compared, and files that are read twice.
+fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
+    if runs.len() > Report::MOST_RUNS {
+        let (count, most) = (runs.len(), Report::MOST_RUNS);
+        let text = format!("{count} runs are too many to be compared: name at most {most}");
+        return Err(Usage(text).into());
+    }
+    let mut seen = BTreeSet::new();
+    match runs.iter().flat_map(|(_, files)| files).find(|file| !seen.insert(**file)) {
+        Some(file) => {
+            Err(Usage(format!("{} is named twice: name each file once", file.display())).into())
+        }
+        None => Ok(()),
     }
 }
 
 /// Gives runs of one name their files as names beside it.
-fn tell_apart(runs: &mut [Run]) -> anyhow::Result<()> {
-    let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
-    for run in runs.iter_mut() {
+fn tell_apart(runs: &mut [(Run, Vec<&Path>)]) {
+    let labels: Vec<String> = runs.iter().map(|(run, _)| run.label.clone()).collect();
+    for (run, files) in runs {
         if labels.iter().filter(|label| **label == run.label).count() > 1 {
-            run.label = format!("{} ({})", run.label, run.file);
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            run.label = format!("{} ({})", run.label, files.join(", "));
         }
-    }
-    let is_twice = |run: &&Run| runs.iter().filter(|other| other.label == run.label).count() > 1;
-    match runs.iter().find(is_twice) {
-        Some(run) => Err(Usage(format!("{} is named twice: name each run once", run.file)).into()),
-        None => Ok(()),
     }
 }
 

@@ -214,14 +214,11 @@ fn print_failures(report: &Report<'_>, limit: usize, out: &mut Output) -> io::Re
     let mut rows = Vec::new();
     for run in report.runs {
         for problem in run.problems() {
-            rows.extend(why(problem).map(|why| {
-                vec![
-                    run.label.clone(),
-                    format!("{}:{}", run.file, problem.line),
-                    name(problem),
-                    why,
-                ]
-            }));
+            rows.extend(
+                why(problem).map(|why| {
+                    vec![run.label.clone(), problem.place.to_string(), name(problem), why]
+                }),
+            );
         }
     }
     print_list("Failed and defective", &["run", "place", "id", "why"], &rows, 4, limit, out)
@@ -266,7 +263,7 @@ fn print_list(
 }
 
 fn name(problem: &Problem) -> String {
-    problem.id.clone().unwrap_or_else(|| format!("line {}", problem.line))
+    problem.id.clone().unwrap_or_else(|| problem.place.to_string())
 }
 
 /// What a run answered: `+` before what solves, and a mark for what is missing.
