@@ -19,11 +19,20 @@ pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
 pub use problem::{Effort, NamedMove, Points, Problem, Reading};
 pub use run::{Axis, Counts, Measures, PointSum, Run, RunOutput};
 pub use run_file::{Engine, Limit, RunFile, Suite};
-pub use verdict::{grouped, percent, probability, range};
+pub use verdict::{grouped, percent, probability, range, signed};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::model::answer::Verdict;
+
+/// Problems of one theme.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Theme<'r> {
+    /// What the theme is called.
+    pub name: &'r str,
+    /// How many there are of each kind, for each run that has some.
+    pub runs: Vec<Option<Counts>>,
+}
 
 /// Runs side by side.
 #[derive(Clone, Debug)]
@@ -74,6 +83,23 @@ impl<'r> Report<'r> {
         let verdict = verdict::sentence(runs, &pairs);
         let notes = notes(runs, &joined);
         Report { runs, joined, pairs, verdict, notes }
+    }
+
+    /// How many problems of each kind each run has in each theme, the themes in the order in which they
+    /// are met. Problems without one have the theme of no name.
+    pub fn themes(&self) -> Vec<Theme<'r>> {
+        let mut themes: Vec<Theme<'r>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, run) in self.runs.iter().enumerate() {
+            for problem in run.problems() {
+                let theme = *places.entry(&problem.theme).or_insert_with(|| {
+                    themes.push(Theme { name: &problem.theme, runs: vec![None; self.runs.len()] });
+                    themes.len() - 1
+                });
+                themes[theme].runs[place].get_or_insert_default().add(problem);
+            }
+        }
+        themes
     }
 }
 

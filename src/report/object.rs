@@ -8,7 +8,7 @@ use super::problem::{Effort, NamedMove, Points, Problem};
 use super::run::{Axis, Counts, PointSum, Run};
 use super::run_file::RunFile;
 use super::statistics::Interval;
-use super::{PointDifference, Report};
+use super::{PointDifference, Report, Theme};
 use crate::model::answer::Verdict;
 
 /// A report as a whole.
@@ -336,14 +336,16 @@ impl<'r> Report<'r> {
     }
 
     /// How each run did on each theme.
-    pub fn theme_objects(&self) -> impl Iterator<Item = ThemeObject<'r>> {
-        self.runs.iter().flat_map(|run| {
-            run.themes().into_iter().map(|(theme, counts)| ThemeObject {
-                run: &run.label,
-                theme,
-                counts: CountsObject::new(&counts),
-            })
-        })
+    pub fn theme_objects(&self) -> Vec<ThemeObject<'r>> {
+        let object = |run: &'r Run, theme: &'r str, counts: &Option<Counts>| {
+            let counts = CountsObject::new(counts.as_ref()?);
+            Some(ThemeObject { run: &run.label, theme, counts })
+        };
+        let of_theme = |theme: &Theme<'r>| -> Vec<ThemeObject<'r>> {
+            let of_runs = self.runs.iter().zip(&theme.runs);
+            of_runs.filter_map(|(run, counts)| object(run, theme.name, counts)).collect()
+        };
+        self.themes().iter().flat_map(of_theme).collect()
     }
 
     /// What sets each two runs apart.

@@ -1,7 +1,5 @@
 //! A run of an engine over a suite.
 
-use std::collections::BTreeMap;
-
 use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
 use super::run_file::RunFile;
@@ -71,7 +69,7 @@ impl Counts {
         counts
     }
 
-    fn add(&mut self, problem: &Problem) {
+    pub(super) fn add(&mut self, problem: &Problem) {
         self.records += 1;
         match problem.verdict {
             Verdict::Solved => self.solved += 1,
@@ -189,15 +187,6 @@ impl Run {
     /// How many there are of each kind.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.problems)
-    }
-
-    /// The same for the problems of each theme, by its name.
-    pub fn themes(&self) -> BTreeMap<&str, Counts> {
-        let mut themes: BTreeMap<&str, Counts> = BTreeMap::new();
-        for problem in &self.problems {
-            themes.entry(&problem.theme).or_default().add(problem);
-        }
-        themes
     }
 
     /// What it took and said.

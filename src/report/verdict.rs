@@ -133,11 +133,20 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-/// Both ends of an interval of a difference, rounded to whole numbers: `+2 to +15`.
+/// Both ends of an interval of a difference, rounded to whole numbers: `+2 to +1,500`.
 pub fn range(ends: [f64; 2]) -> String {
-    // Adding zero takes the sign off -0.
-    let [low, high] = ends.map(|end| end.round() + 0.0);
-    format!("{low:+.0} to {high:+.0}").replace("+0 ", "0 ").replace("to +0", "to 0")
+    let [low, high] = ends.map(|end| signed(end.round() as i128));
+    format!("{low} to {high}")
+}
+
+/// A difference with its sign: `+12`, `-1,500`, `0`.
+pub fn signed(number: i128) -> String {
+    let sign = match number {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
 /// A number with a comma between each three digits.

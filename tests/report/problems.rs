@@ -2,7 +2,7 @@
 
 use epdb::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
 use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Axis, Effort, Points, Problem, Reading, RunFile};
+use epdb::report::{Axis, Effort, Points, Problem, Reading, Report, RunFile, Theme};
 
 use crate::{place, record, run, run_with};
 
@@ -137,8 +137,11 @@ fn a_run_is_counted() {
     assert_eq!(measures.mated.unwrap().max, 1);
     assert_eq!(run.efforts(Axis::Nodes, false), [50, 90]);
     assert_eq!([1, 2, 3].map(|it| run.quarters_within(it, Axis::Time)), [Some(5), Some(9), None]);
+    let runs = [run];
+    let report = Report::new(&runs);
+    let solved = |theme: &Theme<'_>| theme.runs[0].map_or(0, |counts| counts.solved);
     let themes: Vec<(&str, u64)> =
-        run.themes().into_iter().map(|(theme, counts)| (theme, counts.solved)).collect();
+        report.themes().iter().map(|theme| (theme.name, solved(theme))).collect();
     assert_eq!(themes, [("A", 2), ("B", 0)]);
 }
 

@@ -81,7 +81,7 @@ fn data(report: &Report<'_>) -> Result<String> {
     let data = Data {
         report: report.object(),
         runs: report.run_objects().collect(),
-        themes: report.theme_objects().collect(),
+        themes: report.theme_objects(),
         pairs: report.pair_objects().collect(),
         problems: report.problem_objects().collect(),
     };

@@ -1,14 +1,12 @@
 //! The parts of the page that are there without its script.
 
-use std::collections::BTreeMap;
-
 use super::charts;
 use super::markup::{Cell, colour, escaped, named, table};
 use crate::report::distribution::Distribution;
 use crate::report::statistics::Interval;
 use crate::report::{
-    Axis, Counts, Limit, Pair, Report, Run, RunFile, RunOutput, grouped, percent, probability,
-    range,
+    Axis, Counts, Limit, Pair, Report, Run, RunFile, RunOutput, Theme, grouped, percent,
+    probability, range, signed,
 };
 
 /// A part of the page.
@@ -235,12 +233,12 @@ fn pair_row(report: &Report<'_>, pair: &Pair) -> Vec<Cell> {
     let whole = |interval: Interval| range([interval.low, interval.high]);
     let points = pair.points.map(|points| {
         let difference = points.second.got.cast_signed() - points.first.got.cast_signed();
-        [format!("{difference:+}"), whole(points.interval)]
+        [signed(difference), whole(points.interval)]
     });
     let holm = if report.pairs.len() > 1 { probability(pair.holm) } else { String::new() };
     let [points, points_ends] = points.unwrap_or_default();
     let own = [
-        format!("{difference:+}"),
+        signed(difference),
         pair.difference.map_or("-".into(), whole),
         probability(pair.p),
         holm,
@@ -301,13 +299,7 @@ fn legend(runs: &[Run]) -> String {
 }
 
 fn themes(report: &Report<'_>) -> String {
-    let mut themes: BTreeMap<&str, Vec<Option<Counts>>> = BTreeMap::new();
-    for (place, run) in report.runs.iter().enumerate() {
-        for (theme, counts) in run.themes() {
-            let of_runs = themes.entry(theme).or_insert_with(|| vec![None; report.runs.len()]);
-            of_runs[place] = Some(counts);
-        }
-    }
+    let themes = report.themes();
     if themes.len() < 2 {
         return String::new();
     }
@@ -315,15 +307,13 @@ fn themes(report: &Report<'_>) -> String {
     for run in report.runs {
         names.extend([run.label.as_str(), "95 %", "Points %"]);
     }
-    let rows: Vec<Vec<Cell>> = themes
-        .into_iter()
-        .map(|(theme, of_runs)| {
-            let name = if theme.is_empty() { "(none)" } else { theme };
-            let cells =
-                of_runs.iter().enumerate().flat_map(|(run, counts)| theme_cells(run, counts));
-            std::iter::once(Cell::Name(name.to_string())).chain(cells).collect()
-        })
-        .collect();
+    let row = |theme: &Theme<'_>| {
+        let name = if theme.name.is_empty() { "(none)" } else { theme.name };
+        let cells =
+            theme.runs.iter().enumerate().flat_map(|(run, counts)| theme_cells(run, counts));
+        std::iter::once(Cell::Name(name.to_string())).chain(cells).collect()
+    };
+    let rows: Vec<Vec<Cell>> = themes.iter().map(row).collect();
     format!(
         "<p class=\"hint\">Solved of scored, by what stands before the number in the id, or by the operation \
          that was asked for.</p>\n{}",

@@ -183,7 +183,7 @@ fn tell_apart(runs: &mut [(Run, Vec<&Path>)]) {
 fn print_json(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
     json::part(out, "report", &report.object())?;
     report.run_objects().try_for_each(|run| json::part(out, "run", &run))?;
-    report.theme_objects().try_for_each(|theme| json::part(out, "theme", &theme))?;
+    report.theme_objects().iter().try_for_each(|theme| json::part(out, "theme", theme))?;
     report.pair_objects().try_for_each(|pair| json::part(out, "pair", &pair))?;
     report.problem_objects().try_for_each(|problem| json::part(out, "problem", &problem))?;
     Ok(())

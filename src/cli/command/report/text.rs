@@ -7,6 +7,7 @@ use crate::report::distribution::Distribution;
 use crate::report::statistics::Interval;
 use crate::report::{
     Axis, Counts, NamedMove, Problem, Report, Row, Run, grouped, percent, probability, range,
+    signed,
 };
 use crate::source::Output;
 
@@ -94,10 +95,10 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
         let ends = |interval: Interval| range([interval.low, interval.high]);
         let points = pair.points.map(|points| {
             let difference = points.second.got.cast_signed() - points.first.got.cast_signed();
-            [format!("{difference:+}"), ends(points.interval)]
+            [signed(difference), ends(points.interval)]
         });
         let own = vec![
-            format!("{difference:+}"),
+            signed(difference),
             pair.difference.map_or("-".into(), ends),
             probability(pair.p),
             if report.pairs.len() > 1 { probability(pair.holm) } else { String::new() },
@@ -111,19 +112,18 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
 }
 
 fn print_themes(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
-    let mut rows = Vec::new();
-    for run in report.runs {
-        for (theme, counts) in run.themes() {
-            let theme = if theme.is_empty() { "(none)" } else { theme };
-            let names = [theme.to_string(), run.label.clone()];
-            rows.push([&names[..], &solved(&counts)].concat());
-        }
-    }
-    if rows.len() == report.runs.len() {
+    let themes = report.themes();
+    if themes.len() < 2 {
         return Ok(());
     }
-    // The runs of a theme come below each other.
-    rows.sort_by(|one, other| one[0].cmp(&other[0]));
+    let mut rows = Vec::new();
+    for theme in &themes {
+        let name = if theme.name.is_empty() { "(none)" } else { theme.name };
+        for (run, counts) in report.runs.iter().zip(&theme.runs) {
+            let names = [name.to_string(), run.label.clone()];
+            rows.extend(counts.map(|counts| [&names[..], &solved(&counts)].concat()));
+        }
+    }
     heading("Themes", out)?;
     table(&[&["theme", "run"][..], &SOLVED].concat(), &rows, 2, out)
 }
