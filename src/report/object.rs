@@ -48,6 +48,8 @@ pub struct RunObject<'r> {
     pub mates_in: Option<Distribution>,
     /// Moves to mate where the side to move is mated.
     pub mated_in: Option<Distribution>,
+    /// Moves to the mates that were asked for or found, as `dm` has them.
+    pub dm: Option<Distribution>,
     /// Nodes a second.
     pub nodes_per_second: Option<u64>,
     /// Within how many milliseconds a quarter, half and three quarters of the scored problems were
@@ -239,6 +241,7 @@ impl<'r> RunObject<'r> {
             ce: measures.score,
             mates_in: measures.mates,
             mated_in: measures.mated,
+            dm: measures.dm,
             nodes_per_second: measures.nodes_per_second,
             solved_within_ms: within(Axis::Time),
             solved_within_nodes: within(Axis::Nodes),

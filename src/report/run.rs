@@ -120,6 +120,8 @@ pub struct Measures {
     pub mates: Option<Distribution>,
     /// Moves to mate where the side to move is mated.
     pub mated: Option<Distribution>,
+    /// Moves to the mates that were asked for or found, as `dm` has them.
+    pub dm: Option<Distribution>,
     /// Nodes a second, of the records that say both and took longer than nothing.
     pub nodes_per_second: Option<u64>,
 }
@@ -206,6 +208,10 @@ impl Run {
             score: scores(centipawns, Bins::Hundreds),
             mates: scores(mates_in, Bins::Single),
             mated: scores(mated_in, Bins::Single),
+            dm: Distribution::of(
+                self.problems.iter().filter_map(|problem| problem.mate).collect(),
+                Bins::Single,
+            ),
             nodes_per_second: self.nodes_per_second(),
         }
     }

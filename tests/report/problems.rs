@@ -140,6 +140,9 @@ fn a_run_is_counted() {
     let runs = [run];
     let report = Report::new(&runs);
     let solved = |theme: &Theme<'_>| theme.runs[0].map_or(0, |counts| counts.solved);
+    let mates =
+        crate::run("mates", &["dm 3;", "dm 3; pm e4;", "bm e4; dm 2;"]).measures().dm.unwrap();
+    assert_eq!((mates.count, mates.max, mates.bins[0].count), (2, 3, 2));
     let themes: Vec<(&str, u64)> =
         report.themes().iter().map(|theme| (theme.name, solved(theme))).collect();
     assert_eq!(themes, [("A", 2), ("B", 0)]);

@@ -346,10 +346,12 @@ fn measures(report: &Report<'_>) -> String {
         "Score in centipawns",
         "Mates in, moves",
         "Is mated in, moves",
+        "Mates asked for or found, moves",
     ];
     let of_kind = |kind: usize| -> Vec<Option<&Distribution>> {
         let values = all.iter().map(|it| {
-            [&it.nodes, &it.milliseconds, &it.depth, &it.score, &it.mates, &it.mated][kind].as_ref()
+            [&it.nodes, &it.milliseconds, &it.depth, &it.score, &it.mates, &it.mated, &it.dm][kind]
+                .as_ref()
         });
         values.collect()
     };

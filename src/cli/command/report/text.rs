@@ -175,6 +175,7 @@ fn print_measures(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
             ("ce", measures.score, false),
             ("mates in", measures.mates, false),
             ("is mated in", measures.mated, false),
+            ("dm", measures.dm, false),
         ] {
             rows.extend(values.map(|values| {
                 [&[run.label.clone(), what.to_string()][..], &measured(&values, has_sum)].concat()
