@@ -369,7 +369,7 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
-    /// Whose analysis (acd acn acs ce dm pm pv) a merged record has
+    /// Whose analysis (acd acn acs ce dm pm pv and the like) a merged record has
     #[arg(long, value_enum, default_value_t = Prefer::Later, value_name = "WHOSE")]
     prefer: Prefer,
     /// What merging makes of best moves that differ

@@ -88,7 +88,8 @@ pub enum Merged {
 /// Makes one record of two of the same position, `old` being the one that was there first.
 ///
 /// - **Analysis** is one unit and comes whole from one record, never mixed: `acd acn acs ce dm pm
-///   pv` and private depths, which are the opcodes that begin with an upper-case letter and end in
+///   pv`, what engines leave beside (`acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2` and so
+///   on), and private depths, which are the opcodes that begin with an upper-case letter and end in
 ///   `depth`, whatever the case (`Depth`, `SelDepth`). [`MergeRules::prefer`] chooses the record
 ///   if both have some analysis.
 /// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. Where
@@ -256,9 +257,20 @@ fn number(operand: &Operand) -> Option<i128> {
 }
 
 fn is_analysis(opcode: Opcode) -> bool {
-    const ANALYSIS: [Opcode; 7] =
-        [Opcode::ACD, Opcode::ACN, Opcode::ACS, Opcode::CE, Opcode::DM, Opcode::PM, Opcode::PV];
-    ANALYSIS.contains(&opcode) || is_private_depth(opcode)
+    const ANALYSIS: [Opcode; 11] = [
+        Opcode::ACD,
+        Opcode::ACMS,
+        Opcode::ACN,
+        Opcode::ACS,
+        Opcode::CE,
+        Opcode::DM,
+        Opcode::PM,
+        Opcode::PV,
+        Opcode::RUN_ERROR,
+        Opcode::SOLVE_FIRST,
+        Opcode::SOLVE_HELD,
+    ];
+    ANALYSIS.contains(&opcode) || opcode.is_of_further_line() || is_private_depth(opcode)
 }
 
 fn is_private_depth(opcode: Opcode) -> bool {
@@ -376,6 +388,18 @@ mod tests {
         assert_eq!(merge(&old, &new, &prefer(Prefer::First)), one(old_only));
         assert_eq!(merge(&old, &new, &prefer(Prefer::Deepest)), one(old_only));
         assert_eq!(merge(&old, &new, &prefer(Prefer::Nodes)), one(new_only));
+    }
+
+    #[test]
+    fn what_engines_leave_beside_travels_with_the_analysis() {
+        let old = record("acd 9; acms 5; ce 20; pv e4; pv2 d4; ce2 4; solve_first 1 2 3; id x");
+        let new = record("acd 7; acms 9; run_error oops; solve_held 4 5 6");
+        let rules = MergeRules::default();
+        assert_eq!(
+            merge(&old, &new, &rules),
+            one("acd 7; acms 9; run_error oops; solve_held 4 5 6; id x")
+        );
+        assert_eq!(merge(&new, &old, &rules), Merged::One(old));
     }
 
     #[test]

@@ -62,6 +62,24 @@ impl Opcode {
         &self.name[..usize::from(self.len)]
     }
 
+    /// Whether it is that of a line behind the best one of an analysis, or of the score of such a line:
+    /// `pv2`, `ce2`, `pv3` and so on.
+    ///
+    /// ```
+    /// use epdb::model::Opcode;
+    /// assert!(Opcode::new(b"pv2").is_ok_and(|opcode| opcode.is_of_further_line()));
+    /// assert!(!Opcode::PV.is_of_further_line());
+    /// ```
+    pub fn is_of_further_line(&self) -> bool {
+        let name = self.as_bytes();
+        let number = name.strip_prefix(b"pv").or(name.strip_prefix(b"ce")).unwrap_or_default();
+        match number {
+            [b'1'] => false,
+            [b'1'..=b'9', more @ ..] => more.iter().all(u8::is_ascii_digit),
+            _ => false,
+        }
+    }
+
     /// The row of the table of standard opcodes, or `None` for any other opcode.
     pub fn standard(&self) -> Option<&'static StandardOpcode> {
         let mut slot = self.slot();
