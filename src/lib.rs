@@ -8,6 +8,8 @@
 //! nor a compressor.
 //!
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
+//! - [`engine`]: UCI engines as child processes: options, searches with limits and time-outs, scores and
+//!   moves as records say them; several at once over many records, with a journal (`engine`).
 //! - [`report`]: what a finished suite says: runs of engines counted, tested against each other, and
 //!   shown (`library`).
 //! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
@@ -57,6 +59,8 @@ pub mod archive;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;
+#[cfg(feature = "engine")]
+pub mod engine;
 #[cfg(any(feature = "store", feature = "archive"))]
 mod equal_bytes;
 pub mod error;

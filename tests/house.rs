@@ -23,7 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["store", "archive"],
     &["source"],
     &["library"],
-    &["report"],
+    &["engine", "report"],
     &["cli"],
 ];
 

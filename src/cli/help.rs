@@ -10,6 +10,7 @@ use super::args::{
 };
 use super::command::tally::COUNTING;
 use super::command::{code_page, compat_page, json_page, sources_page, where_page};
+use super::engines::ProcessArgs;
 use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
@@ -29,7 +30,7 @@ pub(crate) struct Page {
 pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "options",
-        about: "options that many commands share: reading, writing, games, merging",
+        about: "options that many commands share: reading, writing, games, engines",
         text: shared_options,
     },
     Page {
@@ -58,7 +59,8 @@ fn found_page(name: &str) -> Option<String> {
 
 /// The headings of options that many commands share. On the page of a command these options are
 /// only named.
-const SHARED: [&str; 8] = [
+const SHARED: [&str; 9] = [
+    "Engines",
     "Reading",
     "Games",
     "Counted games",
@@ -72,6 +74,8 @@ const SHARED: [&str; 8] = [
 /// All shared options.
 #[derive(Args)]
 struct Shared {
+    #[command(flatten)]
+    _engines: ProcessArgs,
     #[command(flatten)]
     _read: ReadArgs,
     #[command(flatten)]

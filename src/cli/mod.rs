@@ -4,6 +4,7 @@ mod args;
 mod columns;
 mod command;
 mod diagnostics;
+mod engines;
 mod escape;
 mod games;
 mod help;
@@ -78,6 +79,13 @@ enum Command {
     Tfgg(tfgg::Args),
     Tally(tally::Args),
     Backsolve(backsolve::Args),
+    #[command(alias = "pfga")]
+    Analyze(analyze::Args),
+    Mate(mate::Args),
+    #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
+    Pfms(mate::Args),
+    #[command(alias = "pfts")]
+    Solve(solve::Args),
     Report(report::Args),
     Repertoire(command::repertoire::Args),
     Filter(filter::Args),
@@ -130,6 +138,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let mut cli = help::shortened(Cli::command());
     let args = polyglot_spelling::translated(std::env::args_os().collect());
+    let args = engines::joined(args);
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
     let Cli { command, quiet } =
@@ -202,6 +211,10 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Tfgg(args) => tfgg::run(&args),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Mate(args) => mate::run(&args),
+        Command::Pfms(args) => mate::run(&args.with_length_for_all()),
+        Command::Solve(args) => solve::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Repertoire(args) => command::repertoire::run(&args),
         Command::Filter(args) => filter::run(&args),

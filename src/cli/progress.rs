@@ -1,4 +1,4 @@
-//! A progress bar on stderr: only on a terminal, and only after a second.
+//! Progress bars on stderr: only on a terminal, and only after a second.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -19,6 +19,13 @@ pub(crate) struct Progress {
     /// Bytes of files that were read.
     bytes: Arc<AtomicU64>,
     records: u64,
+    /// Whether it is shown at all.
+    is_wanted: bool,
+}
+
+/// Whether there is somebody to show a bar to.
+fn is_watched() -> bool {
+    io::stderr().is_terminal() && !is_quiet()
 }
 
 impl Progress {
@@ -32,7 +39,15 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Progress { bar, started: Instant::now(), bytes: Arc::default(), records: 0 }
+        let started = Instant::now();
+        Progress { bar, started, bytes: Arc::default(), records: 0, is_wanted: true }
+    }
+
+    /// One that is never shown, since another one is.
+    pub(crate) fn hidden() -> Progress {
+        let mut progress = Progress::new(None);
+        progress.is_wanted = false;
+        progress
     }
 
     /// The number to which the bytes that are read of files are added.
@@ -53,7 +68,7 @@ impl Progress {
             return;
         }
         let due = self.started.elapsed() > Duration::from_secs(1);
-        if due && self.bar.is_hidden() && io::stderr().is_terminal() && !is_quiet() {
+        if due && self.bar.is_hidden() && self.is_wanted && is_watched() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         if !self.bar.is_hidden() {
@@ -64,6 +79,50 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows how far engines have come with the records of a file.
+pub(crate) struct Searches {
+    bar: ProgressBar,
+    started: Instant,
+}
+
+impl Searches {
+    /// Begins; `records` is how many there are where it is known.
+    pub(crate) fn new(records: Option<u64>) -> Searches {
+        let bar = ProgressBar::with_draw_target(records, ProgressDrawTarget::hidden());
+        let template = match records {
+            Some(_) => "{bar:30} {pos}/{len} records, {msg}, {eta} left",
+            None => "{spinner} {pos} records, {msg}, {elapsed}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Searches { bar, started: Instant::now() }
+    }
+
+    /// Says that so many records are done.
+    pub(crate) fn show(&self, records: u64, message: impl FnOnce() -> String) {
+        if self.started.elapsed() < Duration::from_secs(1) || !is_watched() {
+            return;
+        }
+        self.bar.set_position(records);
+        self.bar.set_message(message());
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// Lets a line be printed where the bar is.
+    pub(crate) fn suspend(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+}
+
+impl Drop for Searches {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

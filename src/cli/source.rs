@@ -49,6 +49,21 @@ pub(crate) fn read(
         .read_all(paths, args, None)
 }
 
+/// [`read`] for a command that shows its own progress.
+///
+/// # Errors
+/// As there.
+pub(crate) fn read_unseen(
+    paths: &[PathBuf],
+    args: &ReadArgs,
+    diagnostics: &mut Diagnostics,
+    visit: &mut VisitItem<'_>,
+) -> anyhow::Result<()> {
+    let mut progress = Progress::hidden();
+    Reading { diagnostics, progress: &mut progress, visit, visit_game: None }
+        .read_all(paths, args, None)
+}
+
 /// [`read`] for records as they are encoded, where that can be done on all threads, and as records
 /// elsewhere.
 ///

@@ -101,6 +101,8 @@ fn with_files() -> Scratch {
              a,{fields} 0 1,e2e4 e7e5,2100,80,90,100,opening,https://lichess.org/a\n"
         ),
     );
+    let engine = crate::engines_at_hand::scripted();
+    std::os::unix::fs::symlink(engine, scratch.path("stockfish")).unwrap();
     for name in ["suite.epd", "1992.pgn"] {
         assert!(shell(&scratch, &format!("gzip {name}")).status.success(), "gzip {name}");
     }

@@ -16,8 +16,7 @@ use crate::error::{self, Place};
 use crate::model::{EpdRecord, Game};
 use crate::source::{Encode, FileFormat, Item};
 
-/// Print how many records there are; of files of games how many games, or with --positions how
-/// many positions
+/// Print how many records or games there are, or with --positions positions of games
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb count book.epd suite.epdb

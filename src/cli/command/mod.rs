@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod analyze;
 pub(crate) mod backsolve;
 pub(crate) mod book;
 pub(crate) mod cat;
@@ -21,6 +22,7 @@ pub(crate) mod head;
 pub(crate) mod import;
 pub(crate) mod join;
 pub(crate) mod json_page;
+pub(crate) mod mate;
 pub(crate) mod moves;
 pub(crate) mod name;
 pub(crate) mod normalize;
@@ -32,6 +34,7 @@ pub(crate) mod repertoire;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod shuffle;
+pub(crate) mod solve;
 pub(crate) mod sort;
 pub(crate) mod sources_page;
 pub(crate) mod split;

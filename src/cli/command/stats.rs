@@ -17,10 +17,10 @@ use crate::library::game_census::GameCensus;
 use crate::model::{Game, GameResult};
 use crate::source::{FileFormat, Item, Output, kept_game_count};
 
-/// Print what is inside: records, unique positions, opcodes, bytes a record; of games results,
-/// tags, moves, bytes a move
+/// Print what is inside: records, positions, opcodes; of games results, tags and moves
 ///
-/// Games are counted as games; with --positions their positions are.
+/// Also how many bytes a record or a move takes. Games are counted as games; with --positions their
+/// positions are.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". The third way is the one by which epdb finds records: an en passant square

@@ -1,0 +1,80 @@
+//! Games whose positions are searched, and which come back annotated.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::desk::Desk;
+use super::search::{Search, Searched};
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::{self, GameOutput};
+use crate::cli::pipe::Pipe;
+use crate::cli::source::Visited;
+use crate::engine::{Finished, annotated, positions_of};
+use crate::error::Place;
+use crate::model::{EpdRecord, Game};
+use crate::source::GameFormat;
+
+/// How games are annotated and written.
+pub(crate) struct Annotating {
+    pub(crate) format: GameFormat,
+    /// The loss of centipawns from which on the line of the engine is a variation.
+    pub(crate) variation_loss: u32,
+}
+
+/// A game of which some positions are not searched yet.
+struct WaitingGame {
+    game: Game,
+    place: Place,
+    /// How many positions it has.
+    positions: usize,
+    analysed: Vec<EpdRecord>,
+}
+
+impl Annotating {
+    /// Reads games, has the positions of their main lines searched and writes the games.
+    pub(super) fn search(
+        &self,
+        pipe: &Pipe,
+        output: Option<&Path>,
+        mut search: Search,
+        desk: &mut Desk<'_>,
+    ) -> anyhow::Result<Searched> {
+        let Pipe { files, read, .. } = pipe;
+        let mut diagnostics = Diagnostics::new(&read.form)?;
+        let mut output = GameOutput::open(output, self.format.clone())?;
+        let mut waiting: VecDeque<WaitingGame> = VecDeque::new();
+        let mut emit = |waiting: &mut VecDeque<WaitingGame>, finished: Finished| {
+            let game = waiting.front_mut().context("a position is of no game")?;
+            desk.tell(&game.place, &finished);
+            game.analysed.push(finished.record);
+            match waiting.pop_front_if(|game| game.analysed.len() == game.positions) {
+                Some(game) => self.write(&game, &mut output),
+                None => Ok(()),
+            }
+        };
+        games::each(files, read, &mut diagnostics, &mut |game, place| {
+            let positions = positions_of(game);
+            let (game, place) = (game.clone(), place.clone());
+            let (positions, records) = (positions.len(), positions);
+            waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
+            for record in records {
+                search.push(record, &mut |_, it| emit(&mut waiting, it))?;
+            }
+            Ok(Visited::Taken)
+        })?;
+        let searched = search.finish(files, &mut |_, it| emit(&mut waiting, it))?;
+        output.finish()?;
+        Ok(Searched { outcome: diagnostics.finish()?, ..searched })
+    }
+
+    fn write(&self, game: &WaitingGame, output: &mut GameOutput) -> anyhow::Result<()> {
+        let WaitingGame { game, place, analysed, .. } = game;
+        let game = annotated(game, analysed, self.variation_loss);
+        match output.write(&game.with_context(|| place.to_string())?)? {
+            Visited::Refused(refusal) => anyhow::bail!("{place}: {}", refusal.message),
+            _ => Ok(()),
+        }
+    }
+}

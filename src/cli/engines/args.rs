@@ -1,0 +1,150 @@
+//! Engines, and how much they may do.
+
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli::outcome::Usage;
+use crate::engine::{EngineSpec, Limits, Plan, SystemClock, Task};
+
+/// Which engines, and how much effort for each record.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct EngineArgs {
+    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM name=NAME option.Hash=64'; may be given
+    /// several times, with {engine} in the name of the output
+    #[arg(long = "engine", value_name = "ENGINE", required = true)]
+    pub(crate) engines: Vec<EngineSpec>,
+    /// Search so many nodes for each record
+    #[arg(long, value_name = "N")]
+    nodes: Option<NonZeroU64>,
+    /// Search to this depth in plies
+    #[arg(long, value_name = "PLIES")]
+    depth: Option<NonZeroU32>,
+    /// Search so long and no longer: 500ms, 5s, or a bare number of milliseconds
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    movetime: Option<Duration>,
+    /// Go on with a run that was interrupted, from the journal beside its output
+    #[arg(long, requires = "output")]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    process: ProcessArgs,
+}
+
+/// How engines run.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Engines")]
+pub(crate) struct ProcessArgs {
+    /// An option of all engines, such as Hash=64; Threads is 1 unless it is given
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
+    options: Vec<(String, String)>,
+    /// How many records are searched at once, each by a process of its own [default: one a core]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+    /// Give an engine up that says nothing for so long and does not answer then either
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
+    patience: Duration,
+    /// Ask for so many lines; those behind the best one become pv2 and ce2, pv3 and ce3 ...
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=500))]
+    multipv: u16,
+}
+
+/// More processes than this no machine has use for.
+const MOST_PROCESSES: usize = 1024;
+
+impl EngineArgs {
+    /// The limits, of which there must be one.
+    pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
+        let EngineArgs { nodes, depth, movetime, .. } = *self;
+        if nodes.is_none() && depth.is_none() && movetime.is_none() {
+            let text = "how much may be searched for each record? Say for example --nodes 100000, \
+                        --depth 12 or --movetime 5s";
+            return Err(Usage(text.into()).into());
+        }
+        let (nodes, depth) = (nodes.map(NonZeroU64::get), depth.map(NonZeroU32::get));
+        Ok(Limits { nodes, depth, movetime, mate: None })
+    }
+
+    /// What each engine is asked.
+    pub(crate) fn plans(&self, limits: &Limits, task: &Task) -> anyhow::Result<Vec<Plan>> {
+        let mut plans: Vec<Plan> = Vec::new();
+        for engine in &self.engines {
+            if plans.iter().any(|plan| plan.engine.label == engine.label) {
+                let label = &engine.label;
+                return Err(Usage(format!(
+                    "two engines are called {label}: say NAME=PROGRAM to tell them apart"
+                ))
+                .into());
+            }
+            let mut engine = engine.clone().with_lines(self.lines());
+            let own = std::mem::take(&mut engine.options);
+            engine.options = self.process.options.iter().cloned().chain(own).collect();
+            let concurrency = self.concurrency(&engine.options);
+            plans.push(Plan {
+                engine,
+                task: task.clone(),
+                limits: limits.clone(),
+                patience: self.process.patience,
+                concurrency,
+                clock: Arc::new(SystemClock::new()),
+            });
+        }
+        Ok(plans)
+    }
+
+    /// How many lines are wanted.
+    pub(crate) fn lines(&self) -> usize {
+        self.process.multipv.into()
+    }
+
+    /// As many processes as were asked for, or as keep all cores busy.
+    fn concurrency(&self, options: &[(String, String)]) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = options.iter().rfind(|(name, _)| name.eq_ignore_ascii_case("Threads"));
+        let threads = threads.and_then(|(_, threads)| threads.parse().ok()).unwrap_or(1).max(1);
+        let usual = (cores / threads).max(1);
+        self.process.concurrency.map_or(usual, NonZeroUsize::get).min(MOST_PROCESSES)
+    }
+
+    /// The output of an engine.
+    pub(crate) fn output_of(
+        &self,
+        engine: &EngineSpec,
+        output: Option<&Path>,
+    ) -> anyhow::Result<Option<PathBuf>> {
+        const PLACE: &str = "{engine}";
+        let named = output.and_then(Path::to_str).filter(|name| name.contains(PLACE));
+        if self.engines.len() > 1 && named.is_none() {
+            let text =
+                "several engines need several outputs: say for example -o 'wac.{engine}.epd'";
+            return Err(Usage(text.into()).into());
+        }
+        let label = engine.label.replace(char::is_whitespace, "_");
+        Ok(match named {
+            Some(name) => Some(name.replace(PLACE, &label).into()),
+            None => output.map(Path::to_path_buf),
+        })
+    }
+}
+
+fn parse_option(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once('=').ok_or("expected NAME=VALUE, such as Hash=64; NAME= for a button")?;
+    Ok((name.trim().into(), value.into()))
+}
+
+/// Reads `500ms`, `5s`, `1m 30s`; a bare number is milliseconds.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = match text.parse() {
+        Ok(milliseconds) => Duration::from_millis(milliseconds),
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|_| "expected a time such as 500ms or 5s".to_string())?,
+    };
+    let day = Duration::from_secs(24 * 60 * 60);
+    match time {
+        time if time < Duration::from_millis(1) => Err("at least 1ms".into()),
+        time if time > 30 * day => Err("at most 30 days".into()),
+        time => Ok(time),
+    }
+}

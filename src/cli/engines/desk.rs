@@ -1,0 +1,50 @@
+//! Where finished records are counted and told of.
+
+use super::counts::Counts;
+use crate::cli::message::{note, print_line};
+use crate::cli::progress::Searches;
+use crate::engine::{Finished, Plan, Task};
+use crate::error::Place;
+
+/// Counts finished records, and says what there is to say about each and about all of them.
+pub(super) struct Desk<'d> {
+    /// The engine.
+    label: &'d str,
+    are_problems: bool,
+    counts: Counts,
+    bar: Searches,
+}
+
+impl<'d> Desk<'d> {
+    /// `records` is how many there are, where it is known.
+    pub(super) fn new(plan: &'d Plan, records: Option<u64>) -> Desk<'d> {
+        Desk {
+            label: &plan.engine.label,
+            are_problems: matches!(plan.task, Task::Solve { .. }),
+            counts: Counts::default(),
+            bar: Searches::new(records),
+        }
+    }
+
+    /// Tells of a record that came from this place.
+    pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
+        self.counts.add(finished);
+        let label = self.label;
+        self.bar.suspend(|| {
+            for text in &finished.notes {
+                note!("{place}: {label}: {text}");
+            }
+            if let Some(error) = &finished.error {
+                print_line(&format!("{place}: {label}: {error}"));
+            }
+        });
+        let counts = &self.counts;
+        self.bar.show(counts.records, || counts.shown(self.are_problems));
+    }
+
+    /// How many searches failed, and what was reached.
+    pub(super) fn finish(self) -> (u64, String) {
+        let Desk { label, are_problems, counts, .. } = self;
+        (counts.failed, format!("{label}: {}", counts.shown(are_problems)))
+    }
+}

@@ -1,0 +1,197 @@
+//! A run: engines over the records of files.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::annotating::Annotating;
+use super::args::EngineArgs;
+use super::desk::Desk;
+use super::search::{Search, Searched};
+use super::sink::{Sink, existing_store};
+use super::suite::{shown_files, survey};
+use crate::cli::args::{MemoryArgs, OutputArgs};
+use crate::cli::message::note;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::pipe::Pipe;
+use crate::cli::source;
+use crate::cli::threads;
+use crate::engine::{
+    Identity, Journal, Limits, Plan, Recovered, RunEngine, RunFile, RunIdentity, Suite, Task,
+};
+use crate::new_file::NewFile;
+
+/// What a command asks of engines.
+pub(crate) struct Verb {
+    /// The name of the command.
+    pub(crate) name: &'static str,
+    /// What is asked about each record.
+    pub(crate) task: Task,
+    /// The number of moves in which a mate is looked for, as it was given.
+    pub(crate) mate: Option<u32>,
+    /// How games are annotated, where games are wanted.
+    pub(crate) games: Option<Annotating>,
+}
+
+/// Runs each engine over all records.
+pub(crate) fn run(
+    verb: &Verb,
+    args: &EngineArgs,
+    pipe: &Pipe,
+    memory: &MemoryArgs,
+) -> anyhow::Result<Outcome> {
+    let limits = args.limits()?;
+    threads::start(pipe.read.form.threads)?;
+    let is_stdin = source::or_stdin(&pipe.files).contains(&Path::new("-"));
+    if is_stdin && args.engines.len() > 1 {
+        let text = "standard input can be read only once: give several engines a file";
+        return Err(Usage(text.into()).into());
+    }
+    let mut outcome = Outcome::Done;
+    for plan in args.plans(&limits, &verb.task)? {
+        let path = args.output_of(&plan.engine, pipe.output.output.as_deref())?;
+        let run = EngineRun { verb, args, pipe, memory: memory.memory, plan, path };
+        outcome = outcome.and(run.run()?);
+    }
+    Ok(outcome)
+}
+
+/// The run of one engine.
+struct EngineRun<'r> {
+    verb: &'r Verb,
+    args: &'r EngineArgs,
+    pipe: &'r Pipe,
+    memory: usize,
+    plan: Plan,
+    /// The output, unless it is standard output.
+    path: Option<PathBuf>,
+}
+
+impl EngineRun<'_> {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let (started, clock) = (SystemTime::now(), Instant::now());
+        let identity = self.plan.check();
+        let identity = identity.with_context(|| format!("engine {}", self.plan.engine.label))?;
+        let file = self.path.as_deref().filter(|path| *path != Path::new("-"));
+        let are_games = self.verb.games.is_some();
+        let suite =
+            file.map_or(Ok(None), |_| survey(&self.pipe.files, &self.pipe.read, are_games))?;
+        let (journal, recovered) = match file {
+            Some(file) => {
+                let (journal, recovered) = self.open_journal(file, suite.as_ref(), &identity)?;
+                (Some(journal), recovered)
+            }
+            None => (None, Recovered::default()),
+        };
+        let mut desk = Desk::new(&self.plan, suite.as_ref().map(|suite| suite.records));
+        let search = Search::new(self.plan.clone(), journal, recovered);
+        let searched = match &self.verb.games {
+            Some(games) => games.search(self.pipe, self.path.as_deref(), search, &mut desk)?,
+            None => self.search_into(file, search, &mut desk)?,
+        };
+        let (failed, reached) = desk.finish();
+        if let Some(file) = file {
+            let seconds = clock.elapsed().as_secs_f64();
+            self.write_run_file(file, &identity, searched.suite, (started, seconds, failed))?;
+        }
+        searched.journal.map_or(Ok(()), Journal::remove)?;
+        note!("epdb: {reached}");
+        Ok(searched.outcome.and(Outcome::different_if(failed > 0)))
+    }
+
+    fn open_journal(
+        &self,
+        output: &Path,
+        suite: Option<&Suite>,
+        identity: &Identity,
+    ) -> anyhow::Result<(Journal, Recovered)> {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".journal");
+        let path = PathBuf::from(path);
+        let run = self.identity(output, suite, identity)?;
+        match (self.args.resume, suite) {
+            (true, None) => Err(Usage(
+                "--resume needs files: what came through a pipe does not come again".into(),
+            )
+            .into()),
+            (true, Some(_)) => {
+                let (journal, recovered) = Journal::resume(&path, &run)?;
+                if !recovered.is_empty() {
+                    note!("epdb: {} records were done before", recovered.len());
+                }
+                Ok((journal, recovered))
+            }
+            (false, _) => Ok((Journal::create(&path, &run)?, Recovered::default())),
+        }
+    }
+
+    /// What decides on the records that come out.
+    fn identity(
+        &self,
+        output: &Path,
+        suite: Option<&Suite>,
+        identity: &Identity,
+    ) -> anyhow::Result<RunIdentity> {
+        let mut run = RunIdentity::new();
+        let mut put = |key: &str, value: Value| run.insert(key.into(), value);
+        put("epdb", env!("CARGO_PKG_VERSION").into());
+        put("verb", self.verb.name.into());
+        put("task", format!("{:?}", self.verb.task).into());
+        put("engine", serde_json::to_value(RunEngine::new(&self.plan.engine, identity))?);
+        put("limit", self.limit().into());
+        put("multipv", self.args.lines().into());
+        put("suite", suite.map(serde_json::to_value).transpose()?.into());
+        put("output", output.display().to_string().into());
+        Ok(run)
+    }
+
+    fn limit(&self) -> serde_json::Map<String, Value> {
+        RunFile::limit(&Limits { mate: self.verb.mate, ..self.plan.limits.clone() })
+    }
+
+    /// Searches records into an output, or a store that is there already.
+    fn search_into(
+        &self,
+        file: Option<&Path>,
+        search: Search,
+        desk: &mut Desk<'_>,
+    ) -> anyhow::Result<Searched> {
+        let store = existing_store(file, &self.pipe.files, self.memory)?;
+        let output = OutputArgs { output: self.path.clone(), to: self.pipe.output.to };
+        let (source, write) = (shown_files(&self.pipe.files), &self.pipe.write);
+        let sink = Sink::open(store.as_ref(), &source, &output, write, self.memory)?;
+        let searched = search.records(self.pipe, sink, desk)?;
+        store.map_or(Ok(()), crate::store::Store::close)?;
+        Ok(searched)
+    }
+
+    fn write_run_file(
+        &self,
+        output: &Path,
+        identity: &Identity,
+        suite: Suite,
+        (started, seconds, failed): (SystemTime, f64, u64),
+    ) -> anyhow::Result<()> {
+        let run = RunFile {
+            epdb: env!("CARGO_PKG_VERSION"),
+            verb: self.verb.name,
+            engine: RunEngine::new(&self.plan.engine, identity),
+            limit: self.limit(),
+            multipv: self.args.lines(),
+            concurrency: self.plan.concurrency,
+            suite,
+            output: output.display().to_string(),
+            command: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),
+            started: RunFile::moment(started),
+            seconds: (seconds * 1000.0).round() / 1000.0,
+            failed,
+        };
+        let mut file = NewFile::create(RunFile::path_of(output))?;
+        serde_json::to_writer(&mut file, &run)?;
+        file.write_all(b"\n")?;
+        Ok(file.finish()?)
+    }
+}

@@ -1,0 +1,60 @@
+//! Engines as other tools have them: `--engine cmd=./sf name=SF16 option.Hash=64`, which is one value
+//! in several words.
+
+use std::ffi::OsString;
+
+use crate::engine::EngineSpec;
+
+const OPTION: &str = "--engine";
+
+/// The command line with the words of each engine as one.
+pub(crate) fn joined(args: Vec<OsString>) -> Vec<OsString> {
+    let mut all: Vec<OsString> = Vec::with_capacity(args.len());
+    let mut is_engine = false;
+    for arg in args {
+        let is_part = arg.to_str().is_some_and(EngineSpec::is_part);
+        let behind_option = all.last().is_some_and(|last| last == OPTION);
+        match all.last_mut() {
+            Some(last) if is_part && is_engine && !behind_option => {
+                last.push(" ");
+                last.push(arg);
+            }
+            _ => {
+                let value = arg.to_str().and_then(|arg| arg.strip_prefix("--engine="));
+                is_engine = (is_part && behind_option) || value.is_some_and(EngineSpec::is_part);
+                all.push(arg);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_an_engine_become_one() {
+        let joined = |line: &str| {
+            let words = super::joined(line.split(' ').map(OsString::from).collect());
+            words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            joined("epdb solve --engine cmd=./sf name=A option.Hash=64 wac.epd --nodes 5"),
+            [
+                "epdb",
+                "solve",
+                "--engine",
+                "cmd=./sf name=A option.Hash=64",
+                "wac.epd",
+                "--nodes",
+                "5"
+            ]
+        );
+        assert_eq!(joined("epdb --engine=cmd=a name=b x"), ["epdb", "--engine=cmd=a name=b", "x"]);
+        for other in ["epdb --engine sf name=x", "epdb --engine A=sf wac.epd", "epdb name=a name=b"]
+        {
+            assert_eq!(joined(other), other.split(' ').collect::<Vec<_>>());
+        }
+    }
+}

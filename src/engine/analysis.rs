@@ -1,0 +1,104 @@
+//! Searches as operations of records.
+
+use super::error::{EngineError, EngineErrorKind};
+use super::finished::Finished;
+use super::info::Info;
+use super::moves::{Line, read_line};
+use super::opcodes::{clear, of_line, put, put_integer, put_numbers};
+use super::session::{Answer, Moment};
+use crate::model::rules::Playable;
+use crate::model::{EpdRecord, Opcode, Operand};
+
+/// The `ce` of a position that is not legal, of a mover who is checkmated, and of stalemate.
+const ILLEGAL: i32 = -32_768;
+const CHECKMATED: i32 = -32_767;
+const STALEMATED: i32 = 0;
+
+/// The analysis of a position in which no move can be made; `None` for any other.
+pub(super) fn without_moves(record: &EpdRecord) -> Option<EpdRecord> {
+    let ce = match Playable::new(record.position()) {
+        Err(_) => ILLEGAL,
+        Ok(playable) if playable.has_move() => return None,
+        Ok(playable) if playable.is_checkmate() => CHECKMATED,
+        Ok(_) => STALEMATED,
+    };
+    let mut record = record.clone();
+    clear(&mut record);
+    put_integer(&mut record, Opcode::CE, ce);
+    put(&mut record, Opcode::PV, Vec::new());
+    Some(record)
+}
+
+/// The record with what a search came to in place of earlier analysis.
+pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, EngineError> {
+    let unreadable = |text: &str| EngineError::new(EngineErrorKind::Unreadable(text.into()));
+    let start = Playable::new(record.position())
+        .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
+    let mut finished = Finished::of(record.clone());
+    let Finished { record, notes, .. } = &mut finished;
+    clear(record);
+    let main = answer.lines.first();
+    let chosen = main.and_then(|(exact, bound)| {
+        let begins = |info: &&Info| info.pv.first() == Some(&answer.best_word);
+        exact.as_ref().filter(begins).or(bound.as_ref().filter(begins))
+    });
+    let told = chosen.or_else(|| main.and_then(|(exact, bound)| bound.as_ref().or(exact.as_ref())));
+    let told = told.ok_or_else(|| unreadable("the engine told no score and no line"))?;
+    let mut line = read_line(&start, chosen.map_or(&[][..], |info| &info.pv));
+    note_cut(&line, notes);
+    if line.moves.is_empty() {
+        line.moves.push(answer.best.clone());
+    }
+    put(record, Opcode::PM, line.moves[..1].to_vec());
+    put(record, Opcode::PV, line.moves);
+    put_integer(record, Opcode::CE, ce_of(told));
+    put_effort(record, Moment { depth: told.depth.unwrap_or(answer.end.depth), ..answer.end });
+    for (place, (exact, bound)) in answer.lines.iter().enumerate().skip(1) {
+        if let (Some(info), Some(opcodes)) = (exact.as_ref().or(bound.as_ref()), of_line(place + 1))
+        {
+            put_further(record, opcodes, &read_line(&start, &info.pv), info, notes);
+        }
+    }
+    Ok(finished)
+}
+
+/// The line behind the best one, and so on.
+fn put_further(
+    record: &mut EpdRecord,
+    (pv, ce): (Opcode, Opcode),
+    line: &Line,
+    info: &Info,
+    notes: &mut Vec<String>,
+) {
+    note_cut(line, notes);
+    if line.moves.is_empty() {
+        return;
+    }
+    put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());
+    put(record, ce, vec![Operand::token(ce_of(info).to_string())]);
+}
+
+fn note_cut(line: &Line, notes: &mut Vec<String>) {
+    if let Some(word) = &line.illegal {
+        notes.push(format!(
+            "the line of the engine ends before its move `{word}`, which is not legal"
+        ));
+    }
+}
+
+/// The score of a line, whose range was checked when it was read.
+fn ce_of(info: &Info) -> i32 {
+    info.score.and_then(|(score, _)| score.ce(false).ok()).unwrap_or_default()
+}
+
+/// How much was searched.
+pub(super) fn put_effort(record: &mut EpdRecord, Moment { nodes, time, depth }: Moment) {
+    if depth > 0 {
+        put_numbers(record, Opcode::ACD, &[depth.into()]);
+    }
+    if nodes > 0 {
+        put_integer(record, Opcode::ACN, nodes);
+    }
+    put_integer(record, Opcode::ACS, time.as_secs());
+    put_numbers(record, Opcode::ACMS, &[time.as_millis() as u64]);
+}

@@ -1,0 +1,211 @@
+//! Games with what an engine thinks of them: evaluations as comments, and better lines as variations.
+
+use crate::model::rules::Move;
+use crate::model::score::{Score, child_to_parent};
+use crate::model::{BuildError, Color, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
+
+/// The positions of the main line of a game, from its start to its end.
+///
+/// ```
+/// use epdb::engine::positions_of;
+/// use epdb::model::GameBuilder;
+/// let mut builder = GameBuilder::new();
+/// builder.play("e2e4".parse()?)?;
+/// let positions = positions_of(&builder.finish()?);
+/// assert_eq!(positions.len(), 2);
+/// assert_eq!(positions[1].fen_counters().map(|it| it.fullmove_number), Some(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn positions_of(game: &Game) -> Vec<EpdRecord> {
+    let mut record = EpdRecord::new(game.start().position);
+    record.set_fen_counters(Some(game.start().counters));
+    let mut positions = vec![record];
+    for mv in game.main_line() {
+        let Some(next) = positions.last().and_then(|last| last.play(mv)) else { break };
+        positions.push(next);
+    }
+    positions
+}
+
+/// The game with `[%eval]` behind each move of its main line, and with the line of the engine as a
+/// variation where the move that was played is worth so many centipawns less. `analysed` are
+/// [`positions_of`] the game with their `ce` and `pv`; those without are passed over. Evaluations that the
+/// main line had are replaced.
+///
+/// # Errors
+/// The game would be too large.
+pub fn annotated(
+    game: &Game,
+    analysed: &[EpdRecord],
+    variation_loss: u32,
+) -> Result<Game, BuildError> {
+    let mut builder = GameBuilder::new();
+    builder.set_start(*game.start());
+    for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
+        builder.set_tag(name, value)?;
+    }
+    let mut annotator = Annotator { builder, better: None, variation: Vec::new(), depth: 0 };
+    let mut pairs = analysed.windows(2);
+    for element in game.elements() {
+        annotator.copy(element)?;
+        if let (Element::Move(mv), 0) = (element, annotator.depth)
+            && let Some([before, after]) = pairs.next()
+        {
+            annotator.annotate(mv, before, after, variation_loss)?;
+        }
+    }
+    annotator.put_better()?;
+    annotator.builder.finish()
+}
+
+/// Copies a game and adds to it.
+struct Annotator {
+    builder: GameBuilder,
+    /// The line that will be a variation of the last move of the main line, behind those it has.
+    better: Option<Vec<Move>>,
+    /// The moves of the variation that is copied.
+    variation: Vec<Move>,
+    depth: u32,
+}
+
+impl Annotator {
+    fn copy(&mut self, element: Element<'_>) -> Result<(), BuildError> {
+        match element {
+            Element::Move(mv) => {
+                match self.depth {
+                    0 => self.put_better()?,
+                    1 => self.variation.push(mv),
+                    _ => {}
+                }
+                self.builder.play(mv)
+            }
+            Element::Nag(nag) => self.builder.add_nag(nag),
+            Element::Comment(text) if self.depth == 0 => {
+                self.builder.add_comment(&without_eval(text))
+            }
+            Element::Comment(text) => self.builder.add_comment(text),
+            Element::Escape(text) => self.builder.add_escape(text),
+            Element::VariationBegin => {
+                self.depth += 1;
+                self.builder.begin_variation()
+            }
+            Element::VariationEnd => {
+                self.depth -= 1;
+                self.end_variation()
+            }
+        }
+    }
+
+    fn end_variation(&mut self) -> Result<(), BuildError> {
+        if self.depth == 0 {
+            let variation = std::mem::take(&mut self.variation);
+            // One that is there already is not put there again.
+            self.better.take_if(|better| *better == variation);
+        }
+        self.builder.end_variation()
+    }
+
+    /// Says what the position behind a move is worth, and finds what would have been better.
+    fn annotate(
+        &mut self,
+        played: Move,
+        before: &EpdRecord,
+        after: &EpdRecord,
+        variation_loss: u32,
+    ) -> Result<(), BuildError> {
+        let line: Vec<Move> =
+            before.operands(Opcode::PV).unwrap_or_default().iter().map_while(mv).collect();
+        let is_worse = loss(before, after).is_some_and(|loss| loss >= variation_loss.into());
+        let is_other = line.first().is_some_and(|best| *best != played);
+        self.better = (is_worse && is_other).then_some(line);
+        eval(after).map_or(Ok(()), |text| self.builder.add_comment(&text))
+    }
+
+    fn put_better(&mut self) -> Result<(), BuildError> {
+        let Some(better) = self.better.take() else { return Ok(()) };
+        self.builder.begin_variation()?;
+        better.into_iter().try_for_each(|mv| self.builder.play(mv))?;
+        self.builder.end_variation()
+    }
+}
+
+fn mv(operand: &Operand) -> Option<Move> {
+    match operand {
+        Operand::Move { mv, .. } => Some(*mv),
+        _ => None,
+    }
+}
+
+/// By how much the mover fell short of what the engine had found.
+fn loss(before: &EpdRecord, after: &EpdRecord) -> Option<i64> {
+    let ce = |record: &EpdRecord| i32::try_from(record.integer(Opcode::CE)?).ok();
+    let reached = child_to_parent(ce(after)?).ok()??;
+    Some(i64::from(ce(before)?) - i64::from(reached))
+}
+
+/// `[%eval 0.34,18]`, seen by White, with the depth; none where mate stands on the board.
+fn eval(record: &EpdRecord) -> Option<String> {
+    let score = Score::from_ce(record.integer(Opcode::CE)?).ok()?;
+    let is_white = record.position().turn() == Color::White;
+    let moves = score.full_moves();
+    let value = match score {
+        Score::Centipawns(value) => {
+            let value = if is_white { value } else { -value };
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{}.{:02}", value.abs() / 100, value.abs() % 100)
+        }
+        Score::Mates(_) if is_white => format!("#{}", moves?),
+        Score::Mates(_) => format!("#-{}", moves?),
+        Score::Mated(_) if is_white => format!("#-{}", moves?),
+        Score::Mated(_) => format!("#{}", moves?),
+        Score::Checkmated | Score::Illegal => return None,
+    };
+    let depth = record.text_of(Opcode::ACD).unwrap_or_default();
+    let comma = if depth.is_empty() { "" } else { "," };
+    Some(format!("[%eval {value}{comma}{}]", String::from_utf8_lossy(&depth)))
+}
+
+/// A comment without an evaluation that stands in it.
+fn without_eval(comment: &str) -> String {
+    let mut rest = String::from(comment);
+    while let Some(start) = rest.find("[%eval ")
+        && let Some(len) = rest[start..].find(']')
+    {
+        rest.replace_range(start..=start + len, "");
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn record(fen: &str, operations: &str) -> EpdRecord {
+        crate::parse_epd(format!("{fen} {operations}").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn evaluations_are_whites() {
+        let (white, black) = ("4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/4P3/4K3 b - -");
+        for (fen, operations, expected) in [
+            (white, "acd 9; ce 34;", Some("[%eval 0.34,9]")),
+            (black, "ce 105;", Some("[%eval -1.05]")),
+            (black, "ce -5;", Some("[%eval 0.05]")),
+            (white, "ce 32762;", Some("[%eval #3]")),
+            (black, "ce 32762;", Some("[%eval #-3]")),
+            (black, "ce -32761;", Some("[%eval #3]")),
+            (white, "ce -32767;", None),
+            (white, "id \"x\";", None),
+        ] {
+            assert_eq!(eval(&record(fen, operations)).as_deref(), expected, "{fen} {operations}");
+        }
+    }
+
+    #[test]
+    fn earlier_evaluations_are_taken_out_of_comments() {
+        assert_eq!(without_eval("good [%eval 0.3,9] [%clk 0:01:00]"), "good  [%clk 0:01:00]");
+        assert_eq!(without_eval("[%eval 0.3][%eval"), "[%eval");
+    }
+}

@@ -1,0 +1,98 @@
+//! When an engine chose the solution of a problem, and since when it held it.
+
+use super::info::{Bound, Info};
+use super::moves::read_move;
+use super::opcodes::{clear, put, put_integer, put_numbers};
+use super::session::Moment;
+use crate::model::answer::{Verdict, verdict};
+use crate::model::rules::Playable;
+use crate::model::{EpdRecord, Opcode};
+
+/// What becomes of a problem that an engine has answered. A `dm` of the problem is no answer.
+pub(super) fn verdict_of(record: &EpdRecord) -> Verdict {
+    match record.operands(Opcode::DM) {
+        None => verdict(record),
+        Some(_) => {
+            let mut answered = record.clone();
+            answered.remove(Opcode::DM);
+            verdict(&answered)
+        }
+    }
+}
+
+/// The choices of an engine during the search of a problem.
+pub(super) struct Choices {
+    /// The problem without an answer.
+    problem: EpdRecord,
+    start: Option<Playable>,
+    first: Option<Moment>,
+    held: Option<Moment>,
+    /// The last depth that was completed, and how many in a row held the solution.
+    depth: u32,
+    depths_held: u32,
+    stop_held: Option<u32>,
+}
+
+impl Choices {
+    pub(super) fn new(record: &EpdRecord, stop_held: Option<u32>) -> Choices {
+        let mut problem = record.clone();
+        clear(&mut problem);
+        let start = Playable::new(record.position()).ok();
+        Choices { problem, start, first: None, held: None, depth: 0, depths_held: 0, stop_held }
+    }
+
+    /// Takes a line of the engine; true when the solution was held long enough.
+    pub(super) fn see(&mut self, info: &Info, at: Moment) -> bool {
+        let Some((_, bound)) = info.score.filter(|(_, bound)| *bound != Bound::Upper) else {
+            return false;
+        };
+        if info.multipv != 1 {
+            return false;
+        }
+        let solves = self.solves(info);
+        match solves {
+            true => {
+                self.first.get_or_insert(at);
+                self.held.get_or_insert(at);
+            }
+            false => self.held = None,
+        }
+        if bound == Bound::Exact && at.depth > self.depth {
+            self.depth = at.depth;
+            self.depths_held = if solves { self.depths_held + 1 } else { 0 };
+        } else if !solves {
+            self.depths_held = 0;
+        }
+        self.stop_held.is_some_and(|depths| self.depths_held >= depths)
+    }
+
+    fn solves(&self, info: &Info) -> bool {
+        let choice = info.pv.first().zip(self.start.as_ref());
+        let Some(choice) = choice.and_then(|(word, start)| read_move(start, word)) else {
+            return false;
+        };
+        let mut answered = self.problem.clone();
+        put(&mut answered, Opcode::PM, vec![choice.operand]);
+        if let Some((score, _)) = info.score
+            && let Ok(ce) = score.ce(false)
+        {
+            put_integer(&mut answered, Opcode::CE, ce);
+        }
+        verdict_of(&answered) == Verdict::Solved
+    }
+
+    /// Says in the finished record when the solution was chosen and held.
+    pub(super) fn finish(self, record: &mut EpdRecord, end: Moment) {
+        let is_solved = verdict_of(record) == Verdict::Solved;
+        let mut put_moment = |opcode, moment: Option<Moment>| {
+            if let Some(Moment { nodes, time, depth }) = moment {
+                let milliseconds = time.as_millis() as u64;
+                put_numbers(record, opcode, &[nodes, milliseconds, depth.into()]);
+            }
+        };
+        // A solution that no line told of was chosen in the end.
+        let at_end = is_solved.then_some(end);
+        put_moment(Opcode::SOLVE_FIRST, self.first.or(at_end));
+        put_moment(Opcode::SOLVE_HELD, at_end.and(self.held.or(at_end)));
+    }
+}

@@ -1,0 +1,193 @@
+//! The finished records of a run that goes on, so that an interrupted one need not search them again.
+//!
+//! A journal is a file of lines. The first is what the run is, as a JSON object; each other one the
+//! number of a record from 0, a tab, and the finished record in its binary form, as base64. A last line
+//! without an end was being written when the run was interrupted, and does not count.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use crate::codec::record;
+use crate::error::{Error, Result};
+use crate::model::EpdRecord;
+use crate::new_file::cannot_write;
+
+/// What a run is: another one does not go on from its journal.
+pub type RunIdentity = Map<String, Value>;
+
+/// The longest line that is read: a record of the largest size.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// A journal that is written, which no other run has open.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// The encoded records that a journal holds, by their numbers.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Recovered(BTreeMap<u64, Vec<u8>>);
+
+impl Recovered {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes a record out.
+    ///
+    /// # Errors
+    /// Its bytes are damaged.
+    pub fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
+        let bytes = self.0.remove(&number);
+        Ok(bytes.map(|bytes| record::decode(&bytes)).transpose()?.map(|(record, _)| record))
+    }
+}
+
+impl Journal {
+    /// Begins a journal.
+    ///
+    /// # Errors
+    /// There is one already that holds records, or the system does not let it be made.
+    pub fn create(path: &Path, run: &RunIdentity) -> Result<Journal> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path);
+        let mut journal = Journal::locked(file.map_err(|error| cannot_write(path, error))?, path)?;
+        if journal.holds_records()? {
+            return Err(Error::new(format!(
+                "{} is left of a run that was interrupted: --resume goes on from it; remove it to begin \
+                 anew",
+                path.display()
+            )));
+        }
+        journal.cut(0)?;
+        let header = serde_json::to_string(run).map_err(Error::from_cause)?;
+        journal.write_line(&header)?;
+        Ok(journal)
+    }
+
+    /// Whether there is more than what the run is.
+    fn holds_records(&mut self) -> Result<bool> {
+        let ends = BufReader::new(&mut self.file).split(b'\n').take(2);
+        Ok(ends.collect::<std::io::Result<Vec<_>>>()?.len() > 1)
+    }
+
+    /// Goes on with a journal, or begins one where there is none.
+    ///
+    /// # Errors
+    /// It is of another run, or damaged, or cannot be read.
+    pub fn resume(path: &Path, run: &RunIdentity) -> Result<(Journal, Recovered)> {
+        let file = match OpenOptions::new().read(true).write(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok((Journal::create(path, run)?, Recovered::default()));
+            }
+            file => file.map_err(|error| cannot_write(path, error))?,
+        };
+        let mut journal = Journal::locked(file, path)?;
+        let (recovered, len) = journal.recover(run)?;
+        // What was being written is written anew.
+        journal.cut(len)?;
+        Ok((journal, recovered))
+    }
+
+    /// Leaves so many bytes, to go on behind them.
+    fn cut(&mut self, len: u64) -> Result<()> {
+        let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
+        cut.map(drop).map_err(|error| cannot_write(&self.path, error).into())
+    }
+
+    fn locked(file: File, path: &Path) -> Result<Journal> {
+        match file.try_lock() {
+            Ok(()) => Ok(Journal { file, path: path.to_path_buf() }),
+            Err(_) => Err(Error::new(format!("{} is written by another run", path.display()))),
+        }
+    }
+
+    /// The records, and where the last whole line ends.
+    fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64)> {
+        let damaged = |line: u64, what: &str| {
+            Error::new(format!("{}:{line}: {what}: remove it to begin anew", self.path.display()))
+        };
+        let mut reader = BufReader::new(&mut self.file);
+        let (mut recovered, mut len) = (Recovered::default(), 0);
+        for number in 1.. {
+            let mut line = Vec::new();
+            reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            if line.last() != Some(&b'\n') {
+                break;
+            }
+            len += line.len() as u64;
+            let text = line.trim_ascii_end();
+            if number == 1 {
+                let written = serde_json::from_slice(text);
+                let written: RunIdentity =
+                    written.map_err(|_| damaged(1, "this is no journal of a run"))?;
+                check_same(&written, run).map_err(|what| damaged(1, &what))?;
+                continue;
+            }
+            let (record, bytes) =
+                parse_line(text).ok_or_else(|| damaged(number, "this is no line of a journal"))?;
+            recovered.0.insert(record, bytes);
+        }
+        match len {
+            0 => Err(damaged(1, "this is no journal of a run")),
+            len => Ok((recovered, len)),
+        }
+    }
+
+    /// Adds a finished record.
+    ///
+    /// # Errors
+    /// The record cannot be encoded, or the file not written.
+    pub fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
+        let mut bytes = Vec::new();
+        record::encode(record, &mut bytes)?;
+        self.write_line(&format!("{number}\t{}", STANDARD.encode(bytes)))
+    }
+
+    fn write_line(&mut self, line: &str) -> Result<()> {
+        let written = self.file.write_all(format!("{line}\n").as_bytes());
+        Ok(written.map_err(|error| cannot_write(&self.path, error))?)
+    }
+
+    /// Removes the journal of a run that is complete.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(self) -> Result<()> {
+        Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
+    }
+}
+
+fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
+    let (number, text) = std::str::from_utf8(line).ok()?.split_once('\t')?;
+    Some((number.parse().ok()?, STANDARD.decode(text).ok()?))
+}
+
+/// Says what is different from the run that a journal is of.
+fn check_same(written: &RunIdentity, run: &RunIdentity) -> Result<(), String> {
+    let keys = written.keys().chain(run.keys().filter(|key| !written.contains_key(*key)));
+    let differing: Vec<String> = keys
+        .filter(|key| written.get(*key) != run.get(*key))
+        .map(|key| {
+            let shown = |value: Option<&Value>| value.map_or("none".into(), Value::to_string);
+            format!("{key} was {}, not {}", shown(written.get(key)), shown(run.get(key)))
+        })
+        .collect();
+    match differing.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the journal of another run ({})", differing.join("; "))),
+    }
+}

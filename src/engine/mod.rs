@@ -1,0 +1,40 @@
+//! UCI engines as child processes, and what they find as operations of records.
+//!
+//! An [`EngineSpec`] says which program; an [`Engine`] is one that runs, with its options checked
+//! against those that it declares, and searches positions under [`Limits`]. Nothing that it says is
+//! believed: lines and their amount are bounded, numbers checked, moves read by the rules of chess, and a
+//! time-out stands behind every wait ([`Clock`]). A [`Task`] makes a record of a search; a [`Pool`] has
+//! several engines at work and gives the records back in their order, and a [`Journal`] keeps those that
+//! are done. [`RunFile`] says what a run was. [`annotated`] puts analysis into games.
+
+mod analysis;
+mod annotate;
+mod choices;
+mod clock;
+mod declared;
+mod error;
+mod finished;
+mod info;
+mod journal;
+mod mate;
+mod moves;
+mod opcodes;
+mod pool;
+mod process;
+mod run_file;
+mod session;
+mod spec;
+mod task;
+
+pub use annotate::{annotated, positions_of};
+pub use clock::{Clock, Heard, SystemClock};
+pub use error::{EngineError, EngineErrorKind};
+pub use finished::Finished;
+pub use info::{Bound, Info};
+pub use journal::{Journal, Recovered, RunIdentity};
+pub use mate::MateOptions;
+pub use pool::{Emit, Plan, Pool, SharedJournal};
+pub use run_file::{RunEngine, RunFile, Suite};
+pub use session::{Answer, Engine, Identity, Limits, Moment};
+pub use spec::EngineSpec;
+pub use task::Task;

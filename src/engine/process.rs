@@ -1,0 +1,247 @@
+//! An engine as a child process: lines in, lines out, and no process left behind.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use super::clock::{Clock, Heard};
+use super::error::{EngineError, EngineErrorKind};
+
+/// The longest line that is read.
+const LONGEST_LINE: usize = 1 << 16;
+/// How much may come between two [`Process::begin`].
+const MOST_OUTPUT: usize = 32 << 20;
+/// What a short line counts as.
+const LEAST_LINE: usize = 64;
+/// How many lines may wait to be heard.
+const WAITING_LINES: usize = 256;
+/// How much of a line is repeated in messages.
+const SHOWN: usize = 160;
+/// How long the last words of a process that ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// A running program that is spoken to in lines. It ends, at the latest, when this is dropped.
+///
+/// Where the system can, it also ends with the thread that started it; elsewhere it finds its
+/// standard input closed when this process ends, however it does.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    input: ChildStdin,
+    heard: Receiver<Heard>,
+    clock: Arc<dyn Clock>,
+    /// What it last said.
+    last: String,
+    /// Bytes that came since [`Process::begin`].
+    amount: usize,
+}
+
+impl Process {
+    pub(super) fn start(
+        path: &Path,
+        arguments: &[String],
+        folder: Option<&Path>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Process, EngineError> {
+        let mut command = Command::new(path);
+        command.args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        end_with_this_thread(&mut command);
+        let failed = |why: String| {
+            EngineError::new(EngineErrorKind::Start { path: path.display().to_string(), why })
+        };
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let (sender, heard) = sync_channel(WAITING_LINES);
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(input), Some(output), Some(errors)) = streams else {
+            return Err(failed("it has no pipes".into()));
+        };
+        let complaints = sender.clone();
+        thread::spawn(move || {
+            read_lines(output, &sender, Heard::Said);
+            sender.send(Heard::Closed).ok();
+        });
+        thread::spawn(move || read_lines(errors, &complaints, Heard::Complained));
+        Ok(Process { child, input, heard, clock, last: String::new(), amount: 0 })
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Begins something new: what comes from now on is counted.
+    pub(super) const fn begin(&mut self) {
+        self.amount = 0;
+    }
+
+    /// Says a line.
+    pub(super) fn say(&mut self, line: &str) -> Result<(), EngineError> {
+        let said = self.input.write_all(format!("{line}\n").as_bytes());
+        said.and_then(|()| self.input.flush()).map_err(|_| self.ended())
+    }
+
+    /// The next line, or `None` when it is `until`.
+    pub(super) fn hear(&mut self, until: Duration) -> Result<Option<String>, EngineError> {
+        loop {
+            match self.clock.receive(&self.heard, until) {
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Ok(Heard::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Ok(Heard::TooLong) => {
+                    return Err(self.error(EngineErrorKind::TooLong(LONGEST_LINE)));
+                }
+                Ok(Heard::Complained(line)) => self.note(&line)?,
+                Ok(Heard::Said(line)) => {
+                    self.note(&line)?;
+                    return Ok(Some(line));
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, line: &str) -> Result<(), EngineError> {
+        self.amount += line.len().max(LEAST_LINE);
+        if !line.is_empty() {
+            self.last = shortened(line);
+        }
+        match self.amount > MOST_OUTPUT {
+            true => Err(self.error(EngineErrorKind::TooMuch(MOST_OUTPUT))),
+            false => Ok(()),
+        }
+    }
+
+    /// What goes wrong now, with what the engine last said.
+    pub(super) fn error(&self, kind: EngineErrorKind) -> EngineError {
+        EngineError { kind, last: Some(self.last.clone()) }
+    }
+
+    /// The process has ended: what it complained of may still come.
+    fn ended(&mut self) -> EngineError {
+        let until = self.clock.now() + LAST_WORDS;
+        while let Ok(Heard::Complained(line) | Heard::Said(line)) =
+            self.clock.receive(&self.heard, until)
+            && self.note(&line).is_ok()
+        {}
+        self.error(EngineErrorKind::Ended)
+    }
+
+    /// Asks the program to end and waits for that, but not long.
+    pub(super) fn quit(mut self, within: Duration) {
+        if self.say("quit").is_ok() {
+            let until = self.clock.now() + within;
+            while let Ok(Some(_)) = self.hear(until) {}
+        }
+    }
+
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Pid, Signal, kill_process_group};
+            // What the program started itself is of its group.
+            let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+            if let (Some(group), Ok(None)) = (group, self.child.try_wait()) {
+                kill_process_group(group, Signal::KILL).ok();
+            }
+        }
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Hands lines on until there are no more or nobody takes them.
+fn read_lines(stream: impl Read, sender: &SyncSender<Heard>, kind: fn(String) -> Heard) {
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = stream.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line);
+        if !read.is_ok_and(|count| count > 0) {
+            return;
+        }
+        let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
+        let heard = match is_whole || line.len() < LONGEST_LINE {
+            true => kind(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
+            false => Heard::TooLong,
+        };
+        if sender.send(heard).is_err() {
+            return;
+        }
+    }
+}
+
+/// A line as messages repeat it: no control characters, and not too much of it.
+fn shortened(line: &str) -> String {
+    let printed = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut text: String = printed.take(SHOWN).collect();
+    if line.chars().nth(SHOWN).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+/// Sees to it that the child is killed when the thread that starts it ends, which it also does when
+/// this process is killed.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn end_with_this_thread(command: &mut Command) {
+    use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+    let parent = getpid();
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        match getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotConnected.into()),
+        }
+    };
+    // SAFETY: what runs between fork and exec must be safe there: it is two system calls, without
+    // allocation, locks or memory that is shared; the captured number is a copy.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, tie) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_this_thread(_command: &mut Command) {}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn heard(bytes: &[u8]) -> Vec<Heard> {
+        let (sender, receiver) = sync_channel(WAITING_LINES);
+        read_lines(bytes, &sender, Heard::Said);
+        drop(sender);
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn lines_end_where_they_should() {
+        let said = |line: &str| Heard::Said(line.into());
+        assert_eq!(heard(b"uciok\r\n\nhalf"), [said("uciok"), said(""), said("half")]);
+        assert_eq!(heard(b"\xff\n"), [said("\u{fffd}")]);
+        let long = [b"x".repeat(LONGEST_LINE + 5), b"\nnext\n".to_vec()].concat();
+        assert_eq!(heard(&long), [Heard::TooLong, said("xxxxx"), said("next")]);
+        let longest = [b"x".repeat(LONGEST_LINE - 1), b"\n".to_vec()].concat();
+        assert_eq!(heard(&longest), [said(&"x".repeat(LONGEST_LINE - 1))]);
+    }
+
+    #[test]
+    fn what_is_repeated_is_short_and_printable() {
+        assert_eq!(shortened("a\u{1b}[2Jb"), "a [2Jb");
+        assert_eq!(shortened(&"é".repeat(300)).chars().count(), SHOWN + 1);
+    }
+}

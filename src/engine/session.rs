@@ -1,0 +1,383 @@
+//! A conversation with an engine: its beginning, and searches with limits and time-outs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::declared::{Declared, MOST_OPTIONS, find};
+use super::error::{EngineError, EngineErrorKind};
+use super::info::{Bound, Info, best_move};
+use super::moves::read_move;
+use super::process::Process;
+use super::spec::EngineSpec;
+use crate::model::rules::Playable;
+use crate::model::{EpdRecord, Operand};
+use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
+
+/// How long an engine may take to end a search after `stop`, and to end itself after `quit`.
+const GRACE: Duration = Duration::from_secs(5);
+/// The option of most engines that says how many lines are wanted.
+const MULTI_PV: &str = "MultiPV";
+/// The option of engines that play Chess960.
+const CHESS960: &str = "UCI_Chess960";
+const THREADS: &str = "Threads";
+
+/// How much effort a search may take: where several are given, whichever is reached first.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Limits {
+    /// Nodes.
+    pub nodes: Option<u64>,
+    /// Plies.
+    pub depth: Option<u32>,
+    /// Time, which is never exceeded: the engine is told to stop when it is over.
+    pub movetime: Option<Duration>,
+    /// Moves in which a mate is looked for.
+    pub mate: Option<u32>,
+}
+
+impl Limits {
+    fn command(&self) -> String {
+        let Limits { nodes, depth, movetime, mate } = self;
+        let milliseconds = movetime.map(|time| time.as_millis() as u64);
+        let limits = [
+            ("nodes", *nodes),
+            ("depth", depth.map(u64::from)),
+            ("movetime", milliseconds),
+            ("mate", mate.map(u64::from)),
+        ];
+        let given = limits.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.fold("go".into(), |command, (name, value)| format!("{command} {name} {value}"))
+    }
+}
+
+/// What an engine says of itself.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Identity {
+    /// Its name.
+    pub name: String,
+    /// Who made it.
+    pub author: String,
+    /// The options that were set, in that order.
+    pub options: Vec<(String, String)>,
+}
+
+/// A place in a search.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Moment {
+    /// Nodes that were searched.
+    pub nodes: u64,
+    /// The time that was searched.
+    pub time: Duration,
+    /// The depth in plies.
+    pub depth: u32,
+}
+
+/// What a search came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The best move.
+    pub best: Operand,
+    /// The best move as the engine wrote it.
+    pub best_word: String,
+    /// The lines that the engine told of, by their numbers: the last one with a score that is exact,
+    /// and the last one with a bound if that came later.
+    pub lines: Vec<(Option<Info>, Option<Info>)>,
+    /// The place where the search ended; its time is the one that passed here.
+    pub end: Moment,
+}
+
+/// An engine that was started and can be asked.
+///
+/// It is a child process, which ends at the latest when this is dropped. On Linux it also ends with
+/// the thread that started it: that thread must be the one that asks.
+#[derive(Debug)]
+pub struct Engine {
+    process: Process,
+    identity: Identity,
+    declared: Vec<Declared>,
+    plays_chess960: bool,
+    patience: Duration,
+}
+
+impl Engine {
+    /// Starts an engine and sets its options; it has one thread unless the options say another number.
+    ///
+    /// An engine that says nothing for `patience` is asked whether it still listens, and given up when
+    /// it does not answer for as long again.
+    ///
+    /// # Errors
+    /// The program cannot be started, does not answer, or lacks an option.
+    pub fn start(
+        spec: &EngineSpec,
+        patience: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Engine, EngineError> {
+        let folder = spec.folder.as_deref();
+        let process = Process::start(&spec.program(), &spec.arguments, folder, clock)?;
+        let identity = Identity::default();
+        let declared = Vec::new();
+        let mut engine = Engine { process, identity, declared, plays_chess960: false, patience };
+        engine.ask("uci", "uciok")?;
+        engine.set_options(&spec.options)?;
+        engine.ask("isready", "readyok")?;
+        Ok(engine)
+    }
+
+    /// What the engine says of itself.
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Says something and waits for the answer. What comes before it may introduce the engine.
+    fn ask(&mut self, question: &'static str, answer: &str) -> Result<(), EngineError> {
+        self.process.begin();
+        self.process.say(question)?;
+        let until = self.process.clock().now() + self.patience;
+        while let Some(line) = self.process.hear(until)? {
+            if line.trim() == answer {
+                return Ok(());
+            }
+            self.introduce(&line);
+            if self.process.clock().now() >= until {
+                break;
+            }
+        }
+        let within = self.patience;
+        Err(self.process.error(EngineErrorKind::Handshake { question, within }))
+    }
+
+    fn introduce(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("id name ") {
+            self.identity.name = name.trim().into();
+        } else if let Some(author) = line.strip_prefix("id author ") {
+            self.identity.author = author.trim().into();
+        } else if let Some(option) = Declared::parse(line)
+            && self.declared.len() < MOST_OPTIONS
+        {
+            self.declared.push(option);
+        }
+    }
+
+    /// Sets options, of which a later one of the same name counts.
+    fn set_options(&mut self, given: &[(String, String)]) -> Result<(), EngineError> {
+        let mut options: Vec<(String, String)> = Vec::new();
+        if find(&self.declared, THREADS).is_ok() {
+            options.push((THREADS.into(), "1".into()));
+        }
+        for (name, value) in given {
+            options.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            options.push((name.clone(), value.clone()));
+        }
+        for (name, value) in &options {
+            self.set(name, value)?;
+        }
+        self.identity.options = options;
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+        let command = find(&self.declared, name).and_then(|option| option.command(value));
+        let command =
+            command.map_err(|message| EngineError::new(EngineErrorKind::Option(message)))?;
+        self.process.say(&command)
+    }
+
+    /// Searches a position that has legal moves, as the first of a new game. `watch` sees each line that
+    /// the engine tells of, with the place in the search, and ends the search by returning true.
+    ///
+    /// # Errors
+    /// What the engine did wrong. It should not be asked again then.
+    pub fn search(
+        &mut self,
+        record: &EpdRecord,
+        limits: &Limits,
+        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+    ) -> Result<Answer, EngineError> {
+        let playable = Playable::new(record.position())
+            .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
+        self.switch_chess960(record.position().is_chess960())?;
+        self.process.say("ucinewgame")?;
+        self.ask("isready", "readyok").map_err(|error| self.without_handshake(error))?;
+        self.process.begin();
+        self.process.say(&format!("position fen {}", fen(record)))?;
+        self.process.say(&limits.command())?;
+        let mut search = Search::begin(self.process.clock().now(), limits, self.patience);
+        let word = loop {
+            let now = self.process.clock().now();
+            if let Some(word) = search.tend(&mut self.process, now)? {
+                self.process.say(word)?;
+            }
+            let Some(line) = self.process.hear(search.next_deadline())? else { continue };
+            if let Some(word) = best_move(&line) {
+                break word.to_string();
+            }
+            let now = self.process.clock().now();
+            let wants_end = search.hear(&line, now, watch);
+            if wants_end.map_err(|text| self.process.error(EngineErrorKind::Unreadable(text)))?
+                && search.stop(now)
+            {
+                self.process.say("stop")?;
+            }
+        };
+        let best = read_move(&playable, &word);
+        let best =
+            best.ok_or_else(|| self.process.error(EngineErrorKind::IllegalMove(word.clone())))?;
+        let time = self.process.clock().now().saturating_sub(search.started);
+        let end = Moment { time, ..search.moment };
+        Ok(Answer { best: best.operand, best_word: word, lines: search.lines, end })
+    }
+
+    /// An engine that was started and does not answer any more has fallen silent.
+    fn without_handshake(&self, error: EngineError) -> EngineError {
+        match error.kind {
+            EngineErrorKind::Handshake { within, .. } => {
+                EngineError { kind: EngineErrorKind::Silent(within), ..error }
+            }
+            _ => error,
+        }
+    }
+
+    fn switch_chess960(&mut self, is_needed: bool) -> Result<(), EngineError> {
+        if is_needed == self.plays_chess960 {
+            return Ok(());
+        }
+        if find(&self.declared, CHESS960).is_err() {
+            return Err(EngineError::new(EngineErrorKind::NoChess960));
+        }
+        self.set(CHESS960, if is_needed { "true" } else { "false" })?;
+        self.plays_chess960 = is_needed;
+        Ok(())
+    }
+
+    /// Lets the engine end by itself, if it does so soon.
+    pub fn quit(self) {
+        self.process.quit(GRACE);
+    }
+}
+
+impl EngineSpec {
+    /// The same engine, asked for so many lines.
+    #[must_use]
+    pub fn with_lines(mut self, lines: usize) -> EngineSpec {
+        if lines > 1 {
+            self.options.push((MULTI_PV.into(), lines.to_string()));
+        }
+        self
+    }
+}
+
+/// The position as engines read it.
+fn fen(record: &EpdRecord) -> String {
+    let is_chess960 = record.position().is_chess960();
+    let options = FormatOptions::new()
+        .format(Format::Fen)
+        .castling(if is_chess960 { CastlingForm::Shredder } else { CastlingForm::XFen })
+        .en_passant(EnPassantForm::Legal);
+    let mut text = Vec::new();
+    epd::format(record, &options, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A search that goes on: what it told, and when it must end.
+struct Search {
+    started: Duration,
+    /// When it must be told to stop.
+    ends: Option<Duration>,
+    /// Until when it may go on after that.
+    stopped_until: Option<Duration>,
+    patience: Duration,
+    /// Until when something must be heard.
+    silent_until: Duration,
+    /// Whether it was asked if it still listens.
+    was_asked: bool,
+    lines: Vec<(Option<Info>, Option<Info>)>,
+    moment: Moment,
+}
+
+impl Search {
+    fn begin(started: Duration, limits: &Limits, patience: Duration) -> Search {
+        Search {
+            started,
+            ends: limits.movetime.map(|time| started + time),
+            stopped_until: None,
+            patience,
+            silent_until: started + patience,
+            was_asked: false,
+            lines: Vec::new(),
+            moment: Moment::default(),
+        }
+    }
+
+    /// The next time at which something must be done if nothing is heard.
+    fn next_deadline(&self) -> Duration {
+        let ends = match self.stopped_until {
+            Some(until) => Some(until),
+            None => self.ends,
+        };
+        ends.map_or(self.silent_until, |end| end.min(self.silent_until))
+    }
+
+    /// What must be said now.
+    fn tend(
+        &mut self,
+        process: &mut Process,
+        now: Duration,
+    ) -> Result<Option<&'static str>, EngineError> {
+        if self.stopped_until.is_some_and(|until| now >= until) {
+            return Err(process.error(EngineErrorKind::IgnoredStop(GRACE)));
+        }
+        if self.ends.is_some_and(|end| now >= end) && self.stop(now) {
+            return Ok(Some("stop"));
+        }
+        if now < self.silent_until {
+            return Ok(None);
+        }
+        if self.was_asked {
+            return Err(process.error(EngineErrorKind::Silent(2 * self.patience)));
+        }
+        self.was_asked = true;
+        self.silent_until = now + self.patience;
+        Ok(Some("isready"))
+    }
+
+    /// Begins the time in which the search must end; false when it runs already.
+    fn stop(&mut self, now: Duration) -> bool {
+        let is_new = self.stopped_until.is_none();
+        self.stopped_until.get_or_insert(now + GRACE);
+        is_new
+    }
+
+    /// Takes a line; true when the search should end.
+    fn hear(
+        &mut self,
+        line: &str,
+        now: Duration,
+        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+    ) -> Result<bool, String> {
+        self.silent_until = now + self.patience;
+        self.was_asked = false;
+        let Some(info) = Info::parse(line)? else { return Ok(false) };
+        let elapsed = now.saturating_sub(self.started);
+        self.moment.nodes = info.nodes.unwrap_or(self.moment.nodes);
+        self.moment.time = info.time.unwrap_or(elapsed);
+        if info.score.is_none() || info.pv.is_empty() {
+            return Ok(false);
+        }
+        self.moment.depth = info.depth.unwrap_or(self.moment.depth);
+        let wants_end = watch(&info, self.moment);
+        self.keep(info);
+        Ok(wants_end)
+    }
+
+    fn keep(&mut self, info: Info) {
+        let place = info.multipv - 1;
+        if self.lines.len() <= place {
+            self.lines.resize(place + 1, (None, None));
+        }
+        let (exact, bound) = &mut self.lines[place];
+        match info.score {
+            Some((_, Bound::Exact)) => (*exact, *bound) = (Some(info), None),
+            _ => *bound = Some(info),
+        }
+    }
+}

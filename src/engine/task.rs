@@ -1,0 +1,99 @@
+//! What is asked of an engine about a record, and what becomes of the record.
+
+use super::analysis::{analysis, without_moves};
+use super::choices::Choices;
+use super::error::EngineError;
+use super::finished::Finished;
+use super::mate::{MateOptions, search_mate};
+use super::opcodes::{clear, put_error};
+use super::session::{Engine, Limits};
+use crate::model::{EpdRecord, Opcode};
+
+/// What is asked about each record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Task {
+    /// Score and line.
+    Analyze,
+    /// The move of a test suite.
+    Solve {
+        /// The search ends when the solution was chosen at so many depths in a row.
+        stop_held: Option<u32>,
+    },
+    /// A mate in a number of moves.
+    Mate(MateOptions),
+}
+
+/// What is to be done about a record.
+enum Begun {
+    Done(Box<Finished>),
+    Search(Limits),
+}
+
+impl Task {
+    /// Does a record; the engine is asked for only where one is needed.
+    ///
+    /// # Errors
+    /// What the engine did wrong.
+    pub fn run<'e>(
+        &self,
+        record: &EpdRecord,
+        limits: &Limits,
+        engine: impl FnOnce() -> Result<&'e mut Engine, EngineError>,
+    ) -> Result<Finished, EngineError> {
+        match self.begin(record, limits) {
+            Begun::Done(finished) => Ok(*finished),
+            Begun::Search(limits) => self.search(engine()?, record, &limits),
+        }
+    }
+
+    fn begin(&self, record: &EpdRecord, limits: &Limits) -> Begun {
+        let done = |finished| Begun::Done(Box::new(finished));
+        let has = |opcode| record.operands(opcode).is_some_and(|moves| !moves.is_empty());
+        match self {
+            Task::Solve { .. } if !has(Opcode::BM) && !has(Opcode::AM) => {
+                done(Finished::noted(record.clone(), "no bm and no am: the record stays as it is"))
+            }
+            Task::Analyze | Task::Solve { .. } => match without_moves(record) {
+                Some(record) => done(Finished::of(record)),
+                None => Begun::Search(limits.clone()),
+            },
+            Task::Mate(options) => match options.length_for(record) {
+                Some(length) => Begun::Search(Limits { mate: Some(length), ..limits.clone() }),
+                None => done(Finished::of(record.clone())),
+            },
+        }
+    }
+
+    fn search(
+        &self,
+        engine: &mut Engine,
+        record: &EpdRecord,
+        limits: &Limits,
+    ) -> Result<Finished, EngineError> {
+        match self {
+            Task::Analyze => {
+                let answer = engine.search(record, limits, &mut |_, _| false)?;
+                analysis(record, &answer)
+            }
+            Task::Solve { stop_held } => {
+                let mut choices = Choices::new(record, *stop_held);
+                let answer =
+                    engine.search(record, limits, &mut |info, at| choices.see(info, at))?;
+                let mut finished = analysis(record, &answer)?;
+                choices.finish(&mut finished.record, answer.end);
+                Ok(finished)
+            }
+            Task::Mate(options) => Ok(Finished::of(search_mate(engine, record, limits, *options)?)),
+        }
+    }
+
+    /// The record of a search that failed.
+    pub(super) fn failed(&self, record: &EpdRecord, error: &EngineError) -> Finished {
+        let (mut record, error) = (record.clone(), error.to_string());
+        if !matches!(self, Task::Mate(_)) {
+            clear(&mut record);
+        }
+        put_error(&mut record, &error);
+        Finished { error: Some(error), ..Finished::of(record) }
+    }
+}

@@ -1,0 +1,400 @@
+//! Engines over files: what is written, in which order, and what stays when a run is interrupted.
+
+use crate::engines_at_hand::{scripted, stockfish};
+use crate::scratch::{Done, Scratch};
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+/// A scratch folder with a script for the engine and some records.
+fn with(script: &str, lines: &[String]) -> Scratch {
+    let scratch = Scratch::with("script", script);
+    scratch.write("a.epd", lines.concat());
+    scratch
+}
+
+/// Positions that differ, numbered.
+fn records(count: usize) -> Vec<String> {
+    let square = |number: usize| (number % 8, number / 8 % 4);
+    let line = |number: usize| {
+        let (file, rank) = square(number);
+        let run = |files: usize| if files == 0 { String::new() } else { files.to_string() };
+        let rank_text = |at: usize| match at == rank {
+            true => format!("{}N{}", run(file), run(7 - file)),
+            false => "8".into(),
+        };
+        let ranks: Vec<String> = (0..4).map(rank_text).collect();
+        let king = number / 32;
+        let kings = format!("{}K{}", run(king), run(7 - king));
+        format!("k7/8/{}/8/{kings} w - - id \"{number}\";\n", ranks.join("/"))
+    };
+    (0..count).map(line).collect()
+}
+
+fn engine() -> String {
+    format!("cmd={} name=S arg=script", scripted().display())
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> Done {
+    let engine = engine();
+    let (verb, rest) = args.split_first().unwrap();
+    scratch.run(&[&[*verb, "--engine", &engine], rest].concat())
+}
+
+/// Text without the times.
+fn timeless(text: &str) -> String {
+    let is_time = |word: &str| word.starts_with("acms ") || word.starts_with("acs ");
+    let line = |line: &str| {
+        line.split("; ").filter(|it| !is_time(it)).collect::<Vec<_>>().join("; ") + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn records_come_back_in_their_order_in_any_format() {
+    let scratch = with("", &records(40));
+    let one = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "--concurrency", "1"]);
+    assert_eq!(one.status, 0, "{}", one.err);
+    assert_eq!(one.out.lines().count(), 40);
+    assert!(one.err.ends_with("epdb: S: 40 done\n"), "{}", one.err);
+    let three = run(&scratch, &["pfga", "a.epd", "--nodes", "5", "--concurrency", "3"]);
+    assert_eq!(timeless(&one.out), timeless(&three.out));
+    for name in ["o.epd", "o.epd.gz", "o.epb", "o.epa", "o.epdb"] {
+        let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", name]);
+        assert_eq!((done.status, done.out.as_str()), (0, ""), "{name}: {}", done.err);
+        let text = scratch.run(&["-q", "normalize", name]).out;
+        assert_eq!(timeless(&text), timeless(&one.out), "{name}");
+        assert!(!scratch.names().contains(&format!("{name}.journal")));
+    }
+    let piped = scratch
+        .run_with(&["analyze", "--engine", &engine(), "--nodes", "5"], scratch.text("a.epd"));
+    assert_eq!(timeless(&piped.out), timeless(&one.out));
+}
+
+#[test]
+fn what_comes_through_a_slow_pipe_is_answered_at_once() {
+    use std::io::{BufRead, BufReader, Write};
+
+    let scratch = with("", &[]);
+    let engine = engine();
+    let mut child = scratch.spawn(&["analyze", "--engine", &engine, "--nodes", "5"]);
+    let mut asking = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap());
+    // The first three in which the king does not stand in check of the side to move.
+    for line in records(5).drain(2..) {
+        asking.write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        assert!(answer.contains(" pm "), "{answer}");
+    }
+    drop(asking);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_limit_must_be_given() {
+    let scratch = with("", &records(1));
+    let done = run(&scratch, &["solve", "a.epd"]);
+    assert_eq!((done.status, done.out.as_str()), (2, ""));
+    for example in ["--nodes 100000", "--depth 12", "--movetime 5s"] {
+        assert!(done.err.contains(example), "{}", done.err);
+    }
+    for time in ["500ms", "5s", "250", "1m 30s"] {
+        let done = run(&scratch, &["analyze", "a.epd", "--movetime", time]);
+        assert_eq!(done.status, 0, "{time}: {}", done.err);
+    }
+    for wrong in ["0", "soon", "-5s", "31days"] {
+        assert_eq!(run(&scratch, &["analyze", "a.epd", "--movetime", wrong]).status, 2, "{wrong}");
+    }
+}
+
+#[test]
+fn a_run_says_what_it_was() {
+    let lines = ["e4", "d4", "Nf3"].map(|mv| format!("{START} bm {mv};\n"));
+    let scratch = with("", &lines);
+    let call =
+        ["solve", "a.epd", "--nodes", "5", "--depth", "3", "--option", "Hash=8", "-o", "o.epd"];
+    let done = run(&scratch, &call);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.ends_with("epdb: S: 0 of 3 solved\n"), "{}", done.err);
+    let run: serde_json::Value = serde_json::from_str(&scratch.text("o.epd.run.json")).unwrap();
+    assert_eq!((&run["verb"], &run["failed"]), (&"solve".into(), &0.into()));
+    assert_eq!(run["engine"]["name"], "Scripted");
+    assert_eq!(run["engine"]["options"], serde_json::json!({"Threads": "1", "Hash": "8"}));
+    assert_eq!(run["limit"], serde_json::json!({"nodes": 5, "depth": 3}));
+    let hash = blake3(&scratch.run(&["normalize", "a.epd"]).out);
+    assert_eq!(run["suite"], serde_json::json!({"path": "a.epd", "blake3": hash, "records": 3}));
+    assert!(run["started"].as_str().unwrap().ends_with('Z'), "{run}");
+    assert_eq!(run["command"][1], "solve");
+    let keys = scratch.text("o.epd.run.json");
+    let places: Vec<_> = ["epdb", "verb", "engine", "limit", "multipv", "concurrency", "suite"]
+        .map(|key| keys.find(&format!("\"{key}\":")).unwrap())
+        .to_vec();
+    assert!(places.is_sorted(), "{keys}");
+}
+
+fn blake3(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+#[test]
+fn several_engines_have_several_outputs() {
+    let scratch = with("", &records(2));
+    let (a, b) = (engine().replace("name=S", "name=A"), engine().replace("name=S", "name=B 2"));
+    let call = ["analyze", "a.epd", "--nodes", "1", "--engine", &a, "--engine", &b];
+    let done = scratch.run(&[&call[..], &["-o", "o.{engine}.epd"]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(timeless(&scratch.text("o.A.epd")), timeless(&scratch.text("o.B_2.epd")));
+    let one = scratch.run(&[&call[..], &["-o", "o.epd"]].concat());
+    assert!(one.status == 2 && one.err.contains("'wac.{engine}.epd'"), "{}", one.err);
+    let same =
+        ["analyze", "a.epd", "--nodes", "1", "--engine", &a, "--engine", &a, "-o", "{engine}.epd"];
+    assert!(scratch.run(&same).err.contains("two engines are called A"));
+    // As tools for tournaments have it, in several words.
+    let program = format!("cmd={}", scripted().display());
+    let words = ["--engine", &program, "name=W", "arg=script", "option.Hash=32"];
+    let done =
+        scratch.run(&[&["analyze", "a.epd", "--nodes", "1", "-o", "w.epd"], &words[..]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(scratch.text("w.epd.run.json").contains("\"Hash\":\"32\""));
+}
+
+#[test]
+fn a_search_that_fails_is_told_and_the_others_are_done() {
+    let lines = [format!("{START} id \"x\"; pm e4;\n"), "4k3/8/8/8/8/8/4P3/4K3 w - -\n".into()];
+    let scratch = with("go@rnbq: info string oops | !exit\n", &lines);
+    let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"]);
+    assert_eq!(done.status, 1);
+    let error = "the engine ended; it last said `info string oops`";
+    assert!(done.err.starts_with(&format!("a.epd:1: S: {error}\n")), "{}", done.err);
+    assert!(done.err.ends_with("epdb: S: 2 done, 1 failed\n"), "{}", done.err);
+    let text = scratch.text("o.epd");
+    assert!(text.starts_with(&format!("{START} id \"x\"; run_error \"{error}\";\n4k3/")), "{text}");
+    assert!(text.contains("pm Kd1;"), "{text}");
+    // A better engine takes the error away.
+    scratch.write("script", "");
+    scratch.write("a.epd", text);
+    let again = run(&scratch, &["analyze", "a.epd", "--nodes", "5"]);
+    assert!(again.status == 0 && !again.out.contains("run_error"), "{}", again.out);
+}
+
+#[test]
+fn an_engine_that_cannot_start_ends_the_run_and_leaves_nothing() {
+    let scratch = with("uci: id name x | !exit\n", &records(2));
+    let done = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"]);
+    assert_eq!((done.status, done.out.as_str()), (2, ""));
+    assert_eq!(done.err, "epdb: error: engine S: the engine ended; it last said `id name x`\n");
+    assert_eq!(scratch.names(), ["a.epd", "script"]);
+    let option = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "--option", "Hash"]);
+    assert!(option.err.contains("expected NAME=VALUE"), "{}", option.err);
+    // It crashes, and does not start any more.
+    let scratch = with("go: !write script uci: !exit | !exit\n", &records(9)[2..]);
+    let done =
+        run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "o.epd", "--concurrency", "1"]);
+    assert_eq!(done.status, 2);
+    assert!(
+        done.err.ends_with("epdb: error: S: the engine ended; it said nothing before\n"),
+        "{}",
+        done.err
+    );
+    assert_eq!(scratch.names(), ["a.epd", "o.epd.journal", "script"]);
+}
+
+#[test]
+fn analysis_is_merged_into_a_store_as_a_whole() {
+    let lines = [format!("{START} acd 99; ce 5; dm 7; id \"x\"; pv e4;\n"), records(1).concat()];
+    let scratch = with("", &lines);
+    scratch.run(&["import", "s.epdb", "a.epd"]);
+    scratch.write("b.epd", format!("{START}\n"));
+    for _ in 0..2 {
+        let done = run(&scratch, &["analyze", "b.epd", "--nodes", "5", "-o", "s.epdb"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    let text = timeless(&scratch.run(&["export", "s.epdb"]).out);
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains("acd 3;") && first.contains("id \"x\";") && !first.contains("dm"),
+        "{text}"
+    );
+    assert_eq!(text.lines().count(), 2);
+    let itself = run(&scratch, &["analyze", "s.epdb", "--nodes", "5", "-o", "s.epdb"]);
+    assert!(itself.status == 2 && itself.err.contains("name another input"), "{}", itself.err);
+}
+
+#[test]
+fn mate_and_its_name_in_the_specification() {
+    let line = "7k/8/8/8/8/8/R7/1R2K3 w - - bm #2;\n".to_string();
+    let scratch = with(
+        "go: info depth 5 score mate 2 nodes 9 pv a2a7 h8g8 b1b8\nstop: bestmove a2a7\n",
+        &[line],
+    );
+    let dm = |args: &[&str]| {
+        let done = run(&scratch, &[args, &["a.epd", "--nodes", "9"]].concat());
+        let found = done.out.split("; ").find(|it| it.starts_with("dm ")).map(String::from);
+        found.unwrap_or(done.err)
+    };
+    assert_eq!(dm(&["mate"]), "dm 2");
+    assert_eq!(dm(&["pfms", "--length", "4"]), "dm 4");
+    assert_eq!(dm(&["pfms", "--length", "4", "--exact-dm"]), "dm 2");
+    assert!(dm(&["pfms"]).contains("--length 3"));
+}
+
+#[test]
+fn games_get_evaluations_and_better_lines() {
+    let scratch = Scratch::with(
+        "script",
+        "go@PPPPPPPP/RNBQKBNR w: info depth 8 score cp 30 nodes 5 pv d2d4 d7d5 | bestmove d2d4\n\
+         go@4P3/8/PPPP1PPP/RNBQKBNR b: info depth 9 score cp 200 nodes 5 pv e7e5 g1f3 | bestmove e7e5\n\
+         go: info depth 7 score mate -2 nodes 5 pv g1f3 | bestmove g1f3\n",
+    );
+    let game = "[Event \"?\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"A\"]\n\
+                [Black \"?\"]\n[Result \"*\"]\n\n";
+    scratch.write(
+        "a.pgn",
+        format!("{game}1. e4 {{[%eval 3.1] bold}} $2 (1. c4 e5) c5 *\n\n{game}*\n"),
+    );
+    let analyze = |file: &str, more: &[&str]| {
+        let done = run(&scratch, &[&["analyze", file, "--nodes", "5"], more].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.out
+    };
+    analyze("a.pgn", &["-o", "b.pgn"]);
+    let annotated = format!(
+        "{game}1. e4 $2 {{[%eval -2.00,9]}} {{bold}} (1. c4 e5) (1. d4 d5) 1... c5 {{[%eval #-2,7]}} *\n\n\
+         {game}*\n\n"
+    );
+    assert_eq!(
+        scratch.text("b.pgn").split_whitespace().collect::<Vec<_>>(),
+        annotated.split_whitespace().collect::<Vec<_>>()
+    );
+    assert_eq!(analyze("b.pgn", &["--games"]), scratch.text("b.pgn"), "once more changes nothing");
+    let tolerant = analyze("a.pgn", &["--games", "--variation-loss", "300"]);
+    assert!(!tolerant.contains("d4") && tolerant.contains("[%eval -2.00,9]"), "{tolerant}");
+    assert!(scratch.text("b.pgn.run.json").contains("\"records\":4"));
+    assert_eq!(
+        run(&scratch, &["analyze", "a.pgn", "--nodes", "5"]).out.lines().count(),
+        4,
+        "positions"
+    );
+}
+
+#[test]
+fn a_journal_goes_on_only_with_the_run_that_it_is_of() {
+    let scratch = with("", &records(3));
+    let journal = "{\"verb\":\"analyze\"}\n0\tAAAA\n";
+    scratch.write("o.epd.journal", journal);
+    let call = ["analyze", "a.epd", "--nodes", "5", "-o", "o.epd"];
+    let fresh = run(&scratch, &call);
+    assert!(fresh.status == 2 && fresh.err.contains("--resume goes on from it"), "{}", fresh.err);
+    let other = run(&scratch, &[&call[..], &["--resume"]].concat());
+    assert!(other.status == 2 && other.err.contains("the journal of another run"), "{}", other.err);
+    assert_eq!(scratch.text("o.epd.journal"), journal, "it is left as it was");
+    let piped = run(&scratch, &["analyze", "--nodes", "5", "-o", "p.epd", "--resume"]);
+    assert!(piped.status == 2 && piped.err.contains("needs files"), "{}", piped.err);
+    // One that holds nothing is nobody's.
+    scratch.write("o.epd.journal", "{\"verb\":\"analyze\"}\n");
+    assert_eq!(run(&scratch, &call).status, 0);
+    assert_eq!(
+        run(&scratch, &[&call[..], &["--resume"]].concat()).status,
+        0,
+        "nothing to go on from"
+    );
+}
+
+#[cfg(target_os = "linux")]
+mod killed {
+    use std::fs;
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    const RECORDS: usize = 200;
+
+    fn call<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let call =
+            ["analyze", "a.epd", "--engine", engine, "--nodes", "5", "--concurrency", "2", "-o"];
+        [&call[..], more].concat()
+    }
+
+    // VERB-pfga-01
+    #[test]
+    fn a_killed_run_goes_on_and_ends_as_an_undisturbed_one() {
+        let scratch = with("go: !log searched | !first\n", &records(RECORDS));
+        let engine = engine();
+        assert_eq!(scratch.run(&call(&engine, &["whole.epd"])).status, 0);
+        fs::remove_file(scratch.path("searched")).unwrap();
+        let mut done = 0;
+        for after in [20, 77, 140] {
+            let mut child = scratch.spawn(&call(&engine, &["o.epd", "--resume"]));
+            let lines = || {
+                let journal = fs::read(scratch.path("o.epd.journal")).unwrap_or_default();
+                journal.iter().filter(|byte| **byte == b'\n').count()
+            };
+            while lines() < after {
+                assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+                std::thread::yield_now();
+            }
+            child.kill().unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(9));
+            done += 1;
+        }
+        assert!(!scratch.names().contains(&"o.epd".to_string()));
+        // A line that was being written.
+        let mut journal = scratch.read("o.epd.journal");
+        journal.extend(b"199\tAA");
+        scratch.write("o.epd.journal", journal);
+        let last = scratch.run(&call(&engine, &["o.epd", "--resume"]));
+        assert_eq!(last.status, 0, "{}", last.err);
+        assert!(last.err.contains(" records were done before"), "{}", last.err);
+        assert_eq!(timeless(&scratch.text("o.epd")), timeless(&scratch.text("whole.epd")));
+        let searched = scratch.text("searched").lines().count();
+        assert!(searched <= RECORDS + 2 * done, "{searched} searches for {RECORDS} records");
+        assert!(!scratch.names().iter().any(|name| name.ends_with("journal")));
+    }
+
+    /// Whether a process is there; one that is dead and was not buried is not.
+    fn is_alive(process: &str) -> bool {
+        let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        !matches!(
+            status.rsplit(')').next().unwrap_or_default().trim_start().chars().next(),
+            None | Some('Z' | 'X')
+        )
+    }
+
+    #[test]
+    fn engines_end_with_epdb_however_it_ends() {
+        for signal in ["-KILL", "-TERM", "-INT"] {
+            let scratch = with("go: !pid engine | !hang\n", &records(1));
+            let engine = engine();
+            let mut child =
+                scratch.spawn(&["analyze", "a.epd", "--engine", &engine, "--nodes", "5"]);
+            while fs::read_to_string(scratch.path("engine")).unwrap_or_default().is_empty() {
+                assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+                std::thread::yield_now();
+            }
+            let process = scratch.text("engine");
+            assert!(is_alive(&process));
+            let number = child.id().to_string();
+            let kill = std::process::Command::new("kill").args([signal, &number]).status();
+            assert!(kill.unwrap().success());
+            child.wait().unwrap();
+            while is_alive(&process) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_real_engine_solves_what_it_should() {
+    let Some(path) = stockfish() else { return };
+    let scratch = Scratch::with(
+        "a.epd",
+        "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - bm Qg6; id \"WAC.001\";\n\
+         r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - am Qxf7#; id \"mate\";\n",
+    );
+    let path = path.display().to_string();
+    let done = scratch.run(&["pfts", "a.epd", "--engine", &path, "--nodes", "20000"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.ends_with("epdb: stockfish: 1 of 2 solved\n"), "{}", done.err);
+    assert!(done.out.contains("solve_held ") && done.out.contains("pm Qxf7#;"), "{}", done.out);
+}

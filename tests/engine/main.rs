@@ -1,0 +1,10 @@
+//! Engines as child processes, well-behaved and not, by a clock that the tests set.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "../support/engines.rs"]
+mod engines;
+mod mate;
+mod misbehaviour;
+mod search;
+mod solve;
+mod support;

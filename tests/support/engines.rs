@@ -1,0 +1,26 @@
+//! Engines to test with: the scripted one, and a real one where it is installed.
+
+use std::env;
+use std::path::PathBuf;
+
+/// The program that plays engine from a script. It is an example, which `cargo test` builds.
+pub(crate) fn scripted() -> PathBuf {
+    let mut folder = env::current_exe().unwrap();
+    folder.pop();
+    folder.pop();
+    let program =
+        folder.join("examples").join(format!("scripted_engine{}", env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "first: cargo build --example scripted_engine");
+    program
+}
+
+/// A real engine; its lack is told on standard error.
+pub(crate) fn stockfish() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain([PathBuf::from("/usr/games")]);
+    let found = folders.map(|folder| folder.join("stockfish")).find(|program| program.is_file());
+    if found.is_none() {
+        eprintln!("skipped: stockfish is not installed");
+    }
+    found
+}

@@ -1,0 +1,96 @@
+//! A program that plays engine from a script, and misbehaves as the script says.
+//!
+//! A script has a rule a line, `WORD: ACTION | ACTION ...`, for what is said to the engine; `WORD` is the
+//! first word of that, and may end in `@TEXT`, for positions whose FEN has this text. The first rule that
+//! fits counts; there are usual ones behind those of the script. An action is a line to say, or:
+//!
+//! - `!first`: a whole search, with the first legal move in the order of coordinates;
+//! - `!endless TEXT`: this line until nobody reads any more;
+//! - `!half TEXT`: this text without the end of its line;
+//! - `!long`: a line of a million letters;
+//! - `!complain TEXT`: a line on standard error;
+//! - `!log FILE`: adds what was said to a file; `!pid FILE`: writes the number of the process there;
+//! - `!write FILE TEXT`: writes a file, such as the script for the next start;
+//! - `!hang`: does nothing more, not even read; `!exit`: ends.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, Write};
+use std::process;
+
+use epdb::model::rules::Playable;
+use epdb::text::san;
+
+const USUAL: &str = "\
+uci: id name Scripted | id author Nobody | option name Threads type spin default 1 min 1 max 4 | option name Hash type spin default 16 min 1 max 1024 | option name MultiPV type spin default 1 min 1 max 500 | option name UCI_Chess960 type check default false | uciok
+isready: readyok
+go: !first
+quit: !exit
+";
+
+/// Plays the script until it is told to end.
+pub(crate) fn play(script: &str) {
+    let rules: Vec<(&str, &str)> =
+        script.lines().chain(USUAL.lines()).filter_map(|line| line.split_once(": ")).collect();
+    let mut fen = String::new();
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        if let Some(said) = line.strip_prefix("position fen ") {
+            fen = said.to_string();
+        }
+        let word = line.split(' ').next().unwrap_or_default();
+        let fits = |(rule, _): &&(&str, &str)| match rule.split_once('@') {
+            Some((rule, text)) => rule == word && fen.contains(text),
+            None => *rule == word,
+        };
+        let actions = rules.iter().find(fits).map_or("", |(_, actions)| actions);
+        actions.split(" | ").filter(|it| !it.is_empty()).for_each(|it| act(it, &line, &fen));
+    }
+}
+
+fn act(action: &str, said: &str, fen: &str) {
+    let mut out = io::stdout().lock();
+    let (word, rest) = action.split_once(' ').unwrap_or((action, ""));
+    let done = match word {
+        "!first" => out.write_all(first(fen).as_bytes()),
+        "!half" => write!(out, "{rest}"),
+        "!long" => writeln!(out, "{}", "x".repeat(1_000_000)),
+        "!complain" => writeln!(io::stderr(), "{rest}"),
+        "!exit" => process::exit(0),
+        "!log" => log(rest, said),
+        "!pid" => fs::write(rest, process::id().to_string()),
+        "!write" => match rest.split_once(' ') {
+            Some((file, text)) => fs::write(file, format!("{text}\n")),
+            None => Ok(()),
+        },
+        "!hang" => loop {
+            std::thread::park();
+        },
+        "!endless" => loop {
+            if writeln!(out, "{rest}").is_err() {
+                process::exit(0);
+            }
+        },
+        _ => writeln!(out, "{action}"),
+    };
+    if done.and_then(|()| out.flush()).is_err() {
+        process::exit(0);
+    }
+}
+
+fn log(file: &str, said: &str) -> io::Result<()> {
+    writeln!(OpenOptions::new().create(true).append(true).open(file)?, "{said}")
+}
+
+/// A search whose numbers come from the position.
+fn first(fen: &str) -> String {
+    let record = epdb::parse_epd(fen.as_bytes()).expect("a position");
+    let playable = Playable::new(record.position()).expect("a playable position");
+    let moves = playable.legal_moves();
+    let words = moves.iter().map(|&mv| san::uci(&playable, mv));
+    let best = words.min().expect("a legal move");
+    let nodes =
+        fen.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte)) % 100_000;
+    let score = i64::from(nodes % 400) - 200;
+    format!(
+        "info depth 3 seldepth 5 score cp {score} nodes {nodes} time 12 pv {best}\nbestmove {best}\n"
+    )
+}
