@@ -5,7 +5,7 @@
 //! believed: lines and their amount are bounded, numbers checked, moves read by the rules of chess, and a
 //! time-out stands behind every wait ([`Clock`]). A [`Task`] makes a record of a search; a [`Pool`] has
 //! several engines at work and gives the records back in their order, and a [`Journal`] keeps those that
-//! are done. [`RunFile`] says what a run was. [`annotated`] puts analysis into games.
+//! are done. [`annotated`] puts analysis into games.
 
 mod analysis;
 mod annotate;
@@ -21,7 +21,6 @@ mod moves;
 mod opcodes;
 mod pool;
 mod process;
-mod run_file;
 mod session;
 mod spec;
 mod task;
@@ -34,7 +33,6 @@ pub use info::{Bound, Info};
 pub use journal::{Journal, Recovered, RunIdentity};
 pub use mate::MateOptions;
 pub use pool::{Emit, Plan, Pool, SharedJournal};
-pub use run_file::{RunEngine, RunFile, Suite};
 pub use session::{Answer, Engine, Identity, Limits, Moment};
 pub use spec::EngineSpec;
 pub use task::Task;

@@ -10,6 +10,7 @@ use super::info::{Bound, Info, best_move};
 use super::moves::read_move;
 use super::process::Process;
 use super::spec::EngineSpec;
+use crate::library::run_file::{RunEngine, RunLimit};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
@@ -36,6 +37,16 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The same as a run says it of itself.
+    pub fn in_run(&self) -> RunLimit {
+        RunLimit {
+            nodes: self.nodes,
+            depth: self.depth.map(u64::from),
+            movetime: self.movetime.map(|time| time.as_millis() as u64),
+            mate: self.mate.map(u64::from),
+        }
+    }
+
     fn command(&self) -> String {
         let Limits { nodes, depth, movetime, mate } = self;
         let milliseconds = movetime.map(|time| time.as_millis() as u64);
@@ -59,6 +70,19 @@ pub struct Identity {
     pub author: String,
     /// The options that were set, in that order.
     pub options: Vec<(String, String)>,
+}
+
+impl Identity {
+    /// The engine as a run with it says of itself.
+    pub fn in_run(&self, engine: &EngineSpec) -> RunEngine {
+        RunEngine {
+            label: Some(engine.label.clone()),
+            name: Some(self.name.clone()),
+            author: Some(self.author.clone()),
+            path: Some(engine.program().display().to_string()),
+            options: self.options.iter().cloned().collect(),
+        }
+    }
 }
 
 /// A place in a search.

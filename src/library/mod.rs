@@ -26,6 +26,7 @@ pub mod perft;
 pub mod play;
 pub mod random;
 pub mod repertoire;
+pub mod run_file;
 pub mod sample;
 pub mod sets;
 pub mod subject;

@@ -11,14 +11,12 @@ pub mod object;
 pub mod points;
 mod problem;
 mod run;
-mod run_file;
 pub mod statistics;
 mod verdict;
 
 pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
 pub use problem::{Effort, NamedMove, Points, Problem, Reading};
 pub use run::{Axis, Counts, Measures, PointSum, Run, RunOutput};
-pub use run_file::{Engine, Limit, RunFile, Suite};
 pub use verdict::{grouped, percent, probability, range, signed};
 
 use std::collections::{BTreeSet, HashMap};

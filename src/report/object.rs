@@ -6,9 +6,9 @@ use super::comparison::{Pair, Row};
 use super::distribution::Distribution;
 use super::problem::{Effort, NamedMove, Points, Problem};
 use super::run::{Axis, Counts, PointSum, Run};
-use super::run_file::RunFile;
 use super::statistics::Interval;
 use super::{PointDifference, Report, Theme};
+use crate::library::run_file::RunFile;
 use crate::model::answer::Verdict;
 
 /// A report as a whole.

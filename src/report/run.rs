@@ -2,9 +2,9 @@
 
 use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
-use super::run_file::RunFile;
 use super::statistics::{Interval, wilson};
 use crate::error::{Error, Place, Result};
+use crate::library::run_file::RunFile;
 use crate::model::answer::Verdict;
 use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode};

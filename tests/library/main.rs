@@ -5,6 +5,7 @@ mod backsolve;
 mod census;
 mod kept_games;
 mod repertoire;
+mod run_file;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 

@@ -4,12 +4,12 @@
 mod comparison;
 mod page;
 mod problems;
-mod run_file;
 mod statistics;
 
 use epdb::error::{At, Place};
+use epdb::library::run_file::RunFile;
 use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Run, RunFile, RunOutput};
+use epdb::report::{Run, RunOutput};
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 

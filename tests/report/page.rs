@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use epdb::library::run_file::{RunEngine, RunFile};
 use epdb::report::html::page;
-use epdb::report::{Engine, Report, Run, RunFile};
+use epdb::report::{Report, Run};
 
 use crate::{run, run_with};
 
 const EVIL: &str = "</script><img src=x onerror=alert(1)>&\"'{{data}}";
 
 fn runs() -> Vec<Run> {
-    let engine = Engine {
+    let engine = RunEngine {
         label: Some(EVIL.into()),
         name: Some(EVIL.into()),
         options: BTreeMap::from([(EVIL.into(), EVIL.into())]),
-        ..Engine::default()
+        ..RunEngine::default()
     };
     let facts = RunFile { engine, command: vec![EVIL.into()], ..RunFile::default() };
     let evil = "<svg onload=alert(2)>'{{data}}&.1";

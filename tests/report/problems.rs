@@ -1,8 +1,9 @@
 //! How problems are judged and counted.
 
+use epdb::library::run_file::RunFile;
 use epdb::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
 use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Axis, Effort, Points, Problem, Reading, Report, RunFile, Theme};
+use epdb::report::{Axis, Effort, Points, Problem, Reading, Report, Theme};
 
 use crate::{place, record, run, run_with};
 

@@ -12,12 +12,12 @@ use crate::cli::source::{self, Visited};
 use crate::source::{Content, FileFormat, Output};
 use crate::store::{self, StoreError, StoreOptions};
 
-/// Check files: every checksum and invariant of streams, stores and archives, every line of text,
-/// every record and move of games
+/// Check files: every checksum and invariant, every line of text, every record and move
 ///
-/// Text is read in the given profile and nothing is written. Each file gets a verdict: sound, not
-/// sound (exit status 1), or not checked because it cannot be read (exit status 2); the others are
-/// checked all the same.
+/// Checksums and invariants are those of streams, stores and archives, moves those of games. Text is
+/// read in the given profile and nothing is written. Each file gets a verdict: sound, not sound (exit
+/// status 1), or not checked because it cannot be read (exit status 2); the others are checked all the
+/// same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"

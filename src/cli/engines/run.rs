@@ -19,9 +19,8 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::source;
 use crate::cli::threads;
-use crate::engine::{
-    Identity, Journal, Limits, Plan, Recovered, RunEngine, RunFile, RunIdentity, Suite, Task,
-};
+use crate::engine::{Identity, Journal, Limits, Plan, Recovered, RunIdentity, Task};
+use crate::library::run_file::{RunFile, RunLimit, RunSuite};
 use crate::new_file::NewFile;
 
 /// What a command asks of engines.
@@ -86,7 +85,7 @@ impl EngineRun<'_> {
             }
             None => (None, Recovered::default()),
         };
-        let mut desk = Desk::new(&self.plan, suite.as_ref().map(|suite| suite.records));
+        let mut desk = Desk::new(&self.plan, suite.as_ref().and_then(|suite| suite.records));
         let search = Search::new(self.plan.clone(), journal, recovered);
         let searched = match &self.verb.games {
             Some(games) => games.search(self.pipe, self.path.as_deref(), search, &mut desk)?,
@@ -105,7 +104,7 @@ impl EngineRun<'_> {
     fn open_journal(
         &self,
         output: &Path,
-        suite: Option<&Suite>,
+        suite: Option<&RunSuite>,
         identity: &Identity,
     ) -> anyhow::Result<(Journal, Recovered)> {
         let mut path = output.as_os_str().to_owned();
@@ -132,7 +131,7 @@ impl EngineRun<'_> {
     fn identity(
         &self,
         output: &Path,
-        suite: Option<&Suite>,
+        suite: Option<&RunSuite>,
         identity: &Identity,
     ) -> anyhow::Result<RunIdentity> {
         let mut run = RunIdentity::new();
@@ -140,16 +139,16 @@ impl EngineRun<'_> {
         put("epdb", env!("CARGO_PKG_VERSION").into());
         put("verb", self.verb.name.into());
         put("task", format!("{:?}", self.verb.task).into());
-        put("engine", serde_json::to_value(RunEngine::new(&self.plan.engine, identity))?);
-        put("limit", self.limit().into());
+        put("engine", serde_json::to_value(identity.in_run(&self.plan.engine))?);
+        put("limit", serde_json::to_value(self.limit())?);
         put("multipv", self.args.lines().into());
         put("suite", suite.map(serde_json::to_value).transpose()?.into());
         put("output", output.display().to_string().into());
         Ok(run)
     }
 
-    fn limit(&self) -> serde_json::Map<String, Value> {
-        RunFile::limit(&Limits { mate: self.verb.mate, ..self.plan.limits.clone() })
+    fn limit(&self) -> RunLimit {
+        Limits { mate: self.verb.mate, ..self.plan.limits.clone() }.in_run()
     }
 
     /// Searches records into an output, or a store that is there already.
@@ -172,24 +171,24 @@ impl EngineRun<'_> {
         &self,
         output: &Path,
         identity: &Identity,
-        suite: Suite,
+        suite: RunSuite,
         (started, seconds, failed): (SystemTime, f64, u64),
     ) -> anyhow::Result<()> {
         let run = RunFile {
-            epdb: env!("CARGO_PKG_VERSION"),
-            verb: self.verb.name,
-            engine: RunEngine::new(&self.plan.engine, identity),
+            epdb: Some(env!("CARGO_PKG_VERSION").into()),
+            verb: Some(self.verb.name.into()),
+            engine: identity.in_run(&self.plan.engine),
             limit: self.limit(),
-            multipv: self.args.lines(),
-            concurrency: self.plan.concurrency,
+            multipv: Some(self.args.lines() as u64),
+            concurrency: Some(self.plan.concurrency as u64),
             suite,
-            output: output.display().to_string(),
+            output: Some(output.display().to_string()),
             command: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),
-            started: RunFile::moment(started),
-            seconds: (seconds * 1000.0).round() / 1000.0,
-            failed,
+            started: Some(humantime::format_rfc3339_seconds(started).to_string()),
+            seconds: Some((seconds * 1000.0).round() / 1000.0),
+            failed: Some(failed),
         };
-        let mut file = NewFile::create(RunFile::path_of(output))?;
+        let mut file = NewFile::create(RunFile::path_beside(output))?;
         serde_json::to_writer(&mut file, &run)?;
         file.write_all(b"\n")?;
         Ok(file.finish()?)

@@ -12,8 +12,9 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::source;
-use crate::engine::{Emit, Finished, Journal, Plan, Pool, Recovered, SharedJournal, Suite};
+use crate::engine::{Emit, Finished, Journal, Plan, Pool, Recovered, SharedJournal};
 use crate::error::Place;
+use crate::library::run_file::RunSuite;
 use crate::model::EpdRecord;
 use crate::source::Item;
 
@@ -27,7 +28,7 @@ pub(super) struct Search {
 
 /// What a search of all records leaves.
 pub(super) struct Searched {
-    pub(super) suite: Suite,
+    pub(super) suite: RunSuite,
     pub(super) outcome: Outcome,
     pub(super) journal: Option<Journal>,
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::ReadArgs;
 use crate::cli::source;
-use crate::engine::{Suite, positions_of};
+use crate::engine::positions_of;
+use crate::library::run_file::RunSuite;
 use crate::model::EpdRecord;
 use crate::source::Item;
 use crate::text::{FormatOptions, epd};
@@ -29,11 +30,11 @@ impl SuiteHash {
         self.records += 1;
     }
 
-    pub(super) fn finish(&self, files: &[PathBuf]) -> Suite {
-        Suite {
-            path: shown_files(files),
-            blake3: self.hash.finalize().to_hex().to_string(),
-            records: self.records,
+    pub(super) fn finish(&self, files: &[PathBuf]) -> RunSuite {
+        RunSuite {
+            path: Some(shown_files(files)),
+            blake3: Some(self.hash.finalize().to_hex().to_string()),
+            records: Some(self.records),
         }
     }
 }
@@ -53,7 +54,7 @@ pub(super) fn survey(
     files: &[PathBuf],
     read: &ReadArgs,
     are_games: bool,
-) -> anyhow::Result<Option<Suite>> {
+) -> anyhow::Result<Option<RunSuite>> {
     let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
     let paths = source::or_stdin(files);
     if !paths.iter().all(is_file) {

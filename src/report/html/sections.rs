@@ -2,11 +2,11 @@
 
 use super::charts;
 use super::markup::{Cell, colour, escaped, named, table};
+use crate::library::run_file::{RunFile, RunLimit};
 use crate::report::distribution::Distribution;
 use crate::report::statistics::Interval;
 use crate::report::{
-    Axis, Counts, Limit, Pair, Report, Run, RunFile, RunOutput, Theme, grouped, percent,
-    probability, range, signed,
+    Axis, Counts, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability, range, signed,
 };
 
 /// A part of the page.
@@ -186,7 +186,7 @@ fn output_facts(output: &RunOutput) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-fn limit(limit: &Limit) -> String {
+fn limit(limit: &RunLimit) -> String {
     let parts = [
         limit.nodes.map(|nodes| format!("{} nodes", number(nodes))),
         limit.depth.map(|depth| format!("depth {depth}")),

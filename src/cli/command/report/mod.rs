@@ -16,8 +16,9 @@ use crate::cli::output::{open_other_output, open_output};
 use crate::cli::pipe::each;
 use crate::cli::tsv;
 use crate::library::field::parse_opcode;
+use crate::library::run_file::RunFile;
 use crate::model::Opcode;
-use crate::report::{NamedMove, Problem, Report, Row, Run, RunFile, RunOutput, html, object};
+use crate::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
 use crate::source::Output;
 use least::Least;
 

@@ -1,4 +1,5 @@
-//! The file that a run leaves beside its output: which engine, which options, which limit.
+//! The file that a run of an engine leaves beside its output: which engine, with which options and limits,
+//! and on what.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,9 +27,9 @@ pub struct RunFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
     /// The engine.
-    pub engine: Engine,
+    pub engine: RunEngine,
     /// How much each record got.
-    pub limit: Limit,
+    pub limit: RunLimit,
     /// How many lines the engine told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multipv: Option<u64>,
@@ -36,22 +37,28 @@ pub struct RunFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
     /// What was searched.
-    pub suite: Suite,
+    pub suite: RunSuite,
+    /// What was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// The command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// When it began, as RFC 3339 has it.
+    /// When it began, in UTC, as RFC 3339 has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// How many searches failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u64>,
 }
 
 /// The engine of a run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Engine {
+pub struct RunEngine {
     /// What the person calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -72,7 +79,7 @@ pub struct Engine {
 /// How much each record got.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limit {
+pub struct RunLimit {
     /// Nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
@@ -90,7 +97,7 @@ pub struct Limit {
 /// What was searched.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Suite {
+pub struct RunSuite {
     /// Its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -107,7 +114,7 @@ impl RunFile {
     ///
     /// ```
     /// use std::path::Path;
-    /// use epdb::report::RunFile;
+    /// use epdb::library::run_file::RunFile;
     /// assert_eq!(RunFile::path_beside("wac.epd"), Path::new("wac.epd.run.json"));
     /// ```
     pub fn path_beside(output: impl AsRef<Path>) -> PathBuf {
