@@ -135,6 +135,9 @@ pub(crate) struct FormArgs {
     /// Of `startpos moves e2e4` take the first position, with the moves as pv
     #[arg(long)]
     pub(crate) keep_moves: bool,
+    /// Take moves in other notations, which one command asks for.
+    #[arg(skip)]
+    pub(crate) repair_moves: bool,
     /// What a mate target such as `bm #5` becomes
     #[arg(long, value_enum, default_value_t = MateTargets::Keep, value_name = "FORM")]
     pub(crate) mates: MateTargets,
@@ -296,6 +299,7 @@ impl FormArgs {
             .perft(self.perft)
             .mates(self.mates)
             .keep_moves(self.keep_moves)
+            .repair_moves(self.repair_moves)
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         score_view,
         perft,
         keep_moves,
+        repair_moves: _,
         mates,
         max_line,
         from,

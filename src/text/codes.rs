@@ -430,11 +430,16 @@ codes! {
         "read",
         "4k3/8/8/8/8/8/8/4K2R w K - bm OO;",
         "nothing";
+    W_LEN_NOTATION "W-LEN-NOTATION"
+        "a move in descriptive or numeric notation, or with a note behind it, as `P-K4`, `5254` and `e4ch`",
+        "written in SAN, where that is asked for and exactly one legal move fits; else kept as text",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - bm P-K4;",
+        "look whether it is the move that was meant";
     W_LEN_MOVE "W-LEN-MOVE"
         "a move that is not legal here, ambiguous or unreadable",
         "kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5;",
-        "correct the move or the position; a record with such a move is no problem that can be solved";
+        "correct the move or the position, or ask for moves in other notations (ParseOptions::repair_moves); a record with such a move is no problem that can be solved";
     W_LEN_TARGET "W-LEN-TARGET"
         "a mate distance among moves",
         "written as a mate target",

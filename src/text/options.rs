@@ -43,6 +43,7 @@ pub struct ParseOptions {
     pub(crate) perft: bool,
     pub(crate) mates: MateTargets,
     pub(crate) keep_moves: bool,
+    pub(crate) repair_moves: bool,
 }
 
 /// A setting without which a line or a game is rejected.
@@ -69,6 +70,7 @@ impl ParseOptions {
             perft: false,
             mates: MateTargets::Keep,
             keep_moves: false,
+            repair_moves: false,
         }
     }
 
@@ -112,6 +114,14 @@ impl ParseOptions {
     #[must_use]
     pub const fn keep_moves(mut self, keep_moves: bool) -> ParseOptions {
         self.keep_moves = keep_moves;
+        self
+    }
+
+    /// Take moves in descriptive notation (`N-KB3`, `PxP e.p.`) and in numeric notation (`5254`)
+    /// where exactly one legal move fits (lenient only).
+    #[must_use]
+    pub const fn repair_moves(mut self, repair_moves: bool) -> ParseOptions {
+        self.repair_moves = repair_moves;
         self
     }
 }

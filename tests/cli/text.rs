@@ -179,3 +179,30 @@ fn help_of_a_code() {
     assert!(scratch.run(&["help", "codes"]).out.contains("**W-LEN-UTF16**"));
     assert_eq!(scratch.run(&["help", "E-NO-SUCH"]).status, 2);
 }
+
+#[test]
+fn moves_in_other_notations_are_repaired() {
+    let scratch = Scratch::new();
+    scratch
+        .write("old.epd", format!("{START} bm P-K4; id \"a\";\n{START} bm N-B3; pv 5254 P-K4;\n"));
+    let done = scratch.run(&["normalize", "--repair-moves", "old.epd", "--repairs", "repairs.tsv"]);
+    let wanted = format!("{START} bm e4; id \"a\";\n{START} bm N-B3; pv e4 e5;\n");
+    assert_eq!((done.out, done.status), (wanted, 0));
+    assert!(
+        done.err.contains("old.epd:1:57: warning[W-LEN-NOTATION]: `P-K4` read as e4"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("`N-B3`: 2 legal moves fit; kept as text"), "{}", done.err);
+    let repairs = scratch.text("repairs.tsv");
+    assert!(repairs.contains("W-LEN-NOTATION\tP-K4\te4"), "{repairs}");
+    assert!(repairs.contains("W-LEN-NOTATION\t5254\te4"), "{repairs}");
+
+    let plain = scratch.run(&["normalize", "old.epd"]);
+    assert!(plain.out.contains("bm P-K4;") && plain.err.contains("W-LEN-MOVE"), "{}", plain.err);
+    let strict = scratch.run(&["normalize", "--repair-moves", "old.epd", "--profile", "strict"]);
+    assert_eq!((strict.status, strict.out.as_str()), (2, ""));
+    assert!(strict.err.contains("--repair-moves needs --profile lenient"), "{}", strict.err);
+    let help = scratch.run(&["help", "W-LEN-MOVE"]).out;
+    assert!(help.contains("Options: normalize --repair-moves"), "{help}");
+}

@@ -28,7 +28,8 @@ fn all_options() -> Vec<Case> {
             .score_view(Some(ScoreView::White))
             .perft(true)
             .mates(MateTargets::Ce)
-            .keep_moves(true);
+            .keep_moves(true)
+            .repair_moves(true);
         all.push(Case { options, profile, in_1994: true });
     }
     all

@@ -12,7 +12,7 @@ const PROFILES: [Profile; 3] = [Profile::Lenient, Profile::Standard, Profile::St
 /// The codes that a line of FEN or EPD has in any profile.
 fn codes_of_line(line: &[u8]) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for options in PROFILES.map(ParseOptions::new) {
+    for options in PROFILES.map(|profile| ParseOptions::new(profile).repair_moves(true)) {
         let mut warnings = Vec::new();
         for result in [
             parse_line(line, &options, &mut warnings),

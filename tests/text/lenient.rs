@@ -774,3 +774,49 @@ fn warnings_of_one_line_are_capped_and_counted() {
     assert_eq!(findings, 2999 + 1);
     assert_eq!(more.message, format!("{} more warnings about the line", more.findings));
 }
+
+/// The notations of books and of correspondence, where they are asked for: sets, single moves, and
+/// lines move after move.
+#[test]
+fn descriptive_and_numeric_notation() {
+    let asked = ParseOptions::default().repair_moves(true);
+    let repaired = |line: &str, wanted: &str, warnings: &[(&str, usize)]| {
+        let line = format!("{S} {line}");
+        check_bytes(line.as_bytes(), &format!("{S} {wanted}"), warnings, &asked);
+    };
+    let read = |column| (codes::W_LEN_NOTATION, column);
+    repaired("bm P-K4 N-KB3;", "bm Nf3 e4;", &[read(57), read(62)]);
+    repaired("am 5254; pm Kt-QB3;", "am e4; pm Nc3;", &[read(57), read(66)]);
+    repaired(
+        "pv P-K4 5755 N-KB3 N-QB3 B-N5 P-QR3 BxN QPxB O-O;",
+        "pv e4 e5 Nf3 Nc6 Bb5 a6 Bxc6 dxc6 O-O;",
+        &[57, 62, 67, 73, 79, 84, 90, 94].map(read),
+    );
+    // What SAN reads stays as it was read.
+    repaired("bm e2e4 Nb1-c3;", "bm Nc3 e4;", &[]);
+    // Two moves, and none.
+    repaired("bm N-B3 5255;", "bm 5255 N-B3;", &[57, 62].map(|at| (codes::W_LEN_MOVE, at)));
+    repaired("pv P-K4 N-B3 P-Q4;", "pv e4 N-B3 P-Q4;", &[read(57), (codes::W_LEN_MOVE, 62)]);
+    let (_, warnings) = read_with(format!("{S} bm N-B3 5255;").as_bytes(), &asked);
+    let [two, none] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(two.message.contains("2 legal moves fit; kept as text"), "{two}");
+    assert!(none.message.contains("0 legal moves fit; kept as text"), "{none}");
+
+    let notes = "4k3/8/8/3pP3/8/8/8/3QK3 w - d6";
+    check_bytes(
+        format!("{notes} bm PxP e.p. Q-R5 dis. ch.;").as_bytes(),
+        &format!("{notes} bm Qh5+ exd6;"),
+        &[
+            read(35),
+            ("W-LEN-DETACHED", 39),
+            read(44),
+            ("W-LEN-DETACHED", 49),
+            ("W-LEN-DETACHED", 54),
+        ],
+        &asked,
+    );
+
+    // Nothing of it unless it is asked for.
+    operations("bm P-K4;", "bm P-K4;", &[(codes::W_LEN_MOVE, 57)]);
+    operations("bm 5254;", "bm 5254;", &[(codes::W_LEN_MOVE, 57)]);
+}

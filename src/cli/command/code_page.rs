@@ -3,12 +3,14 @@
 use crate::text::codes::{self, Code};
 
 /// Options that have to do with a code.
-const OPTIONS: [(&str, &str); 10] = [
+const OPTIONS: [(&str, &str); 12] = [
     (codes::E_EPD_LABEL, "--labels, --score-view white|mover"),
     (codes::E_EPD_PERFT, "--perft"),
     (codes::E_EPD_LINELEN, "--max-line BYTES"),
     (codes::W_CONS_MATED, "--revision 1994"),
     (codes::W_LEN_MOVES, "--keep-moves"),
+    (codes::W_LEN_NOTATION, "normalize --repair-moves"),
+    (codes::W_LEN_MOVE, "normalize --repair-moves"),
     (codes::E_PGN_SIZE, "--max-game BYTES"),
     (codes::E_PGC_SIZE, "--max-game BYTES"),
     (codes::E_PGC_COMMENT, "--ext, --lossy"),

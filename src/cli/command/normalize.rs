@@ -8,7 +8,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source;
 use crate::source::Item;
-use crate::text::CounterForm;
+use crate::text::{CounterForm, Profile};
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///
@@ -23,6 +23,10 @@ pub(crate) struct Args {
     /// Copy rejected lines to the output as they are
     #[arg(long)]
     keep_bad: bool,
+    /// Write moves in descriptive notation (N-KB3, PxP e.p., R(1)-Q1) and in numeric notation (5254)
+    /// in SAN where exactly one legal move fits
+    #[arg(long)]
+    repair_moves: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -43,9 +47,15 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let mut read = args.read.clone();
+    read.form.repair_moves = args.repair_moves;
+    anyhow::ensure!(
+        !args.repair_moves || read.form.profile == Profile::Lenient,
+        "--repair-moves needs --profile lenient: the others take SAN only"
+    );
+    let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
+    source::read(&args.files, &read, &mut diagnostics, &mut |item| {
         match item {
             Item::Record { record, .. } => output.write(&record)?,
             Item::Rejected { raw, .. } if args.keep_bad => output.write_verbatim(raw)?,

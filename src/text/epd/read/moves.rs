@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::operands::token;
 use super::reader::{Choice, Reader};
 use super::segment::{Raw, Segment, Taken};
-use crate::model::rules::Playable;
+use crate::model::rules::{Move, Playable};
 use crate::model::score::mate_target;
 use crate::model::{Opcode, Operand, Operands, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
@@ -95,24 +95,39 @@ impl Reader<'_, '_> {
             let message = format!("{}: {error}", shown(&text.text));
             return Err(Diagnostic::error(error.code, text.at + 1, message));
         }
-        if let Some(read) = read_misspelt(current, &text.text) {
-            let message = format!("{} read as {}", shown(&text.text), read.san);
-            let after = read.san.as_bytes();
-            self.repaired(codes::W_LEN_SPELLING, text.at, message, &text.text, after);
+        let fitting = self.fitting(current, text);
+        let repaired = match (read_misspelt(current, &text.text), fitting.as_deref()) {
+            (Some(read), _) => Some((codes::W_LEN_SPELLING, read.mv)),
+            (None, Some(&[mv])) => Some((codes::W_LEN_NOTATION, mv)),
+            _ => None,
+        };
+        if let Some((code, mv)) = repaired {
+            let san = san::format(current, mv);
+            let message = format!("{} read as {san}", shown(&text.text));
+            self.repaired(code, text.at, message, &text.text, san.as_bytes());
             if in_line {
-                *playable = Some(read.after);
+                *playable = Some(current.after(mv));
             }
-            return Ok(Some(Operand::Move { mv: read.mv, san: read.san }));
+            return Ok(Some(Operand::Move { mv, san }));
         }
         if matches!(text.text.as_ref(), b"c2" | b"c7") {
             return Ok(None);
         }
-        let message = format!("{}: {error}; kept as text", shown(&text.text));
+        let why = match fitting {
+            Some(moves) => format!("{} legal moves fit", moves.len()),
+            None => error.to_string(),
+        };
+        let message = format!("{}: {why}; kept as text", shown(&text.text));
         self.warn(codes::W_LEN_MOVE, text.at, message);
         if in_line {
             *playable = None;
         }
         token(text.word()).map(Some)
+    }
+
+    /// The moves that a text means in another notation, where that is asked for.
+    fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
+        if self.options().repair_moves { san::fitting(playable, &text.text) } else { None }
     }
 
     fn report_marks(&mut self, text: &MoveText, read: &san::SanRead) {
@@ -203,9 +218,16 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Whether a text is a mark, or a note of a notation that is asked for, that belongs to the text
+    /// before it.
+    pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
+        joins(last, mark)
+            || self.options().repair_moves && last.len() < LONGEST_JOINED && san::is_note(mark)
+    }
+
     /// Joins a mark that stands apart to the move before it: `Qd1 +`, `f8 = Q`.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
-        let Some(last) = texts.last_mut().filter(|last| joins(&last.text, mark.text)) else {
+        let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;
         };
         let mut joined = last.text.to_vec();
@@ -227,7 +249,7 @@ fn is_register_or_square(text: &[u8]) -> bool {
 }
 
 /// Whether a text is a mark that belongs to the text before it.
-pub(super) fn joins(last: &[u8], mark: &[u8]) -> bool {
+fn joins(last: &[u8], mark: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     last.len() < LONGEST_JOINED
         && match mark {

@@ -1,7 +1,6 @@
 //! What becomes of the operations of a line when all are read.
 
 use super::consistency;
-use super::moves::joins;
 use super::reader::{Choice, Placed, Reader};
 use crate::model::score::{mate_target, mated_in, mates_in};
 use crate::model::{Opcode, Operand, Operands, Operation, Position};
@@ -127,7 +126,7 @@ impl Reader<'_, '_> {
         }
         let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
         texts.iter().all(|text| !self.is_list(text))
-            && texts.windows(2).all(|pair| !joins(&pair[0], &pair[1]))
+            && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 
     /// Writes `bm #5` as `dm` or `ce` where that is asked for; not beside an operation that says
