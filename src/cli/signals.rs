@@ -1,5 +1,7 @@
-//! What happens when the process is told to end: unfinished files are removed first.
+//! What happens when the process is told to end: unfinished files are removed first, and
+//! engines ended.
 
+use crate::engine::kill_all;
 use crate::new_file::abandon_all;
 
 /// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
@@ -23,7 +25,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
-            let _held_until_the_end = abandon_all();
+            let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }
     })?;
@@ -61,7 +63,7 @@ pub(crate) fn install() -> std::io::Result<()> {
     /// As shells count an interrupt.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
-        let _held_until_the_end = abandon_all();
+        let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(INTERRUPTED)
     })
     .map_err(std::io::Error::other)

@@ -29,8 +29,13 @@ pub(super) fn without_moves(record: &EpdRecord) -> Option<EpdRecord> {
     Some(record)
 }
 
-/// The record with what a search came to in place of earlier analysis.
-pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, EngineError> {
+/// The record with what a search came to in place of earlier analysis. A move without a score is enough
+/// where none is needed.
+pub(super) fn analysis(
+    record: &EpdRecord,
+    answer: &Answer,
+    needs_score: bool,
+) -> Result<Finished, EngineError> {
     let unreadable = |text: &str| EngineError::new(EngineErrorKind::Unreadable(text.into()));
     let start = Playable::new(record.position())
         .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
@@ -42,8 +47,11 @@ pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, 
         let begins = |info: &&Info| info.pv.first() == Some(&answer.best_word);
         exact.as_ref().filter(begins).or(bound.as_ref().filter(begins))
     });
-    let told = chosen.or_else(|| main.and_then(|(exact, bound)| bound.as_ref().or(exact.as_ref())));
-    let told = told.ok_or_else(|| unreadable("the engine told no score and no line"))?;
+    // A bound that is told of another move says nothing about this one.
+    let told = chosen.or_else(|| main.and_then(|(exact, bound)| exact.as_ref().or(bound.as_ref())));
+    if told.is_none() && needs_score {
+        return Err(unreadable("the engine told no score"));
+    }
     let mut line = read_line(&start, chosen.map_or(&[][..], |info| &info.pv));
     note_cut(&line, notes);
     if line.moves.is_empty() {
@@ -51,8 +59,11 @@ pub(super) fn analysis(record: &EpdRecord, answer: &Answer) -> Result<Finished, 
     }
     put(record, Opcode::PM, line.moves[..1].to_vec());
     put(record, Opcode::PV, line.moves);
-    put_integer(record, Opcode::CE, ce_of(told));
-    put_effort(record, Moment { depth: told.depth.unwrap_or(answer.end.depth), ..answer.end });
+    if let Some(told) = told {
+        put_integer(record, Opcode::CE, ce_of(told));
+    }
+    let depth = told.and_then(|told| told.depth).unwrap_or(answer.end.depth);
+    put_effort(record, Moment { depth, ..answer.end });
     for (place, (exact, bound)) in answer.lines.iter().enumerate().skip(1) {
         if let (Some(info), Some(opcodes)) = (exact.as_ref().or(bound.as_ref()), of_line(place + 1))
         {

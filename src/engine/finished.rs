@@ -13,11 +13,13 @@ pub struct Finished {
     pub notes: Vec<String>,
     /// Why its search failed; the record says it too, as `run_error`.
     pub error: Option<String>,
+    /// Whether a mate was looked for and found.
+    pub found_mate: bool,
 }
 
 impl Finished {
     pub(super) const fn of(record: EpdRecord) -> Finished {
-        Finished { record, notes: Vec::new(), error: None }
+        Finished { record, notes: Vec::new(), error: None, found_mate: false }
     }
 
     pub(super) fn noted(record: EpdRecord, note: &str) -> Finished {
@@ -29,7 +31,8 @@ impl Finished {
         let error = record
             .text_of(Opcode::RUN_ERROR)
             .map(|text| String::from_utf8_lossy(&text).into_owned());
-        Finished { error, ..Finished::of(record) }
+        let found_mate = error.is_none() && record.operands(Opcode::ACMS).is_some();
+        Finished { error, found_mate, ..Finished::of(record) }
     }
 
     /// What becomes of the record as a problem.

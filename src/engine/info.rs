@@ -105,7 +105,7 @@ impl Info {
 /// Whether a word looks like a move in coordinates.
 fn is_move(word: &str) -> bool {
     matches!(word.as_bytes(), [b'a'..=b'h', b'1'..=b'8', b'a'..=b'h', b'1'..=b'8', rest @ ..]
-        if matches!(rest, [] | [b'q' | b'r' | b'b' | b'n']))
+        if matches!(rest.to_ascii_lowercase()[..], [] | [b'q' | b'r' | b'b' | b'n']))
 }
 
 fn number<T: TryFrom<u64>>(name: &str, word: Option<&str>) -> Result<T, String> {

@@ -29,6 +29,8 @@ const LONGEST_LINE: u64 = 64 << 20;
 pub struct Journal {
     file: File,
     path: PathBuf,
+    /// Whether it holds what must not be lost: otherwise the file goes when the journal is closed.
+    holds_records: bool,
 }
 
 /// The encoded records that a journal holds, by their numbers.
@@ -65,7 +67,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
         let mut journal = Journal::locked(file.map_err(|error| cannot_write(path, error))?, path)?;
-        if journal.holds_records()? {
+        if journal.has_records()? {
             return Err(Error::new(format!(
                 "{} is left of a run that was interrupted: --resume goes on from it; remove it to begin \
                  anew",
@@ -78,10 +80,13 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Whether there is more than what the run is.
-    fn holds_records(&mut self) -> Result<bool> {
-        let ends = BufReader::new(&mut self.file).split(b'\n').take(2);
-        Ok(ends.collect::<std::io::Result<Vec<_>>>()?.len() > 1)
+    /// Whether there is more than what the run is, or something else.
+    fn has_records(&mut self) -> Result<bool> {
+        let mut lines = BufReader::new((&mut self.file).take(LONGEST_LINE)).split(b'\n');
+        let first = lines.next().transpose()?.unwrap_or_default();
+        let is_header = first.is_empty() || serde_json::from_slice::<RunIdentity>(&first).is_ok();
+        self.holds_records = !is_header || lines.next().is_some();
+        Ok(self.holds_records)
     }
 
     /// Goes on with a journal, or begins one where there is none.
@@ -96,6 +101,11 @@ impl Journal {
             file => file.map_err(|error| cannot_write(path, error))?,
         };
         let mut journal = Journal::locked(file, path)?;
+        if journal.file.metadata()?.len() == 0 {
+            // It was being made when the run was interrupted.
+            drop(journal);
+            return Ok((Journal::create(path, run)?, Recovered::default()));
+        }
         let (recovered, len) = journal.recover(run)?;
         // What was being written is written anew.
         journal.cut(len)?;
@@ -110,7 +120,7 @@ impl Journal {
 
     fn locked(file: File, path: &Path) -> Result<Journal> {
         match file.try_lock() {
-            Ok(()) => Ok(Journal { file, path: path.to_path_buf() }),
+            Ok(()) => Ok(Journal { file, path: path.to_path_buf(), holds_records: true }),
             Err(_) => Err(Error::new(format!("{} is written by another run", path.display()))),
         }
     }
@@ -154,6 +164,7 @@ impl Journal {
     pub fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
+        self.holds_records = true;
         self.write_line(&format!("{number}\t{}", STANDARD.encode(bytes)))
     }
 
@@ -168,6 +179,14 @@ impl Journal {
     /// What the system says.
     pub fn remove(self) -> Result<()> {
         Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if !self.holds_records {
+            fs::remove_file(&self.path).ok();
+        }
     }
 }
 

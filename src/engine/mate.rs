@@ -2,6 +2,7 @@
 
 use super::analysis::put_effort;
 use super::error::{EngineError, EngineErrorKind};
+use super::finished::Finished;
 use super::info::{Bound, Info};
 use super::moves::read_line;
 use super::opcodes::{clear, put, put_integer};
@@ -77,23 +78,27 @@ impl MateSearch {
         let moves = u32::try_from(moves).ok().filter(|moves| *moves <= self.length)?;
         let line = read_line(&self.start, &info.pv);
         let is_shown = line.end.is_checkmate() && !line.moves.len().is_multiple_of(2);
+        // Whoever mates at once needs no more moves, whatever the engine says.
+        let moves = if is_shown && line.moves.len() == 1 { 1 } else { moves };
         let is_line = line.illegal.is_none() && line.moves.len() < 2 * moves as usize;
         (is_line && info.multipv == 1).then_some((Mate { line: line.moves, moves }, is_shown))
     }
 }
 
-/// Has an engine look for a mate, and gives the record back with what it found, otherwise as it was.
+/// Has an engine look for a mate, and gives the record back with what it found, otherwise as it was, but
+/// for the time of a mate that was found before.
 pub(super) fn search_mate(
     engine: &mut Engine,
     record: &EpdRecord,
     limits: &Limits,
     options: MateOptions,
-) -> Result<EpdRecord, EngineError> {
+) -> Result<Finished, EngineError> {
     let length = limits.mate.unwrap_or_default();
     let (found, effort) = find_mate(engine, record, limits)?;
     let mut record = record.clone();
     record.remove(Opcode::RUN_ERROR);
-    let Some(Mate { line, moves }) = found else { return Ok(record) };
+    record.remove(Opcode::ACMS);
+    let Some(Mate { line, moves }) = found else { return Ok(Finished::of(record)) };
     clear(&mut record);
     let dm = if options.writes_found { moves } else { length };
     put_integer(&mut record, Opcode::DM, dm);
@@ -103,7 +108,7 @@ pub(super) fn search_mate(
     put(&mut record, Opcode::PM, line[..1].to_vec());
     put(&mut record, Opcode::PV, line);
     put_effort(&mut record, effort);
-    Ok(record)
+    Ok(Finished { found_mate: true, ..Finished::of(record) })
 }
 
 /// A mate in the number of moves that the limits say, and what it took.

@@ -33,6 +33,7 @@ pub use info::{Bound, Info};
 pub use journal::{Journal, Recovered, RunIdentity};
 pub use mate::MateOptions;
 pub use pool::{Emit, Plan, Pool, SharedJournal};
+pub use process::kill_all;
 pub use session::{Answer, Engine, Identity, Limits, Moment};
 pub use spec::EngineSpec;
 pub use task::Task;

@@ -1,6 +1,7 @@
 //! Several engines at work on one file, whose records come back in their order.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -18,6 +19,8 @@ use crate::model::EpdRecord;
 
 /// So many finished records may wait for an earlier one.
 const MOST_WAITING: u64 = 1 << 16;
+/// An engine that cannot be started so often in a row is given up.
+const MOST_FAILED_STARTS: u32 = 3;
 
 /// What is asked of which engine.
 #[derive(Clone, Debug)]
@@ -92,8 +95,10 @@ impl Pool {
         let (results, done) = channel();
         let most_in_work = 2 * plan.concurrency as u64;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let shared =
-            Arc::new(Shared { plan, jobs: Mutex::new(waiting_jobs), journal: journal.clone() });
+        let (jobs_to_do, failed_starts) = (Mutex::new(waiting_jobs), AtomicU32::new(0));
+        let journal_of_all = journal.clone();
+        let shared = Shared { plan, jobs: jobs_to_do, journal: journal_of_all, failed_starts };
+        let shared = Arc::new(shared);
         for _ in 0..shared.plan.concurrency {
             let (shared, results) = (Arc::clone(&shared), results.clone());
             thread::spawn(move || shared.work(&results));
@@ -176,10 +181,10 @@ impl Pool {
         self.emit_ready(emit)
     }
 
-    fn emit_ready<E>(&mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
-        while let Ok(Job { number, what: Ok(finished) }) = self.done.try_recv() {
+    fn emit_ready<E: From<Error>>(&mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
+        while let Ok(Job { number, what }) = self.done.try_recv() {
             self.returned += 1;
-            self.waiting.insert(number, finished);
+            self.waiting.insert(number, what?);
         }
         while let Some(finished) = self.waiting.remove(&self.emitted) {
             emit(self.emitted, finished)?;
@@ -214,6 +219,8 @@ struct Shared {
     plan: Plan,
     jobs: Mutex<Receiver<Job<EpdRecord>>>,
     journal: SharedJournal,
+    /// How often in a row the engine could not be started.
+    failed_starts: AtomicU32,
 }
 
 impl Shared {
@@ -238,7 +245,8 @@ impl Shared {
         }
     }
 
-    /// Does a record. An engine that fails is gone; only one that cannot be started ends the work.
+    /// Does a record. An engine that fails is gone; only one that cannot be started any more ends the
+    /// work.
     fn finish(&self, engine: &mut Option<Engine>, record: &EpdRecord) -> Result<Finished> {
         let Plan { task, limits, .. } = &self.plan;
         let mut is_started = true;
@@ -249,12 +257,17 @@ impl Shared {
                 is_started = false;
                 let engine = self.plan.start()?;
                 is_started = true;
+                self.failed_starts.store(0, Ordering::Relaxed);
                 Ok(none.insert(engine))
             }
         });
         found.or_else(|error| {
             *engine = None;
-            match is_started {
+            let failed_starts = match is_started {
+                true => 0,
+                false => self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1,
+            };
+            match failed_starts < MOST_FAILED_STARTS {
                 true => Ok(task.failed(record, &error)),
                 false => Err(Error::from(error).in_source(self.plan.engine.label.as_str())),
             }

@@ -1,10 +1,11 @@
 //! An engine as a child process: lines in, lines out, and no process left behind.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -59,7 +60,10 @@ impl Process {
         let failed = |why: String| {
             EngineError::new(EngineErrorKind::Start { path: path.display().to_string(), why })
         };
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        running.insert(child.id());
+        drop(running);
         let (sender, heard) = sync_channel(WAITING_LINES);
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = streams else {
@@ -142,19 +146,36 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        #[cfg(unix)]
-        {
-            use rustix::process::{Pid, Signal, kill_process_group};
-            // What the program started itself is of its group.
-            let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-            if let (Some(group), Ok(None)) = (group, self.child.try_wait()) {
-                kill_process_group(group, Signal::KILL).ok();
-            }
-        }
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        kill_group(self.child.id());
         self.child.kill().ok();
         self.child.wait().ok();
+        running.remove(&self.child.id());
     }
 }
+
+/// The children that were not waited for yet: their numbers are theirs.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Kills all engines with what they started, as this process is about to end. None is started any more
+/// while what this returns is held.
+pub fn kill_all() -> impl Sized {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().for_each(|child| kill_group(*child));
+    running
+}
+
+/// Kills a child that leads a group of processes, and what it started, which is of that group.
+#[cfg(unix)]
+fn kill_group(child: u32) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    if let Some(group) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        kill_process_group(group, Signal::KILL).ok();
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(_child: u32) {}
 
 impl Drop for Process {
     fn drop(&mut self) {

@@ -15,15 +15,20 @@ use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
 
-/// How long an engine may take to end a search after `stop`, and to end itself after `quit`.
+/// How long an engine may take to end a search after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it may take to end itself after `quit`.
+const QUIT_GRACE: Duration = Duration::from_secs(1);
+/// So often an engine that tells nothing may answer that it still listens.
+const MOST_ANSWERS: u32 = 9;
 /// The option of most engines that says how many lines are wanted.
 const MULTI_PV: &str = "MultiPV";
 /// The option of engines that play Chess960.
 const CHESS960: &str = "UCI_Chess960";
 const THREADS: &str = "Threads";
 
-/// How much effort a search may take: where several are given, whichever is reached first.
+/// How much effort a search may take: where several are given, whichever is reached first. An engine
+/// that goes beyond is told to stop.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// Nodes.
@@ -127,7 +132,8 @@ impl Engine {
     /// Starts an engine and sets its options; it has one thread unless the options say another number.
     ///
     /// An engine that says nothing for `patience` is asked whether it still listens, and given up when
-    /// it does not answer for as long again.
+    /// it does not answer for as long again. One that answers and tells nothing for ten times as long is
+    /// told to stop.
     ///
     /// # Errors
     /// The program cannot be started, does not answer, or lacks an option.
@@ -275,7 +281,7 @@ impl Engine {
 
     /// Lets the engine end by itself, if it does so soon.
     pub fn quit(self) {
-        self.process.quit(GRACE);
+        self.process.quit(QUIT_GRACE);
     }
 }
 
@@ -312,8 +318,11 @@ struct Search {
     patience: Duration,
     /// Until when something must be heard.
     silent_until: Duration,
-    /// Whether it was asked if it still listens.
+    /// Whether it was asked if it still listens, and how often it only said that it does.
     was_asked: bool,
+    answers: u32,
+    /// The most nodes and plies.
+    most: (Option<u64>, Option<u32>),
     lines: Vec<(Option<Info>, Option<Info>)>,
     moment: Moment,
 }
@@ -327,6 +336,8 @@ impl Search {
             patience,
             silent_until: started + patience,
             was_asked: false,
+            answers: 0,
+            most: (limits.nodes, limits.depth),
             lines: Vec::new(),
             moment: Moment::default(),
         }
@@ -380,17 +391,30 @@ impl Search {
     ) -> Result<bool, String> {
         self.silent_until = now + self.patience;
         self.was_asked = false;
+        if line.trim() == "readyok" {
+            self.answers += 1;
+            return Ok(self.answers > MOST_ANSWERS);
+        }
         let Some(info) = Info::parse(line)? else { return Ok(false) };
+        self.answers = 0;
         let elapsed = now.saturating_sub(self.started);
         self.moment.nodes = info.nodes.unwrap_or(self.moment.nodes);
         self.moment.time = info.time.unwrap_or(elapsed);
-        if info.score.is_none() || info.pv.is_empty() {
-            return Ok(false);
+        let is_beyond = self.is_beyond(&info);
+        if info.score.is_none() {
+            return Ok(is_beyond);
         }
         self.moment.depth = info.depth.unwrap_or(self.moment.depth);
-        let wants_end = watch(&info, self.moment);
+        let wants_end = !info.pv.is_empty() && watch(&info, self.moment);
         self.keep(info);
-        Ok(wants_end)
+        Ok(wants_end || is_beyond)
+    }
+
+    /// Whether the engine has gone beyond its limits.
+    fn is_beyond(&self, info: &Info) -> bool {
+        let (nodes, depth) = self.most;
+        info.nodes.zip(nodes).is_some_and(|(nodes, most)| nodes > most)
+            || info.depth.zip(depth).is_some_and(|(depth, most)| depth > most)
     }
 
     fn keep(&mut self, info: Info) {
@@ -399,6 +423,10 @@ impl Search {
             self.lines.resize(place + 1, (None, None));
         }
         let (exact, bound) = &mut self.lines[place];
+        // A score alone says less than one with its line.
+        if info.pv.is_empty() && (exact.is_some() || bound.is_some()) {
+            return;
+        }
         match info.score {
             Some((_, Bound::Exact)) => (*exact, *bound) = (Some(info), None),
             _ => *bound = Some(info),

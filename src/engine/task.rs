@@ -73,25 +73,26 @@ impl Task {
         match self {
             Task::Analyze => {
                 let answer = engine.search(record, limits, &mut |_, _| false)?;
-                analysis(record, &answer)
+                analysis(record, &answer, true)
             }
             Task::Solve { stop_held } => {
                 let mut choices = Choices::new(record, *stop_held);
                 let answer =
                     engine.search(record, limits, &mut |info, at| choices.see(info, at))?;
-                let mut finished = analysis(record, &answer)?;
+                let mut finished = analysis(record, &answer, false)?;
                 choices.finish(&mut finished.record, answer.end);
                 Ok(finished)
             }
-            Task::Mate(options) => Ok(Finished::of(search_mate(engine, record, limits, *options)?)),
+            Task::Mate(options) => search_mate(engine, record, limits, *options),
         }
     }
 
     /// The record of a search that failed.
     pub(super) fn failed(&self, record: &EpdRecord, error: &EngineError) -> Finished {
         let (mut record, error) = (record.clone(), error.to_string());
-        if !matches!(self, Task::Mate(_)) {
-            clear(&mut record);
+        match self {
+            Task::Mate(_) => drop(record.remove(Opcode::ACMS)),
+            Task::Analyze | Task::Solve { .. } => clear(&mut record),
         }
         put_error(&mut record, &error);
         Finished { error: Some(error), ..Finished::of(record) }

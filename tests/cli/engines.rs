@@ -216,6 +216,11 @@ fn analysis_is_merged_into_a_store_as_a_whole() {
         "{text}"
     );
     assert_eq!(text.lines().count(), 2);
+    // A search that fails takes nothing away.
+    scratch.write("script", "go: bestmove a1a1\n");
+    let failed = run(&scratch, &["analyze", "b.epd", "--nodes", "5", "-o", "s.epdb"]);
+    assert!(failed.status == 1 && failed.err.contains("is not legal"), "{}", failed.err);
+    assert_eq!(timeless(&scratch.run(&["export", "s.epdb"]).out), text);
     let itself = run(&scratch, &["analyze", "s.epdb", "--nodes", "5", "-o", "s.epdb"]);
     assert!(itself.status == 2 && itself.err.contains("name another input"), "{}", itself.err);
 }
@@ -277,6 +282,19 @@ fn games_get_evaluations_and_better_lines() {
     );
 }
 
+/// Nothing is left beside a device, nor by a run that is refused.
+#[test]
+fn files_beside_the_output_are_there_where_they_belong() {
+    let scratch = with("", &records(1));
+    let refused = run(&scratch, &["solve", "a.epd", "--nodes", "5", "-o", "o.pgn"]);
+    assert!(refused.status == 2 && !scratch.path("o.pgn.journal").exists(), "{}", refused.err);
+    if cfg!(unix) {
+        let nothing = run(&scratch, &["analyze", "a.epd", "--nodes", "5", "-o", "/dev/null"]);
+        assert_eq!(nothing.status, 0, "{}", nothing.err);
+        assert!(!std::path::Path::new("/dev/null.run.json").exists());
+    }
+}
+
 #[test]
 fn a_journal_goes_on_only_with_the_run_that_it_is_of() {
     let scratch = with("", &records(3));
@@ -293,11 +311,8 @@ fn a_journal_goes_on_only_with_the_run_that_it_is_of() {
     // One that holds nothing is nobody's.
     scratch.write("o.epd.journal", "{\"verb\":\"analyze\"}\n");
     assert_eq!(run(&scratch, &call).status, 0);
-    assert_eq!(
-        run(&scratch, &[&call[..], &["--resume"]].concat()).status,
-        0,
-        "nothing to go on from"
-    );
+    let again = run(&scratch, &[&call[..], &["--resume"]].concat());
+    assert!(again.status == 0 && again.err.contains("o.epd is complete"), "{}", again.err);
 }
 
 #[cfg(target_os = "linux")]

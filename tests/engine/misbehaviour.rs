@@ -56,7 +56,7 @@ fn engines_that_say_what_cannot_be() {
         assert_eq!(error_of(actions, nodes(1)), error);
     }
     let told = error_of("bestmove e1d1", nodes(1));
-    assert_eq!(told, "the engine told no score and no line");
+    assert_eq!(told, "the engine told no score");
 }
 
 #[test]
@@ -95,6 +95,31 @@ fn an_engine_that_thinks_in_silence_is_asked_and_left_alone() {
         text(finished[0].record.clone()),
         format!("{BAD} acd 9; acn 7; ce 5; pm Kd1; pv Kd1;")
     );
+}
+
+#[test]
+fn an_engine_that_listens_and_tells_nothing_is_told_to_stop() {
+    let script = Script::new(
+        "go@3P4: info depth 1 score cp 1 pv e1d1 | info string clock 60000\n\
+         isready@3P4: readyok | info string clock 60000\n\
+         stop@3P4: info string clock 5000\n",
+    );
+    let finished = script.run(Task::Analyze, nodes(1), &[BAD, GOOD]);
+    let ignored = "the engine ignored `stop` for 5 s; it last said `readyok`";
+    assert_eq!(finished[0].error.as_deref(), Some(ignored));
+    assert_eq!(finished[1].error, None);
+}
+
+#[test]
+fn limits_of_nodes_and_depth_are_enforced() {
+    for (beyond, limits) in [
+        ("info depth 1 score cp 1 nodes 1001 pv e1d1", nodes(1000)),
+        ("info depth 3 score cp 1 pv e1d1", Limits { depth: Some(2), ..Limits::default() }),
+    ] {
+        let script = Script::new(&format!("go: {beyond}\nstop: bestmove e1d2\n"));
+        let answer = script.search("4k3/8/8/8/8/8/8/4K3 w - -", &limits).unwrap();
+        assert_eq!(answer.best_word, "e1d2", "{beyond}");
+    }
 }
 
 #[test]

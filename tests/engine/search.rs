@@ -99,7 +99,7 @@ fn lines_are_cut_before_illegal_moves_and_begin_with_the_best_move() {
     let stays = bound.replace("bestmove e2e4", "bestmove e2e3");
     assert_eq!(line(&stays), format!("{PAWN} acd 5; acn 2; ce 10; pm e3; pv e3;"));
     let untold = bound.replace("bestmove e2e4", "bestmove e1d1");
-    assert_eq!(line(&untold), format!("{PAWN} acd 6; acn 2; ce 50; pm Kd1; pv Kd1;"));
+    assert_eq!(line(&untold), format!("{PAWN} acd 5; acn 2; ce 10; pm Kd1; pv Kd1;"));
     let clamped = "info depth 1 score cp -32767 nodes 1 pv e2e3 | bestmove e2e3";
     assert_eq!(line(clamped), format!("{PAWN} acd 1; acn 1; ce -32000; pm e3; pv e3;"));
 }

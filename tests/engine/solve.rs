@@ -52,6 +52,29 @@ fn records_that_are_no_problems_stay_as_they_are() {
 }
 
 #[test]
+fn a_move_alone_is_an_answer() {
+    let line = format!("{START} bm e4;");
+    for told in ["", "info depth 3 score cp 7 | "] {
+        let script = Script::new(&format!("go: {told}bestmove e2e4\n"));
+        let finished = script.run(SOLVE, nodes(1), &[&line]).remove(0);
+        assert_eq!((finished.verdict(), finished.error.as_deref()), (Verdict::Solved, None));
+        let ce = finished.record.integer(epdb::model::Opcode::CE);
+        assert_eq!(ce, (!told.is_empty()).then_some(7), "{told}");
+    }
+}
+
+/// A bound that was told of a move that was not made says nothing of the position.
+#[test]
+fn the_score_is_the_one_of_the_move_or_of_the_last_whole_search() {
+    let script = Script::new(
+        "go: info depth 5 score cp 20 pv e2e4 e7e5 | \
+         info depth 6 score cp -450 upperbound pv e2e4 | bestmove d2d4\n",
+    );
+    let finished = script.run(SOLVE, nodes(1), &[&format!("{START} bm e4;")]).remove(0);
+    assert_eq!(finished.record.integer(epdb::model::Opcode::CE), Some(20));
+}
+
+#[test]
 fn first_and_held_are_told() {
     let at = |depth: u32, word: &str, bound: &str| {
         format!("info depth {depth} score cp 5{bound} nodes {depth}0 time {depth}00 pv {word} | ")

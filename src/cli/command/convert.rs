@@ -84,7 +84,11 @@ struct TreeArgs {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let to = args.to.or_else(|| FileFormat::of_name(&args.output));
     let is_book = args.output.extension().is_some_and(|suffix| suffix == "bin");
-    anyhow::ensure!(to.is_some() || !is_book, "a book is made by `epdb book make`");
+    anyhow::ensure!(
+        to.is_some() || !is_book,
+        "the name {} tells no format of records: a book is made by `epdb book make`",
+        args.output.display()
+    );
     let to = to.with_context(|| {
         format!(
             "the name {} tells no format: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or say --to",

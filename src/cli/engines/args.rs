@@ -11,8 +11,8 @@ use crate::engine::{EngineSpec, Limits, Plan, SystemClock, Task};
 /// Which engines, and how much effort for each record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
-    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM name=NAME option.Hash=64'; may be given
-    /// several times, with {engine} in the name of the output
+    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'; may
+    /// be given several times, with {engine} in the name of the output
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
     /// Search so many nodes for each record
@@ -41,7 +41,8 @@ pub(crate) struct ProcessArgs {
     /// How many records are searched at once, each by a process of its own [default: one a core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Give an engine up that says nothing for so long and does not answer then either
+    /// Give an engine up that says nothing for so long and does not answer then either, or answers and
+    /// tells nothing for ten times as long
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
     /// Ask for so many lines; those behind the best one become pv2 and ce2, pv3 and ce3 ...

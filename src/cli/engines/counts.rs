@@ -11,6 +11,18 @@ pub(super) struct Counts {
     solved: u64,
     problems: u64,
     defective: u64,
+    mates: u64,
+}
+
+/// What is counted of a run beside its records.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Counted {
+    /// Nothing.
+    Records,
+    /// Problems and solutions.
+    Problems,
+    /// Mates that were found.
+    Mates,
 }
 
 impl Counts {
@@ -21,17 +33,19 @@ impl Counts {
         self.solved += u64::from(verdict == Verdict::Solved);
         self.problems += u64::from(matches!(verdict, Verdict::Solved | Verdict::Missed));
         self.defective += u64::from(verdict == Verdict::Defective);
+        self.mates += u64::from(finished.found_mate);
     }
 
-    /// What was reached, for a run of problems or of other records.
-    pub(super) fn shown(&self, are_problems: bool) -> String {
-        let Counts { records, failed, solved, problems, defective } = self;
-        let mut text = match are_problems {
-            true => format!("{solved} of {problems} solved"),
-            false => format!("{records} done"),
+    /// What was reached.
+    pub(super) fn shown(&self, counted: Counted) -> String {
+        let Counts { records, failed, solved, problems, defective, mates } = self;
+        let mut text = match counted {
+            Counted::Problems => format!("{solved} of {problems} solved"),
+            Counted::Mates => format!("{mates} mates found in {records} records"),
+            Counted::Records => format!("{records} done"),
         };
         for (count, what) in [(defective, "defective"), (failed, "failed")] {
-            if *count > 0 && (are_problems || what == "failed") {
+            if *count > 0 && (counted == Counted::Problems || what == "failed") {
                 text += &format!(", {count} {what}");
             }
         }

@@ -1,6 +1,6 @@
 //! Where finished records are counted and told of.
 
-use super::counts::Counts;
+use super::counts::{Counted, Counts};
 use crate::cli::message::{note, print_line};
 use crate::cli::progress::Searches;
 use crate::engine::{Finished, Plan, Task};
@@ -10,7 +10,7 @@ use crate::error::Place;
 pub(super) struct Desk<'d> {
     /// The engine.
     label: &'d str,
-    are_problems: bool,
+    counted: Counted,
     counts: Counts,
     bar: Searches,
 }
@@ -20,7 +20,11 @@ impl<'d> Desk<'d> {
     pub(super) fn new(plan: &'d Plan, records: Option<u64>) -> Desk<'d> {
         Desk {
             label: &plan.engine.label,
-            are_problems: matches!(plan.task, Task::Solve { .. }),
+            counted: match plan.task {
+                Task::Analyze => Counted::Records,
+                Task::Solve { .. } => Counted::Problems,
+                Task::Mate(_) => Counted::Mates,
+            },
             counts: Counts::default(),
             bar: Searches::new(records),
         }
@@ -39,12 +43,12 @@ impl<'d> Desk<'d> {
             }
         });
         let counts = &self.counts;
-        self.bar.show(counts.records, || counts.shown(self.are_problems));
+        self.bar.show(counts.records, || counts.shown(self.counted));
     }
 
     /// How many searches failed, and what was reached.
     pub(super) fn finish(self) -> (u64, String) {
-        let Desk { label, are_problems, counts, .. } = self;
-        (counts.failed, format!("{label}: {}", counts.shown(are_problems)))
+        let Desk { label, counted, counts, .. } = self;
+        (counts.failed, format!("{label}: {}", counts.shown(counted)))
     }
 }

@@ -49,13 +49,17 @@ pub(crate) fn run(
         let text = "standard input can be read only once: give several engines a file";
         return Err(Usage(text.into()).into());
     }
-    let mut outcome = Outcome::Done;
+    let mut runs: Vec<EngineRun> = Vec::new();
     for plan in args.plans(&limits, &verb.task)? {
         let path = args.output_of(&plan.engine, pipe.output.output.as_deref())?;
-        let run = EngineRun { verb, args, pipe, memory: memory.memory, plan, path };
-        outcome = outcome.and(run.run()?);
+        if path.is_some() && runs.iter().any(|run| run.path == path) {
+            let text = "two engines would write one output: give them names that differ";
+            return Err(Usage(text.into()).into());
+        }
+        let identity = plan.check().with_context(|| format!("engine {}", plan.engine.label))?;
+        runs.push(EngineRun { verb, args, pipe, memory: memory.memory, plan, path, identity });
     }
-    Ok(outcome)
+    runs.into_iter().try_fold(Outcome::Done, |outcome, run| Ok(outcome.and(run.run()?)))
 }
 
 /// The run of one engine.
@@ -67,20 +71,28 @@ struct EngineRun<'r> {
     plan: Plan,
     /// The output, unless it is standard output.
     path: Option<PathBuf>,
+    /// What the engine says of itself.
+    identity: Identity,
 }
 
 impl EngineRun<'_> {
     fn run(self) -> anyhow::Result<Outcome> {
         let (started, clock) = (SystemTime::now(), Instant::now());
-        let identity = self.plan.check();
-        let identity = identity.with_context(|| format!("engine {}", self.plan.engine.label))?;
-        let file = self.path.as_deref().filter(|path| *path != Path::new("-"));
+        // Nothing is left beside a device.
+        let is_file = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
+        let file = self.path.as_deref().filter(|path| *path != Path::new("-")).filter(is_file);
         let are_games = self.verb.games.is_some();
         let suite =
             file.map_or(Ok(None), |_| survey(&self.pipe.files, &self.pipe.read, are_games))?;
+        if let (Some(file), Some(suite)) = (file, &suite)
+            && self.is_complete(file, suite)?
+        {
+            note!("epdb: {}: {} is complete", self.plan.engine.label, file.display());
+            return Ok(Outcome::Done);
+        }
         let (journal, recovered) = match file {
             Some(file) => {
-                let (journal, recovered) = self.open_journal(file, suite.as_ref(), &identity)?;
+                let (journal, recovered) = self.open_journal(file, suite.as_ref())?;
                 (Some(journal), recovered)
             }
             None => (None, Recovered::default()),
@@ -94,23 +106,34 @@ impl EngineRun<'_> {
         let (failed, reached) = desk.finish();
         if let Some(file) = file {
             let seconds = clock.elapsed().as_secs_f64();
-            self.write_run_file(file, &identity, searched.suite, (started, seconds, failed))?;
+            self.write_run_file(file, searched.suite, (started, seconds, failed))?;
         }
         searched.journal.map_or(Ok(()), Journal::remove)?;
         note!("epdb: {reached}");
         Ok(searched.outcome.and(Outcome::different_if(failed > 0)))
     }
 
+    /// Whether a run that should go on has nothing left to do.
+    fn is_complete(&self, output: &Path, suite: &RunSuite) -> anyhow::Result<bool> {
+        let has_journal = journal_of(output).exists();
+        if !self.args.resume || has_journal || !output.exists() {
+            return Ok(false);
+        }
+        Ok(RunFile::beside(output)?.is_some_and(|run| {
+            run.verb.as_deref() == Some(self.verb.name)
+                && run.engine == self.identity.in_run(&self.plan.engine)
+                && (run.limit, run.multipv) == (self.limit(), Some(self.args.lines() as u64))
+                && run.suite == *suite
+        }))
+    }
+
     fn open_journal(
         &self,
         output: &Path,
         suite: Option<&RunSuite>,
-        identity: &Identity,
     ) -> anyhow::Result<(Journal, Recovered)> {
-        let mut path = output.as_os_str().to_owned();
-        path.push(".journal");
-        let path = PathBuf::from(path);
-        let run = self.identity(output, suite, identity)?;
+        let path = journal_of(output);
+        let run = self.identity(output, suite)?;
         match (self.args.resume, suite) {
             (true, None) => Err(Usage(
                 "--resume needs files: what came through a pipe does not come again".into(),
@@ -128,18 +151,14 @@ impl EngineRun<'_> {
     }
 
     /// What decides on the records that come out.
-    fn identity(
-        &self,
-        output: &Path,
-        suite: Option<&RunSuite>,
-        identity: &Identity,
-    ) -> anyhow::Result<RunIdentity> {
+    fn identity(&self, output: &Path, suite: Option<&RunSuite>) -> anyhow::Result<RunIdentity> {
         let mut run = RunIdentity::new();
         let mut put = |key: &str, value: Value| run.insert(key.into(), value);
         put("epdb", env!("CARGO_PKG_VERSION").into());
         put("verb", self.verb.name.into());
         put("task", format!("{:?}", self.verb.task).into());
-        put("engine", serde_json::to_value(identity.in_run(&self.plan.engine))?);
+        put("engine", serde_json::to_value(self.identity.in_run(&self.plan.engine))?);
+        put("program", program(&self.plan.engine.program()).into());
         put("limit", serde_json::to_value(self.limit())?);
         put("multipv", self.args.lines().into());
         put("suite", suite.map(serde_json::to_value).transpose()?.into());
@@ -170,14 +189,13 @@ impl EngineRun<'_> {
     fn write_run_file(
         &self,
         output: &Path,
-        identity: &Identity,
         suite: RunSuite,
         (started, seconds, failed): (SystemTime, f64, u64),
     ) -> anyhow::Result<()> {
         let run = RunFile {
             epdb: Some(env!("CARGO_PKG_VERSION").into()),
             verb: Some(self.verb.name.into()),
-            engine: identity.in_run(&self.plan.engine),
+            engine: self.identity.in_run(&self.plan.engine),
             limit: self.limit(),
             multipv: Some(self.args.lines() as u64),
             concurrency: Some(self.plan.concurrency as u64),
@@ -193,4 +211,20 @@ impl EngineRun<'_> {
         file.write_all(b"\n")?;
         Ok(file.finish()?)
     }
+}
+
+/// Where the journal of an output stands.
+fn journal_of(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".journal");
+    path.into()
+}
+
+/// What tells a program from what it was before it was built anew.
+fn program(path: &Path) -> String {
+    let changed = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
+    changed.map_or_else(
+        |_| "unknown".into(),
+        |(len, modified)| format!("{len} bytes of {}", humantime::format_rfc3339_millis(modified)),
+    )
 }

@@ -7,8 +7,8 @@ use crate::cli::args::{OutputArgs, WriteArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
-use crate::model::EpdRecord;
 use crate::model::merge::MergeRules;
+use crate::model::{EpdRecord, Opcode};
 use crate::source::FileFormat;
 use crate::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
@@ -55,6 +55,8 @@ impl<'s> Sink<'s> {
                 output.write(record)?;
                 Ok(output.hand_on()?)
             }
+            // The analysis that the store has is better than none.
+            Sink::Store(_) if record.operands(Opcode::RUN_ERROR).is_some() => Ok(()),
             Sink::Store(importer) => Ok(importer.push(record)?),
         }
     }
