@@ -4,21 +4,10 @@ use super::info::{Bound, Info};
 use super::moves::read_move;
 use super::opcodes::{clear, put, put_integer, put_numbers};
 use super::session::Moment;
-use crate::model::answer::{Verdict, verdict};
+use crate::model::answer::Verdict;
+pub(super) use crate::model::answer::verdict as verdict_of;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode};
-
-/// What becomes of a problem that an engine has answered. A `dm` of the problem is no answer.
-pub(super) fn verdict_of(record: &EpdRecord) -> Verdict {
-    match record.operands(Opcode::DM) {
-        None => verdict(record),
-        Some(_) => {
-            let mut answered = record.clone();
-            answered.remove(Opcode::DM);
-            verdict(&answered)
-        }
-    }
-}
 
 /// The choices of an engine during the search of a problem.
 pub(super) struct Choices {

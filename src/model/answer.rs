@@ -2,6 +2,7 @@
 
 use super::opcode::Opcode;
 use super::record::{EpdRecord, Operand};
+use super::rules::Playable;
 use super::score::{Score, mate_target};
 
 /// What becomes of a problem.
@@ -17,8 +18,12 @@ pub enum Verdict {
     Defective,
 }
 
-/// The move that a record answers with: `pm`, else the first of `pv`, else `sm`.
+/// The move that a record answers with: `pm`, else the first of `pv`, else `sm`. None where the search
+/// failed, as `run_error` says: what stands there is older.
 pub fn answer(record: &EpdRecord) -> Option<&Operand> {
+    if has_failed(record) {
+        return None;
+    }
     [Opcode::PM, Opcode::PV, Opcode::SM]
         .into_iter()
         .find_map(|opcode| record.operands(opcode)?.first())
@@ -26,8 +31,7 @@ pub fn answer(record: &EpdRecord) -> Option<&Operand> {
 
 /// Whether the answer of a record is among its `bm` and not among its `am`.
 ///
-/// A mate target in `bm`, `#5` or `#-5`, is met by `dm` or `ce` telling of a mate that is no
-/// longer.
+/// A mate target in `bm`, `#5` or `#-5`, is met as [`finds_mate`] says.
 ///
 /// ```
 /// use epdb::model::answer::{Verdict, verdict};
@@ -52,24 +56,54 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     let answer = answer(record);
     let hits = |operand: &Operand| {
         Some(operand) == answer
-            || mate_target(&operand.text()).is_some_and(|moves| finds_mate(record, moves))
+            || mate_target(&operand.text()).is_some_and(|moves| finds_mate(record, moves.into()))
     };
     let right = best.is_empty() || best.iter().any(hits);
     let answered = answer.is_some() || best.iter().any(hits);
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-/// Whether `dm` or `ce` says that there is a mate in at most so many moves; negative: of being mated.
-fn finds_mate(record: &EpdRecord, target: i32) -> bool {
-    let score = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok());
-    let by_score = match score {
-        Some(Score::Mates(plies)) => Some(i128::from(plies.div_ceil(2))),
-        Some(Score::Mated(plies)) => Some(-i128::from(plies.div_ceil(2))),
-        _ => None,
+/// Whether a record answers with a mate in at most so many moves; negative: of being mated. `ce` tells
+/// of it, or the moves of `pv`, or `pm` where there is no `pv`, lead to it. `dm` is what was asked for.
+///
+/// ```
+/// use epdb::model::answer::finds_mate;
+/// let mate = |operations: &str| {
+///     let line = format!("7k/8/6K1/8/8/8/8/R7 w - - {operations}");
+///     epdb::parse_epd(line.as_bytes()).map(|record| finds_mate(&record, 1))
+/// };
+/// assert!(mate("dm 1; pv Ra8#;")? && mate("ce 32766;")? && !mate("dm 1; pv Ra2;")?);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn finds_mate(record: &EpdRecord, target: i128) -> bool {
+    let is_near = |moves: i128| {
+        moves != 0 && moves.signum() == target.signum() && moves.abs() <= target.abs()
     };
-    let target = i128::from(target);
-    [by_score, record.integer(Opcode::DM)]
-        .into_iter()
-        .flatten()
-        .any(|moves| moves != 0 && moves.signum() == target.signum() && moves.abs() <= target.abs())
+    !has_failed(record)
+        && (mate_by_score(record).is_some_and(is_near) || mate_by_line(record).is_some_and(is_near))
+}
+
+fn has_failed(record: &EpdRecord) -> bool {
+    record.operands(Opcode::RUN_ERROR).is_some()
+}
+
+fn mate_by_score(record: &EpdRecord) -> Option<i128> {
+    match Score::from_ce(record.integer(Opcode::CE)?).ok()? {
+        Score::Mates(plies) => Some(plies.div_ceil(2).into()),
+        Score::Mated(plies) => Some(-i128::from(plies.div_ceil(2))),
+        _ => None,
+    }
+}
+
+/// How many moves the line of a record has, if it ends in mate; negative where the mover is mated.
+fn mate_by_line(record: &EpdRecord) -> Option<i128> {
+    let line = record.operands(Opcode::PV).or_else(|| record.operands(Opcode::PM)?.get(..1))?;
+    let mut at = Playable::new(record.position()).ok()?;
+    for operand in line {
+        let Operand::Move { mv, .. } = operand else { return None };
+        at = at.is_legal(*mv).then(|| at.after(*mv))?;
+    }
+    let moves = i128::try_from(line.len().div_ceil(2)).ok()?;
+    let is_movers = line.len() % 2 == 1;
+    at.is_checkmate().then_some(if is_movers { moves } else { -moves })
 }

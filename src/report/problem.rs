@@ -1,12 +1,13 @@
 //! A problem of a suite and what one run made of it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
 use super::points::PointTable;
 use crate::error::Place;
-use crate::model::answer::{Verdict, answer, verdict};
+use crate::model::answer::{Verdict, answer, finds_mate, verdict};
 use crate::model::rules::Playable;
 use crate::model::score::Score;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
@@ -17,7 +18,8 @@ use crate::text::san;
 pub struct Reading {
     /// What names the theme: of `id` what stands before the number at its end, of others all.
     pub theme: Opcode,
-    /// Mates were searched: a record without any target is one in which none was found.
+    /// Mates were searched: a record in which one was found says by `acms` how long it took, and others
+    /// are without an answer, whatever an earlier run left in them.
     pub is_mate_search: bool,
 }
 
@@ -116,6 +118,7 @@ impl Problem {
     /// # Ok::<(), epdb::text::Diagnostic>(())
     /// ```
     pub fn new(record: &EpdRecord, place: &Place, reading: &Reading) -> Problem {
+        let record = &*without_old_answers(record, reading);
         let playable = Playable::new(record.position()).ok();
         let named = |operand: &Operand| NamedMove::new(operand, playable.as_ref());
         let moves =
@@ -212,6 +215,20 @@ fn score(ce: Option<i128>) -> Option<Score> {
     Score::from_ce(ce?).ok()
 }
 
+/// The record without what an earlier run answered, where this one failed or found no mate.
+fn without_old_answers<'r>(record: &'r EpdRecord, reading: &Reading) -> Cow<'r, EpdRecord> {
+    let has = |opcode| record.operands(opcode).is_some();
+    let is_answered = !reading.is_mate_search || has(Opcode::ACMS);
+    if is_answered && !has(Opcode::RUN_ERROR) {
+        return Cow::Borrowed(record);
+    }
+    let mut bare = record.clone();
+    for old in [Opcode::PM, Opcode::PV, Opcode::SM, Opcode::CE] {
+        bare.remove(old);
+    }
+    Cow::Owned(bare)
+}
+
 fn has_no_moves(record: &EpdRecord) -> bool {
     let is_empty = |opcode| record.operands(opcode).unwrap_or_default().is_empty();
     is_empty(Opcode::BM) && is_empty(Opcode::AM)
@@ -241,17 +258,14 @@ fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     format!("{} is not legal here", wrong.join(" "))
 }
 
-/// Whether a mate was found that is no longer than `dm`. Who searches only mates gives an answer, and
-/// `dm`, where there is one, and need not give a score.
+/// Whether a mate was found that is no longer than `dm`. Where mates were searched, a record without any
+/// target is one in which none was found.
 fn mate_verdict(record: &EpdRecord, is_mate_search: bool) -> Verdict {
-    let score = score(record.integer(Opcode::CE));
-    let is_solved = match (record.integer(Opcode::DM), score) {
-        (None, _) if !is_mate_search => return Verdict::Unscored,
-        (Some(moves), Some(Score::Mates(plies))) => i128::from(plies.div_ceil(2)) <= moves,
-        (Some(_), None) => answer(record).is_some(),
-        _ => false,
-    };
-    if is_solved { Verdict::Solved } else { Verdict::Missed }
+    match record.integer(Opcode::DM) {
+        None if !is_mate_search => Verdict::Unscored,
+        Some(moves) if finds_mate(record, moves) => Verdict::Solved,
+        _ => Verdict::Missed,
+    }
 }
 
 fn points(table: &PointTable, answer: Option<&Operand>) -> Points {

@@ -20,9 +20,10 @@ fn runs() -> Vec<Run> {
     let facts = RunFile { engine, command: vec![EVIL.into()], ..RunFile::default() };
     let evil = "<svg onload=alert(2)>'{{data}}&.1";
     let old = [
-        format!("bm e4; id \"{evil}\"; pm d4; acn 900; acms 9; acd 5; ce 30; run_error \"{evil}\";"),
+        format!("bm e4; id \"{evil}\"; pm d4; acn 900; acms 9; acd 5; ce 30;"),
         "bm e4; id \"A.2\"; pm e4; acn 70; acms 3; ce 32766; solve_first 10 1 2; solve_held 20 2 3;".into(),
         format!("am e4; c0 \"{evil}\"; id \"A.3\"; pm e4;"),
+        format!("bm e4; id \"A.4\"; run_error \"{evil}\";"),
     ];
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
     let new = run("new", &["bm e4; id \"A.2\"; pm e4;", "am e4; id \"A.3\"; pm e4;"]);

@@ -46,9 +46,19 @@ fn mates_are_targets() {
         ("dm 1; pm Ra8#; ce 32766;", Solved),
         ("dm 1; pm Ra2; ce 32764;", Missed),
         ("dm 2; pm Ra2; ce 500;", Missed),
-        // As a search for mates leaves what it found, and what it did not find.
+        // Without a score the moves tell, and a `dm` is what is asked for.
         ("dm 1; pm Ra8#;", Solved),
+        ("dm 2; pv Ra7 Kg8 Ra8#;", Solved),
+        ("bm #2; pv Ra7 Kg8 Ra8#;", Solved),
+        ("bm #1; pv Ra7 Kg8 Ra8#;", Missed),
+        ("dm 2; pv Ra7 Kg8;", Missed),
+        ("dm 2; pv Ra7;", Missed),
+        ("bm #1; dm 1; id x;", Missed),
         ("dm 1;", Missed),
+        // What stands beside a failure is older.
+        ("bm #1; pm Ra8#; ce 32766; run_error silent;", Missed),
+        ("bm Ra8#; pv Ra8#; run_error silent;", Missed),
+        ("dm 1; pv Ra8#; ce 32766; run_error silent;", Missed),
     ] {
         let problem = Problem::new(&mate(operations), &place(1), &Reading::default());
         assert_eq!(problem.verdict, expected, "{operations}");
@@ -63,6 +73,26 @@ fn mates_are_targets() {
     assert_eq!(Problem::new(&mate("id x;"), &place(1), &searched).verdict, Missed);
     assert_eq!(problem("dm 3;").targets(), "dm 3");
     assert_eq!(problem("bm e4; dm 3;").targets(), "bm e4");
+}
+
+#[test]
+fn old_answers_are_none_of_a_search_for_mates() {
+    let searched = Reading { is_mate_search: true, ..Reading::default() };
+    let read = |operations: &str| Problem::new(&mate(operations), &place(1), &searched);
+    for (operations, expected) in [
+        ("acms 3; ce 32766; dm 1; pm Ra8#; pv Ra8#;", Solved),
+        ("ce 32766; dm 1; pm Ra8#; pv Ra8#;", Missed),
+        ("bm #1; ce 32766; pv Ra8#;", Missed),
+        ("bm Ra8#; pv Ra8#;", Missed),
+        ("ce 32766; pv Ra8#;", Missed),
+    ] {
+        assert_eq!(read(operations).verdict, expected, "{operations}");
+    }
+    let old = read("c0 \"Ra8#=5\"; ce 32766; dm 1; pv Ra8#;");
+    assert_eq!((old.answer, old.ce, old.line_of_play.as_str()), (None, None, ""));
+    assert_eq!(old.points.map(|points| points.got), Some(0));
+    let failed = problem("bm e4; ce 30; pm e4; pv e4; run_error silent;");
+    assert_eq!((failed.answer, failed.ce, failed.verdict), (None, None, Missed));
 }
 
 #[test]
