@@ -231,14 +231,17 @@
 
   const text = (problem, place) =>
     `${name(problem, place)} ${problem.fen} ${asked(problem)} ${problem.results.map((it) => it?.answer?.san ?? "").join(" ")}`.toLowerCase();
+  // The place of what was picked in the heat map; it stands first, however many have its name.
+  let picked = null;
   const chosen = () => {
     const holds = filters[Number($("show").value)][1];
     const theme = $("theme-filter").value;
     const wanted = $("find").value.trim().toLowerCase();
     return every
-      .filter(({ problem, place }) => holds(problem) && (theme === "" || problem.theme === themes[theme])
-        && (!wanted || text(problem, place).includes(wanted)))
-      .sort((one, other) => order[$("order").value](one.problem, other.problem) || one.place - other.place);
+      .filter(({ problem, place }) => place === picked || (holds(problem)
+        && (theme === "" || problem.theme === themes[theme]) && (!wanted || text(problem, place).includes(wanted))))
+      .sort((one, other) => (other.place === picked) - (one.place === picked)
+        || order[$("order").value](one.problem, other.problem) || one.place - other.place);
   };
 
   // Boards and the table, a part at a time.
@@ -288,7 +291,7 @@
     $("more").hidden = part.length === rows.length;
   };
   const restart = () => { shown = PART; show(); };
-  $("filters").addEventListener("input", restart);
+  $("filters").addEventListener("input", () => { picked = null; restart(); });
   $("filters").addEventListener("submit", (event) => event.preventDefault());
   $("more-some").addEventListener("click", () => { shown += PART; show(); });
   $("more-all").addEventListener("click", () => { shown = Infinity; show(); });
@@ -318,6 +321,7 @@
       style: `background: linear-gradient(${stripes(problem)})` });
     cell.addEventListener("click", () => {
       cells.forEach((other) => other.setAttribute("aria-selected", String(other === cell)));
+      picked = place;
       $("show").value = "1";
       $("theme-filter").value = "";
       $("find").value = name(problem, place);
