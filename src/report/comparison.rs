@@ -1,11 +1,11 @@
 //! Runs side by side: their problems joined, and what sets two of them apart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::Hash;
 
 use super::problem::Problem;
 use super::run::{PointSum, Run};
 use super::statistics::{Interval, bootstrap, holm, mcnemar};
-use crate::model::Position;
 use crate::model::answer::Verdict;
 
 /// Problems of several runs, each a row.
@@ -25,34 +25,30 @@ pub struct Joined<'r> {
 #[derive(Clone, Debug)]
 pub struct Row<'r>(Vec<Option<&'r Problem>>);
 
-/// What makes problems of different runs one; several in one run are told apart by their order.
-#[derive(PartialEq, Eq, Hash)]
-enum Name<'r> {
-    Id(&'r str),
-    Position(Box<Position>),
-}
-
 impl<'r> Joined<'r> {
-    /// Joins problems by `id`, or, where they have none, by position.
+    /// Joins problems that have both `id` and position in common, those of one name in a run by their
+    /// order; then others by an `id` that is unique in its runs, then by such a position.
     pub fn new(runs: &'r [Run]) -> Joined<'r> {
+        let ids = unique(runs, |problem| problem.id.as_deref());
+        let positions = unique(runs, |problem| Some(problem.position.identity()));
         let mut rows: Vec<Row<'r>> = Vec::new();
-        let mut places: HashMap<(Name<'r>, u32), usize> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
-            let mut seen: HashMap<Name<'r>, u32> = HashMap::new();
-            for problem in run.problems() {
-                let count = seen.entry(name(problem)).or_default();
-                *count += 1;
-                let place = *places.entry((name(problem), *count)).or_insert_with(|| {
-                    rows.push(Row(vec![None; runs.len()]));
-                    rows.len() - 1
-                });
-                rows[place].0[number] = Some(problem);
-            }
+            let mut left: Vec<&'r Problem> = run.problems().iter().collect();
+            join(&mut rows, number, &mut left, |_, problem| {
+                Some((problem.id.as_deref(), problem.position.identity()))
+            });
+            join(&mut rows, number, &mut left, |run, problem| {
+                problem.id.as_deref().filter(|id| ids[run].contains(id))
+            });
+            join(&mut rows, number, &mut left, |run, problem| {
+                Some(problem.position.identity()).filter(|it| positions[run].contains(it))
+            });
+            rows.extend(left.into_iter().map(|problem| Row::of(problem, number, runs.len())));
         }
         let count =
             |is_wanted: fn(&Row<'_>) -> bool| rows.iter().filter(|row| is_wanted(row)).count();
         Joined {
-            of_different_positions: count(|row| row.differ(|it| it.position.identity())),
+            of_different_positions: count(|row| row.is_of_different_positions()),
             of_different_targets: count(|row| row.differ(Problem::targets)),
             incomplete: count(|row| row.0.contains(&None)),
             rows,
@@ -60,14 +56,57 @@ impl<'r> Joined<'r> {
     }
 }
 
-fn name(problem: &Problem) -> Name<'_> {
-    match &problem.id {
-        Some(id) => Name::Id(id),
-        None => Name::Position(Box::new(problem.position.identity())),
+/// For each run the keys that only one of its problems has.
+fn unique<'r, K: Eq + Hash>(
+    runs: &'r [Run],
+    key: impl Fn(&'r Problem) -> Option<K>,
+) -> Vec<HashSet<K>> {
+    let of_run = |run: &'r Run| {
+        let mut counts: HashMap<K, u32> = HashMap::new();
+        for key in run.problems().iter().filter_map(&key) {
+            *counts.entry(key).or_default() += 1;
+        }
+        counts.into_iter().filter_map(|(key, count)| (count == 1).then_some(key)).collect()
+    };
+    runs.iter().map(of_run).collect()
+}
+
+/// Takes those problems of a run out of `left` that have a key in common with a problem in a row that
+/// the run is not in yet, the first with the first.
+fn join<'r, K: Eq + Hash>(
+    rows: &mut [Row<'r>],
+    number: usize,
+    left: &mut Vec<&'r Problem>,
+    key: impl Fn(usize, &'r Problem) -> Option<K>,
+) {
+    let mut places: HashMap<K, VecDeque<usize>> = HashMap::new();
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.0[number].is_none()) {
+        let problems = row.0.iter().enumerate();
+        for key in problems.filter_map(|(run, problem)| key(run, (*problem)?)) {
+            places.entry(key).or_default().push_back(place);
+        }
     }
+    left.retain(|&problem| {
+        let Some(places) = key(number, problem).and_then(|key| places.get_mut(&key)) else {
+            return true;
+        };
+        while let Some(place) = places.pop_front() {
+            if rows[place].0[number].is_none() {
+                rows[place].0[number] = Some(problem);
+                return false;
+            }
+        }
+        true
+    });
 }
 
 impl<'r> Row<'r> {
+    fn of(problem: &'r Problem, run: usize, runs: usize) -> Row<'r> {
+        let mut row = Row(vec![None; runs]);
+        row.0[run] = Some(problem);
+        row
+    }
+
     /// What each run has.
     pub fn of_runs(&self) -> &[Option<&'r Problem>] {
         &self.0
@@ -88,15 +127,25 @@ impl<'r> Row<'r> {
         self.0.iter().flatten().any(|problem| problem.is_solved())
     }
 
-    /// Whether at least two runs have it and all of them agree on a move that is not the solution: the
+    /// Whether at least two runs have it and all that do agree on a move that is not the solution: the
     /// problem may be wrong.
     pub fn is_cook(&self) -> bool {
-        let mut answers = self.0.iter().map(|problem| {
-            let missed = problem.filter(|problem| problem.verdict == Verdict::Missed);
-            missed?.answer.as_ref()
-        });
-        let Some(Some(first)) = answers.next() else { return false };
-        self.0.len() > 1 && answers.all(|answer| answer == Some(first))
+        let problems = || self.0.iter().flatten();
+        let is_agreed = problems().all(|problem| problem.verdict == Verdict::Missed)
+            && problems().all(|problem| problem.answer.is_some())
+            && !self.differ(|problem| problem.answer.clone());
+        is_agreed && problems().count() > 1 && !self.is_of_different_positions()
+    }
+
+    /// Whether its runs have one `id` for different positions.
+    fn is_of_different_positions(&self) -> bool {
+        self.differ(|problem| problem.position.identity())
+    }
+
+    /// The problem in two runs, where they have it and mean the same position.
+    fn in_both(&self, first: usize, second: usize) -> Option<[&'r Problem; 2]> {
+        let both @ [one, other] = [self.0[first]?, self.0[second]?];
+        (one.position.identity() == other.position.identity()).then_some(both)
     }
 
     fn differ<T: PartialEq>(&self, part: impl Fn(&Problem) -> T) -> bool {
@@ -121,10 +170,10 @@ pub struct Pair {
     pub only_second: u64,
     /// Problems that neither solves.
     pub neither: u64,
-    /// The exact test of McNemar.
-    pub p: f64,
-    /// The same, adjusted for the number of pairs.
-    pub holm: f64,
+    /// The exact test of McNemar; none where no problem counts in both.
+    pub p: Option<f64>,
+    /// The same, adjusted for the number of pairs that have one.
+    pub holm: Option<f64>,
     /// How many more the second one would solve, of as many other problems of this kind.
     pub difference: Option<Interval>,
     /// Points, where problems have them in both.
@@ -150,7 +199,7 @@ impl Pair {
 
     fn new(rows: &[Row<'_>], first: usize, second: usize) -> Pair {
         let in_both = |row: &Row<'_>| {
-            let (one, other) = (row.0[first]?, row.0[second]?);
+            let [one, other] = row.in_both(first, second)?;
             let is_scored = one.is_scored() && other.is_scored();
             is_scored.then(|| [one.is_solved(), other.is_solved()])
         };
@@ -158,7 +207,7 @@ impl Pair {
         let count = |wanted| solved.iter().filter(|&&pair| pair == wanted).count() as u64;
         let (only_first, only_second) = (count([true, false]), count([false, true]));
         let more = |[one, other]: &[bool; 2]| i64::from(*other) - i64::from(*one);
-        let p = mcnemar(only_first, only_second);
+        let p = (!solved.is_empty()).then(|| mcnemar(only_first, only_second));
         Pair {
             first,
             second,
@@ -176,7 +225,10 @@ impl Pair {
 
 impl PointDifference {
     fn new(rows: &[Row<'_>], first: usize, second: usize) -> Option<PointDifference> {
-        let in_both = |row: &Row<'_>| Some((row.0[first]?.points?, row.0[second]?.points?));
+        let in_both = |row: &Row<'_>| {
+            let [one, other] = row.in_both(first, second)?;
+            Some((one.points?, other.points?))
+        };
         let points: Vec<_> = rows.iter().filter_map(in_both).collect();
         let mut sums = [PointSum::default(); 2];
         let mut differences = Vec::new();
@@ -198,9 +250,9 @@ pub fn pairs(runs: usize, joined: &Joined<'_>) -> Vec<Pair> {
     let places = (0..runs).flat_map(|first| (first + 1..runs).map(move |second| (first, second)));
     let mut pairs: Vec<Pair> =
         places.map(|(first, second)| Pair::new(&joined.rows, first, second)).collect();
-    let adjusted = holm(&pairs.iter().map(|pair| pair.p).collect::<Vec<_>>());
-    for (pair, p) in pairs.iter_mut().zip(adjusted) {
-        pair.holm = p;
+    let adjusted = holm(&pairs.iter().filter_map(|pair| pair.p).collect::<Vec<_>>());
+    for (pair, p) in pairs.iter_mut().filter(|pair| pair.p.is_some()).zip(adjusted) {
+        pair.holm = Some(p);
     }
     pairs
 }

@@ -123,10 +123,10 @@ pub struct PairObject<'r> {
     pub difference: i64,
     /// The bootstrap interval of 95 % of that.
     pub difference_interval: Option<[f64; 2]>,
-    /// The exact two-sided test of McNemar.
-    pub mcnemar_p: f64,
+    /// The exact two-sided test of McNemar; null where no problem counts in both.
+    pub mcnemar_p: Option<f64>,
     /// The same as Holm adjusts it.
-    pub holm_p: f64,
+    pub holm_p: Option<f64>,
     /// Points of the first.
     pub points_first: Option<u128>,
     /// Points of the second.

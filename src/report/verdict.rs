@@ -37,9 +37,9 @@ fn of_one(run: &Run) -> String {
 
 fn of_two(runs: &[Run], pair: &Pair) -> String {
     let (first, second) = (&runs[pair.first].label, &runs[pair.second].label);
-    if pair.common() == 0 {
+    let Some(p) = pair.p else {
         return format!("{first} and {second} have no scored problem in common.");
-    }
+    };
     let common = grouped(pair.common().into());
     let solved = [pair.both + pair.only_first, pair.both + pair.only_second];
     let points = pair.points.map(|points| of_points([first, second], &points));
@@ -63,8 +63,8 @@ fn of_two(runs: &[Run], pair: &Pair) -> String {
         grouped((more - less).into()),
         grouped(more.into()),
         grouped(less.into()),
-        judged(pair.p),
-        quoted(pair.p)
+        judged(p),
+        quoted(p)
     )
 }
 
@@ -89,27 +89,40 @@ fn of_several(runs: &[Run], pairs: &[Pair]) -> String {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let share = |place: usize| counts[place].share().unwrap_or(-1.0);
     order.sort_by(|&one, &other| share(other).total_cmp(&share(one)).then(one.cmp(&other)));
-    let (best, next) = (order[0], order[1]);
-    let (first, second) = (best.min(next), best.max(next));
-    let Some(pair) = pairs.iter().find(|pair| (pair.first, pair.second) == (first, second)) else {
-        return String::new();
-    };
+    let (best, next, all) = (order[0], order[1], runs.len());
+    if counts[best].share().is_none() {
+        return format!("None of {all} runs has a problem that can be scored.");
+    }
     let solved = |place: usize| {
         let counts = counts[place];
         format!("{} of {}", grouped(counts.solved.into()), grouped(counts.scored().into()))
     };
+    if share(best) == share(next) {
+        let equal = order.iter().filter(|&&place| share(place) == share(best));
+        let equal = equal.map(|&place| format!("{} ({})", runs[place].label, solved(place)));
+        return format!(
+            "Of {all} runs these solve the same share, which is the largest: {}.",
+            equal.collect::<Vec<_>>().join(", ")
+        );
+    }
+    let (first, second) = (best.min(next), best.max(next));
+    let pair = pairs.iter().find(|pair| (pair.first, pair.second) == (first, second));
+    let chance = match pair.and_then(|pair| pair.p.zip(pair.holm)) {
+        None => "without a scored problem in common".to_string(),
+        Some((p, holm)) => format!(
+            "{} (exact McNemar {}, {} by Holm over {} pairs)",
+            judged(holm),
+            quoted(p),
+            quoted(holm),
+            pairs.iter().filter(|pair| pair.p.is_some()).count()
+        ),
+    };
     format!(
-        "Of {} runs {} solves the largest share, {} problems; {} is next with {}, {} (exact McNemar {}, {} by Holm \
-         over {} pairs).",
-        runs.len(),
+        "Of {all} runs {} solves the largest share, {} problems; {} is next with {}, {chance}.",
         runs[best].label,
         solved(best),
         runs[next].label,
         solved(next),
-        judged(pair.holm),
-        quoted(pair.p),
-        quoted(pair.holm),
-        pairs.len()
     )
 }
 

@@ -1,7 +1,7 @@
 //! Reports of finished suites.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::scratch::Scratch;
 
@@ -48,8 +48,8 @@ V1        1   4  25.0   4.6 to 69.9       6  10       3          1       1      
 V2        3   4  75.0  30.1 to 95.4      10  10       1                             1
 
 Side by side
-first  second  both  only first  only second  neither  difference     95 %  McNemar p  points      95 %
-V1     V2         1           0            2        1          +2  0 to +4     0.5000      +4  +4 to +4
+first  second  both  only first  only second  neither  second - first     95 %  McNemar p  in points      95 %
+V1     V2         1           0            2        1              +2  0 to +4     0.5000         +4  +4 to +4
 
 Themes
 theme  run  solved  of      %           95 %  points  of
@@ -85,10 +85,10 @@ id   V1  V2  asked for  position
 B.1  d4  d4  am d4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
 
 Missed (3)
-id   V1  V2    asked for  position
-A.2  d4  + e4  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
-B.1  d4  d4    am d4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
-B.2  -   + e4  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+id   V1  V2           asked for  position
+A.2  d4  e4 (solved)  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+B.1  d4  d4           am d4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+B.2  -   e4 (solved)  bm e4      rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
 ";
 
 // RPT-01 RPT-02 RPT-03 RPT-12
@@ -168,7 +168,7 @@ fn runs_have_names_of_their_own() {
     scratch.write("bare.epd", format!("{START} bm e4; pm e4;\n"));
     assert!(first(&["report", "bare.epd"]).starts_with("bare.epd solves 1 of 1 problems"));
     let piped = scratch.run_with(&["report"], scratch.text("bare.epd"));
-    assert!(piped.out.starts_with("- solves 1 of 1 problems"), "{}", piped.err);
+    assert!(piped.out.starts_with("stdin solves 1 of 1 problems"), "{}", piped.err);
     for (call, why) in [
         (&["report", "old.epd", "old.epd"][..], "named twice"),
         (&["report", "--names", "a=old.epd,a=old.epd"], "named twice"),
@@ -195,6 +195,11 @@ fn lists_are_cut_and_lines_that_cannot_be_read_are_counted() {
         done.out.contains("Missed (3)\n") && done.out.ends_with("and 2 more (-n shows them)\n")
     );
     assert!(done.out.contains("e4=10, d4=6"), "{}", done.out);
+    let none = scratch.run(&["report", "old.epd", "new.epd", "-n", "0"]).out;
+    assert!(
+        !none.contains("Missed (") && !none.contains("Cooks") && !none.contains("-n shows"),
+        "{none}"
+    );
     scratch.write("mixed.epd", format!("{START} bm e4; pm e4;\nnonsense\n"));
     let done = scratch.run(&["report", "mixed.epd"]);
     assert_eq!((done.status, done.out.starts_with("mixed.epd solves 1 of 1")), (1, true));
@@ -236,13 +241,8 @@ fn skipped(why: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-#[test]
-fn the_script_of_the_page_runs() {
-    let Some(browser) = browser() else { return skipped("no chromium is installed") };
-    let scratch = scratch();
-    scratch.write("evil.epd", format!("{START} bm e4; id \"</script><b id='evil'>.1\"; pm d4;\n"));
-    let call = ["report", "old.epd", "new.epd", "evil.epd", "--html", "report.html"];
-    assert_eq!(scratch.run(&call).status, 0);
+/// What becomes of report.html in a browser, and what the browser says of it.
+fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
     let opened = std::process::Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr"])
@@ -251,8 +251,34 @@ fn the_script_of_the_page_runs() {
         .arg(format!("file://{}", scratch.path("report.html").display()))
         .output()
         .unwrap();
-    let (page, log) =
-        (String::from_utf8_lossy(&opened.stdout), String::from_utf8_lossy(&opened.stderr));
+    [opened.stdout, opened.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).into()
+}
+
+#[test]
+fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
+    let Some(browser) = browser() else { return skipped("no chromium is installed") };
+    let scratch = Scratch::new();
+    scratch.write("same.epd", format!("{START} bm e4; id \"x\"; pm d4;\n").repeat(40));
+    assert_eq!(scratch.run(&["report", "same.epd", "--html", "report.html"]).status, 0);
+    let click = "<script>document.querySelectorAll(\"#heat button\")[35].click()</script></body>";
+    scratch.write("report.html", scratch.text("report.html").replace("</body>", click));
+    let (page, log) = opened(&browser, &scratch);
+    if page.is_empty() {
+        return skipped("the browser shows no page here");
+    }
+    assert!(!log.contains("CONSOLE"), "{log}");
+    assert_eq!(page.matches("class=\"problem\"").count(), 24);
+    assert!(page.contains("id=\"problem-35\""), "the board of the cell is there");
+}
+
+#[test]
+fn the_script_of_the_page_runs() {
+    let Some(browser) = browser() else { return skipped("no chromium is installed") };
+    let scratch = scratch();
+    scratch.write("evil.epd", format!("{START} bm e4; id \"</script><b id='evil'>.1\"; pm d4;\n"));
+    let call = ["report", "old.epd", "new.epd", "evil.epd", "--html", "report.html"];
+    assert_eq!(scratch.run(&call).status, 0);
+    let (page, log) = opened(&browser, &scratch);
     if page.is_empty() {
         return skipped("the browser shows no page here");
     }

@@ -1,6 +1,7 @@
 //! Runs side by side.
 
-use epdb::report::{Report, Row};
+use epdb::model::Opcode;
+use epdb::report::{Report, Row, Run};
 
 use crate::{place, record, run};
 
@@ -38,7 +39,7 @@ fn runs_are_joined_by_id_and_set_apart() {
     let report = Report::new(&runs);
     let pair = &report.pairs[0];
     assert_eq!((pair.both, pair.only_first, pair.only_second, pair.neither), (1, 0, 2, 1));
-    assert_eq!((pair.p, pair.holm, pair.points), (0.5, 0.5, None));
+    assert_eq!((pair.p, pair.holm, pair.points), (Some(0.5), Some(0.5), None));
     assert_eq!(ids(&report, Row::is_cook), ["A.2"]);
     assert_eq!(report.joined.rows.len(), 7);
     assert_eq!(report.joined.incomplete, 2);
@@ -61,6 +62,94 @@ fn without_ids_positions_join_in_their_order() {
     assert_eq!(report.verdict, "one and other both solve 1 of 2 problems, 1 of them each alone.");
 }
 
+/// A run over whole records.
+fn run_of(label: &str, lines: &[&str]) -> Run {
+    let mut run = Run::new(label.into(), Vec::new(), Opcode::ID);
+    for (line, number) in lines.iter().zip(1..) {
+        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        run.add(&record, 0, &place(number), &mut (1 << 20)).unwrap();
+    }
+    run
+}
+
+// RPT-03
+#[test]
+fn problems_of_one_id_are_told_apart_by_position() {
+    let [near, far] = ["4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/P7/4K3 w - -"];
+    let one = [format!("{near} bm e4; id x; pm e4;"), format!("{far} bm a4; id x; pm a4;")];
+    let other = [format!("{far} bm a4; id x; pm a3;"), format!("{near} bm e4; id x; pm e4;")];
+    let lines = |lines: &'_ [String; 2]| run_of("r", &[&lines[0], &lines[1]]);
+    let runs = [lines(&one), lines(&other)];
+    let report = Report::new(&runs);
+    let pair = &report.pairs[0];
+    assert_eq!((pair.both, pair.only_first, pair.common()), (1, 1, 2));
+    assert_eq!((report.joined.of_different_positions, report.joined.incomplete), (0, 0));
+}
+
+#[test]
+fn problems_join_by_a_unique_position_where_ids_do_not_tell() {
+    let [near, far] = ["4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/P7/4K3 w - -"];
+    let named = [format!("{near} bm e4; id x; pm e4;"), format!("{far} bm a4; id y; pm a4;")];
+    let bare = [format!("{far} bm a4; pm a3;"), format!("{near} bm e4; id z; pm e4;")];
+    let lines = |lines: &'_ [String; 2]| run_of("r", &[&lines[0], &lines[1]]);
+    let runs = [lines(&named), lines(&bare), lines(&named)];
+    let report = Report::new(&runs);
+    assert_eq!((report.joined.rows.len(), report.joined.incomplete), (2, 0));
+    assert_eq!((report.pairs[0].both, report.pairs[0].only_first), (1, 1));
+    // The start array is there several times, so it joins nothing by itself.
+    let runs = [run("a", &["bm e4; id x;", "bm d4; id y;"]), run("b", &["bm e4; id z;"])];
+    assert_eq!(Report::new(&runs).joined.rows.len(), 3);
+}
+
+#[test]
+fn different_positions_of_one_id_are_noted_and_not_compared() {
+    let one = run("one", &["bm e4; id x; pm d4; c0 \"e4=9, d4=3\";"]);
+    let other =
+        run_of("other", &["4k3/8/8/8/8/8/3PP3/4K3 w - - bm e4; id x; pm d4; c0 \"e4=9, d4=3\";"]);
+    let runs = [one, other];
+    let report = Report::new(&runs);
+    let pair = &report.pairs[0];
+    assert_eq!((pair.common(), pair.points, pair.p, pair.holm), (0, None, None, None));
+    assert_eq!(report.verdict, "one and other have no scored problem in common.");
+    assert_eq!(report.notes, ["ids that name different positions: 1"]);
+    assert!(ids(&report, Row::is_cook).is_empty());
+}
+
+#[test]
+fn a_cook_is_one_of_the_runs_that_have_it() {
+    let elsewhere = run_of("elsewhere", &["4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id y; pm e4;"]);
+    let cook = |label| run(label, &["bm e4; id x; pm d4;"]);
+    let runs = [elsewhere.clone(), cook("one"), cook("other")];
+    assert_eq!(ids(&Report::new(&runs), Row::is_cook), ["x"]);
+    let runs = [elsewhere, cook("one")];
+    assert!(ids(&Report::new(&runs), Row::is_cook).is_empty());
+}
+
+#[test]
+fn the_verdict_of_several_tells_of_ties_and_of_nothing_in_common() {
+    let [good, equal] = ["good", "equal"].map(|label| run(label, &["bm e4; pm e4; id x;"]));
+    let bad = run("bad", &["bm e4; pm d4; id x;"]);
+    let runs = [bad.clone(), good.clone(), equal];
+    assert_eq!(
+        Report::new(&runs).verdict,
+        "Of 3 runs these solve the same share, which is the largest: good (1 of 1), equal (1 of 1)."
+    );
+    let apart = run_of("apart", &["4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id y; pm d4;"]);
+    let nothing = run("nothing", &["id x;"]);
+    let runs = [apart, nothing.clone(), good];
+    let report = Report::new(&runs);
+    assert_eq!(
+        report.verdict,
+        "Of 3 runs good solves the largest share, 1 of 1 problems; apart is next with 0 of 1, without \
+         a scored problem in common."
+    );
+    assert!(report.pairs.iter().all(|pair| pair.p.is_none() && pair.holm.is_none()));
+    let runs = [nothing.clone(), nothing.clone(), nothing];
+    assert_eq!(Report::new(&runs).verdict, "None of 3 runs has a problem that can be scored.");
+    let runs = [bad.clone(), bad, run("new", &["bm e4; pm e4; id x;"])];
+    assert!(Report::new(&runs).verdict.contains("by Holm over 3 pairs"));
+}
+
 #[test]
 fn points_are_compared_by_bootstrap() {
     let solver = |label, answer: &str| {
@@ -75,9 +164,9 @@ fn points_are_compared_by_bootstrap() {
     assert_eq!((points.first.got, points.second.got, points.first.of), (300, 120, 300));
     assert_eq!((points.interval.low, points.interval.high), (-180.0, -180.0));
     assert_eq!(report.pairs.len(), 3);
-    assert_eq!(report.pairs[0].p, 2f64.powi(-29));
-    assert_eq!(report.pairs[0].holm, 3.0 * 2f64.powi(-29));
-    assert_eq!(report.pairs[2].p, 1.0);
+    assert_eq!(report.pairs[0].p, Some(2f64.powi(-29)));
+    assert_eq!(report.pairs[0].holm, Some(3.0 * 2f64.powi(-29)));
+    assert_eq!(report.pairs[2].p, Some(1.0));
     assert_eq!(
         report.verdict,
         "Of 3 runs good solves the largest share, 30 of 30 problems; fair is next with 0 of 30, more than chance \

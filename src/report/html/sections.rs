@@ -219,7 +219,7 @@ fn pairs(report: &Report<'_>) -> String {
     let rows: Vec<Vec<Cell>> = report.pairs.iter().map(|pair| pair_row(report, pair)).collect();
     format!(
         "<p class=\"hint\">Of the problems that count in both. The difference is what the second run solves \
-         beyond the first, with the interval of a paired bootstrap of 10,000 samples; the test is the exact \
+         and earns beyond the first, with the interval of a paired bootstrap of 10,000 samples; the test is the exact \
          two-sided one of McNemar{}. The bar shows, from the left, what both solve, the first alone, the \
          second alone, and neither.</p>\n{}",
         if rows.len() > 1 { ", adjusted by Holm for the number of pairs" } else { "" },
@@ -235,12 +235,12 @@ fn pair_row(report: &Report<'_>, pair: &Pair) -> Vec<Cell> {
         let difference = points.second.got.cast_signed() - points.first.got.cast_signed();
         [signed(difference), whole(points.interval)]
     });
-    let holm = if report.pairs.len() > 1 { probability(pair.holm) } else { String::new() };
+    let holm = if report.pairs.len() > 1 { tested(pair.holm) } else { String::new() };
     let [points, points_ends] = points.unwrap_or_default();
     let own = [
         signed(difference),
         pair.difference.map_or("-".into(), whole),
-        probability(pair.p),
+        tested(pair.p),
         holm,
         points,
         points_ends,
@@ -249,6 +249,11 @@ fn pair_row(report: &Report<'_>, pair: &Pair) -> Vec<Cell> {
     let heads =
         [label(pair.first), label(pair.second), Cell::Split(counts, [pair.first, pair.second])];
     [&heads[..], &counts.map(|count| Cell::Number(number(count))), &own.map(Cell::Number)].concat()
+}
+
+/// A probability; a mark where nothing could be tested.
+fn tested(p: Option<f64>) -> String {
+    p.map_or("-".into(), probability)
 }
 
 fn efforts(report: &Report<'_>) -> String {

@@ -26,10 +26,10 @@ use least::Least;
 ///
 /// Each file is a run: records with what they ask for (bm, am, dm, points in c0 or in c7 and c8) and
 /// what an engine answered (pm, else pv, else sm), as `solve`, `analyze` and `mate` write them. Solved is
-/// what has one of bm and none of am, or a mate no longer than asked for. Several runs are joined by id,
-/// else by position, and compared: the exact test of McNemar, adjusted by Holm, and a bootstrap. A cook
-/// is a problem for which all runs agree on another move. What is known of a run comes from
-/// FILE.run.json beside its file.
+/// what has one of bm and none of am, or a mate no longer than asked for. Several runs are joined by id
+/// and position, else by one of these, and compared: the exact test of McNemar, adjusted by Holm, and a
+/// bootstrap. A cook is a problem for which all runs that have it agree on another move. What is known of
+/// a run comes from FILE.run.json beside its file.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
@@ -145,9 +145,12 @@ impl Args {
         };
         let outputs = files.iter().map(output).collect::<anyhow::Result<Vec<_>>>()?;
         let known = outputs.iter().find_map(|output| output.facts.as_ref()?.label());
-        let file_name = || {
-            let file = files.first().map(|file| file.file_name().unwrap_or(file.as_os_str()));
-            file.unwrap_or_default().to_string_lossy().into_owned()
+        let file_name = || match files.first() {
+            Some(file) if *file == Path::new("-") => "stdin".to_string(),
+            file => {
+                let file = file.map(|file| file.file_name().unwrap_or(file.as_os_str()));
+                file.unwrap_or_default().to_string_lossy().into_owned()
+            }
         };
         let label = name.or(known).map_or_else(file_name, ToString::to_string);
         Ok(Run::new(label, outputs, self.theme))

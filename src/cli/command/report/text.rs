@@ -81,11 +81,11 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
         "only first",
         "only second",
         "neither",
-        "difference",
+        "second - first",
         "95 %",
         "McNemar p",
         "Holm p",
-        "points",
+        "in points",
         "95 %",
     ];
     let label = |run: usize| report.runs[run].label.clone();
@@ -100,8 +100,8 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
         let own = vec![
             signed(difference),
             pair.difference.map_or("-".into(), ends),
-            probability(pair.p),
-            if report.pairs.len() > 1 { probability(pair.holm) } else { String::new() },
+            tested(pair.p),
+            if report.pairs.len() > 1 { tested(pair.holm) } else { String::new() },
         ];
         let counts = counts.map(|count| grouped(count.into()));
         [&[label(pair.first), label(pair.second)][..], &counts, &own, &points.unwrap_or_default()]
@@ -109,6 +109,11 @@ fn print_pairs(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
     });
     heading("Side by side", out)?;
     table(&names, &rows.collect::<Vec<_>>(), 2, out)
+}
+
+/// A probability; a mark where nothing could be tested.
+fn tested(p: Option<f64>) -> String {
+    p.map_or("-".into(), probability)
 }
 
 fn print_themes(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
@@ -252,7 +257,7 @@ fn print_list(
     limit: usize,
     out: &mut Output,
 ) -> io::Result<()> {
-    if rows.is_empty() {
+    if rows.is_empty() || limit == 0 {
         return Ok(());
     }
     heading(&format!("{title} ({})", grouped(rows.len() as u128)), out)?;
@@ -267,9 +272,9 @@ fn name(problem: &Problem) -> String {
     problem.id.clone().unwrap_or_else(|| problem.place.to_string())
 }
 
-/// What a run answered: `+` before what solves, and a mark for what is missing.
+/// What a run answered, whether it solves, and a mark for what is missing.
 fn answer(problem: Option<&Problem>) -> String {
     let Some(problem) = problem else { return String::new() };
     let answer = problem.answer.as_ref().map_or("-".into(), NamedMove::to_string);
-    if problem.is_solved() { format!("+ {answer}") } else { answer }
+    if problem.is_solved() { format!("{answer} (solved)") } else { answer }
 }
