@@ -97,7 +97,8 @@ fn mate_by_score(record: &EpdRecord) -> Option<i128> {
 
 /// How many moves the line of a record has, if it ends in mate; negative where the mover is mated.
 fn mate_by_line(record: &EpdRecord) -> Option<i128> {
-    let line = record.operands(Opcode::PV).or_else(|| record.operands(Opcode::PM)?.get(..1))?;
+    let expected = record.operands(Opcode::PV).filter(|line| !line.is_empty());
+    let line = expected.or_else(|| record.operands(Opcode::PM)?.get(..1))?;
     let mut at = Playable::new(record.position()).ok()?;
     for operand in line {
         let Operand::Move { mv, .. } = operand else { return None };

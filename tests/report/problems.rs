@@ -48,6 +48,7 @@ fn mates_are_targets() {
         ("dm 2; pm Ra2; ce 500;", Missed),
         // Without a score the moves tell, and a `dm` is what is asked for.
         ("dm 1; pm Ra8#;", Solved),
+        ("dm 1; pm Ra8#; pv;", Solved),
         ("dm 2; pv Ra7 Kg8 Ra8#;", Solved),
         ("bm #2; pv Ra7 Kg8 Ra8#;", Solved),
         ("bm #1; pv Ra7 Kg8 Ra8#;", Missed),
