@@ -116,15 +116,19 @@ fn a_search_ends_when_the_solution_is_held_if_that_was_asked_for() {
 }
 
 #[test]
-fn mate_targets_are_met_by_scores() {
+fn mate_targets_are_met_by_scores_and_lines() {
     let script =
         Script::new("go: info depth 3 score mate 1 nodes 30 time 9 pv h5f7 | bestmove h5f7\n");
     let scholar = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq -";
     let finished = script.run(SOLVE, nodes(1), &[&format!("{scholar} bm #1;")]).remove(0);
     assert_eq!(finished.verdict(), Verdict::Solved);
     let farther =
-        Script::new("go: info depth 3 score cp 900 nodes 30 time 9 pv h5f7 | bestmove h5f7\n");
+        Script::new("go: info depth 3 score cp 900 nodes 30 time 9 pv h5h3 | bestmove h5h3\n");
     let claimed = format!("{scholar} bm #1; dm 1;");
     let finished = farther.run(SOLVE, nodes(1), &[&claimed]).remove(0);
     assert_eq!(finished.verdict(), Verdict::Missed, "the dm of the problem is no answer");
+    let shown =
+        Script::new("go: info depth 3 score cp 900 nodes 30 time 9 pv h5f7 | bestmove h5f7\n");
+    let finished = shown.run(SOLVE, nodes(1), &[&format!("{scholar} bm #1;")]).remove(0);
+    assert_eq!(finished.verdict(), Verdict::Solved, "the line mates");
 }
