@@ -99,10 +99,13 @@ impl EngineRun<'_> {
         };
         let mut desk = Desk::new(&self.plan, suite.as_ref().and_then(|suite| suite.records));
         let search = Search::new(self.plan.clone(), journal, recovered);
+        let journal = search.journal();
         let searched = match &self.verb.games {
-            Some(games) => games.search(self.pipe, self.path.as_deref(), search, &mut desk)?,
-            None => self.search_into(file, search, &mut desk)?,
+            Some(games) => games.search(self.pipe, self.path.as_deref(), search, &mut desk),
+            None => self.search_into(file, search, &mut desk),
         };
+        // Threads may still hold it when a run is refused.
+        let searched = searched.inspect_err(|_| drop(journal.take()))?;
         let (failed, reached) = desk.finish();
         if let Some(file) = file {
             let seconds = clock.elapsed().as_secs_f64();

@@ -39,6 +39,11 @@ impl Search {
         Search { pool, journal, recovered, hash: SuiteHash::new() }
     }
 
+    /// The journal that the search writes.
+    pub(super) fn journal(&self) -> SharedJournal {
+        self.journal.clone()
+    }
+
     /// Reads records, has them searched and writes them.
     pub(super) fn records(
         mut self,
