@@ -16,10 +16,8 @@ mod time_control;
 
 pub use adjudication::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
 pub use game_record::{PlayedMove, to_game};
-pub use openings::Opening;
+pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
-pub use pairing::{Pairing, PairingRule, next_games};
-pub use settings::{
-    EloModel, Launch, Listen, OpeningOrder, OpeningsSource, Player, Silences, Sprt, Tournament,
-};
+pub use pairing::{Course, Pairing, PairingRule, course, next_games};
+pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
 pub use time_control::{Remaining, Stage, TimeControl};
