@@ -12,6 +12,9 @@ pub mod openings;
 mod outcome;
 mod pairing;
 mod settings;
+pub mod sprt;
+mod standings;
+pub mod strength;
 mod time_control;
 
 pub use adjudication::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
@@ -20,4 +23,5 @@ pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
 pub use pairing::{Course, Pairing, PairingRule, course, next_games};
 pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
+pub use standings::{AgainstObject, Row, Standings, StandingsObject};
 pub use time_control::{Remaining, Stage, TimeControl};

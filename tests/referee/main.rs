@@ -6,4 +6,5 @@ mod game_record;
 mod openings;
 mod pairing;
 mod settings;
+mod standings;
 mod time_control;
