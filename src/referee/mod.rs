@@ -8,22 +8,32 @@
 //! clients.
 
 mod adjudication;
+mod arbiter;
 mod board;
+mod clock;
 mod game_record;
+pub mod log;
 pub mod openings;
 mod outcome;
 mod pairing;
+mod seat;
+pub mod server;
 mod settings;
+mod snapshot;
 mod time_control;
 pub mod wire;
 
 pub use adjudication::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
+pub use arbiter::{Action, Arbiter, Event, FinishedGame, Order};
 pub use board::{Ending, GameBoard, Place};
+pub use clock::Clocks;
 pub use game_record::{PlayedMove, to_game};
 pub use openings::Opening;
 pub use outcome::{Outcome, Termination};
 pub use pairing::{Pairing, PairingRule, next_games};
+pub use seat::{ChannelId, SeatState};
 pub use settings::{
     EloModel, Launch, Listen, OpeningOrder, OpeningsSource, Player, Silences, Sprt, Tournament,
 };
+pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
 pub use time_control::{Remaining, Stage, TimeControl};
