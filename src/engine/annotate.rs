@@ -2,7 +2,8 @@
 
 use crate::model::rules::Move;
 use crate::model::score::{Score, child_to_parent};
-use crate::model::{BuildError, Color, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
+use crate::model::{BuildError, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
+use crate::text::pgn::evaluation_comment;
 
 /// The positions of the main line of a game, from its start to its end.
 ///
@@ -146,23 +147,8 @@ fn loss(before: &EpdRecord, after: &EpdRecord) -> Option<i64> {
 /// `[%eval 0.34,18]`, seen by White, with the depth; none where mate stands on the board.
 fn eval(record: &EpdRecord) -> Option<String> {
     let score = Score::from_ce(record.integer(Opcode::CE)?).ok()?;
-    let is_white = record.position().turn() == Color::White;
-    let moves = score.full_moves();
-    let value = match score {
-        Score::Centipawns(value) => {
-            let value = if is_white { value } else { -value };
-            let sign = if value < 0 { "-" } else { "" };
-            format!("{sign}{}.{:02}", value.abs() / 100, value.abs() % 100)
-        }
-        Score::Mates(_) if is_white => format!("#{}", moves?),
-        Score::Mates(_) => format!("#-{}", moves?),
-        Score::Mated(_) if is_white => format!("#-{}", moves?),
-        Score::Mated(_) => format!("#{}", moves?),
-        Score::Checkmated | Score::Illegal => return None,
-    };
     let depth = record.text_of(Opcode::ACD).unwrap_or_default();
-    let comma = if depth.is_empty() { "" } else { "," };
-    Some(format!("[%eval {value}{comma}{}]", String::from_utf8_lossy(&depth)))
+    evaluation_comment(score, record.position().turn(), &String::from_utf8_lossy(&depth))
 }
 
 /// A comment without an evaluation that stands in it.

@@ -36,21 +36,95 @@ pub struct DrawRule {
     pub score: u32,
 }
 
-/// Follows one game.
+impl Default for ResignRule {
+    /// Three moves at 10 pawns, seen by both.
+    fn default() -> ResignRule {
+        ResignRule { moves: 3, score: 1000, two_sided: true }
+    }
+}
+
+impl Default for DrawRule {
+    /// From move 40 on, eight moves within a tenth of a pawn.
+    fn default() -> DrawRule {
+        DrawRule { from_move: 40, moves: 8, score: 10 }
+    }
+}
+
+/// Follows one game move by move.
+///
+/// ```
+/// use epdb::model::score::Score::Centipawns;
+/// use epdb::model::{Color, GameResult};
+/// use epdb::referee::{AdjudicationRules, Adjudicator, ResignRule};
+/// let resign = Some(ResignRule { moves: 2, score: 500, two_sided: false });
+/// let mut adjudicator = Adjudicator::new(AdjudicationRules { resign, ..Default::default() });
+/// assert_eq!(adjudicator.judge(1, Color::White, Some(Centipawns(-510))), None);
+/// assert_eq!(adjudicator.judge(2, Color::Black, Some(Centipawns(480))), None);
+/// let result = adjudicator.judge(3, Color::White, Some(Centipawns(-700)));
+/// assert_eq!(result, Some(GameResult::BlackWins));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Adjudicator {
     rules: AdjudicationRules,
+    /// How many moves in a row, counted up to the last one.
+    losing: [u32; 2],
+    winning: [u32; 2],
+    level: [u32; 2],
 }
 
 impl Adjudicator {
     /// At the start of a game.
     pub const fn new(rules: AdjudicationRules) -> Adjudicator {
-        Adjudicator { rules }
+        Adjudicator { rules, losing: [0; 2], winning: [0; 2], level: [0; 2] }
     }
 
-    /// Takes a move: its ply in the game from 1, who made it, what the mover says of the position before it.
+    /// Takes a move: its ply from 1, the opening counted, who made it, and what the mover says of
+    /// the position before it. The result, if that decides the game.
+    ///
+    /// A move without a score, as one by heart, ends every row of its player.
     pub fn judge(&mut self, ply: u32, mover: Color, score: Option<Score>) -> Option<GameResult> {
-        let _ = (self.rules, ply, mover, score);
-        todo!("being written")
+        let score = score.and_then(centipawns);
+        let count = |row: &mut u32, goes_on: bool| *row = if goes_on { *row + 1 } else { 0 };
+        let (own, other) = (mover as usize, (!mover) as usize);
+        if let Some(rule) = self.rules.resign {
+            let edge = i64::from(rule.score);
+            count(&mut self.losing[own], score.is_some_and(|score| score <= -edge));
+            count(&mut self.winning[own], score.is_some_and(|score| score >= edge));
+            let has_lost = |own: usize, other: usize| {
+                self.losing[own] >= rule.moves
+                    && (!rule.two_sided || self.winning[other] >= rule.moves)
+            };
+            if has_lost(own, other) {
+                return Some(win_of(!mover));
+            }
+            if has_lost(other, own) {
+                return Some(win_of(mover));
+            }
+        }
+        if let Some(rule) = self.rules.draw {
+            let edge = u64::from(rule.score);
+            count(&mut self.level[own], score.is_some_and(|score| score.unsigned_abs() <= edge));
+            if ply / 2 >= rule.from_move && self.level.iter().all(|row| *row >= rule.moves) {
+                return Some(GameResult::Draw);
+            }
+        }
+        self.rules.max_moves.filter(|most| ply / 2 >= *most).map(|_| GameResult::Draw)
+    }
+}
+
+const fn win_of(color: Color) -> GameResult {
+    match color {
+        Color::White => GameResult::WhiteWins,
+        Color::Black => GameResult::BlackWins,
+    }
+}
+
+/// A score as a number; a mate is worth more than any.
+const fn centipawns(score: Score) -> Option<i64> {
+    match score {
+        Score::Centipawns(value) => Some(value as i64),
+        Score::Mates(_) => Some(i64::MAX),
+        Score::Mated(_) | Score::Checkmated => Some(i64::MIN),
+        Score::Illegal => None,
     }
 }

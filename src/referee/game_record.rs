@@ -1,5 +1,6 @@
 //! A finished game as the archive has it.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::openings::Opening;
@@ -8,7 +9,8 @@ use super::pairing::Pairing;
 use super::settings::Tournament;
 use crate::model::rules::Move;
 use crate::model::score::Score;
-use crate::model::{BuildError, Game};
+use crate::model::{BuildError, Color, Counters, Game, GameBuilder, Start};
+use crate::text::pgn::evaluation_comment;
 
 /// A move as it was made.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -25,7 +27,9 @@ pub struct PlayedMove {
     pub depth: Option<u32>,
 }
 
-/// The game with its tags, clocks and evaluations. `moves` are those behind the opening, `date` is
+/// The game with its tags, and behind each move of the players a comment with what the mover says of
+/// the position that arises, in White's view, its clock, and how long it thought:
+/// `[%eval 0.34,18] [%clk 0:00:59.9] [%emt 0:00:00.5]`. `moves` are those behind the opening, `date` is
 /// `YYYY.MM.DD`.
 ///
 /// # Errors
@@ -38,6 +42,83 @@ pub fn to_game(
     outcome: &Outcome,
     date: &str,
 ) -> Result<Game, BuildError> {
-    let _ = (tournament, pairing, opening, moves, outcome, date);
-    todo!("being written")
+    let mut game = GameBuilder::new();
+    let [white, black] = [pairing.white, pairing.black].map(|place| &tournament.players[place]);
+    for (name, value) in [
+        ("Event", tournament.event.as_str()),
+        ("Site", &tournament.site),
+        ("Date", date),
+        ("Round", &pairing.round_tag()),
+        ("White", &white.name),
+        ("Black", &black.name),
+        ("Result", outcome.result.as_str()),
+        ("PlyCount", &(opening.moves.len() + moves.len()).to_string()),
+        ("Termination", outcome.termination.as_str()),
+    ] {
+        game.set_tag(name, value)?;
+    }
+    let [white, black] =
+        [white, black].map(|player| player.time.as_ref().unwrap_or(&tournament.time).tag());
+    if white == black {
+        game.set_tag("TimeControl", &white)?;
+    } else {
+        game.set_tag("WhiteTimeControl", &white)?;
+        game.set_tag("BlackTimeControl", &black)?;
+    }
+    set_up(&mut game, &opening.start)?;
+    opening.moves.iter().try_for_each(|mv| game.play(*mv))?;
+    for played in moves {
+        game.play(played.mv)?;
+        let turn = game.replay().map_or(Color::White, |replay| replay.position().turn());
+        game.add_comment(&comment(played, turn))?;
+    }
+    game.finish()
+}
+
+fn set_up(game: &mut GameBuilder, start: &Start) -> Result<(), BuildError> {
+    game.set_start(*start);
+    if *start == Start::ARRAY {
+        return Ok(());
+    }
+    let Counters { halfmove_clock, fullmove_number } = start.counters;
+    game.set_tag("FEN", &format!("{} {halfmove_clock} {fullmove_number}", start.position))?;
+    game.set_tag("SetUp", "1")?;
+    if start.position.is_chess960() {
+        game.set_tag("Variant", "Chess960")?;
+    }
+    Ok(())
+}
+
+/// What stands behind a move, after which this side is to move.
+fn comment(played: &PlayedMove, turn: Color) -> String {
+    let depth = played.depth.map(|depth| depth.to_string()).unwrap_or_default();
+    let score = played.score.and_then(after_best_move);
+    let evaluation = score.and_then(|score| evaluation_comment(score, turn, &depth));
+    let clock = played.left.map(|left| format!("[%clk {}]", Clock(left)));
+    let used = Some(format!("[%emt {}]", Clock(played.used)));
+    [evaluation, clock, used].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// A score as the opponent sees it behind the move on which it rests; a mate is one ply nearer then.
+const fn after_best_move(score: Score) -> Option<Score> {
+    match score {
+        Score::Centipawns(value) => Some(Score::Centipawns(-value)),
+        Score::Mates(plies @ 2..) => Some(Score::Mated(plies - 1)),
+        Score::Mated(plies @ 2..) => Some(Score::Mates(plies - 1)),
+        Score::Mates(_) | Score::Mated(_) | Score::Checkmated | Score::Illegal => None,
+    }
+}
+
+/// Hours, minutes and seconds, with a fraction where they are not whole.
+struct Clock(Duration);
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        write!(f, "{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+        match self.0.subsec_millis() {
+            0 => Ok(()),
+            part => f.write_str(format!(".{part:03}").trim_end_matches('0')),
+        }
+    }
 }

@@ -28,12 +28,10 @@ pub use arbiter::{Action, Arbiter, Event, FinishedGame, Order};
 pub use board::{Ending, GameBoard, Place};
 pub use clock::Clocks;
 pub use game_record::{PlayedMove, to_game};
-pub use openings::Opening;
+pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
-pub use pairing::{Pairing, PairingRule, next_games};
+pub use pairing::{Course, Pairing, PairingRule, course, next_games};
 pub use seat::{ChannelId, SeatState};
-pub use settings::{
-    EloModel, Launch, Listen, OpeningOrder, OpeningsSource, Player, Silences, Sprt, Tournament,
-};
+pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
 pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
 pub use time_control::{Remaining, Stage, TimeControl};

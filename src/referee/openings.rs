@@ -1,9 +1,13 @@
 //! From where games begin.
 
-use super::settings::OpeningsSource;
-use crate::error::Result;
-use crate::model::Start;
-use crate::model::rules::Move;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::library::random;
+use crate::model::rules::{Move, Playable};
+use crate::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
+use crate::source::{OwnedItem, Source, SourceOptions};
 
 /// From where a game begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,11 +20,158 @@ pub struct Opening {
     pub label: Option<String>,
 }
 
-/// Reads as many openings as are wanted, fewer where there are fewer.
+/// A source of openings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpeningsSource {
+    /// The file, of any format with positions or games.
+    pub file: PathBuf,
+    /// In which order they are taken.
+    pub order: OpeningOrder,
+    /// How many plies of a game are made, all of them if `None`.
+    pub plies: Option<u32>,
+    /// Which one is the first, from 1.
+    pub first: u64,
+}
+
+/// In which order openings are taken.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum OpeningOrder {
+    /// As they come.
+    #[default]
+    Sequential,
+    /// As the seed says.
+    Random,
+}
+
+impl FromStr for OpeningOrder {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<OpeningOrder, String> {
+        match word {
+            "sequential" => Ok(OpeningOrder::Sequential),
+            "random" => Ok(OpeningOrder::Random),
+            _ => Err(format!("expected `sequential` or `random`, found `{word}`")),
+        }
+    }
+}
+
+/// Reads as many openings as are wanted, fewer where there are fewer. Games give their moves, records
+/// their position.
 ///
 /// # Errors
-/// The source cannot be read, has something that is no position or game, or nothing at all.
+/// The source cannot be read, has a line that is no position or game or a position in which nobody can
+/// move, or nothing at all from the first wanted one on.
 pub fn read(source: &OpeningsSource, seed: u64, wanted: usize) -> Result<Vec<Opening>> {
-    let _ = (source, seed, wanted);
-    todo!("being written")
+    let before_first = usize::try_from(source.first.saturating_sub(1)).unwrap_or(usize::MAX);
+    let mut chosen = Chosen::new(source.order, seed, before_first.saturating_add(wanted));
+    for item in Source::open(&source.file, &SourceOptions::new())?.items() {
+        let item = item?;
+        let place = item.place().clone();
+        if let Some(opening) = of_item(item, source.plies).map_err(|error| error.at(place))?
+            && !chosen.add(opening)
+        {
+            break;
+        }
+    }
+    let mut openings = chosen.in_order();
+    let known = openings.len();
+    openings.drain(..before_first.min(known));
+    if openings.is_empty() {
+        let what = format!("expected an opening number {}, there are {known}", source.first);
+        return Err(Error::new(what).in_source(source.file.to_string_lossy()));
+    }
+    Ok(openings)
 }
+
+/// The opening of a game or a record; `None` for what is neither.
+fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
+    let opening = match item {
+        OwnedItem::Game { game, .. } => of_game(&game, plies),
+        other => match other.into_record().transpose()? {
+            Some(record) => of_record(&record),
+            None => return Ok(None),
+        },
+    };
+    match opening.reached() {
+        Some(position) if position.has_move() => Ok(Some(opening)),
+        _ => Err(Error::new("no opening, for nobody can move where it ends")),
+    }
+}
+
+fn of_game(game: &Game, plies: Option<u32>) -> Opening {
+    let most = plies.map_or(usize::MAX, |plies| plies as usize);
+    let label = ["Opening", "ECO"].into_iter().find_map(|tag| game.tag(tag));
+    Opening {
+        start: *game.start(),
+        moves: game.main_line().take(most).collect(),
+        label: label.map(str::to_string),
+    }
+}
+
+fn of_record(record: &EpdRecord) -> Opening {
+    let (halfmove_clock, fullmove_number) = record.counters();
+    let counters = Counters {
+        halfmove_clock: halfmove_clock.unwrap_or(0),
+        fullmove_number: fullmove_number.unwrap_or(1),
+    };
+    let label = record.text_of(Opcode::ID).map(|id| String::from_utf8_lossy(&id).into_owned());
+    Opening { start: Start { position: *record.position(), counters }, moves: Vec::new(), label }
+}
+
+impl Opening {
+    /// The start array.
+    pub const ARRAY: Opening = Opening { start: Start::ARRAY, moves: Vec::new(), label: None };
+
+    /// Where the players begin; `None` where no moves can be made.
+    pub fn reached(&self) -> Option<Playable> {
+        let mut replay = Replay::new(&self.start)?;
+        self.moves.iter().for_each(|mv| replay.play(*mv));
+        Some(replay.playable())
+    }
+}
+
+/// The first openings of an order, of which no more than twice as many are kept in memory.
+struct Chosen {
+    order: OpeningOrder,
+    seed: u64,
+    wanted: usize,
+    met: u64,
+    /// With what they are put in order.
+    openings: Vec<((u64, u64), Opening)>,
+}
+
+impl Chosen {
+    const fn new(order: OpeningOrder, seed: u64, wanted: usize) -> Chosen {
+        Chosen { order, seed, wanted, met: 0, openings: Vec::new() }
+    }
+
+    /// Takes the next opening of the source; false when none that follows can be among the first.
+    fn add(&mut self, opening: Opening) -> bool {
+        let first_by = match self.order {
+            OpeningOrder::Sequential => 0,
+            OpeningOrder::Random => random::number(self.seed, self.met),
+        };
+        self.openings.push(((first_by, self.met), opening));
+        self.met += 1;
+        if self.openings.len() >= self.wanted.saturating_mul(2).max(MANY) {
+            self.drop_others();
+        }
+        self.order == OpeningOrder::Random || self.openings.len() < self.wanted
+    }
+
+    fn drop_others(&mut self) {
+        if self.wanted < self.openings.len() {
+            self.openings.select_nth_unstable_by_key(self.wanted, |(place, _)| *place);
+            self.openings.truncate(self.wanted);
+        }
+    }
+
+    fn in_order(mut self) -> Vec<Opening> {
+        self.drop_others();
+        self.openings.sort_unstable_by_key(|(place, _)| *place);
+        self.openings.into_iter().map(|(_, opening)| opening).collect()
+    }
+}
+
+/// So many openings are not worth the work of dropping some.
+const MANY: usize = 4096;

@@ -1,7 +1,7 @@
 //! Evaluations in comments of games: `[%eval 0.34]`, `[%eval #-3]`, with a depth `[%eval -1.20,18]`.
 //! They are of the position that the comment stands behind, and seen by White, whoever is to move.
 
-use crate::model::score::Evaluation;
+use crate::model::score::{Evaluation, Score};
 use crate::model::{Color, Opcode};
 
 /// An evaluation as a comment has it.
@@ -51,6 +51,28 @@ fn centipawns(pawns: &str) -> Option<i64> {
     }
     let pawns: f64 = pawns.parse().ok()?;
     Some((pawns * 100.0).round() as i64)
+}
+
+/// What a comment says of a position that has this side to move, as that sees it, with the depth if it
+/// is not empty: `[%eval 0.34,18]`. `None` where there is no number for it, as where mate stands on
+/// the board.
+pub(crate) fn evaluation_comment(score: Score, turn: Color, depth: &str) -> Option<String> {
+    let is_white = turn == Color::White;
+    let moves = score.full_moves();
+    let value = match score {
+        Score::Centipawns(value) => {
+            let value = if is_white { value } else { -value };
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{}.{:02}", value.abs() / 100, value.abs() % 100)
+        }
+        Score::Mates(_) if is_white => format!("#{}", moves?),
+        Score::Mates(_) => format!("#-{}", moves?),
+        Score::Mated(_) if is_white => format!("#-{}", moves?),
+        Score::Mated(_) => format!("#{}", moves?),
+        Score::Checkmated | Score::Illegal => return None,
+    };
+    let comma = if depth.is_empty() { "" } else { "," };
+    Some(format!("[%eval {value}{comma}{depth}]"))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ mod write;
 
 pub use charset::{Charset, NotLatin1, from_latin1, put_latin1};
 pub use collation::{archive_name, collation_key};
+#[cfg(feature = "engine")]
+pub(crate) use evaluation::evaluation_comment;
 pub use language::{Language, UnknownLanguage};
 pub use positions::{
     PositionOptions, Positions, evaluations_unread, final_position, positions, positions_left_out,

@@ -1,0 +1,109 @@
+//! Who loses is out.
+
+use super::Course;
+use super::schedule::{Encounter, Points, Schedule, added};
+
+/// Plays a bracket in which the first seeds can meet last. Where the number of players is no power
+/// of two, the first seeds are free in the first round. An encounter that is level after its games
+/// goes on by two games at a time, with the colours turned and an opening of their own, until it is not
+/// level after both; after `tie_breaks` times the higher seed goes on.
+pub(super) fn course(mut schedule: Schedule<'_>, players: usize, tie_breaks: u32) -> Course {
+    let mut bracket: Vec<Slot> = order_of_seeds(players.next_power_of_two())
+        .into_iter()
+        .map(|seed| if seed < players { Slot::Player(seed) } else { Slot::Free })
+        .collect();
+    let tie_breaks = TieBreaks {
+        most: tie_breaks,
+        encounters: players.saturating_sub(1) as u32,
+        games: schedule.games_per_encounter,
+    };
+    let mut round = 0;
+    while bracket.len() > 1 {
+        round += 1;
+        let winner = |pair: &[Slot]| match *pair {
+            [Slot::Player(one), Slot::Player(other)] => {
+                // The better seed begins with White.
+                let players = [one.min(other), one.max(other)];
+                let encounter = schedule.encounter(round, players);
+                tie_breaks.winner(&mut schedule, encounter).map_or(Slot::Unknown, Slot::Player)
+            }
+            [Slot::Free, other] | [other, Slot::Free] => other,
+            _ => {
+                schedule.skip_encounter();
+                Slot::Unknown
+            }
+        };
+        bracket = bracket.chunks(2).map(winner).collect();
+    }
+    let champion = match bracket.first() {
+        Some(Slot::Player(player)) => Some(*player),
+        _ => None,
+    };
+    schedule.end(vec![0; players], champion)
+}
+
+/// A place in the bracket.
+#[derive(Copy, Clone)]
+enum Slot {
+    Player(usize),
+    /// Nobody.
+    Free,
+    /// Somebody, who is not known yet.
+    Unknown,
+}
+
+/// Seeds, from 0, in the order of a bracket of so many places, a power of two: the first meets the
+/// last, and so on in each half.
+fn order_of_seeds(places: usize) -> Vec<usize> {
+    let mut order = vec![0];
+    while order.len() < places {
+        let last = 2 * order.len() - 1;
+        order = order.into_iter().flat_map(|seed| [seed, last - seed]).collect();
+    }
+    order
+}
+
+/// How level encounters go on.
+struct TieBreaks {
+    most: u32,
+    /// Of the whole tournament.
+    encounters: u32,
+    games: u32,
+}
+
+impl TieBreaks {
+    /// Who goes on; `None` while that is not known.
+    fn winner(&self, schedule: &mut Schedule<'_>, encounter: Encounter) -> Option<usize> {
+        let first_opening = (encounter.number as usize - 1) * self.games.div_ceil(2) as usize;
+        let mut points = schedule.play(encounter, |pair| first_opening + pair as usize)?;
+        for number in 0..self.most {
+            if points[0] != points[1] {
+                break;
+            }
+            points = added(Some(points), self.two_games(schedule, encounter, number))?;
+        }
+        Some(encounter.players[usize::from(points[1] > points[0])])
+    }
+
+    /// Further games have numbers behind all others, so that none depends on which encounter was
+    /// level first.
+    fn two_games(
+        &self,
+        schedule: &mut Schedule<'_>,
+        encounter: Encounter,
+        number: u32,
+    ) -> Option<Points> {
+        let place = number * self.encounters + encounter.number - 1;
+        let first_game = self.encounters * self.games + 2 * place + 1;
+        let openings = self.encounters as usize * self.games.div_ceil(2) as usize;
+        // The colours go on from the last game.
+        let turned = self.games % 2;
+        let mut play = |game: u32| {
+            schedule.play_game(encounter, turned + game, first_game + game, |_| {
+                openings + place as usize
+            })
+        };
+        let [first, second] = [play(0), play(1)];
+        added(first, second)
+    }
+}

@@ -1,0 +1,176 @@
+//! Who meets whom.
+//!
+//! A tournament is played from its beginning in thought, each time: games that are over have their
+//! outcome, and what cannot be said for want of one is not said. So the same outcomes always give the same
+//! games, whatever was asked before.
+
+mod knockout;
+mod schedule;
+mod swiss;
+mod table;
+
+use std::collections::HashMap;
+
+use super::outcome::Outcome;
+use crate::model::GameResult;
+use schedule::Schedule;
+
+/// Who meets whom in a tournament.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum PairingRule {
+    /// Everybody meets everybody, so many times.
+    RoundRobin {
+        /// How many times; 2 is a double round robin.
+        cycles: u32,
+    },
+    /// The first players meet all others.
+    Gauntlet {
+        /// How many of the first players, at least 1.
+        challengers: u32,
+        /// How many times.
+        cycles: u32,
+    },
+    /// Players of like points meet.
+    Swiss {
+        /// How many rounds.
+        rounds: u32,
+    },
+    /// Who loses an encounter is out.
+    Knockout {
+        /// How many pairs of further games a level encounter gets before the higher seed goes on.
+        tie_breaks: u32,
+    },
+}
+
+/// One game that is to be played.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pairing {
+    /// Its number in the tournament, from 1; no other game has it.
+    pub game: u32,
+    /// Its round, from 1.
+    pub round: u32,
+    /// Its encounter, from 1: the games of two players in one round.
+    pub encounter: u32,
+    /// Who has White, by place among the players from 0.
+    pub white: usize,
+    /// Who has Black.
+    pub black: usize,
+    /// The place of its opening, from 0. Where there are fewer openings, they begin again.
+    pub opening: usize,
+}
+
+impl Pairing {
+    /// The value of the tag `Round`: the round and the number of the game, `2.17`.
+    pub fn round_tag(&self) -> String {
+        format!("{}.{}", self.round, self.game)
+    }
+
+    /// What its two players have of it in half points, White first.
+    pub(super) const fn half_points(result: GameResult) -> [u32; 2] {
+        match result {
+            GameResult::WhiteWins => [2, 0],
+            GameResult::BlackWins => [0, 2],
+            GameResult::Draw => [1, 1],
+            GameResult::Unknown => [0, 0],
+        }
+    }
+}
+
+/// A tournament as far as it can be said by now.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Course {
+    /// All games that can be said and are not over, in the order in which they are to begin.
+    pub next: Vec<Pairing>,
+    /// What players have for rounds in which nobody was left for them, in half points.
+    pub byes: Vec<u32>,
+    /// Who is not beaten, where players go out.
+    pub champion: Option<usize>,
+}
+
+/// All games that can be said by now and are not over, in the order in which they are to begin.
+///
+/// In every encounter colours alternate, and two games begin from the same opening. What two players
+/// have over several encounters goes on where it was. Numbers of games are given by the rule and do
+/// not depend on the order in which games end.
+///
+/// ```
+/// use epdb::referee::{PairingRule, next_games};
+/// let games = next_games(&PairingRule::RoundRobin { cycles: 1 }, 3, 2, &[]);
+/// let seen: Vec<_> = games.iter().map(|game| (game.white, game.black, game.opening)).collect();
+/// assert_eq!(seen, [(1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1), (0, 1, 2), (1, 0, 2)]);
+/// ```
+pub fn next_games(
+    rule: &PairingRule,
+    players: usize,
+    games_per_encounter: u32,
+    done: &[(Pairing, Outcome)],
+) -> Vec<Pairing> {
+    course(rule, players, games_per_encounter, done).next
+}
+
+/// [`next_games`] with what else follows from the rule.
+pub fn course(
+    rule: &PairingRule,
+    players: usize,
+    games_per_encounter: u32,
+    done: &[(Pairing, Outcome)],
+) -> Course {
+    let outcomes: HashMap<u32, GameResult> =
+        done.iter().map(|(pairing, outcome)| (pairing.game, outcome.result)).collect();
+    let schedule = Schedule::new(&outcomes, games_per_encounter);
+    match *rule {
+        PairingRule::RoundRobin { cycles } => {
+            table::course(schedule, players, table::round_robin(players), cycles)
+        }
+        PairingRule::Gauntlet { challengers, cycles } => {
+            table::course(schedule, players, table::gauntlet(players, challengers as usize), cycles)
+        }
+        PairingRule::Swiss { rounds } => swiss::course(schedule, players, rounds),
+        PairingRule::Knockout { tie_breaks } => knockout::course(schedule, players, tie_breaks),
+    }
+}
+
+impl PairingRule {
+    /// How many pairs of further games level encounters of a knockout get unless told otherwise.
+    pub const TIE_BREAKS: u32 = 4;
+
+    /// As many openings are used at most.
+    pub fn most_openings(&self, players: usize, games_per_encounter: u32) -> usize {
+        let for_games = |games: u32| games.div_ceil(2) as usize;
+        match *self {
+            PairingRule::RoundRobin { cycles } => {
+                let pairs = players * players.saturating_sub(1) / 2;
+                pairs.saturating_mul(for_games(games_per_encounter.saturating_mul(cycles)))
+            }
+            PairingRule::Gauntlet { challengers, cycles } => {
+                let challengers = challengers as usize;
+                let pairs = challengers.saturating_mul(players.saturating_sub(challengers));
+                pairs.saturating_mul(for_games(games_per_encounter.saturating_mul(cycles)))
+            }
+            PairingRule::Swiss { rounds } => {
+                (players / 2).saturating_mul(rounds as usize * for_games(games_per_encounter))
+            }
+            PairingRule::Knockout { tie_breaks } => {
+                let of_one = for_games(games_per_encounter).saturating_add(tie_breaks as usize);
+                players.saturating_sub(1).saturating_mul(of_one)
+            }
+        }
+    }
+
+    /// As many games are played at most, further games of level encounters not counted.
+    pub fn game_count(&self, players: usize, games_per_encounter: u32) -> u32 {
+        let players = u32::try_from(players).unwrap_or(u32::MAX);
+        let encounters = match *self {
+            PairingRule::RoundRobin { cycles } => {
+                (players.saturating_mul(players.saturating_sub(1)) / 2).saturating_mul(cycles)
+            }
+            PairingRule::Gauntlet { challengers, cycles } => {
+                let pairs = challengers.saturating_mul(players.saturating_sub(challengers));
+                pairs.saturating_mul(cycles)
+            }
+            PairingRule::Swiss { rounds } => (players / 2).saturating_mul(rounds),
+            PairingRule::Knockout { .. } => players.saturating_sub(1),
+        };
+        encounters.saturating_mul(games_per_encounter)
+    }
+}

@@ -1,0 +1,101 @@
+//! Games put one behind the other.
+
+use std::collections::HashMap;
+
+use super::{Course, Pairing};
+use crate::model::GameResult;
+
+/// The games of a tournament as they are thought of in order.
+pub(super) struct Schedule<'o> {
+    outcomes: &'o HashMap<u32, GameResult>,
+    pub(super) games_per_encounter: u32,
+    /// The number of the next game, of the next encounter.
+    game: u32,
+    encounter: u32,
+    /// Those that are not over.
+    next: Vec<Pairing>,
+}
+
+/// An encounter that takes place.
+#[derive(Copy, Clone)]
+pub(super) struct Encounter {
+    pub(super) round: u32,
+    pub(super) number: u32,
+    /// Who has White in the first game that these players have, and who Black.
+    pub(super) players: [usize; 2],
+    /// How many games they had before.
+    pub(super) games_before: u32,
+}
+
+/// What an encounter gave to the players, in half points, in the order in which they are named.
+pub(super) type Points = [u32; 2];
+
+impl<'o> Schedule<'o> {
+    pub(super) const fn new(
+        outcomes: &'o HashMap<u32, GameResult>,
+        games_per_encounter: u32,
+    ) -> Schedule<'o> {
+        Schedule { outcomes, games_per_encounter, game: 1, encounter: 1, next: Vec::new() }
+    }
+
+    /// The next encounter of two players, the first of whom begins with White.
+    pub(super) fn encounter(&mut self, round: u32, players: [usize; 2]) -> Encounter {
+        let number = self.encounter;
+        self.encounter += 1;
+        Encounter { round, number, players, games_before: 0 }
+    }
+
+    /// Leaves out an encounter of players who are not known yet.
+    pub(super) const fn skip_encounter(&mut self) {
+        self.encounter += 1;
+        self.game += self.games_per_encounter;
+    }
+
+    /// Plays all games of an encounter, whose openings are those that `opening` gives for each two
+    /// games. `None` while some of them are not over.
+    pub(super) fn play(
+        &mut self,
+        encounter: Encounter,
+        opening: impl Fn(u32) -> usize,
+    ) -> Option<Points> {
+        let mut points = Some([0; 2]);
+        for place in 0..self.games_per_encounter {
+            let game = self.game;
+            self.game += 1;
+            let had = self.play_game(encounter, encounter.games_before + place, game, &opening);
+            points = added(points, had);
+        }
+        points
+    }
+
+    /// Plays one game by its place among those of the players, under a number.
+    pub(super) fn play_game(
+        &mut self,
+        encounter: Encounter,
+        place: u32,
+        game: u32,
+        opening: impl Fn(u32) -> usize,
+    ) -> Option<Points> {
+        let Encounter { round, number, players: [first, second], .. } = encounter;
+        let is_turned = place % 2 == 1;
+        let [white, black] = if is_turned { [second, first] } else { [first, second] };
+        let Some(result) = self.outcomes.get(&game) else {
+            let opening = opening(place / 2);
+            self.next.push(Pairing { game, round, encounter: number, white, black, opening });
+            return None;
+        };
+        let [white, black] = Pairing::half_points(*result);
+        Some(if is_turned { [black, white] } else { [white, black] })
+    }
+
+    /// Goes on without the games that a course needs no more, and with those that it came to.
+    pub(super) fn end(self, byes: Vec<u32>, champion: Option<usize>) -> Course {
+        Course { next: self.next, byes, champion }
+    }
+}
+
+/// The sum, where both are known.
+pub(super) fn added(sum: Option<Points>, more: Option<Points>) -> Option<Points> {
+    let ([first, second], [more_first, more_second]) = (sum?, more?);
+    Some([first + more_first, second + more_second])
+}

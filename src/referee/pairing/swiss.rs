@@ -1,0 +1,175 @@
+//! Players of like points meet.
+
+use std::cmp::Reverse;
+
+use petgraph::algo::matching::maximum_matching;
+use petgraph::graph::UnGraph;
+
+use super::Course;
+use super::schedule::Schedule;
+
+/// Plays round by round, each when the one before is over. It goes by the Dutch system (FIDE Handbook,
+/// C.04.3) in what decides most: nobody meets another twice and nobody has a bye twice while that can
+/// be avoided; players of the same points meet, the first half of them the second, as far as that
+/// leaves somebody for all; who has begun with White less often begins, nobody two times more than with
+/// Black while that can be avoided.
+pub(super) fn course(mut schedule: Schedule<'_>, players: usize, rounds: u32) -> Course {
+    let mut all = vec![Standing::default(); players];
+    let games = schedule.games_per_encounter;
+    let openings = games.div_ceil(2) as usize;
+    for round in 1..=rounds {
+        let pairs = pairs(&mut all, games);
+        let mut is_over = true;
+        for [first, second] in pairs {
+            let [white, black] = by_color(&all, first, second);
+            all[white].begin(1, black);
+            all[black].begin(-1, white);
+            let encounter = schedule.encounter(round, [white, black]);
+            let first_opening = (encounter.number as usize - 1) * openings;
+            match schedule.play(encounter, |pair| first_opening + pair as usize) {
+                Some([for_white, for_black]) => {
+                    all[white].points += for_white;
+                    all[black].points += for_black;
+                }
+                None => is_over = false,
+            }
+        }
+        if !is_over {
+            break;
+        }
+    }
+    let byes = all.iter().map(|standing| standing.byes * 2 * games).collect();
+    schedule.end(byes, None)
+}
+
+/// How a player stands before a round.
+#[derive(Clone, Default)]
+struct Standing {
+    /// In half points, those for byes included.
+    points: u32,
+    opponents: Vec<usize>,
+    byes: u32,
+    /// How many encounters more were begun with White than with Black.
+    balance: i32,
+    /// How the last one was begun: 1 with White, -1 with Black, 0 at the start.
+    last: i32,
+}
+
+impl Standing {
+    fn begin(&mut self, color: i32, opponent: usize) {
+        self.balance += color;
+        self.last = color;
+        self.opponents.push(opponent);
+    }
+}
+
+/// Who meets whom; who is left over gets the points of an encounter that was won.
+fn pairs(all: &mut [Standing], games: u32) -> Vec<[usize; 2]> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&player| (Reverse(all[player].points), player));
+    let pairs = CAUTION
+        .into_iter()
+        .find_map(|may_meet| bye_and_pairs(all, &order, may_meet))
+        .unwrap_or_default();
+    let paired: Vec<usize> = pairs.iter().flatten().copied().collect();
+    for player in order.into_iter().filter(|player| !paired.contains(player)) {
+        all[player].byes += 1;
+        all[player].points += 2 * games;
+    }
+    pairs
+}
+
+/// Whether two players may meet.
+type MayMeet = fn(&Standing, &Standing, usize) -> bool;
+
+/// What is given up for want of opponents, last first.
+const CAUTION: [MayMeet; 3] = [
+    |one, other, place| !one.opponents.contains(&place) && !need_same_color(one, other),
+    |one, _, place| !one.opponents.contains(&place),
+    |_, _, _| true,
+];
+
+/// Whether two players have both begun two times more with the same colour.
+const fn need_same_color(one: &Standing, other: &Standing) -> bool {
+    one.balance.abs() >= 2 && one.balance == other.balance
+}
+
+/// Pairs of all players, or of all but the last one who can be left over; `None` where there are none.
+fn bye_and_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Vec<[usize; 2]>> {
+    if order.len().is_multiple_of(2) {
+        return best_pairs(all, order, may_meet);
+    }
+    let fewest = order.iter().map(|&player| all[player].byes).min()?;
+    let mut free = order.iter().rev().filter(|&&player| all[player].byes == fewest);
+    free.find_map(|free| {
+        let others: Vec<usize> = order.iter().copied().filter(|player| player != free).collect();
+        best_pairs(all, &others, may_meet)
+    })
+}
+
+/// From the first player on, each gets the best opponent that leaves one for all others.
+fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Vec<[usize; 2]>> {
+    if !can_be_paired(all, order, may_meet) {
+        return None;
+    }
+    let mut left = order.to_vec();
+    let mut pairs = Vec::new();
+    while let [player, rest @ ..] = &left[..] {
+        let player = *player;
+        let mut candidates: Vec<usize> = (0..rest.len()).collect();
+        candidates.sort_by_key(|&place| preference(all, player, rest, place));
+        let (opponent, others) = candidates.into_iter().find_map(|place| {
+            let mut others = rest.to_vec();
+            let opponent = others.remove(place);
+            let fits = may_meet(&all[player], &all[opponent], opponent)
+                && can_be_paired(all, &others, may_meet);
+            fits.then_some((opponent, others))
+        })?;
+        pairs.push([player, opponent]);
+        left = others;
+    }
+    Some(pairs)
+}
+
+/// How much a player would rather not meet the one at a place of those below: another of like points
+/// first, then one who is due the other colour, then the one as far below as half of the group.
+fn preference(
+    all: &[Standing],
+    player: usize,
+    rest: &[usize],
+    place: usize,
+) -> (u32, bool, usize, usize) {
+    let (own, other) = (&all[player], &all[rest[place]]);
+    let group = rest.iter().filter(|&&below| all[below].points == own.points).count();
+    let wants_same = own.balance.signum() * other.balance.signum() > 0;
+    let ideal = group.div_ceil(2).saturating_sub(1);
+    (own.points - other.points, wants_same, place.abs_diff(ideal), place)
+}
+
+/// Whether all of them can meet somebody.
+fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool {
+    let mut graph = UnGraph::<(), ()>::default();
+    let nodes: Vec<_> = players.iter().map(|_| graph.add_node(())).collect();
+    for (place, &one) in players.iter().enumerate() {
+        for (later, &other) in players.iter().enumerate().skip(place + 1) {
+            if may_meet(&all[one], &all[other], other) {
+                graph.add_edge(nodes[place], nodes[later], ());
+            }
+        }
+    }
+    let is_dense = |node| graph.neighbors(node).count() * 2 >= players.len();
+    // Dirac (1952): who can meet half of the others each are on one round trip, which has every second way.
+    nodes.iter().all(|node| is_dense(*node)) || maximum_matching(&graph).is_perfect()
+}
+
+/// Who of two begins with White: the one who did so less often, else the one who began with Black
+/// last, else the first one in every second round.
+fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
+    let (one, other) = (&all[first], &all[second]);
+    let due = (one.balance, one.last).cmp(&(other.balance, other.last));
+    let is_turned = due.then_with(|| match one.last {
+        0 if first % 2 == 1 => std::cmp::Ordering::Greater,
+        _ => std::cmp::Ordering::Less,
+    });
+    if is_turned.is_gt() { [second, first] } else { [first, second] }
+}

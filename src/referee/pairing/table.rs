@@ -1,0 +1,63 @@
+//! Tournaments in which it is known beforehand who meets whom.
+
+use super::Course;
+use super::schedule::{Encounter, Schedule};
+
+/// The encounters of each round of one cycle; who is named first begins with White.
+type Rounds = Vec<Vec<[usize; 2]>>;
+
+/// Plays all cycles. The games of two players go on over the cycles: colours alternate, and each two
+/// have the same opening.
+pub(super) fn course(
+    mut schedule: Schedule<'_>,
+    players: usize,
+    rounds: Rounds,
+    cycles: u32,
+) -> Course {
+    let encounters_per_cycle: usize = rounds.iter().map(Vec::len).sum();
+    let mut round_number = 0;
+    for cycle in 0..cycles {
+        let games_before = cycle.saturating_mul(schedule.games_per_encounter);
+        let mut place = 0;
+        for round in &rounds {
+            round_number += 1;
+            for players in round {
+                let encounter = schedule.encounter(round_number, *players);
+                schedule.play(Encounter { games_before, ..encounter }, |pair| {
+                    (pair as usize).saturating_mul(encounters_per_cycle).saturating_add(place)
+                });
+                place += 1;
+            }
+        }
+    }
+    schedule.end(vec![0; players], None)
+}
+
+/// The Berger tables (FIDE Handbook, C.05, annex 1). Of an odd number one player is free in each round.
+pub(super) fn round_robin(players: usize) -> Rounds {
+    let even = players + players % 2;
+    let last = even - 1;
+    let round = |round: usize| {
+        // Who meets the player that stands still.
+        let lead = round * (even / 2) % last;
+        let still = if round.is_multiple_of(2) { [lead, last] } else { [last, lead] };
+        let others = (1..even / 2).map(|step| [(lead + step) % last, (lead + last - step) % last]);
+        let all = std::iter::once(still).chain(others);
+        all.filter(|encounter| encounter.iter().all(|player| *player < players)).collect()
+    };
+    (0..last).map(round).collect()
+}
+
+/// The first players meet all others, each another one in a round where there are enough.
+pub(super) fn gauntlet(players: usize, challengers: usize) -> Rounds {
+    let challengers = challengers.min(players);
+    let others = players - challengers;
+    let round = |round: usize| {
+        let encounter = |challenger: usize| {
+            let other = challengers + (round + challenger) % others;
+            if round.is_multiple_of(2) { [challenger, other] } else { [other, challenger] }
+        };
+        (0..challengers).map(encounter).collect()
+    };
+    (0..others).map(round).collect()
+}

@@ -1,0 +1,215 @@
+//! Tournaments in files of TOML.
+
+use super::table::{Document, Table};
+use super::{Launch, Listen, MOST, Player, Silences, Sprt, Tournament};
+use crate::engine::EngineSpec;
+use crate::error::{Error, Result};
+use crate::referee::adjudication::{AdjudicationRules, DrawRule, ResignRule};
+use crate::referee::openings::OpeningsSource;
+use crate::referee::pairing::PairingRule;
+
+const KEYS: &[&str] = &[
+    "event",
+    "site",
+    "pairing",
+    "rounds",
+    "challengers",
+    "tie-breaks",
+    "games",
+    "time",
+    "margin",
+    "concurrency",
+    "openings",
+    "resign",
+    "draw",
+    "max-moves",
+    "sprt",
+    "listen",
+    "serial",
+    "silences",
+    "restarts",
+    "return",
+    "log",
+    "pgn",
+    "player",
+];
+const PLAYER_KEYS: &[&str] = &["name", "engine", "options", "command", "time"];
+const OPENINGS_KEYS: &[&str] = &["file", "order", "plies", "start", "seed"];
+const RESIGN_KEYS: &[&str] = &["moves", "score", "two-sided"];
+const DRAW_KEYS: &[&str] = &["from-move", "moves", "score"];
+const SPRT_KEYS: &[&str] = &["elo0", "elo1", "alpha", "beta", "model"];
+const SILENCES_KEYS: &[&str] = &["conclude", "reset"];
+
+impl Tournament {
+    /// Reads a tournament from the text of a file, whose name, without an ending `.toml`, names the log
+    /// and the games unless the file does.
+    ///
+    /// # Errors
+    /// The text is no TOML, or something in it is no setting; the error says at which line and column.
+    ///
+    /// ```
+    /// use epdb::referee::Tournament;
+    /// let text = "time = '1+0.05'\n[[player]]\nname = 'A'\n[[player]]\nengine = './sf'\n";
+    /// let tournament = Tournament::from_toml(text, "cup.toml")?;
+    /// assert_eq!(tournament.players[1].name, "sf");
+    /// assert_eq!(tournament.pgn.to_str(), Some("cup.pgn"));
+    /// let error = Tournament::from_toml("evnt = 'x'", "cup.toml").unwrap_err();
+    /// assert_eq!(error.to_string(), "cup.toml:1:1: there is no key `evnt`; is it `event`?");
+    /// # Ok::<(), epdb::Error>(())
+    /// ```
+    pub fn from_toml(text: &str, name: &str) -> Result<Tournament> {
+        let document = Document::new(text, name);
+        let mut root = document.root(KEYS)?;
+        let mut tournament = Tournament::new(name.strip_suffix(".toml").unwrap_or(name));
+        put(&mut tournament.event, root.text("event")?);
+        put(&mut tournament.site, root.text("site")?);
+        put(&mut tournament.games_per_encounter, root.number("games", 1..=MOST)?);
+        put(&mut tournament.time, root.parsed("time")?);
+        put(&mut tournament.time_margin, root.duration("margin")?);
+        put(&mut tournament.concurrency, root.number("concurrency", 1..=1024)?);
+        put(&mut tournament.restarts, root.number("restarts", 0..=MOST)?);
+        put(&mut tournament.return_within, root.duration("return")?);
+        put(&mut tournament.log, root.parsed("log")?);
+        put(&mut tournament.pgn, root.parsed("pgn")?);
+        let (pairing, beside) = pairing(&mut root)?;
+        tournament.pairing = pairing;
+        tournament.silences = silences(&mut root, tournament.silences)?;
+        if let Some((openings, seed)) = openings(&mut root)? {
+            (tournament.openings, tournament.seed) = (Some(openings), seed);
+        }
+        tournament.adjudication = adjudication(&mut root)?;
+        tournament.sprt = sprt(&mut root)?;
+        put(&mut tournament.listen, listen(&mut root)?);
+        let players = root.tables("player", PLAYER_KEYS)?;
+        tournament.players = players.into_iter().map(player).collect::<Result<_>>()?;
+        root.finish(&beside)?;
+        tournament.checked().map_err(|error| Error::new(error).in_source(name))
+    }
+}
+
+/// Puts a value where one was given.
+fn put<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+/// Who meets whom, and how that is written.
+fn pairing(root: &mut Table<'_>) -> Result<(PairingRule, String)> {
+    let name = root.text("pairing")?.unwrap_or_else(|| "round-robin".into());
+    let rule = match name.as_str() {
+        "round-robin" => {
+            PairingRule::RoundRobin { cycles: root.number("rounds", 1..=MOST)?.unwrap_or(1) }
+        }
+        "gauntlet" => PairingRule::Gauntlet {
+            challengers: root.number("challengers", 1..=MOST)?.unwrap_or(1),
+            cycles: root.number("rounds", 1..=MOST)?.unwrap_or(1),
+        },
+        "swiss" => match root.number("rounds", 1..=MOST)? {
+            Some(rounds) => PairingRule::Swiss { rounds },
+            None => return Err(root.error("a Swiss tournament needs a number of `rounds`")),
+        },
+        "knockout" => {
+            let tie_breaks = root.number("tie-breaks", 0..=100)?;
+            PairingRule::Knockout { tie_breaks: tie_breaks.unwrap_or(PairingRule::TIE_BREAKS) }
+        }
+        other => {
+            let known = "`round-robin`, `gauntlet`, `swiss` or `knockout`";
+            return Err(root.error(format!("`pairing`: expected {known}, found `{other}`")));
+        }
+    };
+    Ok((rule, format!("pairing = \"{name}\"")))
+}
+
+fn silences(root: &mut Table<'_>, mut silences: Silences) -> Result<Silences> {
+    if let Some(mut table) = root.table("silences", SILENCES_KEYS)? {
+        put(&mut silences.conclude, table.duration("conclude")?);
+        put(&mut silences.reset, table.duration("reset")?);
+    }
+    Ok(silences)
+}
+
+/// The source of openings with the seed of its order.
+fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64)>> {
+    let Some(mut table) = root.table("openings", OPENINGS_KEYS)? else { return Ok(None) };
+    let Some(file) = table.parsed("file")? else {
+        return Err(table.error("`openings` needs a `file`"));
+    };
+    let source = OpeningsSource {
+        file,
+        order: table.parsed("order")?.unwrap_or_default(),
+        plies: table.number("plies", 0..=MOST)?,
+        first: table.number("start", 1..=u64::MAX)?.unwrap_or(1),
+    };
+    Ok(Some((source, table.number("seed", 0..=u64::MAX)?.unwrap_or(0))))
+}
+
+fn adjudication(root: &mut Table<'_>) -> Result<AdjudicationRules> {
+    let mut rules =
+        AdjudicationRules { max_moves: root.number("max-moves", 1..=MOST)?, ..Default::default() };
+    if let Some(mut table) = root.table("resign", RESIGN_KEYS)? {
+        let standard = ResignRule::default();
+        rules.resign = Some(ResignRule {
+            moves: table.number("moves", 1..=MOST)?.unwrap_or(standard.moves),
+            score: table.number("score", 0..=32_000)?.unwrap_or(standard.score),
+            two_sided: table.flag("two-sided")?.unwrap_or(standard.two_sided),
+        });
+    }
+    if let Some(mut table) = root.table("draw", DRAW_KEYS)? {
+        let standard = DrawRule::default();
+        rules.draw = Some(DrawRule {
+            from_move: table.number("from-move", 0..=MOST)?.unwrap_or(standard.from_move),
+            moves: table.number("moves", 1..=MOST)?.unwrap_or(standard.moves),
+            score: table.number("score", 0..=32_000)?.unwrap_or(standard.score),
+        });
+    }
+    Ok(rules)
+}
+
+fn sprt(root: &mut Table<'_>) -> Result<Option<Sprt>> {
+    let Some(mut table) = root.table("sprt", SPRT_KEYS)? else { return Ok(None) };
+    let mut sprt = Sprt::default();
+    put(&mut sprt.elo0, table.float("elo0")?);
+    put(&mut sprt.elo1, table.float("elo1")?);
+    put(&mut sprt.alpha, table.float("alpha")?);
+    put(&mut sprt.beta, table.float("beta")?);
+    put(&mut sprt.model, table.parsed("model")?);
+    sprt.checked().map(Some).map_err(|error| table.error(error))
+}
+
+fn listen(root: &mut Table<'_>) -> Result<Option<Listen>> {
+    let (address, serial) = (root.text("listen")?, root.texts("serial")?);
+    match (address, serial) {
+        (None, None) => Ok(None),
+        (Some(address), None) => Ok(Some(Listen::Tcp(address))),
+        (None, Some(lines)) => match <[String; 2]>::try_from(lines) {
+            Ok(lines) => Ok(Some(Listen::Serial(lines.map(Into::into)))),
+            Err(_) => Err(root.error("`serial`: expected the paths of two lines")),
+        },
+        (Some(_), Some(_)) => Err(root.error("expected `listen` or `serial`, found both")),
+    }
+}
+
+fn player(mut table: Table<'_>) -> Result<Player> {
+    let command = table.texts("command")?;
+    let mut engine: Option<EngineSpec> = table.parsed("engine")?;
+    if let Some(engine) = &mut engine {
+        engine.options.extend(table.pairs("options")?);
+    }
+    let name = table.text("name")?.or_else(|| engine.as_ref().map(|engine| engine.label.clone()));
+    let Some(name) = name else {
+        return Err(table.error("a player without an engine needs a `name`"));
+    };
+    let launch = match (engine, command) {
+        (None, None) => None,
+        (Some(engine), None) => Some(Launch::Engine(engine)),
+        (None, Some(command)) if command.is_empty() => {
+            return Err(table.error("`command`: expected a program and its arguments"));
+        }
+        (None, Some(command)) => Some(Launch::Client(command)),
+        (Some(_), Some(_)) => return Err(table.error("expected `engine` or `command`, found both")),
+    };
+    let player = Player { name, launch, time: table.parsed("time")? };
+    table.finish("a player that is no `engine`")?;
+    Ok(player)
+}

@@ -1,0 +1,281 @@
+//! What a tournament is to be: read from a file, or from the words of one line.
+
+mod file;
+mod table;
+mod words;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::adjudication::AdjudicationRules;
+use super::openings::{self, Opening, OpeningsSource};
+use super::pairing::PairingRule;
+use super::time_control::{Stage, TimeControl};
+use crate::engine::EngineSpec;
+use crate::error;
+
+/// A tournament as it was asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tournament {
+    /// What it is called: the tag `Event`.
+    pub event: String,
+    /// Where it is: the tag `Site`.
+    pub site: String,
+    /// Who meets whom.
+    pub pairing: PairingRule,
+    /// How many games two players have whenever they meet; 2, for each colour one, unless told otherwise.
+    pub games_per_encounter: u32,
+    /// Who plays, at least two, seeds first; no name is there twice.
+    pub players: Vec<Player>,
+    /// How long players may think that have no time of their own.
+    pub time: TimeControl,
+    /// How long clients get no record.
+    pub silences: Silences,
+    /// From where games begin; `None` is the start array.
+    pub openings: Option<OpeningsSource>,
+    /// When games are decided before their end.
+    pub adjudication: AdjudicationRules,
+    /// Where clients are awaited.
+    pub listen: Listen,
+    /// How many games are played at once, at least 1.
+    pub concurrency: usize,
+    /// Where the random numbers begin.
+    pub seed: u64,
+    /// How often a client is started again in one game.
+    pub restarts: u32,
+    /// How long one that went away is awaited.
+    pub return_within: Duration,
+    /// How far a clock may be overstepped without loss.
+    pub time_margin: Duration,
+    /// The file of all that happens.
+    pub log: PathBuf,
+    /// The file of finished games.
+    pub pgn: PathBuf,
+    /// The test that ends the tournament.
+    pub sprt: Option<Sprt>,
+}
+
+impl Tournament {
+    /// What is not said otherwise, without players: `NAME.log` and `NAME.pgn` are its files.
+    pub fn new(name: &str) -> Tournament {
+        let silence = Duration::from_secs(5);
+        Tournament {
+            event: "?".into(),
+            site: "?".into(),
+            pairing: PairingRule::RoundRobin { cycles: 1 },
+            games_per_encounter: 2,
+            players: Vec::new(),
+            time: TimeControl::Stages(vec![Stage {
+                moves: None,
+                time: Duration::from_secs(10),
+                increment: Duration::from_millis(100),
+            }]),
+            silences: Silences { conclude: silence, reset: silence },
+            openings: None,
+            adjudication: AdjudicationRules::default(),
+            listen: Listen::Tcp("127.0.0.1:0".into()),
+            concurrency: 1,
+            seed: 0,
+            restarts: 3,
+            return_within: Duration::from_secs(60),
+            time_margin: Duration::ZERO,
+            log: format!("{name}.log").into(),
+            pgn: format!("{name}.pgn").into(),
+            sprt: None,
+        }
+    }
+
+    /// Its openings, as many as it can use; the start array where it names none.
+    ///
+    /// # Errors
+    /// As [`openings::read`].
+    pub fn openings(&self) -> error::Result<Vec<Opening>> {
+        let wanted = self.pairing.most_openings(self.players.len(), self.games_per_encounter);
+        match &self.openings {
+            Some(source) => openings::read(source, self.seed, wanted),
+            None => Ok(vec![Opening::ARRAY]),
+        }
+    }
+
+    /// How long a player may think.
+    pub fn time_of(&self, player: usize) -> &TimeControl {
+        self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
+    }
+
+    /// Checks what several settings say together.
+    fn checked(self) -> Result<Tournament, String> {
+        let players = self.players.len();
+        if !(2..=MOST_PLAYERS).contains(&players) {
+            return Err(format!("expected 2 to {MOST_PLAYERS} players, found {players}"));
+        }
+        let mut names = HashSet::new();
+        for Player { name, .. } in &self.players {
+            check_name(name)?;
+            if !names.insert(name) {
+                return Err(format!(
+                    "two players are called `{name}`; give each a name of its own"
+                ));
+            }
+        }
+        if let PairingRule::Gauntlet { challengers, .. } = self.pairing
+            && challengers as usize >= players
+        {
+            return Err(format!(
+                "a gauntlet of {players} players has at most {} challengers",
+                players - 1
+            ));
+        }
+        if self.pairing.game_count(players, self.games_per_encounter) > MOST_GAMES {
+            return Err(format!("a tournament has at most {MOST_GAMES} games"));
+        }
+        if matches!(self.listen, Listen::Serial(_)) && players > 2 {
+            return Err(format!("two serial lines serve two players, there are {players}"));
+        }
+        if self.sprt.is_some() && players > 2 {
+            return Err(format!("a sequential test is of two players, there are {players}"));
+        }
+        Ok(self)
+    }
+}
+
+/// Keys, words and values: what stands for which value.
+type Named<T> = &'static [(&'static str, T)];
+
+/// The value of a word.
+fn of_name<T: Copy>(names: Named<T>, word: &str) -> Result<T, String> {
+    let found = names.iter().find(|(name, _)| *name == word);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+        format!("expected {}, found `{word}`", names.join(" or "))
+    })
+}
+
+/// What is not known, with the known name that is nearest.
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let nearest = known
+        .iter()
+        .map(|known| (strsim::jaro(known, name), known))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .filter(|(likeness, _)| *likeness > 0.7);
+    match nearest {
+        Some((_, nearest)) => format!("there is no {what} `{name}`; is it `{nearest}`?"),
+        None => format!("there is no {what} `{name}`, but {}", known.join(", ")),
+    }
+}
+
+impl FromStr for EloModel {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<EloModel, String> {
+        const NAMES: Named<EloModel> =
+            &[("logistic", EloModel::Logistic), ("normalized", EloModel::Normalized)];
+        of_name(NAMES, word)
+    }
+}
+
+impl Default for Sprt {
+    /// 0 against 5 Elo, 5 % of errors of each kind.
+    fn default() -> Sprt {
+        Sprt { elo0: 0.0, elo1: 5.0, alpha: 0.05, beta: 0.05, model: EloModel::default() }
+    }
+}
+
+impl Sprt {
+    /// Checks that the test can end.
+    fn checked(self) -> Result<Sprt, String> {
+        let Sprt { elo0, elo1, alpha, beta, .. } = self;
+        if !(elo0 < elo1 && elo0.abs() <= MOST_ELO && elo1.abs() <= MOST_ELO) {
+            return Err(format!("expected elo0 below elo1 and both within {MOST_ELO} of 0"));
+        }
+        let is_share = |share: f64| share > 0.0 && share < 0.5;
+        if is_share(alpha) && is_share(beta) {
+            Ok(self)
+        } else {
+            Err("expected alpha and beta between 0 and 0.5".into())
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_good = |c: char| !c.is_control() && c != '"';
+    let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_good);
+    match is_name && name.trim() == name {
+        true => Ok(()),
+        false => Err(format!("`{name}` is no name for a player")),
+    }
+}
+
+/// What tournaments have at most.
+const MOST_PLAYERS: usize = 256;
+const MOST_GAMES: u32 = 1_000_000;
+/// Of rounds, of games of an encounter, of moves.
+const MOST: u64 = 1_000_000;
+const MOST_ELO: f64 = 1000.0;
+/// In bytes, so that the name has room in a record.
+const LONGEST_NAME: usize = 100;
+
+/// One who plays.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Player {
+    /// The name by which it signs on: the tags `White` and `Black`.
+    pub name: String,
+    /// How it is started; `None` for one that comes by itself.
+    pub launch: Option<Launch>,
+    /// How long it may think, where that is not as with the others.
+    pub time: Option<TimeControl>,
+}
+
+/// How a player is started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Launch {
+    /// A client by its program and arguments. It is told the address by the words `{host}`, `{port}`
+    /// and `{name}` in them.
+    Client(Vec<String>),
+    /// An engine behind a client of ours.
+    Engine(EngineSpec),
+}
+
+/// How long clients get no record.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Silences {
+    /// After `conclude`.
+    pub conclude: Duration,
+    /// After `reset`.
+    pub reset: Duration,
+}
+
+/// Where clients are awaited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Listen {
+    /// On an address of TCP, `HOST:PORT`; port 0 is one that is free.
+    Tcp(String),
+    /// On two serial lines, one for each of two players.
+    Serial([PathBuf; 2]),
+}
+
+/// A sequential probability ratio test between the first two players.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Sprt {
+    /// The difference of the first hypothesis, by which the first player is stronger.
+    pub elo0: f64,
+    /// The difference of the second.
+    pub elo1: f64,
+    /// How probable it may be to take the second where the first is true.
+    pub alpha: f64,
+    /// How probable it may be to take the first where the second is true.
+    pub beta: f64,
+    /// What the differences are measured in.
+    pub model: EloModel,
+}
+
+/// What differences of strength are measured in.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum EloModel {
+    /// Elo, by the logistic curve.
+    #[default]
+    Logistic,
+    /// Normalized Elo: the mean in units of the standard deviation of a game.
+    Normalized,
+}

@@ -1,0 +1,335 @@
+//! Tournaments in one line, as cutechess and fastchess have them.
+
+use std::str::FromStr;
+
+use super::{Launch, Listen, Player, Sprt, Tournament, of_name, unknown};
+use crate::engine::EngineSpec;
+use crate::error::{Error, Result};
+use crate::referee::adjudication::{DrawRule, ResignRule};
+use crate::referee::openings::OpeningsSource;
+use crate::referee::pairing::PairingRule;
+use crate::referee::time_control::TimeControl;
+
+/// What begins with `-` or `--`, and stands before its words.
+const FLAGS: &[&str] = &[
+    "engine",
+    "each",
+    "games",
+    "rounds",
+    "repeat",
+    "concurrency",
+    "openings",
+    "draw",
+    "resign",
+    "maxmoves",
+    "sprt",
+    "pgnout",
+    "event",
+    "site",
+    "srand",
+    "tournament",
+    "seeds",
+    "recover",
+    "listen",
+    "log",
+];
+
+impl Tournament {
+    /// Reads a tournament from words such as
+    /// `-engine cmd=./a -engine cmd=./b name=B -each tc=10+0.1 -rounds 50 -pgnout games.pgn`.
+    /// `name` names the log and the games unless the words do.
+    ///
+    /// # Errors
+    /// A word is not known here, or its value is none; the error names it.
+    ///
+    /// ```
+    /// use epdb::referee::{PairingRule, Tournament};
+    /// let line = "--engine cmd=./a --engine cmd=./b name=B tc=5+0.1 --each st=1 --rounds 5";
+    /// let words: Vec<String> = line.split(' ').map(String::from).collect();
+    /// let tournament = Tournament::from_words(&words, "match")?;
+    /// assert_eq!(tournament.pairing, PairingRule::RoundRobin { cycles: 5 });
+    /// assert_eq!(tournament.time.to_string(), "1/move");
+    /// assert_eq!(tournament.players[1].time, Some("5+0.1".parse()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_words(words: &[String], name: &str) -> Result<Tournament> {
+        of_groups(groups(words).map_err(Error::new)?, name).map_err(Error::new)
+    }
+}
+
+fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
+    let mut tournament = Tournament::new(name);
+    let mut rule = RuleWords::default();
+    let (mut engines, mut each) = (Vec::new(), EngineWords::default());
+    for group in groups {
+        match group.flag {
+            "engine" => engines.push(group.engine()?),
+            "each" => each.add(group.engine()?),
+            "games" => tournament.games_per_encounter = group.number(1)?,
+            "rounds" => rule.rounds = Some(group.number(1)?),
+            "seeds" => rule.challengers = Some(group.number(1)?),
+            "tournament" => rule.name = Some(group.one()?.to_string()),
+            "concurrency" => tournament.concurrency = group.number(1)? as usize,
+            "openings" => tournament.openings = Some(openings(group)?),
+            "draw" => tournament.adjudication.draw = Some(draw(group)?),
+            "resign" => tournament.adjudication.resign = Some(resign(group)?),
+            "maxmoves" => tournament.adjudication.max_moves = Some(group.number(1)?),
+            "sprt" => tournament.sprt = Some(sprt(group)?),
+            "pgnout" => tournament.pgn = group.file()?.into(),
+            "log" => tournament.log = group.file()?.into(),
+            "event" => tournament.event = group.one()?.into(),
+            "site" => tournament.site = group.one()?.into(),
+            "srand" => tournament.seed = group.parsed(group.one()?)?,
+            "listen" => tournament.listen = Listen::Tcp(group.one()?.into()),
+            // An opening is played twice, and a client that is gone is started again, in any case.
+            "repeat" => group.only("2")?,
+            _ => group.only("")?,
+        }
+    }
+    tournament.pairing = rule.rule()?;
+    if let Some(time) = each.time {
+        tournament.time = time;
+    }
+    let player = |engine: EngineWords| {
+        let words: Vec<&str> = each.words.iter().chain(&engine.words).copied().collect();
+        let spec: EngineSpec = words.join(" ").parse()?;
+        Ok(Player {
+            name: spec.label.clone(),
+            launch: Some(Launch::Engine(spec)),
+            time: engine.time,
+        })
+    };
+    tournament.players = engines.into_iter().map(player).collect::<Result<_, String>>()?;
+    tournament.checked()
+}
+
+/// A flag and the words behind it.
+struct Group<'w> {
+    flag: &'static str,
+    words: Vec<&'w str>,
+}
+
+/// The words behind each flag. A word that begins with `-` and has no `=` is a flag.
+fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for word in words {
+        match word.strip_prefix('-') {
+            Some(name) if !word.contains('=') && !is_number(word) => {
+                let name = name.strip_prefix('-').unwrap_or(name);
+                let known = FLAGS.iter().find(|flag| **flag == name);
+                let flag = known.ok_or_else(|| unknown("option", word, FLAGS))?;
+                groups.push(Group { flag, words: Vec::new() });
+            }
+            _ => match groups.last_mut() {
+                Some(group) => group.words.push(word),
+                None => return Err(format!("expected an option such as -engine, found `{word}`")),
+            },
+        }
+    }
+    Ok(groups)
+}
+
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok()
+}
+
+impl<'w> Group<'w> {
+    /// The only word.
+    fn one(&self) -> Result<&'w str, String> {
+        match self.words[..] {
+            [word] => Ok(word),
+            _ => Err(format!("-{}: expected one word, found {}", self.flag, self.words.len())),
+        }
+    }
+
+    /// No word, or this one.
+    fn only(&self, word: &str) -> Result<(), String> {
+        match self.words[..] {
+            [] => Ok(()),
+            [found] if found == word => Ok(()),
+            [found, ..] => Err(format!("-{}: `{found}` is not known here", self.flag)),
+        }
+    }
+
+    /// The only word, which names a file and may have `file=` before it.
+    fn file(&self) -> Result<&'w str, String> {
+        let word = self.one()?;
+        Ok(word.strip_prefix("file=").unwrap_or(word))
+    }
+
+    fn number(&self, least: u32) -> Result<u32, String> {
+        let word = self.one()?;
+        let number = word.parse().ok().filter(|number| (least..=1_000_000).contains(number));
+        number.ok_or_else(|| {
+            format!(
+                "-{}: expected a whole number from {least} to 1000000, found `{word}`",
+                self.flag
+            )
+        })
+    }
+
+    fn parsed<T: FromStr<Err: ToString>>(&self, text: &str) -> Result<T, String> {
+        text.parse()
+            .map_err(|error: T::Err| format!("-{}: `{text}`: {}", self.flag, error.to_string()))
+    }
+
+    /// Calls `take` for the name and the value of each word `NAME=VALUE`; false from it is a name that
+    /// is not known.
+    fn each_part(
+        &self,
+        known: &[&str],
+        mut take: impl FnMut(&str, &'w str) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        for word in &self.words {
+            let is_known = match word.split_once('=') {
+                Some((name, value)) => take(name, value)?,
+                None => false,
+            };
+            if !is_known {
+                let name = word.split('=').next().unwrap_or_default();
+                return Err(format!("-{}: {}", self.flag, unknown("part", name, known)));
+            }
+        }
+        Ok(())
+    }
+
+    fn engine(self) -> Result<EngineWords<'w>, String> {
+        let mut engine = EngineWords::default();
+        let mut is_value = false;
+        for word in &self.words {
+            match word.split_once('=') {
+                Some(("tc", value)) => engine.time = Some(self.parsed(value)?),
+                Some(("st", value)) => engine.time = Some(self.parsed(&format!("{value}/move"))?),
+                _ if EngineSpec::is_part(word) => engine.words.push(word),
+                // More words of an option's value or name.
+                _ if is_value && !word.contains('=') => engine.words.push(word),
+                _ => {
+                    let name = word.split('=').next().unwrap_or_default();
+                    let known = ["cmd", "name", "dir", "arg", "proto", "option.NAME", "tc", "st"];
+                    return Err(format!("-{}: {}", self.flag, unknown("part", name, &known)));
+                }
+            }
+            is_value = !matches!(word.split_once('='), Some(("tc" | "st", _)));
+        }
+        Ok(engine)
+    }
+}
+
+/// The parts of an engine's description, and its time.
+#[derive(Default)]
+struct EngineWords<'w> {
+    words: Vec<&'w str>,
+    time: Option<TimeControl>,
+}
+
+impl<'w> EngineWords<'w> {
+    fn add(&mut self, more: EngineWords<'w>) {
+        self.words.extend(more.words);
+        self.time = more.time.or(self.time.take());
+    }
+}
+
+/// What says who meets whom.
+#[derive(Default)]
+struct RuleWords {
+    name: Option<String>,
+    rounds: Option<u32>,
+    challengers: Option<u32>,
+}
+
+impl RuleWords {
+    fn rule(self) -> Result<PairingRule, String> {
+        let cycles = self.rounds.unwrap_or(1);
+        let challengers = self.challengers.unwrap_or(1);
+        let rule = match self.name.as_deref().unwrap_or("round-robin") {
+            "round-robin" | "roundrobin" => PairingRule::RoundRobin { cycles },
+            "gauntlet" => PairingRule::Gauntlet { challengers, cycles },
+            "knockout" => PairingRule::Knockout { tie_breaks: PairingRule::TIE_BREAKS },
+            "swiss" => match self.rounds {
+                Some(rounds) => PairingRule::Swiss { rounds },
+                None => return Err("-tournament swiss needs -rounds".into()),
+            },
+            other => {
+                let known = ["round-robin", "gauntlet", "knockout", "swiss"];
+                return Err(format!("-tournament: {}", unknown("pairing", other, &known)));
+            }
+        };
+        match (rule, self.rounds, self.challengers) {
+            (PairingRule::Knockout { .. }, Some(_), _) => {
+                Err("-rounds means nothing with -tournament knockout".into())
+            }
+            (PairingRule::Gauntlet { .. }, _, _) | (_, _, None) => Ok(rule),
+            (_, _, Some(_)) => Err("-seeds means nothing without -tournament gauntlet".into()),
+        }
+    }
+}
+
+fn openings(group: Group<'_>) -> Result<OpeningsSource, String> {
+    let mut source = OpeningsSource {
+        file: Default::default(),
+        order: Default::default(),
+        plies: None,
+        first: 1,
+    };
+    group.each_part(&["file", "order", "plies", "start", "format", "policy"], |name, value| {
+        match name {
+            "file" => source.file = value.into(),
+            "order" => source.order = group.parsed(value)?,
+            "plies" => source.plies = Some(group.parsed(value)?),
+            "start" => source.first = group.parsed(value)?,
+            // The file itself says what it is, and each encounter has openings of its own.
+            "format" => of_name(&[("epd", ()), ("pgn", ())], value)?,
+            "policy" => of_name(&[("encounter", ()), ("default", ())], value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    if source.file.as_os_str().is_empty() || source.first == 0 {
+        return Err("-openings: expected file=FILE, and start=NUMBER from 1".into());
+    }
+    Ok(source)
+}
+
+fn draw(group: Group<'_>) -> Result<DrawRule, String> {
+    let mut rule = DrawRule::default();
+    group.each_part(&["movenumber", "movecount", "score"], |name, value| {
+        match name {
+            "movenumber" => rule.from_move = group.parsed(value)?,
+            "movecount" => rule.moves = group.parsed(value)?,
+            "score" => rule.score = group.parsed(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(rule)
+}
+
+fn resign(group: Group<'_>) -> Result<ResignRule, String> {
+    let mut rule = ResignRule::default();
+    group.each_part(&["movecount", "score", "twosided"], |name, value| {
+        match name {
+            "movecount" => rule.moves = group.parsed(value)?,
+            "score" => rule.score = group.parsed(value)?,
+            "twosided" => rule.two_sided = group.parsed(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(rule)
+}
+
+fn sprt(group: Group<'_>) -> Result<Sprt, String> {
+    let mut sprt = Sprt::default();
+    group.each_part(&["elo0", "elo1", "alpha", "beta", "model"], |name, value| {
+        match name {
+            "elo0" => sprt.elo0 = group.parsed(value)?,
+            "elo1" => sprt.elo1 = group.parsed(value)?,
+            "alpha" => sprt.alpha = group.parsed(value)?,
+            "beta" => sprt.beta = group.parsed(value)?,
+            "model" => sprt.model = group.parsed(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    sprt.checked().map_err(|error| format!("-sprt: {error}"))
+}

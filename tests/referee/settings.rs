@@ -1,0 +1,237 @@
+//! What a tournament is to be: from files and from words.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use epdb::referee::{
+    AdjudicationRules, DrawRule, EloModel, Launch, Listen, OpeningOrder, OpeningsSource,
+    PairingRule, Player, ResignRule, Silences, Sprt, Tournament,
+};
+
+fn of_file(text: &str) -> Result<Tournament, String> {
+    Tournament::from_toml(text, "t.toml").map_err(|error| error.to_string())
+}
+
+fn of_words(line: &str) -> Result<Tournament, String> {
+    let words: Vec<String> = line.split_ascii_whitespace().map(String::from).collect();
+    Tournament::from_words(&words, "t").map_err(|error| error.to_string())
+}
+
+fn engine(words: &str, time: Option<&str>) -> Player {
+    let spec: epdb::engine::EngineSpec = words.parse().unwrap();
+    let time = time.map(|time| time.parse().unwrap());
+    Player { name: spec.label.clone(), launch: Some(Launch::Engine(spec)), time }
+}
+
+const TWO: &str = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+
+#[test]
+fn the_example_says_all_that_can_be_said() {
+    let text = include_str!("../examples/tournament.toml");
+    let tournament = Tournament::from_toml(text, "tests/examples/tournament.toml").unwrap();
+    let client = vec!["./my-client", "--connect", "{host}:{port}", "--name", "{name}"];
+    let expected = Tournament {
+        event: "Winter cup".into(),
+        site: "Lab".into(),
+        pairing: PairingRule::RoundRobin { cycles: 2 },
+        games_per_encounter: 2,
+        players: vec![
+            engine("cmd=stockfish name=Fish option.Hash=64 option.Threads=1", None),
+            engine("cmd=toga2", Some("40/60")),
+            Player {
+                name: "Mine".into(),
+                launch: Some(Launch::Client(client.into_iter().map(String::from).collect())),
+                time: None,
+            },
+            Player { name: "Guest".into(), launch: None, time: None },
+        ],
+        time: "1+0.05".parse().unwrap(),
+        silences: Silences { conclude: Duration::from_secs(1), reset: Duration::from_secs(2) },
+        openings: Some(OpeningsSource {
+            file: "tests/samples/openings.epd".into(),
+            order: OpeningOrder::Random,
+            plies: Some(16),
+            first: 1,
+        }),
+        adjudication: AdjudicationRules {
+            resign: Some(ResignRule { moves: 4, score: 800, two_sided: true }),
+            draw: Some(DrawRule { from_move: 40, moves: 8, score: 10 }),
+            max_moves: Some(300),
+        },
+        listen: Listen::Tcp("127.0.0.1:4000".into()),
+        concurrency: 2,
+        seed: 1995,
+        restarts: 3,
+        return_within: Duration::from_secs(60),
+        time_margin: Duration::from_millis(20),
+        log: "cup.log".into(),
+        pgn: "cup.pgn".into(),
+        sprt: None,
+    };
+    assert_eq!(tournament, expected);
+}
+
+#[test]
+fn what_is_not_said_has_a_value() {
+    let tournament = of_file(TWO).unwrap();
+    let standard = Tournament::new("t");
+    assert_eq!(tournament, Tournament { players: tournament.players.clone(), ..standard });
+    assert_eq!((tournament.log, tournament.pgn), (PathBuf::from("t.log"), PathBuf::from("t.pgn")));
+    assert_eq!(tournament.time.to_string(), "10+0.1");
+}
+
+#[test]
+fn rules_of_pairing_have_their_numbers() {
+    for (text, expected) in [
+        ("pairing = 'round-robin'", PairingRule::RoundRobin { cycles: 1 }),
+        ("rounds = 3", PairingRule::RoundRobin { cycles: 3 }),
+        ("pairing = 'gauntlet'", PairingRule::Gauntlet { challengers: 1, cycles: 1 }),
+        ("pairing = 'swiss'\nrounds = 7", PairingRule::Swiss { rounds: 7 }),
+        ("pairing = 'knockout'\ntie-breaks = 0", PairingRule::Knockout { tie_breaks: 0 }),
+    ] {
+        assert_eq!(of_file(&format!("{text}\n{TWO}")).unwrap().pairing, expected, "{text}");
+    }
+    let sprt = "[sprt]\nelo0 = -1.5\nelo1 = 2\nmodel = 'normalized'\n";
+    let expected = Sprt { elo0: -1.5, elo1: 2.0, model: EloModel::Normalized, ..Sprt::default() };
+    assert_eq!(of_file(&format!("{sprt}{TWO}")).unwrap().sprt, Some(expected));
+    let serial = of_file(&format!("serial = ['/dev/ttyS0', '/dev/ttyS1']\n{TWO}")).unwrap().listen;
+    assert_eq!(serial, Listen::Serial(["/dev/ttyS0".into(), "/dev/ttyS1".into()]));
+}
+
+#[test]
+fn errors_of_files_say_where_and_what() {
+    for (text, expected) in [
+        (
+            "event = 'x'\nconcurency = 2",
+            "t.toml:2:1: there is no key `concurency`; is it `concurrency`?",
+        ),
+        ("zzz = 1", "t.toml:1:1: there is no key `zzz`, but event, site, pairing"),
+        ("event = ", "t.toml:1:9: "),
+        ("event = 5", "t.toml:1:9: `event`: expected a string, found integer that is none"),
+        ("games = 0", "t.toml:1:9: `games`: expected a whole number from 1 to 1000000"),
+        ("games = -1", "t.toml:1:9: `games`: expected a whole number"),
+        ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `40/` leaves"),
+        ("time = 'fast'", "t.toml:1:8: `time`: `fast` is no time"),
+        ("return = '5'", "t.toml:1:10: `return`: `5` is no length of time"),
+        (
+            "pairing = 'swis'",
+            "`pairing`: expected `round-robin`, `gauntlet`, `swiss` or `knockout`",
+        ),
+        ("pairing = 'swiss'", "a Swiss tournament needs a number of `rounds`"),
+        (
+            "challengers = 2",
+            "t.toml:1:1: `challengers` means nothing with pairing = \"round-robin\"",
+        ),
+        ("[openings]\norder = 'random'", "t.toml:1:1: `openings` needs a `file`"),
+        ("[openings]\nfile = 'x'\norder = 'wild'", "t.toml:3:9: `order`: expected `sequential`"),
+        ("[openings]\nfil = 'x'", "t.toml:2:1: there is no key `fil`; is it `file`?"),
+        ("openings = 'x'", "t.toml:1:12: `openings`: expected a table, found string"),
+        ("resign = { score = 40000 }", "t.toml:1:20: `score`: expected a whole number from 0"),
+        ("sprt = { elo0 = 5, elo1 = 5 }", "t.toml:1:8: expected elo0 below elo1"),
+        ("sprt = { alpha = 0.7 }", "expected alpha and beta between 0 and 0.5"),
+        ("sprt = { elo0 = nan }", "`elo0`: expected a number"),
+        ("listen = 'a'\nserial = ['b', 'c']", "expected `listen` or `serial`, found both"),
+        ("serial = ['b']", "`serial`: expected the paths of two lines"),
+        ("player = 3", "t.toml:1:10: expected `[[player]]`"),
+        ("[[player]]\noptions = { Hash = 1 }\nname = 'x'", "t.toml:2:1: `options` means nothing"),
+        ("[[player]]\ntime = '1'", "t.toml:1:1: a player without an engine needs a `name`"),
+        ("[[player]]\nengine = 'a'\ncommand = ['b']", "expected `engine` or `command`, found both"),
+        ("[[player]]\nname = 'A'", "t.toml: expected 2 to 256 players, found 1"),
+        ("[[player]]\nname = 'A'\n[[player]]\nname = 'A'", "t.toml: two players are called `A`"),
+        ("[[player]]\nname = ' A'\n[[player]]\nname = 'B'", "t.toml: ` A` is no name"),
+        ("games = 1000000\nrounds = 2\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'", "at most"),
+        (
+            "pairing = 'gauntlet'\nchallengers = 2\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'",
+            "has at most 1 challengers",
+        ),
+    ] {
+        let error = of_file(text).unwrap_err();
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn other_managers_lines_are_understood() {
+    let line = "-engine cmd=./a name=A option.Hash=8 -engine cmd=./b proto=uci tc=1:00+1 \
+        -each proto=uci tc=40/10+0.5 option.Threads=2 option.Hash=16 -games 2 -rounds 10 -repeat \
+        -concurrency 3 -openings file=book.pgn format=pgn order=random plies=8 start=5 \
+        -draw movenumber=34 movecount=8 score=20 -resign movecount=3 score=600 twosided=true \
+        -maxmoves 200 -sprt elo0=0 elo1=2 alpha=0.1 beta=0.1 model=normalized -pgnout out.pgn \
+        -event Match -site Lab -srand 42 -tournament round-robin -recover";
+    let tournament = of_words(line).unwrap();
+    let expected = Tournament {
+        event: "Match".into(),
+        site: "Lab".into(),
+        pairing: PairingRule::RoundRobin { cycles: 10 },
+        players: vec![
+            engine("cmd=./a name=A option.Threads=2 option.Hash=16 option.Hash=8", None),
+            engine("cmd=./b option.Threads=2 option.Hash=16", Some("60+1")),
+        ],
+        time: "40/10+0.5".parse().unwrap(),
+        openings: Some(OpeningsSource {
+            file: "book.pgn".into(),
+            order: OpeningOrder::Random,
+            plies: Some(8),
+            first: 5,
+        }),
+        adjudication: AdjudicationRules {
+            resign: Some(ResignRule { moves: 3, score: 600, two_sided: true }),
+            draw: Some(DrawRule { from_move: 34, moves: 8, score: 20 }),
+            max_moves: Some(200),
+        },
+        concurrency: 3,
+        seed: 42,
+        pgn: "out.pgn".into(),
+        sprt: Some(Sprt {
+            elo0: 0.0,
+            elo1: 2.0,
+            alpha: 0.1,
+            beta: 0.1,
+            model: EloModel::Normalized,
+        }),
+        ..Tournament::new("t")
+    };
+    assert_eq!(tournament, expected);
+    assert_eq!(of_words(&line.replace(" -", " --")[..]).map(|_| ()), of_words(line).map(|_| ()));
+}
+
+#[test]
+fn a_value_of_several_words_is_one() {
+    let tournament =
+        of_words("--engine cmd=./a option.Skill Level=3 --engine cmd=./b name=The b").unwrap();
+    let Some(Launch::Engine(spec)) = &tournament.players[0].launch else { panic!() };
+    assert_eq!(spec.options, [("Skill Level".to_string(), "3".to_string())]);
+    assert_eq!(tournament.players[1].name, "The b");
+}
+
+#[test]
+fn errors_of_words_name_them() {
+    let two = "-engine cmd=./a -engine cmd=./b";
+    for (words, expected) in [
+        ("-engin cmd=./c", "there is no option `-engin`; is it `engine`?"),
+        ("-noswap", "there is no option `-noswap`"),
+        ("-each proto=xboard", "engines speak uci here, not xboard"),
+        ("-each ponder", "-each: there is no part `ponder`"),
+        ("-each depth=5", "-each: there is no part `depth`"),
+        ("-each tc=fast", "-each: `fast`: `fast` is no time"),
+        ("-games", "-games: expected one word, found 0"),
+        ("-games 0", "-games: expected a whole number from 1 to 1000000, found `0`"),
+        ("-repeat 3", "-repeat: `3` is not known here"),
+        ("-openings order=random", "-openings: expected file=FILE"),
+        ("-openings file=x policy=round", "expected `encounter` or `default`, found `round`"),
+        ("-openings file=x shuffle=1", "-openings: there is no part `shuffle`"),
+        ("-draw number=8", "-draw: there is no part `number`; is it `movenumber`?"),
+        ("-sprt elo0=0 elo1=5 model=bayesian", "expected `logistic` or `normalized`"),
+        ("-sprt elo0=9", "-sprt: expected elo0 below elo1"),
+        ("-tournament pyramid", "-tournament: there is no pairing `pyramid`"),
+        ("-tournament swiss", "-tournament swiss needs -rounds"),
+        ("-tournament knockout -rounds 2", "-rounds means nothing with -tournament knockout"),
+        ("-seeds 2", "-seeds means nothing without -tournament gauntlet"),
+        ("-engine cmd=./a", "two players are called `a`"),
+    ] {
+        let error = of_words(&format!("{two} {words}")).unwrap_err();
+        assert!(error.contains(expected), "{words}\n{error}");
+    }
+    assert!(of_words("cmd=./a").unwrap_err().contains("expected an option such as -engine"));
+    assert!(of_words("-engine cmd=./a").unwrap_err().contains("found 1"));
+}
