@@ -17,9 +17,11 @@ pub mod openings;
 mod outcome;
 mod pairing;
 mod seat;
+mod serial;
 pub mod server;
 mod settings;
 mod snapshot;
+mod supervisor;
 mod time_control;
 pub mod wire;
 
@@ -34,4 +36,5 @@ pub use pairing::{Course, Pairing, PairingRule, course, next_games};
 pub use seat::{ChannelId, SeatState};
 pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
 pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
+pub use supervisor::{COMMANDS, Typed, typed};
 pub use time_control::{Remaining, Stage, TimeControl};

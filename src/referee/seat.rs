@@ -83,8 +83,6 @@ pub(super) struct Seat {
     pub(super) starts: u32,
     /// Until when one that is away is awaited.
     pub(super) awaited_until: Option<Duration>,
-    /// Whether it has signed on before.
-    pub(super) was_here: bool,
     /// What was wrong on its channel.
     pub(super) faults: u32,
     /// Whether its game ended while it thought: its reply may be under way.
@@ -99,7 +97,6 @@ impl Seat {
             game: None,
             starts: 0,
             awaited_until: None,
-            was_here: false,
             faults: 0,
             owes_reply: false,
         }
@@ -113,7 +110,6 @@ impl Seat {
     pub(super) const fn sign_on(&mut self, channel: ChannelId) {
         self.channel = Some(channel);
         self.awaited_until = None;
-        self.was_here = true;
         self.faults = 0;
         self.owes_reply = false;
     }

@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adjudication;
+mod arbiter;
 mod game_record;
+mod hall;
+mod misbehaviour;
 mod openings;
 mod pairing;
 mod settings;
 mod time_control;
+mod wire;

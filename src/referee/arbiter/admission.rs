@@ -122,6 +122,9 @@ impl Arbiter {
     /// Nobody sits for a player any more; its clock stands.
     fn vacate(&mut self, player: usize, at: Duration) {
         self.seats[player].leave();
+        if self.seats[player].game.is_none() {
+            self.seats[player].awaited_until = Some(at + self.tournament.return_within);
+        }
         let game = self.seats[player].game.and_then(|game| self.games.get_mut(&game));
         if let Some(game) = game.filter(|game| game.mover() == player) {
             game.interrupt(at, true);

@@ -123,7 +123,9 @@ impl GameInPlay {
         self.played.push(PlayedMove { mv, used, left, score, depth: reply.search.depth });
         self.asked = Asked::No;
         self.offer = (reply.draw == Some(DrawWord::Offer)).then_some(color);
-        self.refused_claim = (reply.draw == Some(DrawWord::Claim)).then_some(color);
+        if reply.draw == Some(DrawWord::Claim) {
+            self.refused_claim = Some(color);
+        }
         if let Some(ending) = self.board.ending() {
             return Some(self.board.outcome(ending));
         }

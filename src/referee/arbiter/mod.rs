@@ -34,8 +34,8 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 /// ```
 /// use std::{sync::Arc, time::Duration};
 /// use epdb::referee::{Action, Arbiter, Event, Tournament};
-/// let settings = "[[players]]\nname = \"A\"\n[[players]]\nname = \"B\"\n";
-/// let tournament = Tournament::from_toml(settings)?;
+/// let settings = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+/// let tournament = Tournament::from_toml(settings, "friends")?;
 /// let mut arbiter = Arbiter::new(Arc::new(tournament));
 /// arbiter.take(Duration::ZERO, Event::Session { unix: 0 });
 /// arbiter.take(Duration::ZERO, Event::Opened(1));
@@ -124,11 +124,13 @@ impl Arbiter {
     /// When [`Event::Tick`] is due, if nothing happens before.
     pub fn next_deadline(&self) -> Option<Duration> {
         let silences = self.seats.iter().filter_map(|seat| seat.state.silent_until());
-        let absent = self.seats.iter().filter_map(|seat| seat.awaited_until);
+        let awaited = self.seats.iter().filter_map(|seat| {
+            seat.awaited_until.filter(|until| seat.game.is_some() || *until > self.now)
+        });
         let strangers = self.channels.values().filter(|guest| guest.player.is_none());
         let strangers = strangers.map(|guest| guest.sign_on_until);
         let flags = self.games.values().filter_map(|game| self.flag_falls(game));
-        silences.chain(absent).chain(strangers).chain(flags).min()
+        silences.chain(awaited).chain(strangers).chain(flags).min()
     }
 
     /// The settings.

@@ -58,7 +58,7 @@ impl Arbiter {
         let Some(game) = self.games.get_mut(&number) else { return };
         let directive = speech::respond(game);
         game.asked = Asked::Sent;
-        game.refused_claim = None;
+        game.refused_claim = game.refused_claim.filter(|color| *color != game.board.turn());
         let (mover, players) = (game.mover(), game.players());
         for player in players {
             self.seats[player].state = SeatState::Waiting;
@@ -165,7 +165,7 @@ impl Arbiter {
             Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, why),
             Ok(Judged::Move(mv)) => {
                 let outcome = game.make(mv, reply, at);
-                let is_claim = game.refused_claim.is_some();
+                let is_claim = reply.draw == Some(DrawWord::Claim);
                 if let Some(outcome) = outcome {
                     self.finish(number, outcome, "");
                 } else if is_claim {

@@ -3,8 +3,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::game::GameInPlay;
-use super::{Action, Arbiter, FinishedGame, speech};
-use crate::model::{GameResult, Position, Start};
+use super::{Action, Arbiter, FinishedGame};
+use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
 use crate::referee::pairing::{Pairing, next_games};
@@ -40,6 +40,9 @@ impl Arbiter {
                 let seat = &mut self.seats[player];
                 seat.game = Some(pairing.game);
                 seat.starts = u32::from(!seat.is_away());
+                if self.can_be_started(player) {
+                    self.seats[player].awaited_until = None;
+                }
             }
             self.called.insert(pairing.game, pairing);
             has_changed = true;
@@ -48,11 +51,13 @@ impl Arbiter {
     }
 
     /// The next game whose players are free and can come. Where nothing else is left to do, one whose
-    /// players have gone away is called too: it is lost if they do not return.
+    /// players went away too long ago is called too: they lose it.
     fn next_pairing(&self) -> Option<Pairing> {
         let is_free = |player: usize| self.seats[player].game.is_none();
         let comes = |player: usize| !self.seats[player].is_away() || self.can_be_started(player);
-        let came = |player: usize| comes(player) || self.seats[player].was_here;
+        let is_given_up =
+            |player: usize| self.seats[player].awaited_until.is_some_and(|until| until <= self.now);
+        let is_decided = |player: usize| comes(player) || is_given_up(player);
         let both = |pairing: &Pairing, holds: &dyn Fn(usize) -> bool| {
             holds(pairing.white) && holds(pairing.black)
         };
@@ -60,7 +65,7 @@ impl Arbiter {
         let mut again = free.clone();
         let is_idle = self.called.is_empty() && self.games.is_empty();
         let next = free.find(|pairing| both(pairing, &comes));
-        next.or_else(|| again.find(|pairing| is_idle && both(pairing, &came))).copied()
+        next.or_else(|| again.find(|pairing| is_idle && both(pairing, &is_decided))).copied()
     }
 
     /// Begins the games whose openings are known.
@@ -72,8 +77,7 @@ impl Arbiter {
     fn begin_game(&mut self, pairing: &Pairing) -> bool {
         let Some(opening) = self.opening(pairing.opening) else { return false };
         self.called.remove(&pairing.game);
-        let times =
-            [pairing.white, pairing.black].map(|player| speech::time_of(&self.tournament, player));
+        let times = [pairing.white, pairing.black].map(|player| self.tournament.time_of(player));
         let rules = self.tournament.adjudication;
         let game = GameInPlay::new(*pairing, opening.clone(), self.date(), times, rules);
         match game {
@@ -100,7 +104,7 @@ impl Arbiter {
             Outcome { result: GameResult::Unknown, termination: Termination::Unterminated };
         let game = FinishedGame {
             pairing: *pairing,
-            opening: Opening { moves: Vec::new(), start: Start::ARRAY, ..opening },
+            opening: Opening { label: opening.label, ..Opening::ARRAY },
             moves: Vec::new(),
             outcome,
             date: self.date(),
@@ -120,7 +124,7 @@ impl Arbiter {
     /// An opening, or `None` while it is fetched.
     fn opening(&mut self, number: usize) -> Option<Opening> {
         if self.tournament.openings.is_none() {
-            return Some(Opening { start: Start::ARRAY, moves: Vec::new(), label: None });
+            return Some(Opening::ARRAY);
         }
         let known = self.openings.get(&number).cloned();
         if known.is_none() && self.asked_openings.insert(number) {

@@ -19,12 +19,6 @@ fn at(command: Command, place: &Place) -> Directive {
     }
 }
 
-/// The time control of a player.
-pub(super) fn time_of(tournament: &Tournament, player: usize) -> &TimeControl {
-    let own = tournament.players.get(player).and_then(|player| player.time.as_ref());
-    own.unwrap_or(&tournament.time)
-}
-
 /// The tags of a game, for one of its players.
 pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) -> Directive {
     let name = |player: usize| tournament.players.get(player).map_or("?", |player| &player.name);
@@ -37,7 +31,7 @@ pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) ->
         ("Black", name(game.pairing.black).to_string()),
         ("Result", "*".to_string()),
     ];
-    let time = time_of(tournament, player);
+    let time = tournament.time_of(player);
     if *time != TimeControl::Unlimited {
         tags.push(("TimeControl", time.tag()));
     }

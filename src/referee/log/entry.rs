@@ -70,7 +70,8 @@ impl Entry {
                 format!("settings toml {}\t{}", escaped(name.as_bytes()), escaped(text.as_bytes()))
             }
             Entry::Settings(SettingsText::Words(words)) => {
-                let words: Vec<String> = words.iter().map(|word| escaped(word.as_bytes())).collect();
+                let words: Vec<String> =
+                    words.iter().map(|word| escaped(word.as_bytes())).collect();
                 format!("settings words {}", words.join("\t"))
             }
             Entry::Event(event) => event_text(event),
@@ -99,7 +100,9 @@ fn settings(text: &str) -> Option<SettingsText> {
             let (name, text) = rest.split_once('\t')?;
             Some(SettingsText::Toml { name: text_of(name)?, text: text_of(text)? })
         }
-        ("words", rest) => rest.split('\t').map(text_of).collect::<Option<_>>().map(SettingsText::Words),
+        ("words", rest) => {
+            rest.split('\t').map(text_of).collect::<Option<_>>().map(SettingsText::Words)
+        }
         _ => None,
     }
 }
@@ -238,12 +241,12 @@ fn opening(text: &str) -> Option<Opening> {
         None => (text, None),
     };
     let options = ParseOptions::new(Profile::Standard);
-    let Ok(Line::Record(record)) = epd::parse_line(text.as_bytes(), &options, &mut Vec::new()) else {
+    let Ok(Line::Record(record)) = epd::parse_line(text.as_bytes(), &options, &mut Vec::new())
+    else {
         return None;
     };
     let (halfmove_clock, fullmove_number) = record.counters();
-    let counters =
-        Counters { halfmove_clock: halfmove_clock?, fullmove_number: fullmove_number? };
+    let counters = Counters { halfmove_clock: halfmove_clock?, fullmove_number: fullmove_number? };
     let mv = |operand: &Operand| match operand {
         Operand::Move { mv, .. } => Some(*mv),
         _ => None,

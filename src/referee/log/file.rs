@@ -11,8 +11,8 @@ use super::follow::{HEADER, LogReader, unreadable};
 use crate::error::{Error, Result};
 use crate::new_file::cannot_write;
 use crate::referee::arbiter::Arbiter;
-use crate::referee::seat::ChannelId;
 use crate::referee::arbiter::Event;
+use crate::referee::seat::ChannelId;
 
 /// A log that is written, which no other referee writes.
 #[derive(Debug)]
@@ -105,7 +105,8 @@ impl Log {
         self.file.seek(SeekFrom::Start(0)).map_err(|error| unreadable(&self.path, error))?;
         let file = self.file.try_clone().map_err(|error| unreadable(&self.path, error))?;
         let mut reader = LogReader::of(file, &self.path);
-        let found = Recovered::read(&mut reader).map_err(|error| error.in_source(name(&self.path)))?;
+        let found =
+            Recovered::read(&mut reader).map_err(|error| error.in_source(name(&self.path)))?;
         let len = if found.is_some() { reader.offset() } else { 0 };
         let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
         cut.map_err(|error| cannot_write(&self.path, error))?;

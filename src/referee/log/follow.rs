@@ -94,7 +94,8 @@ impl LogReader {
 
     fn damaged(&self, what: &str) -> Error {
         let name = self.path.display().to_string();
-        Error::new(format!("{what}; the log is damaged")).at(Place::new(name, At::Line(self.number)))
+        Error::new(format!("{what}; the log is damaged"))
+            .at(Place::new(name, At::Line(self.number)))
     }
 }
 

@@ -63,8 +63,8 @@ pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
 
 /// Takes connections from now on.
 pub(super) fn listen(listener: TcpListener, queue: Queue) -> Result<Address> {
-    let address = Address { socket: Some(listener.local_addr()?), ..Address::default() };
-    let is_over = address.is_over.clone();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let address = Address { socket: Some(listener.local_addr()?), is_over: is_over.clone() };
     thread::spawn(move || {
         loop {
             let stream: io::Result<_> = listener.accept();

@@ -73,7 +73,9 @@ impl Channel {
     ) -> Channel {
         let id = Arc::new(AtomicU64::new(id));
         let (permits, permitted) = sync_channel(WAITING_LINES);
-        (0..WAITING_LINES).for_each(|_| drop(permits.try_send(())));
+        for _ in 0..WAITING_LINES {
+            permits.try_send(()).ok();
+        }
         let (outgoing, lines) = channel();
         let (ended, done) = channel();
         let reading = Side { id: id.clone(), queue, time };

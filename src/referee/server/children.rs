@@ -123,7 +123,8 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
             let program = env::current_exe()?.display().to_string();
             let connect = socket.map(|socket| socket.to_string()).unwrap_or_default();
             let engine = engine_text(engine);
-            let rest = ["client", "--connect", &connect, "--name", &player.name, "--engine", &engine];
+            let rest =
+                ["client", "--connect", &connect, "--name", &player.name, "--engine", &engine];
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })

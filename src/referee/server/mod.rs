@@ -99,7 +99,11 @@ impl Referee {
         }
     }
 
-    fn with_log(mut log: Log, settings: &SettingsText, tournament: &Tournament) -> Result<Box<Referee>> {
+    fn with_log(
+        mut log: Log,
+        settings: &SettingsText,
+        tournament: &Tournament,
+    ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
         if recovered.arbiter.tournament() != tournament {
             let what = "the log of a tournament with other settings; move it away to begin anew";
@@ -358,4 +362,3 @@ fn check_texts(tournament: &Tournament) -> Result<()> {
         ))),
     }
 }
-
