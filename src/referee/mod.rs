@@ -4,24 +4,41 @@
 //! [`next_games`] says who meets whom, given the games that are over; [`openings::read`] from where they
 //! begin; a [`TimeControl`] how long the players may think; an [`Adjudicator`] when a game is decided
 //! before its end; [`to_game`] makes a game of the archive of it, and [`Standings`] the table. All of this is
-//! pure: the same settings and outcomes give the same tournament.
+//! pure: the same settings and outcomes give the same tournament. [`wire`] has the messages of referee and
+//! clients.
 
 mod adjudication;
+mod arbiter;
+mod board;
+mod clock;
 mod game_record;
+pub mod log;
 pub mod openings;
 mod outcome;
 mod pairing;
+mod seat;
+mod serial;
+pub mod server;
 mod settings;
+mod snapshot;
 pub mod sprt;
 mod standings;
 pub mod strength;
+mod supervisor;
 mod time_control;
+pub mod wire;
 
 pub use adjudication::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
+pub use arbiter::{Action, Arbiter, Event, FinishedGame, Order};
+pub use board::{Ending, GameBoard, Place};
+pub use clock::Clocks;
 pub use game_record::{PlayedMove, to_game};
 pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
 pub use pairing::{Course, Pairing, PairingRule, course, next_games};
+pub use seat::{ChannelId, SeatState};
 pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
+pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
 pub use standings::{AgainstObject, Row, Standings, StandingsObject};
+pub use supervisor::{COMMANDS, Typed, typed};
 pub use time_control::{Remaining, Stage, TimeControl};

@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adjudication;
+mod arbiter;
 mod game_record;
+mod hall;
+mod misbehaviour;
 mod openings;
 mod pairing;
 mod settings;
 mod standings;
 mod time_control;
+mod wire;

@@ -1,0 +1,82 @@
+//! What happens to an arbiter, and what it wants done.
+
+use crate::model::GameResult;
+use crate::referee::openings::Opening;
+use crate::referee::seat::ChannelId;
+use crate::referee::settings::Silences;
+
+/// Something that happened. All that an arbiter knows, it knows from these.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A referee begins, or goes on where another one ended: all channels of before are gone.
+    Session {
+        /// The time of day in seconds since 1970.
+        unix: u64,
+    },
+    /// A client has connected.
+    Opened(ChannelId),
+    /// A line came, complete.
+    Line(ChannelId, Vec<u8>),
+    /// A line came that is too long.
+    TooLong(ChannelId),
+    /// The last `respond` of the channel was written.
+    Written(ChannelId),
+    /// The channel was closed by the other side.
+    Closed(ChannelId),
+    /// The program of a player has ended.
+    Exited(usize),
+    /// An opening that was asked for.
+    Opening(usize, Opening),
+    /// The supervisor wants something.
+    Order(Order),
+    /// Time has passed.
+    Tick,
+}
+
+/// What a supervisor wants.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Wait for the supervisor where a client has broken the rules.
+    Attend,
+    /// Begin no game, and ask for no move.
+    Pause,
+    /// Go on.
+    Resume,
+    /// End a game.
+    Adjudicate {
+        /// Its number.
+        game: u32,
+        /// How it ends.
+        result: GameResult,
+    },
+    /// Close the channel of a player and let it begin again.
+    Restart(usize),
+    /// Change the silences.
+    Silences(Silences),
+}
+
+/// Something that is to be done, in the order in which it is asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Send a line.
+    Send {
+        /// Where to.
+        channel: ChannelId,
+        /// The line, without its end.
+        line: Vec<u8>,
+        /// Whether [`Event::Written`] is to say when it was written.
+        is_respond: bool,
+    },
+    /// Close a channel when all is sent.
+    Close(ChannelId),
+    /// Start the client of a player.
+    Start(usize),
+    /// Say an opening by its place, as [`Event::Opening`].
+    FetchOpening(usize),
+    /// A game is over, the last one of [`Arbiter::finished`](super::Arbiter::finished).
+    GameOver(u32),
+    /// Tell the supervisor.
+    Message(String),
+    /// The tournament is over.
+    Ended,
+}

@@ -1,0 +1,141 @@
+//! A game that is played, and one that is over.
+
+use std::time::Duration;
+
+use crate::model::Color;
+use crate::model::rules::Move;
+use crate::model::score::Score;
+use crate::referee::adjudication::{AdjudicationRules, Adjudicator};
+use crate::referee::board::GameBoard;
+use crate::referee::clock::Clocks;
+use crate::referee::game_record::PlayedMove;
+use crate::referee::openings::Opening;
+use crate::referee::outcome::{Outcome, Termination};
+use crate::referee::pairing::Pairing;
+use crate::referee::time_control::TimeControl;
+use crate::referee::wire::{DrawWord, Reply};
+
+/// A game that is over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FinishedGame {
+    /// Which game it is.
+    pub pairing: Pairing,
+    /// Where it began.
+    pub opening: Opening,
+    /// The moves behind the opening.
+    pub moves: Vec<PlayedMove>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The day on which it began, `YYYY.MM.DD`.
+    pub date: String,
+}
+
+/// Whether the player on move was sent `respond`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Asked {
+    /// Not for this move.
+    No,
+    /// It is being written.
+    Sent,
+    /// It was written, and the clock runs.
+    Written,
+}
+
+/// A game that is played.
+#[derive(Clone, Debug)]
+pub(super) struct GameInPlay {
+    pub(super) pairing: Pairing,
+    pub(super) opening: Opening,
+    pub(super) date: String,
+    pub(super) board: GameBoard,
+    pub(super) clocks: Clocks,
+    pub(super) played: Vec<PlayedMove>,
+    pub(super) asked: Asked,
+    /// A line that came before it was known when `respond` was written.
+    pub(super) early: Option<(Duration, Vec<u8>)>,
+    /// Who offered a draw with the last move.
+    pub(super) offer: Option<Color>,
+    /// Whose claim of a draw was wrong.
+    pub(super) refused_claim: Option<Color>,
+    /// Whether the supervisor must say how it goes on.
+    pub(super) is_held: bool,
+    adjudicator: Adjudicator,
+}
+
+impl GameInPlay {
+    /// A game before its first move; `None` where no move can be made.
+    pub(super) fn new(
+        pairing: Pairing,
+        opening: Opening,
+        date: String,
+        times: [&TimeControl; 2],
+        rules: AdjudicationRules,
+    ) -> Option<GameInPlay> {
+        let mut board = GameBoard::new(&opening.start)?;
+        if !opening.moves.iter().all(|mv| board.play(*mv)) {
+            return None;
+        }
+        Some(GameInPlay {
+            pairing,
+            opening,
+            date,
+            board,
+            clocks: Clocks::new(times[0], times[1]),
+            played: Vec::new(),
+            asked: Asked::No,
+            early: None,
+            offer: None,
+            refused_claim: None,
+            is_held: false,
+            adjudicator: Adjudicator::new(rules),
+        })
+    }
+
+    /// Both players, White first.
+    pub(super) const fn players(&self) -> [usize; 2] {
+        [self.pairing.white, self.pairing.black]
+    }
+
+    /// The player on move.
+    pub(super) fn mover(&self) -> usize {
+        self.players()[self.board.turn() as usize]
+    }
+
+    /// The side of a player.
+    pub(super) fn color_of(&self, player: usize) -> Color {
+        if self.pairing.white == player { Color::White } else { Color::Black }
+    }
+
+    /// Nobody thinks any more, without having moved.
+    pub(super) fn interrupt(&mut self, now: Duration, is_charged: bool) {
+        self.clocks.interrupt(now, is_charged);
+        self.asked = Asked::No;
+        self.early = None;
+    }
+
+    /// Makes the move of a reply, and says how the game ends by it, if it does.
+    pub(super) fn make(&mut self, mv: Move, reply: &Reply, at: Duration) -> Option<Outcome> {
+        let color = self.board.turn();
+        let used = self.clocks.finish_move(at);
+        let left = self.clocks.left(color);
+        let score = reply.search.ce.and_then(|ce| Score::from_ce(ce.into()).ok());
+        self.board.play(mv);
+        self.played.push(PlayedMove { mv, used, left, score, depth: reply.search.depth });
+        self.asked = Asked::No;
+        self.offer = (reply.draw == Some(DrawWord::Offer)).then_some(color);
+        if reply.draw == Some(DrawWord::Claim) {
+            self.refused_claim = Some(color);
+        }
+        if let Some(ending) = self.board.ending() {
+            return Some(self.board.outcome(ending));
+        }
+        let ply = u32::try_from(self.board.moves().len()).unwrap_or(u32::MAX);
+        let result = self.adjudicator.judge(ply, color, score)?;
+        Some(Outcome { result, termination: Termination::Adjudication })
+    }
+
+    pub(super) fn finished(self, outcome: Outcome) -> FinishedGame {
+        let GameInPlay { pairing, opening, played, date, .. } = self;
+        FinishedGame { pairing, opening, moves: played, outcome, date }
+    }
+}

@@ -1,0 +1,223 @@
+//! The arbiter of a tournament: what happens goes in, what is to be done comes out.
+//!
+//! It reads no file, writes to no client and has no clock. The same events at the same times lead to the
+//! same state and the same actions, so that a log of the events is all that there is to keep.
+
+mod admission;
+mod event;
+mod game;
+mod play;
+mod schedule;
+mod speech;
+mod view;
+
+pub use event::{Action, Event, Order};
+pub use game::FinishedGame;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::game::GameInPlay;
+use super::openings::Opening;
+use super::pairing::Pairing;
+use super::seat::{ChannelId, Seat, SeatState};
+use super::settings::{Silences, Tournament};
+use super::wire::Directive;
+use crate::model::Position;
+
+/// A line may have been complete in time and be known only so much later.
+const FLAG_GRACE: Duration = Duration::from_millis(50);
+
+/// The arbiter of a tournament.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use epdb::referee::{Action, Arbiter, Event, Tournament};
+/// let settings = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+/// let tournament = Tournament::from_toml(settings, "friends")?;
+/// let mut arbiter = Arbiter::new(Arc::new(tournament));
+/// arbiter.take(Duration::ZERO, Event::Session { unix: 0 });
+/// arbiter.take(Duration::ZERO, Event::Opened(1));
+/// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+/// let line = format!("{start} refreq sign_on; tcsi \"a@host\" \"A\";");
+/// let actions = arbiter.take(Duration::from_secs(1), Event::Line(1, line.into_bytes()));
+/// let reset = format!("{start} refcom reset;").into_bytes();
+/// assert!(actions.contains(&Action::Send { channel: 1, line: reset, is_respond: false }));
+/// # Ok::<(), epdb::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Arbiter {
+    tournament: Arc<Tournament>,
+    now: Duration,
+    /// When the session began, on both scales.
+    session: (Duration, u64),
+    seats: Vec<Seat>,
+    channels: BTreeMap<ChannelId, Guest>,
+    /// Those games to come whose players sit already, and whose opening is awaited.
+    called: BTreeMap<u32, Pairing>,
+    games: BTreeMap<u32, GameInPlay>,
+    finished: Vec<FinishedGame>,
+    /// The games that are not over, in their order.
+    to_come: Vec<Pairing>,
+    openings: BTreeMap<usize, Opening>,
+    asked_openings: BTreeSet<usize>,
+    silences: Silences,
+    is_attended: bool,
+    is_paused: bool,
+    has_ended: bool,
+    actions: Vec<Action>,
+}
+
+/// The other side of a channel.
+#[derive(Copy, Clone, Debug)]
+struct Guest {
+    player: Option<usize>,
+    /// Until when it must have signed on.
+    sign_on_until: Duration,
+}
+
+impl Arbiter {
+    /// Before the beginning of a tournament.
+    pub fn new(tournament: Arc<Tournament>) -> Arbiter {
+        let mut arbiter = Arbiter {
+            now: Duration::ZERO,
+            session: (Duration::ZERO, 0),
+            seats: vec![Seat::new(); tournament.players.len()],
+            channels: BTreeMap::new(),
+            called: BTreeMap::new(),
+            games: BTreeMap::new(),
+            finished: Vec::new(),
+            to_come: Vec::new(),
+            openings: BTreeMap::new(),
+            asked_openings: BTreeSet::new(),
+            silences: tournament.silences,
+            is_attended: false,
+            is_paused: false,
+            has_ended: false,
+            actions: Vec::new(),
+            tournament,
+        };
+        arbiter.plan();
+        arbiter
+    }
+
+    /// Takes what happened at a time, and says what is to be done. Times are on one scale for the whole
+    /// tournament; an event may come a little after one of a later time.
+    pub fn take(&mut self, at: Duration, event: Event) -> Vec<Action> {
+        self.now = self.now.max(at);
+        if !self.has_ended {
+            self.happen(at, event);
+            while self.end_silences()
+                | self.await_clients()
+                | self.call_players()
+                | self.begin_games()
+                | self.brief_players()
+                | self.ask_for_moves()
+                | self.drop_flags()
+                | self.end_tournament()
+            {}
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    /// When [`Event::Tick`] is due, if nothing happens before.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let silences = self.seats.iter().filter_map(|seat| seat.state.silent_until());
+        let awaited = self.seats.iter().filter_map(|seat| {
+            seat.awaited_until.filter(|until| seat.game.is_some() || *until > self.now)
+        });
+        let strangers = self.channels.values().filter(|guest| guest.player.is_none());
+        let strangers = strangers.map(|guest| guest.sign_on_until);
+        let flags = self.games.values().filter_map(|game| self.flag_falls(game));
+        silences.chain(awaited).chain(strangers).chain(flags).min()
+    }
+
+    /// The settings.
+    pub fn tournament(&self) -> &Tournament {
+        &self.tournament
+    }
+
+    /// The games that are over, in the order in which they ended.
+    pub fn finished(&self) -> &[FinishedGame] {
+        &self.finished
+    }
+
+    /// Whether the tournament is over.
+    pub const fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// The place of a player with this name.
+    pub fn player(&self, name: &str) -> Option<usize> {
+        self.tournament.players.iter().position(|player| player.name == name)
+    }
+
+    fn happen(&mut self, at: Duration, event: Event) {
+        match event {
+            Event::Session { unix } => self.begin_session(unix),
+            Event::Opened(channel) => self.admit(channel),
+            Event::Line(channel, line) => self.hear(at, channel, line),
+            Event::TooLong(channel) => self.hear_too_long(channel),
+            Event::Written(channel) => self.note_written(at, channel),
+            Event::Closed(channel) => self.forget_channel(at, channel),
+            Event::Exited(player) => self.note_exit(player),
+            Event::Opening(number, opening) => drop(self.openings.insert(number, opening)),
+            Event::Order(order) => self.obey(order),
+            Event::Tick => {}
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Attend => self.is_attended = true,
+            Order::Pause => self.is_paused = true,
+            Order::Resume => self.is_paused = false,
+            Order::Adjudicate { game, result } => self.adjudicate(game, result),
+            Order::Restart(player) => self.restart(player),
+            Order::Silences(silences) => self.silences = silences,
+        }
+    }
+
+    /// Ends what is over of the time in which a client is sent nothing.
+    fn end_silences(&mut self) -> bool {
+        let mut has_changed = false;
+        for player in 0..self.seats.len() {
+            let state = self.seats[player].state;
+            if state.silent_until().is_none_or(|until| until > self.now) {
+                continue;
+            }
+            has_changed = true;
+            match state {
+                SeatState::Concluding { .. } if self.has_games_left() => self.reset(player),
+                _ => self.seats[player].state = SeatState::SignedOn,
+            }
+        }
+        has_changed
+    }
+
+    /// Says something to a player, if there is one.
+    fn say(&mut self, player: usize, directive: &Directive) {
+        if let Some(channel) = self.seats[player].channel {
+            self.send(channel, directive, false);
+        }
+    }
+
+    fn send(&mut self, channel: ChannelId, directive: &Directive, is_respond: bool) {
+        self.actions.push(Action::Send { channel, line: directive.line(), is_respond });
+    }
+
+    fn tell(&mut self, message: impl Into<String>) {
+        self.actions.push(Action::Message(message.into()));
+    }
+
+    fn name(&self, player: usize) -> &str {
+        self.tournament.players.get(player).map_or("?", |player| &player.name)
+    }
+
+    /// The position that a record to a player has where it is about none.
+    fn position_of(&self, player: usize) -> Position {
+        let game = self.seats[player].game.and_then(|game| self.games.get(&game));
+        game.map_or(Position::START, |game| game.board.place().position)
+    }
+}

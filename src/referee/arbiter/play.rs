@@ -1,0 +1,295 @@
+//! Games move by move: who is asked, what is replied, and how it ends.
+
+use std::time::Duration;
+
+use super::game::{Asked, GameInPlay};
+use super::{Arbiter, FLAG_GRACE, speech};
+use crate::model::rules::{Move, is_bare};
+use crate::model::{Color, GameResult};
+use crate::referee::outcome::{Outcome, Termination};
+use crate::referee::seat::{ChannelId, SeatState};
+use crate::referee::wire::{DrawWord, Reply, Request, WireError};
+use crate::text::codes;
+
+impl Arbiter {
+    /// Tells those players their game who do not know it yet.
+    pub(super) fn brief_players(&mut self) -> bool {
+        let numbers: Vec<u32> = self.games.keys().copied().collect();
+        let mut has_changed = false;
+        for number in numbers {
+            for color in Color::ALL {
+                has_changed |= self.brief(number, color);
+            }
+        }
+        has_changed
+    }
+
+    fn brief(&mut self, number: u32, color: Color) -> bool {
+        let Some(game) = self.games.get(&number) else { return false };
+        let [player, opponent] = [color, !color].map(|color| game.players()[color as usize]);
+        if self.seats[player].state != SeatState::SignedOn {
+            return false;
+        }
+        let tags = speech::tags(&self.tournament, game, player);
+        let history = speech::history(game, color);
+        self.say(player, &tags);
+        history.iter().for_each(|directive| self.say(player, directive));
+        let is_waiting = self.seats[opponent].state == SeatState::Thinking;
+        let state = if is_waiting { SeatState::Waiting } else { SeatState::Informed };
+        self.seats[player].state = state;
+        true
+    }
+
+    /// Asks those players for a move whose turn it is, where both are there.
+    pub(super) fn ask_for_moves(&mut self) -> bool {
+        let is_ready = |player: usize| {
+            matches!(self.seats[player].state, SeatState::Informed | SeatState::Waiting)
+        };
+        let is_due = |game: &GameInPlay| {
+            game.asked == Asked::No && !game.is_held && game.players().into_iter().all(is_ready)
+        };
+        let due = self.games.values().filter(|game| !self.is_paused && is_due(game));
+        let due: Vec<u32> = due.map(|game| game.pairing.game).collect();
+        due.iter().for_each(|number| self.ask(*number));
+        !due.is_empty()
+    }
+
+    fn ask(&mut self, number: u32) {
+        let Some(game) = self.games.get_mut(&number) else { return };
+        let directive = speech::respond(game);
+        game.asked = Asked::Sent;
+        game.refused_claim = game.refused_claim.filter(|color| *color != game.board.turn());
+        let (mover, players) = (game.mover(), game.players());
+        for player in players {
+            self.seats[player].state = SeatState::Waiting;
+        }
+        self.seats[mover].state = SeatState::Thinking;
+        self.seats[mover].owes_reply = false;
+        if let Some(channel) = self.seats[mover].channel {
+            self.send(channel, &directive, true);
+        }
+    }
+
+    /// The clock of a player runs from now on.
+    pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
+        let Some(player) = self.channels.get(&channel).and_then(|guest| guest.player) else {
+            return;
+        };
+        let number = self.seats[player].game;
+        let Some(game) = number.and_then(|number| self.games.get_mut(&number)) else { return };
+        if game.mover() != player || game.asked != Asked::Sent {
+            return;
+        }
+        game.asked = Asked::Written;
+        game.clocks.start(game.board.turn(), at);
+        if let Some((at, line)) = game.early.take() {
+            self.hear_player(at, player, line);
+        }
+    }
+
+    pub(super) fn flag_falls(&self, game: &GameInPlay) -> Option<Duration> {
+        Some(game.clocks.flag_falls(self.tournament.time_margin)? + FLAG_GRACE)
+    }
+
+    /// Ends games in which the time is over.
+    pub(super) fn drop_flags(&mut self) -> bool {
+        let has_fallen =
+            |game: &&GameInPlay| self.flag_falls(game).is_some_and(|falls| falls <= self.now);
+        let fallen = self.games.values().filter(has_fallen).map(|game| game.pairing.game);
+        let fallen: Vec<u32> = fallen.collect();
+        fallen.iter().for_each(|number| self.forfeit_on_time(*number));
+        !fallen.is_empty()
+    }
+
+    fn forfeit_on_time(&mut self, number: u32) {
+        let Some(game) = self.games.get(&number) else { return };
+        let result = loss_of(game.board.turn());
+        let outcome = Outcome { result, termination: Termination::TimeForfeit };
+        let why = format!("{} has used more time than it had", self.name(game.mover()));
+        self.finish(number, outcome, &why);
+    }
+
+    /// A line of a player.
+    pub(super) fn hear_player(&mut self, at: Duration, player: usize, line: Vec<u8>) {
+        let state = self.seats[player].state;
+        let number = self.seats[player].game.unwrap_or_default();
+        if state == SeatState::Thinking
+            && let Some(game) = self.games.get_mut(&number)
+            && game.asked == Asked::Sent
+        {
+            match game.early {
+                None => game.early = Some((at, line)),
+                Some(_) => self.send_fault(player, &unasked()),
+            }
+            return;
+        }
+        let request = Request::parse(&line);
+        if state != SeatState::Thinking && std::mem::take(&mut self.seats[player].owes_reply) {
+            // It was under way when the game ended.
+            return;
+        }
+        let checked = request.and_then(|request| state.check(&request).map(|()| request));
+        match checked {
+            Err(error) => self.hear_wrong(player, &error),
+            Ok(Request::Reply(reply)) => self.hear_reply(at, player, &reply),
+            Ok(Request::SignOff | Request::SignOn { .. }) => {
+                self.tell(format!("{} has signed off", self.name(player)));
+                self.close(player);
+            }
+            Ok(Request::Fault { reason }) => {
+                let reason = reason.unwrap_or_else(|| "it says no reason".into());
+                self.tell(format!("{} cannot go on: {reason}", self.name(player)));
+                self.close(player);
+            }
+        }
+    }
+
+    /// Something that is no message, or does not belong here: in place of a move it is an infraction.
+    pub(super) fn hear_wrong(&mut self, player: usize, error: &WireError) {
+        match self.seats[player].state {
+            SeatState::Thinking => self.note_infraction(player, error),
+            _ => self.send_fault(player, error),
+        }
+    }
+
+    fn hear_reply(&mut self, at: Duration, player: usize, reply: &Reply) {
+        let margin = self.tournament.time_margin;
+        let Some(number) = self.seats[player].game else { return };
+        let Some(game) = self.games.get_mut(&number) else { return };
+        self.seats[player].state = SeatState::Waiting;
+        if game.clocks.is_overstepped(at, margin) {
+            return self.forfeit_on_time(number);
+        }
+        match judged(game, reply) {
+            Err(error) => self.note_infraction(player, &error),
+            Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, why),
+            Ok(Judged::Move(mv)) => {
+                let outcome = game.make(mv, reply, at);
+                let is_claim = reply.draw == Some(DrawWord::Claim);
+                if let Some(outcome) = outcome {
+                    self.finish(number, outcome, "");
+                } else if is_claim {
+                    self.tell(format!("the claim of {} is wrong", self.name(player)));
+                }
+            }
+        }
+    }
+
+    /// The player on move has broken the rules. Where a supervisor is there, it decides; otherwise the game
+    /// is lost.
+    fn note_infraction(&mut self, player: usize, error: &WireError) {
+        let now = self.now;
+        self.seats[player].state = SeatState::Waiting;
+        self.send_fault(player, error);
+        let Some(number) = self.seats[player].game else { return };
+        let Some(game) = self.games.get_mut(&number) else { return };
+        if self.is_attended {
+            game.interrupt(now, true);
+            game.is_held = true;
+            self.tell(format!("game {number} waits for the supervisor"));
+            return;
+        }
+        let result = loss_of(game.color_of(player));
+        let outcome = Outcome { result, termination: Termination::RulesInfraction };
+        self.finish(number, outcome, &error.to_string());
+    }
+
+    /// A player does not come back.
+    pub(super) fn abandon(&mut self, player: usize) {
+        let Some(number) = self.seats[player].game else { return };
+        let why = format!("{} is not there", self.name(player));
+        let Some(game) = self.games.get(&number) else { return };
+        let color = game.color_of(player);
+        let opponent = game.players()[!color as usize];
+        let result = match self.seats[opponent].is_away() {
+            true => GameResult::Unknown,
+            false => loss_of(color),
+        };
+        let outcome = Outcome { result, termination: Termination::Abandoned };
+        self.finish(number, outcome, &why);
+    }
+
+    pub(super) fn adjudicate(&mut self, number: u32, result: GameResult) {
+        match self.games.contains_key(&number) {
+            true => {
+                let outcome = Outcome { result, termination: Termination::Adjudication };
+                self.finish(number, outcome, "the supervisor decides");
+            }
+            false => self.tell(format!("no game {number} is played")),
+        }
+    }
+
+    /// Ends a game.
+    pub(super) fn finish(&mut self, number: u32, outcome: Outcome, why: &str) {
+        let Some(game) = self.games.remove(&number) else { return };
+        let words = speech::last_words(&game, &outcome);
+        for player in game.players() {
+            let until = self.now + self.silences.conclude;
+            let seat = &mut self.seats[player];
+            let is_briefed = matches!(
+                seat.state,
+                SeatState::Informed | SeatState::Thinking | SeatState::Waiting
+            );
+            seat.owes_reply = seat.state == SeatState::Thinking;
+            (seat.game, seat.awaited_until) = (None, None);
+            if is_briefed {
+                seat.state = SeatState::Concluding { until };
+                words.iter().for_each(|directive| self.say(player, directive));
+            }
+        }
+        let [white, black] = game.players().map(|player| self.name(player));
+        let Outcome { result, termination } = outcome;
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        let message = format!("game {number}: {white} - {black} {result} ({termination}{why})");
+        self.tell(message);
+        self.record(game.finished(outcome));
+    }
+}
+
+/// What becomes of a reply.
+enum Judged {
+    Move(Move),
+    Over(Outcome, &'static str),
+}
+
+/// What a reply means in its game, without making its move.
+///
+/// # Errors
+/// It breaks the rules.
+fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
+    let color = game.board.turn();
+    let position = game.board.place().position;
+    let over = |result, why| {
+        let outcome = Outcome { result, termination: Termination::Normal };
+        Ok(Judged::Over(outcome, why))
+    };
+    if reply.position.identity() != position.identity() {
+        let message = format!("a reply from `{}` in `{position}`", reply.position);
+        return Err(WireError::new(codes::E_REF_POSITION, message));
+    }
+    if reply.resigns {
+        return over(loss_of(color), "resignation");
+    }
+    if reply.draw == Some(DrawWord::Accept) && game.offer == Some(!color) {
+        return over(GameResult::Draw, "agreed");
+    }
+    match reply.mv {
+        None if reply.draw == Some(DrawWord::Claim) && is_bare(position.board()) => {
+            over(GameResult::Draw, "bare material")
+        }
+        None => Err(WireError::new(codes::E_REF_NOMOVE, "a reply without a move")),
+        Some(mv) if game.board.playable().is_legal(mv) => Ok(Judged::Move(mv)),
+        Some(mv) => Err(WireError::new(codes::E_MOVE_ILLEGAL, format!("{mv} is not legal"))),
+    }
+}
+
+fn unasked() -> WireError {
+    WireError::new(codes::E_REF_STATE, "a second reply to one respond")
+}
+
+const fn loss_of(color: Color) -> GameResult {
+    match color {
+        Color::White => GameResult::BlackWins,
+        Color::Black => GameResult::WhiteWins,
+    }
+}

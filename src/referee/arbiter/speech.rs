@@ -1,0 +1,84 @@
+//! What an arbiter says to the players of a game.
+
+use super::game::GameInPlay;
+use crate::model::Color;
+use crate::referee::board::{GameBoard, Place};
+use crate::referee::outcome::Outcome;
+use crate::referee::settings::Tournament;
+use crate::referee::time_control::TimeControl;
+use crate::referee::wire::{Command, Directive};
+
+/// So many moves fit into one line, whatever they are.
+const MOVES_A_LINE: usize = 400;
+
+fn at(command: Command, place: &Place) -> Directive {
+    Directive {
+        halfmove_clock: Some(place.halfmove_clock),
+        fullmove_number: Some(place.fullmove_number),
+        ..Directive::new(command, place.position)
+    }
+}
+
+/// The tags of a game, for one of its players.
+pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) -> Directive {
+    let name = |player: usize| tournament.players.get(player).map_or("?", |player| &player.name);
+    let mut tags = vec![
+        ("Event", tournament.event.clone()),
+        ("Site", tournament.site.clone()),
+        ("Date", game.date.clone()),
+        ("Round", game.pairing.round.to_string()),
+        ("White", name(game.pairing.white).to_string()),
+        ("Black", name(game.pairing.black).to_string()),
+        ("Result", "*".to_string()),
+    ];
+    let time = tournament.time_of(player);
+    if *time != TimeControl::Unlimited {
+        tags.push(("TimeControl", time.tag()));
+    }
+    let tags = tags.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    Directive { tags, ..Directive::new(Command::Inform, game.board.start().position) }
+}
+
+/// The moves that a player has to know before it is asked, or before its opponent is.
+pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
+    let moves = game.board.moves();
+    let known = match game.board.turn() == color {
+        true => moves.len().saturating_sub(1),
+        false => moves.len(),
+    };
+    let mut board = GameBoard::new(&game.opening.start);
+    let mut said = Vec::new();
+    for part in moves[..known].chunks(MOVES_A_LINE) {
+        let Some(board) = &mut board else { break };
+        let mut directive = at(Command::Execute, &board.place());
+        directive.mv = part.first().copied();
+        directive.history = part.to_vec();
+        said.push(directive);
+        part.iter().for_each(|mv| {
+            board.play(*mv);
+        });
+    }
+    said
+}
+
+/// What the player on move is asked.
+pub(super) fn respond(game: &GameInPlay) -> Directive {
+    let color = game.board.turn();
+    let place = game.board.place();
+    let before = game.board.before().unwrap_or(&place);
+    let mut directive = at(Command::Respond, before);
+    directive.mv = game.board.moves().last().copied();
+    directive.draw_offer = game.offer == Some(!color);
+    directive.draw_reject = game.refused_claim == Some(color);
+    directive.used = Some(game.clocks.used());
+    directive.left = game.clocks.told(color);
+    directive
+}
+
+/// How the game ended, and that it did.
+pub(super) fn last_words(game: &GameInPlay, outcome: &Outcome) -> [Directive; 2] {
+    let position = game.board.place().position;
+    let result = ("Result".to_string(), outcome.result.to_string());
+    let inform = Directive { tags: vec![result], ..Directive::new(Command::Inform, position) };
+    [inform, Directive::new(Command::Conclude, position)]
+}

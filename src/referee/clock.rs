@@ -1,0 +1,188 @@
+//! The clocks of a game.
+
+use std::time::Duration;
+
+use super::time_control::{Remaining, TimeControl};
+use super::wire::{TimeLeft, UsedTime};
+use crate::model::Color;
+
+/// The clocks of both players. They have no time of their own: who uses them says what it is, on any
+/// scale that goes forward.
+#[derive(Clone, Debug)]
+pub struct Clocks {
+    sides: [SideClock; 2],
+    /// Since when the clock of the side to move runs.
+    running: Option<(Color, Duration)>,
+}
+
+#[derive(Clone, Debug)]
+struct SideClock {
+    control: TimeControl,
+    remaining: Remaining,
+    /// What all moves took.
+    used: Duration,
+    /// What the move that is thought about took before the clock was stopped.
+    on_this_move: Duration,
+}
+
+impl SideClock {
+    fn new(control: &TimeControl) -> SideClock {
+        SideClock {
+            control: control.clone(),
+            remaining: control.start(),
+            used: Duration::ZERO,
+            on_this_move: Duration::ZERO,
+        }
+    }
+
+    /// What is left for the move, without what was thought about it already.
+    fn left(&self) -> Option<Duration> {
+        Some(self.remaining.time?.saturating_sub(self.on_this_move))
+    }
+}
+
+impl Clocks {
+    /// At the start of a game.
+    pub fn new(white: &TimeControl, black: &TimeControl) -> Clocks {
+        Clocks { sides: [white, black].map(SideClock::new), running: None }
+    }
+
+    /// Lets the clock of a side run.
+    pub fn start(&mut self, color: Color, now: Duration) {
+        self.running = Some((color, now));
+    }
+
+    /// Whether a clock runs.
+    pub const fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// How long the clock has run since it was last started.
+    pub fn running_for(&self, now: Duration) -> Duration {
+        self.running.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since))
+    }
+
+    /// How long the side to move has thought about its move.
+    pub fn thinking(&self, now: Duration) -> Duration {
+        self.running.map_or(Duration::ZERO, |(color, _)| {
+            self.side(color).on_this_move + self.running_for(now)
+        })
+    }
+
+    /// Stops the clock within a move. What was thought stays on it if it is charged.
+    pub fn interrupt(&mut self, now: Duration, is_charged: bool) {
+        let thinking = self.thinking(now);
+        if let Some((color, _)) = self.running.take()
+            && is_charged
+        {
+            self.side_mut(color).on_this_move = thinking;
+        }
+    }
+
+    /// Stops the clock after a move and says how long it took.
+    pub fn finish_move(&mut self, now: Duration) -> Duration {
+        let used = self.thinking(now);
+        if let Some((color, _)) = self.running.take() {
+            let side = self.side_mut(color);
+            side.remaining = side.control.after_move(&side.remaining, used);
+            side.used += used;
+            side.on_this_move = Duration::ZERO;
+        }
+        used
+    }
+
+    /// When the clock that runs will have been overstepped by more than a margin; `None` where none can
+    /// be.
+    pub fn flag_falls(&self, margin: Duration) -> Option<Duration> {
+        let (color, since) = self.running?;
+        Some(since.saturating_add(self.side(color).left()?).saturating_add(margin))
+    }
+
+    /// Whether the clock that runs was overstepped by more than a margin.
+    pub fn is_overstepped(&self, now: Duration, margin: Duration) -> bool {
+        self.flag_falls(margin).is_some_and(|falls| now > falls)
+    }
+
+    /// What a side has left for its next move, or for the one that it thinks about; `None` where no
+    /// clock decides.
+    pub fn left(&self, color: Color) -> Option<Duration> {
+        self.side(color).left()
+    }
+
+    /// What both sides have used, the move that is thought about included.
+    pub fn used(&self) -> UsedTime {
+        let seconds = |color| (self.side(color).used + self.side(color).on_this_move).as_secs();
+        UsedTime { white: seconds(Color::White), black: seconds(Color::Black) }
+    }
+
+    /// What a side that is asked for a move is told of the time.
+    pub fn told(&self, color: Color) -> TimeLeft {
+        let side = self.side(color);
+        let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());
+        let [white, black] = Color::ALL.map(|color| self.side(color));
+        let left = |side: &SideClock| match side.control {
+            TimeControl::Stages(_) => side.left(),
+            TimeControl::PerMove(_) | TimeControl::Unlimited => None,
+        };
+        let increment = |side: &SideClock| {
+            let increment = side.control.increment(&side.remaining);
+            left(side).map(|_| increment).filter(|increment| !increment.is_zero())
+        };
+        TimeLeft {
+            white: left(white),
+            black: left(black),
+            white_increment: increment(white),
+            black_increment: increment(black),
+            moves_to_go: left(side).and(side.remaining.moves),
+            move_time: movetime.flatten(),
+        }
+    }
+
+    const fn side(&self, color: Color) -> &SideClock {
+        &self.sides[color as usize]
+    }
+
+    const fn side_mut(&mut self, color: Color) -> &mut SideClock {
+        &mut self.sides[color as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn an_interrupted_move_is_charged_or_not() {
+        let control: TimeControl = "10+1".parse().unwrap();
+        let mut clocks = Clocks::new(&control, &control);
+        clocks.start(Color::White, ms(1000));
+        clocks.interrupt(ms(4000), true);
+        assert_eq!(clocks.left(Color::White), Some(ms(7000)));
+        clocks.start(Color::White, ms(100_000));
+        clocks.interrupt(ms(105_000), false);
+        assert_eq!((clocks.left(Color::White), clocks.used().white), (Some(ms(7000)), 3));
+        clocks.start(Color::White, ms(200_000));
+        assert_eq!(clocks.flag_falls(ms(10)), Some(ms(207_010)));
+        assert!(!clocks.is_overstepped(ms(207_010), ms(10)));
+        assert_eq!(clocks.finish_move(ms(201_000)), ms(4000));
+        assert_eq!((clocks.left(Color::White), clocks.used().white), (Some(ms(7000)), 4));
+    }
+
+    #[test]
+    fn a_side_is_told_what_its_time_control_has() {
+        let [stages, per_move, none] =
+            ["40/60+0.5", "5/move", "inf"].map(|text| text.parse::<TimeControl>().unwrap());
+        let told = Clocks::new(&stages, &per_move).told(Color::White);
+        assert_eq!((told.white, told.white_increment), (Some(ms(60_000)), Some(ms(500))));
+        assert_eq!((told.black, told.moves_to_go, told.move_time), (None, Some(40), None));
+        let told = Clocks::new(&stages, &per_move).told(Color::Black);
+        assert_eq!((told.move_time, told.moves_to_go), (Some(ms(5000)), None));
+        assert_eq!(Clocks::new(&none, &none).told(Color::White), TimeLeft::default());
+    }
+}

@@ -1,0 +1,306 @@
+//! One line of a log.
+
+use std::fmt::Write;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::{
+    Counters, EpdRecord, GameResult, Opcode, Operand, Operation, Start, rules::Playable,
+};
+use crate::referee::arbiter::{Action, Event, Order};
+use crate::referee::openings::Opening;
+use crate::referee::seat::ChannelId;
+use crate::referee::settings::{Silences, Tournament};
+use crate::text::epd::{self, Line};
+use crate::text::{FormatOptions, ParseOptions, Profile, san};
+
+/// The settings of a tournament, as they were given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SettingsText {
+    /// The text of a file.
+    Toml {
+        /// What the file was called.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// The words of a command line, as other managers of tournaments take them.
+    Words(Vec<String>),
+}
+
+impl SettingsText {
+    /// The tournament that they describe.
+    ///
+    /// # Errors
+    /// They describe none.
+    pub fn tournament(&self) -> Result<Tournament> {
+        match self {
+            SettingsText::Toml { name, text } => Tournament::from_toml(text, name),
+            SettingsText::Words(words) => Tournament::from_words(words, "epdb referee"),
+        }
+    }
+}
+
+/// What a line of a log says, beside the time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// What the tournament is; the first line, and no other.
+    Settings(SettingsText),
+    /// Something that happened.
+    Event(Event),
+    /// Something that follows from what happened.
+    Note(Note),
+}
+
+/// Something that follows from what happened: nothing is lost without it but to the reader.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// Where clients are awaited.
+    Listen(String),
+    /// Something that is done next.
+    Action(Action),
+}
+
+impl Entry {
+    /// The line, without time and line end: a word, and what belongs to it.
+    pub fn text(&self) -> String {
+        match self {
+            Entry::Settings(SettingsText::Toml { name, text }) => {
+                format!("settings toml {}\t{}", escaped(name.as_bytes()), escaped(text.as_bytes()))
+            }
+            Entry::Settings(SettingsText::Words(words)) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| escaped(word.as_bytes())).collect();
+                format!("settings words {}", words.join("\t"))
+            }
+            Entry::Event(event) => event_text(event),
+            Entry::Note(Note::Listen(address)) => format!("listen {}", escaped(address.as_bytes())),
+            Entry::Note(Note::Action(action)) => action_text(action),
+        }
+    }
+
+    /// Reads what [`Entry::text`] writes; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Entry> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        match word {
+            "settings" => settings(rest).map(Entry::Settings),
+            "listen" => Some(Entry::Note(Note::Listen(text_of(rest)?))),
+            _ => match action(word, rest) {
+                Some(action) => Some(Entry::Note(Note::Action(action))),
+                None => event(word, rest).map(Entry::Event),
+            },
+        }
+    }
+}
+
+fn settings(text: &str) -> Option<SettingsText> {
+    match text.split_once(' ')? {
+        ("toml", rest) => {
+            let (name, text) = rest.split_once('\t')?;
+            Some(SettingsText::Toml { name: text_of(name)?, text: text_of(text)? })
+        }
+        ("words", rest) => {
+            rest.split('\t').map(text_of).collect::<Option<_>>().map(SettingsText::Words)
+        }
+        _ => None,
+    }
+}
+
+fn event_text(event: &Event) -> String {
+    match event {
+        Event::Session { unix } => format!("session {unix}"),
+        Event::Opened(channel) => format!("opened {channel}"),
+        Event::Line(channel, line) => format!("from {channel} {}", escaped(line)),
+        Event::TooLong(channel) => format!("too_long {channel}"),
+        Event::Written(channel) => format!("written {channel}"),
+        Event::Closed(channel) => format!("closed {channel}"),
+        Event::Exited(player) => format!("exited {player}"),
+        Event::Opening(number, opening) => format!("opening {number} {}", opening_text(opening)),
+        Event::Order(order) => format!("order {}", order_text(order)),
+        Event::Tick => "tick".into(),
+    }
+}
+
+fn event(word: &str, rest: &str) -> Option<Event> {
+    Some(match word {
+        "session" => Event::Session { unix: number(rest)? },
+        "opened" => Event::Opened(number(rest)?),
+        "from" => {
+            let (channel, line) = rest.split_once(' ')?;
+            Event::Line(number(channel)?, unescaped(line)?)
+        }
+        "too_long" => Event::TooLong(number(rest)?),
+        "written" => Event::Written(number(rest)?),
+        "closed" => Event::Closed(number(rest)?),
+        "exited" => Event::Exited(number(rest)?),
+        "opening" => {
+            let (place, record) = rest.split_once(' ')?;
+            Event::Opening(number(place)?, opening(record)?)
+        }
+        "order" => Event::Order(order(rest)?),
+        "tick" if rest.is_empty() => Event::Tick,
+        _ => return None,
+    })
+}
+
+fn order_text(order: &Order) -> String {
+    match order {
+        Order::Attend => "attend".into(),
+        Order::Pause => "pause".into(),
+        Order::Resume => "resume".into(),
+        Order::Adjudicate { game, result } => format!("adjudicate {game} {result}"),
+        Order::Restart(player) => format!("restart {player}"),
+        Order::Silences(Silences { conclude, reset }) => {
+            format!("silences {} {}", conclude.as_micros(), reset.as_micros())
+        }
+    }
+}
+
+fn order(text: &str) -> Option<Order> {
+    let words: Vec<&str> = text.split(' ').collect();
+    Some(match *words {
+        ["attend"] => Order::Attend,
+        ["pause"] => Order::Pause,
+        ["resume"] => Order::Resume,
+        ["adjudicate", game, result] => Order::Adjudicate {
+            game: number(game)?,
+            result: GameResult::from_text(result.as_bytes())?,
+        },
+        ["restart", player] => Order::Restart(number(player)?),
+        ["silences", conclude, reset] => Order::Silences(Silences {
+            conclude: Duration::from_micros(number(conclude)?),
+            reset: Duration::from_micros(number(reset)?),
+        }),
+        _ => return None,
+    })
+}
+
+fn action_text(action: &Action) -> String {
+    match action {
+        Action::Send { channel, line, is_respond } => {
+            let word = if *is_respond { "ask" } else { "to" };
+            format!("{word} {channel} {}", escaped(line))
+        }
+        Action::Close(channel) => format!("close {channel}"),
+        Action::Start(player) => format!("start {player}"),
+        Action::FetchOpening(number) => format!("fetch {number}"),
+        Action::GameOver(game) => format!("over {game}"),
+        Action::Message(message) => format!("say {}", escaped(message.as_bytes())),
+        Action::Ended => "ended".into(),
+    }
+}
+
+fn action(word: &str, rest: &str) -> Option<Action> {
+    let send = |is_respond| {
+        let (channel, line) = rest.split_once(' ')?;
+        let (channel, line): (ChannelId, _) = (number(channel)?, unescaped(line)?);
+        Some(Action::Send { channel, line, is_respond })
+    };
+    Some(match word {
+        "ask" => send(true)?,
+        "to" => send(false)?,
+        "close" => Action::Close(number(rest)?),
+        "start" => Action::Start(number(rest)?),
+        "fetch" => Action::FetchOpening(number(rest)?),
+        "over" => Action::GameOver(number(rest)?),
+        "say" => Action::Message(text_of(rest)?),
+        "ended" if rest.is_empty() => Action::Ended,
+        _ => return None,
+    })
+}
+
+/// An opening as a record, whose moves are `sv`, and its name behind a tab.
+fn opening_text(opening: &Opening) -> String {
+    let Opening { start, moves, label } = opening;
+    let mut record = EpdRecord::new(start.position);
+    let Counters { halfmove_clock, fullmove_number } = start.counters;
+    let mut put = |opcode, operands| drop(record.set(Operation { opcode, operands }));
+    put(Opcode::HMVC, vec![Operand::Integer(halfmove_clock.into())]);
+    put(Opcode::FMVN, vec![Operand::Integer(fullmove_number.into())]);
+    if let Ok(mut at) = Playable::new(&start.position) {
+        let line = moves.iter().map(|&mv| {
+            let san = san::format(&at, mv);
+            at = at.after(mv);
+            Operand::Move { mv, san }
+        });
+        put(Opcode::SV, line.collect());
+    }
+    let mut text = Vec::new();
+    epd::format(&record, &FormatOptions::default(), &mut text);
+    let record = String::from_utf8_lossy(&text).into_owned();
+    match label {
+        Some(label) => format!("{record}\t{}", escaped(label.as_bytes())),
+        None => record,
+    }
+}
+
+fn opening(text: &str) -> Option<Opening> {
+    let (text, label) = match text.split_once('\t') {
+        Some((record, label)) => (record, Some(text_of(label)?)),
+        None => (text, None),
+    };
+    let options = ParseOptions::new(Profile::Standard);
+    let Ok(Line::Record(record)) = epd::parse_line(text.as_bytes(), &options, &mut Vec::new())
+    else {
+        return None;
+    };
+    let (halfmove_clock, fullmove_number) = record.counters();
+    let counters = Counters { halfmove_clock: halfmove_clock?, fullmove_number: fullmove_number? };
+    let mv = |operand: &Operand| match operand {
+        Operand::Move { mv, .. } => Some(*mv),
+        _ => None,
+    };
+    let line = record.operands(Opcode::SV).unwrap_or_default();
+    Some(Opening {
+        start: Start { position: *record.position(), counters },
+        moves: line.iter().map(mv).collect::<Option<_>>()?,
+        label,
+    })
+}
+
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+/// Bytes as printing ASCII: a backslash is doubled, and other bytes are `\xNN`.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\\' => text.push_str("\\\\"),
+            b' '..=b'~' => text.push(char::from(byte)),
+            byte => write!(text, "\\x{byte:02x}").unwrap_or(()),
+        }
+    }
+    text
+}
+
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match *rest {
+            [b'\\', ref behind @ ..] => {
+                bytes.push(b'\\');
+                rest = behind;
+            }
+            [b'x', high, low, ref behind @ ..] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                bytes.push((digit(high)? * 16 + digit(low)?) as u8);
+                rest = behind;
+            }
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}
+
+fn text_of(text: &str) -> Option<String> {
+    String::from_utf8(unescaped(text)?).ok()
+}

@@ -1,0 +1,124 @@
+//! What the referee knows of one client.
+
+use std::time::Duration;
+
+use super::wire::{Request, WireError};
+use crate::text::codes;
+
+/// The number of a channel, which no other channel of the tournament has.
+pub type ChannelId = u64;
+
+/// What a client is doing, as the referee sees it. Before it has signed on, and after its channel was
+/// closed, it is away.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SeatState {
+    /// No client has signed on under the name.
+    Away,
+    /// It was sent `reset`, and no record until then.
+    Resetting {
+        /// When the silence ends.
+        until: Duration,
+    },
+    /// It waits for a game.
+    SignedOn,
+    /// It knows the tags and the moves of its game.
+    Informed,
+    /// It was sent `respond`.
+    Thinking,
+    /// Its opponent is to move.
+    Waiting,
+    /// It was sent `conclude`, and no record until then.
+    Concluding {
+        /// When the silence ends.
+        until: Duration,
+    },
+}
+
+impl SeatState {
+    /// The state in a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            SeatState::Away => "away",
+            SeatState::Resetting { .. } => "resetting",
+            SeatState::SignedOn => "signed on",
+            SeatState::Informed => "informed",
+            SeatState::Thinking => "thinking",
+            SeatState::Waiting => "waiting",
+            SeatState::Concluding { .. } => "concluding",
+        }
+    }
+
+    /// When the silence ends that the client is left in.
+    pub const fn silent_until(self) -> Option<Duration> {
+        match self {
+            SeatState::Resetting { until } | SeatState::Concluding { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Whether a client in this state may send this.
+    ///
+    /// # Errors
+    /// `E-REF-STATE`: a reply that nobody asked for, a second `sign_on`.
+    pub fn check(self, request: &Request) -> Result<(), WireError> {
+        let what = match (self, request) {
+            (_, Request::SignOn { .. }) => "a second sign_on",
+            (SeatState::Thinking, Request::Reply(_)) => return Ok(()),
+            (_, Request::Reply(_)) => "a reply that nobody asked for",
+            (_, Request::SignOff | Request::Fault { .. }) => return Ok(()),
+        };
+        let message = format!("{what}; the client is {}", self.word());
+        Err(WireError::new(codes::E_REF_STATE, message))
+    }
+}
+
+/// The place of one player in the tournament, with or without a client on it.
+#[derive(Clone, Debug)]
+pub(super) struct Seat {
+    pub(super) state: SeatState,
+    pub(super) channel: Option<ChannelId>,
+    /// The game that it plays, by number.
+    pub(super) game: Option<u32>,
+    /// How often it was started since it last made a move.
+    pub(super) starts: u32,
+    /// Until when one that is away is awaited.
+    pub(super) awaited_until: Option<Duration>,
+    /// What was wrong on its channel.
+    pub(super) faults: u32,
+    /// Whether its game ended while it thought: its reply may be under way.
+    pub(super) owes_reply: bool,
+}
+
+impl Seat {
+    pub(super) const fn new() -> Seat {
+        Seat {
+            state: SeatState::Away,
+            channel: None,
+            game: None,
+            starts: 0,
+            awaited_until: None,
+            faults: 0,
+            owes_reply: false,
+        }
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.state == SeatState::Away
+    }
+
+    /// A client has signed on.
+    pub(super) const fn sign_on(&mut self, channel: ChannelId) {
+        self.channel = Some(channel);
+        self.awaited_until = None;
+        self.faults = 0;
+        self.owes_reply = false;
+    }
+
+    /// The client is gone.
+    pub(super) const fn leave(&mut self) {
+        self.state = SeatState::Away;
+        self.channel = None;
+        self.awaited_until = None;
+        self.owes_reply = false;
+    }
+}

@@ -1,0 +1,82 @@
+//! Where clients are awaited.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::input::{Input, Queue};
+use crate::error::{Error, Result};
+
+/// So long is waited when no connection can be taken.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// An address at which connections are taken, as long as this is there.
+#[derive(Debug, Default)]
+pub(super) struct Address {
+    socket: Option<SocketAddr>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Address {
+    /// Host and port for clients on this machine.
+    pub(super) fn local(&self) -> Option<SocketAddr> {
+        self.socket.map(|mut socket| {
+            if socket.ip().is_unspecified() {
+                socket.set_ip(Ipv4Addr::LOCALHOST.into());
+            }
+            socket
+        })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.socket.map_or(Ok(()), |socket| socket.fmt(f))
+    }
+}
+
+impl Drop for Address {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(socket) = self.local() {
+            // The thread that takes connections looks once more.
+            TcpStream::connect(socket).ok();
+        }
+    }
+}
+
+/// Binds an address. One with port 0 is bound where it was before, if it was and can be: clients know it
+/// already.
+pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
+    let is_free = wanted.ends_with(":0");
+    if let Some(listener) = before.filter(|_| is_free).and_then(|it| TcpListener::bind(it).ok()) {
+        return Ok(listener);
+    }
+    TcpListener::bind(wanted).map_err(|error| {
+        Error::new(format!("cannot await clients at {wanted} (HOST:PORT)")).because(error)
+    })
+}
+
+/// Takes connections from now on.
+pub(super) fn listen(listener: TcpListener, queue: Queue) -> Result<Address> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let address = Address { socket: Some(listener.local_addr()?), is_over: is_over.clone() };
+    thread::spawn(move || {
+        loop {
+            let stream: io::Result<_> = listener.accept();
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            match stream {
+                Ok((stream, _)) => queue.send(Input::Accepted(stream)).unwrap_or(()),
+                // Too many files are open, for example.
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    });
+    Ok(address)
+}

@@ -1,0 +1,141 @@
+//! Clients that the referee starts.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::address::Address;
+use super::input::{Input, Queue};
+use crate::engine::EngineSpec;
+use crate::referee::settings::{Launch, Player};
+
+/// So long clients may take to end when their channels are closed.
+const END_WITHIN: Duration = Duration::from_secs(2);
+/// How often it is looked whether they have.
+const LOOK: Duration = Duration::from_millis(10);
+/// The longest line of a client's standard error that is repeated.
+const LONGEST_LINE: u64 = 400;
+
+/// The clients that were started, by player.
+#[derive(Debug)]
+pub(super) struct Children {
+    running: BTreeMap<usize, (u64, Child)>,
+    starts: u64,
+    queue: Queue,
+}
+
+impl Children {
+    pub(super) const fn new(queue: Queue) -> Children {
+        Children { running: BTreeMap::new(), starts: 0, queue }
+    }
+
+    /// Whether it is the last start of a player that has this number.
+    pub(super) fn is_current(&self, player: usize, start: u64) -> bool {
+        self.running.get(&player).is_some_and(|(current, _)| *current == start)
+    }
+
+    /// Starts the client of a player, in place of one that runs.
+    pub(super) fn start(
+        &mut self,
+        player: usize,
+        settings: &Player,
+        address: &Address,
+    ) -> io::Result<()> {
+        if let Some((_, child)) = self.running.remove(&player) {
+            kill(child);
+        }
+        let Some(words) = words(settings, address)? else { return Ok(()) };
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        self.starts += 1;
+        let (start, queue) = (self.starts, self.queue.clone());
+        let errors = child.stderr.take();
+        thread::spawn(move || {
+            if let Some(errors) = errors {
+                hand_on(errors, player, &queue);
+            }
+            queue.send(Input::Exited(player, start)).ok();
+        });
+        self.running.insert(player, (start, child));
+        Ok(())
+    }
+
+    /// Waits a little for all to end, and ends those that do not.
+    pub(super) fn end(&mut self) {
+        let until = Instant::now() + END_WITHIN;
+        while !self.running.is_empty() && Instant::now() < until {
+            self.running.retain(|_, (_, child)| !matches!(child.try_wait(), Ok(Some(_))));
+            thread::sleep(LOOK);
+        }
+        std::mem::take(&mut self.running).into_values().for_each(|(_, child)| kill(child));
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.running).into_values().for_each(|(_, child)| kill(child));
+    }
+}
+
+fn kill(mut child: Child) {
+    child.kill().ok();
+    child.wait().ok();
+}
+
+/// Tells what a client says on its standard error, until it ends.
+fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(1..) => {
+                let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+                queue.send(Input::Complaint(player, text)).ok();
+            }
+            _ => return,
+        }
+    }
+}
+
+/// The program and the arguments of a player's client.
+fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> {
+    let socket = address.local();
+    let [host, port] = match socket {
+        Some(socket) => [socket.ip().to_string(), socket.port().to_string()],
+        None => Default::default(),
+    };
+    Ok(match &player.launch {
+        None => None,
+        Some(Launch::Client(words)) => {
+            let filled = |word: &String| {
+                let word = word.replace("{host}", &host).replace("{port}", &port);
+                word.replace("{name}", &player.name)
+            };
+            Some(words.iter().map(filled).collect())
+        }
+        Some(Launch::Engine(engine)) => {
+            let program = env::current_exe()?.display().to_string();
+            let connect = socket.map(|socket| socket.to_string()).unwrap_or_default();
+            let engine = engine_text(engine);
+            let rest =
+                ["client", "--connect", &connect, "--name", &player.name, "--engine", &engine];
+            Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
+        }
+    })
+}
+
+/// An engine as one word of a command line.
+fn engine_text(engine: &EngineSpec) -> String {
+    let EngineSpec { label, path, arguments, folder, options } = engine;
+    let mut parts = vec![format!("cmd={}", path.display()), format!("name={label}")];
+    parts.extend(arguments.iter().map(|argument| format!("arg={argument}")));
+    parts.extend(folder.iter().map(|folder| format!("dir={}", folder.display())));
+    parts.extend(options.iter().map(|(name, value)| format!("option.{name}={value}")));
+    parts.join(" ")
+}

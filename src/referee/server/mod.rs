@@ -1,0 +1,364 @@
+//! The referee as a program: channels, clients that are started, the log and the file of games around an
+//! [`Arbiter`].
+
+mod address;
+mod channel;
+mod children;
+mod game_file;
+mod input;
+mod observer;
+mod stopwatch;
+
+pub use input::{Remote, Wish};
+pub use observer::observe;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use self::address::{Address, bind, listen};
+use self::channel::Channel;
+use self::children::Children;
+use self::game_file::GameFile;
+use self::input::{Input, Queue};
+use self::stopwatch::Stopwatch;
+use super::arbiter::{Action, Arbiter, Event};
+use super::log::{Entry, Log, Note, Recovered, SettingsText};
+use super::openings::Opening;
+use super::seat::ChannelId;
+use super::settings::{Listen, Tournament};
+use super::snapshot::Snapshot;
+use super::wire::Incoming;
+use crate::error::{Error, Result};
+
+/// So many more channels may be open than there are players.
+const MORE_CHANNELS: usize = 64;
+/// So long a step waits at most where nothing happens.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// Who looks on.
+pub trait Watch {
+    /// Something for the supervisor to know.
+    fn message(&mut self, text: &str);
+
+    /// Something has changed, or the time has come to show clocks anew.
+    fn show(&mut self, snapshot: &Snapshot<'_>);
+
+    /// The standings are asked for.
+    fn standings(&mut self, snapshot: &Snapshot<'_>);
+
+    /// How often clocks are shown anew; `None` where they are not shown.
+    fn refresh(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A referee that holds the log of its tournament.
+#[derive(Debug)]
+pub struct Referee {
+    arbiter: Arbiter,
+    log: Log,
+    watch_time: Stopwatch,
+    queue: Queue,
+    inputs: Receiver<Input>,
+    channels: BTreeMap<ChannelId, Channel>,
+    last_channel: ChannelId,
+    /// Channels that are being closed.
+    closing: Vec<thread::JoinHandle<()>>,
+    address: Address,
+    children: Children,
+    games: GameFile,
+    openings: Option<Vec<Opening>>,
+    waiting: VecDeque<(Duration, Event)>,
+}
+
+/// What a log lets a referee do.
+#[derive(Debug)]
+pub enum Opened {
+    /// It is the referee now.
+    Referee(Box<Referee>),
+    /// Another one is.
+    Taken,
+}
+
+impl Referee {
+    /// Begins a tournament, or goes on with one that its log has begun.
+    ///
+    /// # Errors
+    /// The settings describe no tournament, or not that of the log; the log is damaged; the address cannot
+    /// be had.
+    pub fn open(settings: &SettingsText) -> Result<Opened> {
+        let tournament = settings.tournament()?;
+        check_texts(&tournament)?;
+        match Log::lock(&tournament.log)? {
+            None => Ok(Opened::Taken),
+            Some(log) => Referee::with_log(log, settings, &tournament).map(Opened::Referee),
+        }
+    }
+
+    fn with_log(
+        mut log: Log,
+        settings: &SettingsText,
+        tournament: &Tournament,
+    ) -> Result<Box<Referee>> {
+        let recovered = log.recover(settings)?;
+        if recovered.arbiter.tournament() != tournament {
+            let what = "the log of a tournament with other settings; move it away to begin anew";
+            return Err(Error::new(what).in_source(tournament.log.display().to_string()));
+        }
+        Referee::go_on(log, recovered)
+    }
+
+    /// Goes on with what was found in a log.
+    fn go_on(log: Log, recovered: Recovered) -> Result<Box<Referee>> {
+        let Recovered { arbiter, at, last_channel, address, .. } = recovered;
+        let (queue, inputs) = input::queue();
+        let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
+        let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
+        let mut referee = Referee {
+            log,
+            watch_time,
+            channels: BTreeMap::new(),
+            last_channel,
+            closing: Vec::new(),
+            address: Address::default(),
+            children: Children::new(queue.clone()),
+            games,
+            openings: None,
+            waiting: VecDeque::new(),
+            queue,
+            inputs,
+            arbiter,
+        };
+        if !referee.arbiter.has_ended() {
+            referee.listen(address.as_deref())?;
+        }
+        Ok(Box::new(referee))
+    }
+
+    /// Awaits clients, where they were awaited before if that can be.
+    fn listen(&mut self, before: Option<&str>) -> Result<()> {
+        match self.arbiter.tournament().listen.clone() {
+            Listen::Tcp(wanted) => {
+                let listener: TcpListener = bind(&wanted, before)?;
+                self.address = listen(listener, self.queue.clone())?;
+                let note = Note::Listen(self.address.to_string());
+                self.log.add(self.watch_time.now(), &Entry::Note(note))
+            }
+            Listen::Serial(paths) => paths.iter().try_for_each(|path| self.open_serial(path)),
+        }
+    }
+
+    fn open_serial(&mut self, path: &Path) -> Result<()> {
+        let (reader, writer) = super::serial::open(path)?;
+        self.add_channel(|id, queue, time| Channel::serial(id, reader, writer, queue, time));
+        Ok(())
+    }
+
+    /// Where clients are awaited; nothing where they are on serial lines.
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// The tournament.
+    pub const fn arbiter(&self) -> &Arbiter {
+        &self.arbiter
+    }
+
+    /// What supervisors speak to the referee by, from any thread.
+    pub fn remote(&self) -> Remote {
+        Remote::new(self.queue.clone())
+    }
+
+    /// Plays the tournament to its end, or until it is told to stop; says whether it is at its end.
+    ///
+    /// # Errors
+    /// The log or the file of games cannot be written, or an opening not be read.
+    pub fn run(mut self, watch: &mut dyn Watch) -> Result<bool> {
+        if !self.arbiter.has_ended() {
+            let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            self.happen(self.watch_time.now(), Event::Session { unix }, watch)?;
+            let serial: Vec<ChannelId> = self.channels.keys().copied().collect();
+            for channel in serial {
+                self.happen(self.watch_time.now(), Event::Opened(channel), watch)?;
+            }
+        }
+        while !self.arbiter.has_ended() {
+            if !self.step(watch)? {
+                return Ok(false);
+            }
+        }
+        watch.show(&self.arbiter.snapshot(self.watch_time.now()));
+        self.say_goodbye();
+        Ok(true)
+    }
+
+    /// Waits for what happens next; false when it is to stop.
+    fn step(&mut self, watch: &mut dyn Watch) -> Result<bool> {
+        let now = self.watch_time.now();
+        let deadline = self.arbiter.next_deadline();
+        let until = deadline.map_or(LONGEST_WAIT, |deadline| deadline.saturating_sub(now));
+        let wait = until.min(watch.refresh().unwrap_or(LONGEST_WAIT));
+        match self.inputs.recv_timeout(wait) {
+            Ok(Input::Wish(Wish::Stop)) => return Ok(false),
+            Ok(input) => self.take(input, watch)?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        let now = self.watch_time.now();
+        if self.arbiter.next_deadline().is_some_and(|deadline| deadline <= now) {
+            self.happen(now, Event::Tick, watch)?;
+        }
+        watch.show(&self.arbiter.snapshot(now));
+        Ok(true)
+    }
+
+    fn take(&mut self, input: Input, watch: &mut dyn Watch) -> Result<()> {
+        let now = self.watch_time.now();
+        match input {
+            Input::Accepted(stream) => {
+                let most = self.arbiter.tournament().players.len() + MORE_CHANNELS;
+                if self.channels.len() >= most {
+                    return Ok(());
+                }
+                let id = self.add_channel(|id, queue, time| Channel::tcp(id, stream, queue, time));
+                self.happen(now, Event::Opened(id), watch)
+            }
+            Input::Came(id, at, incoming) => {
+                let Some(channel) = self.channels.get(&id) else { return Ok(()) };
+                channel.let_one_more_in();
+                let event = match incoming {
+                    Incoming::Line(line) => Event::Line(id, line),
+                    Incoming::TooLong => Event::TooLong(id),
+                };
+                self.happen(at, event, watch)
+            }
+            Input::Written(id, at) => match self.channels.contains_key(&id) {
+                true => self.happen(at, Event::Written(id), watch),
+                false => Ok(()),
+            },
+            Input::Closed(id, at) => match self.channels.remove(&id) {
+                Some(_) => self.happen(at, Event::Closed(id), watch),
+                None => Ok(()),
+            },
+            Input::Exited(player, start) if self.children.is_current(player, start) => {
+                self.happen(now, Event::Exited(player), watch)
+            }
+            Input::Exited(..) | Input::Wish(Wish::Stop) => Ok(()),
+            Input::Complaint(player, text) => {
+                let players = &self.arbiter.tournament().players;
+                let name = players.get(player).map_or("?", |player| &player.name);
+                watch.message(&format!("{name}: {text}"));
+                Ok(())
+            }
+            Input::Wish(Wish::Order(order)) => self.happen(now, Event::Order(order), watch),
+            Input::Wish(Wish::Standings) => {
+                watch.standings(&self.arbiter.snapshot(now));
+                Ok(())
+            }
+        }
+    }
+
+    fn add_channel(
+        &mut self,
+        open: impl FnOnce(ChannelId, Queue, Stopwatch) -> Channel,
+    ) -> ChannelId {
+        self.last_channel += 1;
+        let id = self.last_channel;
+        let channel = open(id, self.queue.clone(), self.watch_time);
+        self.channels.insert(id, channel);
+        id
+    }
+
+    /// Something happens: it is written down before anything is done about it.
+    fn happen(&mut self, at: Duration, event: Event, watch: &mut dyn Watch) -> Result<()> {
+        self.waiting.push_back((at, event));
+        while let Some((at, event)) = self.waiting.pop_front() {
+            self.log.add(at, &Entry::Event(event.clone()))?;
+            for action in self.arbiter.take(at, event) {
+                self.log.add(at, &Entry::Note(Note::Action(action.clone())))?;
+                self.carry_out(action, watch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, action: Action, watch: &mut dyn Watch) -> Result<()> {
+        match action {
+            Action::Send { channel, line, is_respond } => {
+                if let Some(channel) = self.channels.get(&channel) {
+                    channel.send(line, is_respond);
+                }
+            }
+            Action::Close(channel) => self.close(channel),
+            Action::Start(player) => self.start(player, watch),
+            Action::FetchOpening(number) => {
+                let opening = self.opening(number)?;
+                self.waiting.push_back((self.watch_time.now(), Event::Opening(number, opening)));
+            }
+            Action::GameOver(_) => {
+                if let Some(game) = self.arbiter.finished().last() {
+                    self.games.add(self.arbiter.tournament(), game)?;
+                }
+            }
+            Action::Message(text) => watch.message(&text),
+            Action::Ended => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, id: ChannelId) {
+        let Some(channel) = self.channels.remove(&id) else { return };
+        match channel.reopen(self.last_channel + 1) {
+            Ok(channel) => {
+                // A serial line stays.
+                self.last_channel += 1;
+                self.channels.insert(self.last_channel, channel);
+                let now = self.watch_time.now();
+                self.waiting.push_back((now, Event::Opened(self.last_channel)));
+            }
+            Err(channel) => self.closing.extend(channel.close()),
+        }
+    }
+
+    fn start(&mut self, player: usize, watch: &mut dyn Watch) {
+        let Some(settings) = self.arbiter.tournament().players.get(player) else { return };
+        if let Err(why) = self.children.start(player, settings, &self.address) {
+            watch.message(&format!("{} cannot be started: {why}", settings.name));
+        }
+    }
+
+    /// An opening by its place; where there are fewer they begin again.
+    fn opening(&mut self, number: usize) -> Result<Opening> {
+        if self.openings.is_none() {
+            self.openings = Some(self.arbiter.tournament().openings()?);
+        }
+        let openings = self.openings.as_deref().unwrap_or_default();
+        let opening = openings.get(number % openings.len().max(1)).cloned();
+        opening.ok_or_else(|| Error::new("there is no opening"))
+    }
+
+    /// Lets the last lines be written, and clients end by themselves.
+    fn say_goodbye(mut self) {
+        let channels = std::mem::take(&mut self.channels);
+        self.closing.extend(channels.into_values().flat_map(Channel::close));
+        for thread in self.closing {
+            thread.join().ok();
+        }
+        self.children.end();
+    }
+}
+
+/// Looks whether all names can stand in messages.
+fn check_texts(tournament: &Tournament) -> Result<()> {
+    let names = tournament.players.iter().map(|player| &player.name);
+    let mut texts = names.chain([&tournament.event, &tournament.site]);
+    match texts.find(|text| !super::wire::fits_in_string(text)) {
+        None => Ok(()),
+        Some(text) => Err(Error::new(format!(
+            "`{text}` cannot stand in a message: at most 255 bytes, without quotes and control characters"
+        ))),
+    }
+}

@@ -1,0 +1,44 @@
+//! Looking on, ready to take over.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use super::{Referee, Watch};
+use crate::error::Result;
+use crate::referee::log::{Log, LogReader, Recovered};
+
+/// How often the log is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Follows the log of a tournament and shows it. When the referee has gone, this one takes over.
+/// `None` when the tournament is over.
+///
+/// # Errors
+/// The log cannot be read or is damaged; what [`Referee::open`] says.
+pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>> {
+    let mut reader = LogReader::open(log)?;
+    let mut seen: Option<Recovered> = None;
+    loop {
+        match &mut seen {
+            None => seen = Recovered::read(&mut reader)?,
+            Some(seen) => {
+                while let Some((at, entry)) = reader.next_entry()? {
+                    seen.take(at, entry);
+                }
+            }
+        }
+        if let Some(seen) = &seen {
+            watch.show(&seen.arbiter.snapshot(seen.at));
+            if seen.arbiter.has_ended() {
+                return Ok(None);
+            }
+            if let Some(mut held) = Log::lock(log)? {
+                let recovered = held.recover(&seen.settings)?;
+                watch.message("the referee has gone; this one takes over");
+                return Referee::go_on(held, recovered).map(Some);
+            }
+        }
+        thread::sleep(LOOK);
+    }
+}

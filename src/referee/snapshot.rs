@@ -1,0 +1,75 @@
+//! A tournament at one moment, for those who look on.
+
+use std::time::Duration;
+
+use super::arbiter::FinishedGame;
+use super::pairing::Pairing;
+use super::settings::Tournament;
+use crate::model::score::Score;
+use crate::model::{Color, Position, San};
+
+/// A tournament at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    /// The settings.
+    pub tournament: &'a Tournament,
+    /// When it is: the time since the tournament began.
+    pub now: Duration,
+    /// The games that are played, by their numbers.
+    pub running: Vec<RunningGame>,
+    /// The games that are over, in the order in which they ended.
+    pub finished: &'a [FinishedGame],
+    /// The games that are neither over nor played, in their order, as far as they can be said by now.
+    pub to_come: Vec<Pairing>,
+    /// The players, in the order of the settings.
+    pub seats: Vec<SeatView>,
+    /// Whether the supervisor lets no game begin and nobody move.
+    pub is_paused: bool,
+    /// Whether all is played.
+    pub has_ended: bool,
+}
+
+/// A player and its client.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct SeatView {
+    /// What its client is doing, in a word.
+    pub state: &'static str,
+    /// The game that it plays, by number.
+    pub game: Option<u32>,
+}
+
+/// A game that is played.
+#[derive(Clone, Debug)]
+pub struct RunningGame {
+    /// Which game it is.
+    pub pairing: Pairing,
+    /// What it began from is called.
+    pub opening: Option<String>,
+    /// The position on the board.
+    pub position: Position,
+    /// The number of the next move.
+    pub fullmove_number: u32,
+    /// The last move, the opening's included.
+    pub last_move: Option<San>,
+    /// Whose clock runs.
+    pub running: Option<Color>,
+    /// White and Black.
+    pub sides: [SideView; 2],
+    /// Whether it waits for the supervisor.
+    pub is_held: bool,
+}
+
+/// One side of a game that is played.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct SideView {
+    /// The player, by place.
+    pub player: usize,
+    /// What its client is doing, in a word.
+    pub state: &'static str,
+    /// What is left on its clock now; `None` where no clock decides.
+    pub left: Option<Duration>,
+    /// What it said of its last move, seen by itself.
+    pub score: Option<Score>,
+    /// How deep it searched for that, in plies.
+    pub depth: Option<u32>,
+}

@@ -1,0 +1,397 @@
+//! Games between players who keep to the rules.
+
+use epdb::model::{GameResult, Position};
+use epdb::referee::wire::{Command, Directive, DrawWord, Reply};
+use epdb::referee::{Event, Order, Silences, Termination};
+
+use crate::hall::{Hall, START, TWO, after, seconds};
+
+/// The worked example of section 8, line by line and both sides: REF-01 to REF-05, REF-10, REF-12, REF-13,
+/// REF-17, REF-22, ARG-02, ARG-03.
+#[test]
+fn the_worked_example() {
+    let mut hall = Hall::new(
+        "event = 'T'\ngames = 1\ntime = 'inf'\n[[player]]\nname = 'ProgA'\n[[player]]\nname = 'ProgB'\n",
+    );
+    let (white, black) = ("ProgA", "ProgB");
+    let (a, b) = (1, 2);
+    hall.open(a);
+    hall.say(a, &format!("{START} refreq sign_on; tcsi \"a@host\" \"{white}\";"));
+    assert_eq!(hall.heard(a), [format!("{START} refcom reset;")]);
+    hall.open(b);
+    hall.say(b, &format!("{START} refreq sign_on; tcsi \"b@host\" \"{black}\";"));
+    assert_eq!(hall.heard(b), [format!("{START} refcom reset;")]);
+    hall.pass(seconds(5) - std::time::Duration::from_micros(1));
+    assert_eq!((hall.heard(a).len(), hall.heard(b).len()), (0, 0), "silence");
+    hall.pass(std::time::Duration::from_micros(1));
+    let tags = format!(
+        "{START} ptp Event \"T\" Site \"?\" Date \"2024.01.01\" Round \"1\" White \"{white}\" Black \
+         \"{black}\" Result \"*\"; refcom inform;"
+    );
+    let zero = "000:00:00:00";
+    let respond = format!("{START} cc {zero} {zero}; fmvn 1; hmvc 0; refcom respond;");
+    assert_eq!(hall.heard(a), [tags.clone(), respond]);
+    assert_eq!(hall.heard(b), [tags]);
+    hall.pass(seconds(2));
+    hall.say(a, &format!("{START} refreq reply; sm f3;"));
+    let two = "000:00:00:02";
+    let respond = format!("{START} cc {two} {zero}; fmvn 1; hmvc 0; refcom respond; sm f3;");
+    assert_eq!(hall.heard(b), [respond]);
+    let after_f3 = "rnbqkbnr/pppppppp/8/8/8/5P2/PPPPP1PP/RNBQKBNR b KQkq -";
+    hall.say(b, &format!("{after_f3} refreq reply; sm e5;"));
+    let respond = format!("{after_f3} cc {two} {zero}; fmvn 1; hmvc 0; refcom respond; sm e5;");
+    assert_eq!(hall.heard(a), [respond]);
+    let after_e5 = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq e6";
+    hall.say(a, &format!("{after_e5} refreq reply; sm g4;"));
+    let respond = format!("{after_e5} cc {two} {zero}; fmvn 2; hmvc 0; refcom respond; sm g4;");
+    assert_eq!(hall.heard(b), [respond]);
+    let after_g4 = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq g3";
+    hall.say(b, &format!("{after_g4} refreq reply; sm Qh4#;"));
+    let last = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq -";
+    let result = format!("{last} ptp Result \"0-1\"; refcom inform;");
+    let conclude = format!("{last} refcom conclude;");
+    for channel in [a, b] {
+        assert_eq!(hall.heard(channel), [result.clone(), conclude.clone()]);
+    }
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Normal));
+    // REF-12, REF-14: silence, then the end.
+    hall.pass(seconds(5));
+    for channel in [a, b] {
+        assert_eq!(hall.heard(channel), [format!("{START} refcom disconnect;")]);
+    }
+    assert!(hall.has_ended);
+    assert_eq!(hall.closed, [1, 2]);
+}
+
+/// ARG-17: TimeControl is sent where there is one; the words of UCI go with it.
+#[test]
+fn the_time_control_is_told() {
+    let mut hall = Hall::new(&TWO.replace("'10'", "'40/60+0.5'"));
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    let heard = hall.heard(1);
+    let inform = Directive::parse(heard[1].as_bytes()).unwrap();
+    assert!(inform.tags.contains(&("TimeControl".into(), "40/60+0.5".into())), "{inform:?}");
+    assert!(heard[2].contains("binc 500; btime 60000; cc "), "{}", heard[2]);
+    assert!(heard[2].contains("movestogo 40; refcom respond; winc 500; wtime 60000;"));
+}
+
+/// REF-19, ARG-07: an offer goes with the move, and is accepted without one.
+#[test]
+fn draw_offers_are_accepted_or_rejected() {
+    let mut hall = Hall::with_game();
+    hall.play_with(1, "e2e4", |reply| reply.draw = Some(DrawWord::Offer));
+    let asked = hall.last(2, Command::Respond);
+    assert!(asked.draw_offer && asked.mv.is_some());
+    let position = after(&asked);
+    let mut reply = Reply::with_move(position, "e7e5".parse().unwrap());
+    reply.draw = Some(DrawWord::Reject);
+    hall.happen(Event::Line(2, epdb::referee::wire::Request::Reply(reply).line()));
+    let asked = hall.last(1, Command::Respond);
+    assert!(!asked.draw_offer);
+    let reply = Reply::with_move(after(&asked), "g1f3".parse().unwrap());
+    let reply = Reply { draw: Some(DrawWord::Offer), ..reply };
+    hall.happen(Event::Line(1, epdb::referee::wire::Request::Reply(reply).line()));
+    hall.play_with(2, "b8c6", |reply| {
+        (reply.mv, reply.draw) = (None, Some(DrawWord::Accept));
+    });
+    assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Normal));
+    assert_eq!(hall.finished()[0].moves.len(), 3);
+}
+
+/// REF-19: a move without a word rejects the offer.
+#[test]
+fn a_move_rejects_an_offer() {
+    let mut hall = Hall::with_game();
+    hall.play_with(1, "e2e4", |reply| reply.draw = Some(DrawWord::Offer));
+    hall.play(2, "e7e5");
+    hall.play_with(1, "g1f3", |reply| {
+        (reply.mv, reply.draw) = (None, Some(DrawWord::Accept));
+    });
+    // There was nothing to accept.
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::RulesInfraction));
+}
+
+/// REF-20: a claim is looked at behind the move; a wrong one is rejected, and the move stands.
+#[test]
+fn claims_are_looked_at() {
+    let mut hall = Hall::with_game();
+    hall.play_with(1, "e2e4", |reply| reply.draw = Some(DrawWord::Claim));
+    assert!(hall.messages.iter().any(|it| it.contains("the claim of A is wrong")));
+    assert!(!hall.last(2, Command::Respond).draw_offer);
+    hall.happen(Event::Line(2, reply_line(&hall, "e7e5")));
+    let asked = hall.last(1, Command::Respond);
+    assert!(asked.draw_reject);
+
+    let mut hall = Hall::with_game();
+    let there_and_back = "g1f3 g8f6 f3g1 f6g8 ";
+    hall.play_all(1, &there_and_back.repeat(2)[..there_and_back.len() * 2 - 5]);
+    hall.play_with(2, "f6g8", |reply| reply.draw = Some(DrawWord::Claim));
+    assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Normal));
+}
+
+/// The reply with a move in the position that is on the board of the one game.
+fn reply_line(hall: &Hall, mv: &str) -> Vec<u8> {
+    let snapshot = hall.arbiter.snapshot(hall.now);
+    let reply = Reply::with_move(snapshot.running[0].position, mv.parse().unwrap());
+    epdb::referee::wire::Request::Reply(reply).line()
+}
+
+/// REF-06, REF-21, ARG-08: who resigns has lost.
+#[test]
+fn who_resigns_has_lost() {
+    let mut hall = Hall::with_game();
+    hall.play(1, "e2e4");
+    hall.play_with(2, "e7e5", |reply| (reply.mv, reply.resigns) = (None, true));
+    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::Normal));
+    assert_eq!(hall.commands(1), ["inform", "conclude", "disconnect"]);
+}
+
+/// REF-21, ARG-06: the time runs from the respond that was written to the line that is complete.
+#[test]
+fn who_uses_more_time_than_there_is_has_lost() {
+    let mut hall = Hall::with_game();
+    hall.pass(seconds(10));
+    hall.play(1, "e2e4");
+    hall.pass(seconds(10));
+    assert!(hall.finished().is_empty());
+    hall.pass(seconds(1));
+    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::TimeForfeit));
+    assert_eq!(hall.finished()[0].moves[0].used, seconds(10));
+
+    // A line that was complete too late, and is known before the clock is looked at.
+    let mut hall = Hall::with_game();
+    hall.now += seconds(10) + std::time::Duration::from_millis(1);
+    hall.play(1, "e2e4");
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
+}
+
+/// REF-21: what is written late is counted late, whatever comes first.
+#[test]
+fn a_reply_is_counted_from_the_respond_that_was_written() {
+    let mut hall = Hall::new(TWO);
+    hall.sign_on(1, "A");
+    hall.open(2);
+    // The respond is on its way when the reply is here already.
+    let line = format!("{START} refreq sign_on; tcsi \"x\" \"B\";").into_bytes();
+    hall.arbiter.take(seconds(1), Event::Line(2, line));
+    let reply = format!("{START} refreq reply; sm e4;").into_bytes();
+    hall.arbiter.take(seconds(4), Event::Line(1, reply));
+    assert_eq!(hall.arbiter.snapshot(seconds(4)).running[0].fullmove_number, 1);
+    hall.arbiter.take(seconds(3), Event::Written(1));
+    let snapshot = hall.arbiter.snapshot(seconds(4));
+    assert_eq!(snapshot.running[0].sides[0].left, Some(seconds(9)));
+    assert_eq!(snapshot.running[0].last_move.map(|san| san.to_string()), Some("e4".into()));
+}
+
+/// ARG-08, REF-22: the rules of chess end games without a further respond.
+#[test]
+fn the_rules_of_chess_end_games() {
+    let mut hall = Hall::with_game();
+    hall.play_all(1, "f2f3 e7e5 g2g4 d8h4");
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Normal));
+    assert_eq!(hall.commands(1), ["inform", "conclude", "disconnect"]);
+
+    let mut hall = Hall::with_game();
+    hall.play_all(1, &"b1c3 b8c6 c3b1 c6b8 ".repeat(2));
+    assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Normal));
+}
+
+/// REF-02, REF-12, REF-13: the next game comes after conclude, silence, reset and silence.
+#[test]
+fn games_follow_each_other() {
+    let mut hall = Hall::new(
+        "games = 2\nsilences = { conclude = '2s', reset = '3s' }\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n",
+    );
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.pass(seconds(3));
+    hall.play_with(1, "e2e4", |reply| (reply.mv, reply.resigns) = (None, true));
+    assert_eq!(hall.commands(1), ["inform", "conclude"]);
+    assert_eq!(hall.commands(2), ["reset", "inform", "inform", "conclude"]);
+    hall.pass(seconds(2));
+    assert_eq!((hall.commands(1), hall.commands(2)), (vec!["reset"], vec!["reset"]));
+    hall.pass(seconds(3));
+    // Colours are the other way round.
+    assert_eq!((hall.commands(1), hall.commands(2)), (vec!["inform"], vec!["inform", "respond"]));
+}
+
+/// REF-18: who signs off is not paired until it has signed on again.
+#[test]
+fn who_signs_off_is_closed_and_may_come_again() {
+    let mut hall = Hall::new(TWO);
+    hall.sign_on(1, "A");
+    hall.say(1, &format!("{START} refreq sign_off;"));
+    assert_eq!(hall.closed, [1]);
+    hall.sign_on(2, "B");
+    assert_eq!(hall.commands(2), ["reset"]);
+    hall.sign_on(3, "A");
+    assert_eq!(hall.commands(3), ["reset", "inform", "respond"]);
+    // One that stays away loses when nothing else is left to play.
+    let mut hall = Hall::new(&TWO.replace("games = 1", "games = 2"));
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.order(Order::Pause);
+    hall.play_with(1, "e2e4", |reply| (reply.mv, reply.resigns) = (None, true));
+    hall.say(1, &format!("{START} refreq sign_off;"));
+    hall.order(Order::Resume);
+    hall.pass(seconds(59));
+    assert_eq!(hall.finished().len(), 1);
+    hall.pass(seconds(1));
+    let terminations: Vec<_> = hall.finished().iter().map(|it| it.outcome.termination).collect();
+    assert_eq!(terminations, [Termination::Normal, Termination::Abandoned]);
+}
+
+/// ARG-15, ARG-12: a supervisor pauses, decides, and sets the silences.
+#[test]
+fn a_supervisor_is_obeyed() {
+    let mut hall = Hall::with_game();
+    hall.order(Order::Pause);
+    hall.happen(Event::Line(1, reply_line(&hall, "e2e4")));
+    assert!(hall.heard(2).iter().all(|line| !line.contains("respond")));
+    assert!(hall.arbiter.snapshot(hall.now).is_paused);
+    hall.order(Order::Resume);
+    assert_eq!(hall.commands(2), ["respond"]);
+    hall.order(Order::Silences(Silences { conclude: seconds(7), reset: seconds(8) }));
+    hall.order(Order::Adjudicate { game: 9, result: GameResult::Draw });
+    assert_eq!(hall.messages.pop().as_deref(), Some("no game 9 is played"));
+    hall.order(Order::Adjudicate { game: 1, result: GameResult::Draw });
+    assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Adjudication));
+    hall.pass(seconds(6));
+    assert!(!hall.has_ended);
+    hall.pass(seconds(1));
+    assert!(hall.has_ended);
+}
+
+/// ARG-01, ARG-09, REF-15, REF-07 to REF-09: a client that went away is started again, and is told the moves
+/// from the start on; its clock stands.
+#[test]
+fn a_client_that_comes_back_goes_on() {
+    let text = "games = 1\ntime = '10'\nsilences = { conclude = '0s', reset = '5s' }\n\
+        [[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\ncommand = ['b']\n";
+    let mut hall = Hall::new(text);
+    assert_eq!(hall.started, [0, 1]);
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    hall.pass(seconds(5));
+    hall.play_all(1, "e2e4 e7e5 g1f3 b8c6");
+    hall.heard(1);
+    hall.pass(seconds(3));
+    hall.happen(Event::Closed(1));
+    assert_eq!(hall.started, [0, 1, 0]);
+    hall.pass(seconds(30));
+    hall.sign_on(3, "A");
+    assert_eq!(hall.commands(3), ["reset"]);
+    hall.pass(seconds(5));
+    let heard = hall.heard(3);
+    let execute = format!("{START} fmvn 1; hmvc 0; refcom execute; sm e4; sv e4 e5 Nf3;");
+    assert_eq!(heard[1], execute);
+    assert!(heard[0].contains("refcom inform"));
+    let asked = Directive::parse(heard[2].as_bytes()).unwrap();
+    assert_eq!(asked.left.white, Some(seconds(7)));
+    assert_eq!(asked.used.map(|used| used.white), Some(3));
+    assert_eq!((asked.halfmove_clock, asked.fullmove_number), (Some(1), Some(2)));
+    // The one that waits comes back too, and knows all moves.
+    hall.happen(Event::Closed(2));
+    hall.sign_on(4, "B");
+    hall.pass(seconds(5));
+    assert!(hall.heard(4)[2].ends_with("refcom execute; sm e4; sv e4 e5 Nf3 Nc6;"));
+    hall.happen(Event::Line(3, reply_line(&hall, "f1b5")));
+    assert_eq!(hall.commands(4), ["respond"]);
+}
+
+/// ARG-09: after so many restarts a game is lost.
+#[test]
+fn a_client_that_does_not_come_back_has_lost() {
+    let text = "games = 1\nrestarts = 1\nreturn = '20s'\nsilences = { conclude = '0s', reset = '0s' }\n\
+        [[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\n";
+    let mut hall = Hall::new(text);
+    hall.sign_on(2, "B");
+    hall.sign_on(1, "A");
+    hall.happen(Event::Closed(1));
+    let starts = hall.started.len();
+    hall.pass(seconds(19));
+    assert!(hall.finished().is_empty());
+    hall.pass(seconds(1));
+    assert_eq!(hall.started.len(), starts);
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
+
+    // One that is not started is awaited.
+    let mut hall = Hall::with_game();
+    hall.happen(Event::Closed(2));
+    hall.pass(seconds(9));
+    hall.happen(Event::Line(1, reply_line(&hall, "e2e4")));
+    hall.pass(seconds(51));
+    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::Abandoned));
+}
+
+/// ARG-09, ARG-10: another session goes on where the last one ended; the time between and the time since
+/// the respond are charged to nobody.
+#[test]
+fn another_session_goes_on() {
+    let mut hall = Hall::with_game();
+    hall.play_all(1, "e2e4 e7e5");
+    hall.pass(seconds(6));
+    hall.happen(Event::Session { unix: 1_800_000_000 });
+    hall.pass(seconds(6));
+    hall.sign_on(11, "A");
+    hall.sign_on(12, "B");
+    let asked = hall.last(11, Command::Respond);
+    assert_eq!(asked.left.white, Some(seconds(10)));
+    hall.happen(Event::Line(11, reply_line(&hall, "g1f3")));
+    assert_eq!(hall.last(12, Command::Respond).position, Position::clone(&after(&asked)));
+}
+
+/// ARG-14: with several at once, nobody plays two games, and each game is played once.
+#[test]
+fn each_game_of_a_round_robin_is_played_once() {
+    let mut text =
+        "concurrency = 2\ntime = 'inf'\nsilences = { conclude = '0s', reset = '0s' }\n".to_string();
+    for name in ["A", "B", "C", "D", "E"] {
+        text += &format!("[[player]]\nname = '{name}'\n");
+    }
+    let mut hall = Hall::new(&text);
+    for (channel, name) in (1..).zip(["A", "B", "C", "D", "E"]) {
+        hall.sign_on(channel, name);
+    }
+    let mut most = 0;
+    while !hall.has_ended {
+        let snapshot = hall.arbiter.snapshot(hall.now);
+        most = most.max(snapshot.running.len());
+        let running = &snapshot.running[snapshot.running.len() - 1];
+        let mover = running.sides[running.position.turn() as usize].player;
+        let line = format!("{} refreq reply; resign;", running.position);
+        hall.say(mover as u64 + 1, &line);
+    }
+    assert_eq!(most, 2);
+    let mut games: Vec<_> =
+        hall.finished().iter().map(|it| (it.pairing.white, it.pairing.black)).collect();
+    games.sort_unstable();
+    games.dedup();
+    assert_eq!((games.len(), hall.finished().len()), (20, 20));
+}
+
+/// ARG-16: the same events lead to the same actions.
+#[test]
+fn the_same_events_lead_to_the_same_actions() {
+    let events = |arbiter: &mut epdb::referee::Arbiter| {
+        let line = |text: &str| format!("{START} {text}").into_bytes();
+        let sign_on = |name: &str| line(&format!("refreq sign_on; tcsi \"x\" \"{name}\";"));
+        let events = [
+            Event::Session { unix: 7 },
+            Event::Opened(1),
+            Event::Line(1, sign_on("A")),
+            Event::Opened(2),
+            Event::Line(2, sign_on("B")),
+            Event::Written(1),
+            Event::Line(1, line("refreq reply; sm e4;")),
+            Event::Line(1, line("refreq reply; sm d4;")),
+            Event::Closed(2),
+            Event::Tick,
+        ];
+        (0..).zip(events).map(|(at, event)| arbiter.take(seconds(at), event)).collect::<Vec<_>>()
+    };
+    let [one, other] = [(); 2].map(|()| events(&mut Hall::new(TWO).arbiter));
+    assert_eq!(one, other);
+    assert!(one.iter().flatten().count() > 10);
+}
