@@ -22,6 +22,7 @@ mod progress;
 mod query;
 mod questions;
 mod record_output;
+mod referee;
 mod repertoire;
 mod searched;
 mod settings;
@@ -86,6 +87,7 @@ enum Command {
     Pfms(mate::Args),
     #[command(alias = "pfts")]
     Solve(solve::Args),
+    Referee(command::referee::Args),
     Report(report::Args),
     Repertoire(command::repertoire::Args),
     Filter(filter::Args),
@@ -215,6 +217,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Mate(args) => mate::run(&args),
         Command::Pfms(args) => mate::run(&args.with_length_for_all()),
         Command::Solve(args) => solve::run(&args),
+        Command::Referee(args) => command::referee::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Repertoire(args) => command::repertoire::run(&args),
         Command::Filter(args) => filter::run(&args),

@@ -5,9 +5,13 @@ mod adjudication;
 mod arbiter;
 mod game_record;
 mod hall;
+mod log;
 mod misbehaviour;
 mod openings;
 mod pairing;
+#[path = "../support/referee_client.rs"]
+mod referee_client;
+mod server;
 mod settings;
 mod standings;
 mod time_control;

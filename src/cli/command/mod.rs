@@ -30,6 +30,7 @@ pub(crate) mod pack;
 pub(crate) mod perft;
 pub(crate) mod play;
 pub(crate) mod purge;
+pub(crate) mod referee;
 pub(crate) mod repertoire;
 pub(crate) mod report;
 pub(crate) mod sample;

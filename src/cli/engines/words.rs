@@ -8,7 +8,12 @@ use crate::engine::EngineSpec;
 const OPTION: &str = "--engine";
 
 /// The command line with the words of each engine as one.
+///
+/// Those of a tournament stay as they are: there all options are of several words.
 pub(crate) fn joined(args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_some_and(|command| command == "referee") {
+        return args;
+    }
     let mut all: Vec<OsString> = Vec::with_capacity(args.len());
     let mut is_engine = false;
     for arg in args {
@@ -52,8 +57,12 @@ mod tests {
             ]
         );
         assert_eq!(joined("epdb --engine=cmd=a name=b x"), ["epdb", "--engine=cmd=a name=b", "x"]);
-        for other in ["epdb --engine sf name=x", "epdb --engine A=sf wac.epd", "epdb name=a name=b"]
-        {
+        for other in [
+            "epdb --engine sf name=x",
+            "epdb --engine A=sf wac.epd",
+            "epdb name=a name=b",
+            "epdb referee --engine cmd=sf name=a",
+        ] {
             assert_eq!(joined(other), other.split(' ').collect::<Vec<_>>());
         }
     }

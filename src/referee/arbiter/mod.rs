@@ -143,6 +143,11 @@ impl Arbiter {
         &self.finished
     }
 
+    /// How long clients are left alone by now.
+    pub const fn silences(&self) -> Silences {
+        self.silences
+    }
+
     /// Whether the tournament is over.
     pub const fn has_ended(&self) -> bool {
         self.has_ended

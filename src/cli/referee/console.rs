@@ -1,0 +1,44 @@
+//! The supervisor at standard input.
+
+use std::io::BufRead;
+use std::{io, thread};
+
+use crate::cli::message::{note, print_line};
+use crate::referee::server::{Remote, Wish};
+use crate::referee::{COMMANDS, Order, Silences, Tournament, Typed, typed};
+
+/// Reads what a supervisor types and says it to the referee.
+#[derive(Debug)]
+pub(crate) struct Console {
+    remote: Remote,
+    tournament: Tournament,
+    silences: Silences,
+}
+
+impl Console {
+    /// Begins to read standard input. From now on the referee waits for the supervisor where a client
+    /// breaks the rules.
+    pub(crate) fn open(remote: Remote, tournament: Tournament, silences: Silences) {
+        remote.say(Wish::Order(Order::Attend));
+        let mut console = Console { remote, tournament, silences };
+        thread::spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                console.take(&line);
+            }
+        });
+    }
+
+    fn take(&mut self, line: &str) {
+        match typed(line, &self.tournament, self.silences) {
+            Ok(Typed::Wish(wish)) => {
+                if let Wish::Order(Order::Silences(silences)) = wish {
+                    self.silences = silences;
+                }
+                self.remote.say(wish);
+            }
+            Ok(Typed::Help) => COMMANDS.lines().for_each(|line| note!("{line}")),
+            Ok(Typed::Nothing) => {}
+            Err(why) => print_line(&why),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A tournament in lines.
+
+use crate::cli::message::note;
+use crate::referee::Snapshot;
+use crate::referee::server::Watch;
+
+/// Tells what happens on standard error, a line each.
+#[derive(Debug, Default)]
+pub(crate) struct Plain {
+    /// The table of a tournament that is over.
+    pub(crate) last: Option<String>,
+}
+
+impl Watch for Plain {
+    fn message(&mut self, text: &str) {
+        note!("{text}");
+    }
+
+    fn show(&mut self, snapshot: &Snapshot<'_>) {
+        if snapshot.has_ended {
+            self.last = Some(table(snapshot));
+        }
+    }
+
+    fn standings(&mut self, snapshot: &Snapshot<'_>) {
+        table(snapshot).lines().for_each(|line| note!("{line}"));
+    }
+}
+
+fn table(snapshot: &Snapshot<'_>) -> String {
+    format!("{} games\n", snapshot.finished.len())
+}

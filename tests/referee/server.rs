@@ -1,0 +1,248 @@
+//! A referee with channels, a log and a file of games.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use epdb::model::GameResult;
+use epdb::referee::log::{Entry, LogReader, Note, Recovered, SettingsText};
+use epdb::referee::server::{Opened, Referee, Remote, Watch, Wish, observe};
+use epdb::referee::wire::{Command, Directive, Incoming, Lines};
+use epdb::referee::{Action, Arbiter, Event, Order, Snapshot, Termination};
+
+use crate::hall::START;
+use crate::referee_client;
+
+/// Hands messages on.
+struct Told(Sender<String>);
+
+impl Watch for Told {
+    fn message(&mut self, text: &str) {
+        self.0.send(text.into()).unwrap_or(());
+    }
+
+    fn show(&mut self, _: &Snapshot<'_>) {}
+
+    fn standings(&mut self, snapshot: &Snapshot<'_>) {
+        self.0.send(format!("{} finished", snapshot.finished.len())).unwrap_or(());
+    }
+}
+
+/// A tournament that runs in a thread.
+struct Running {
+    address: String,
+    remote: Remote,
+    messages: Receiver<String>,
+    thread: JoinHandle<bool>,
+}
+
+fn settings(folder: &Path, text: &str) -> SettingsText {
+    let name = folder.join("t.toml").display().to_string();
+    let silences = "silences = { conclude = '0s', reset = '0s' }\n";
+    SettingsText::Toml { name, text: format!("{silences}{text}") }
+}
+
+fn open(settings: &SettingsText) -> Box<Referee> {
+    match Referee::open(settings).unwrap() {
+        Opened::Referee(referee) => referee,
+        Opened::Taken => panic!("there is another referee"),
+    }
+}
+
+fn run(referee: Box<Referee>) -> Running {
+    let (sender, messages) = channel();
+    let (address, remote) = (referee.address(), referee.remote());
+    let thread = thread::spawn(move || referee.run(&mut Told(sender)).unwrap());
+    Running { address, remote, messages, thread }
+}
+
+impl Running {
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    /// A client that plays well.
+    fn player(&self, name: &'static str) -> JoinHandle<()> {
+        let stream = self.connect();
+        thread::spawn(move || referee_client::play(&stream, name, 9).unwrap_or(()))
+    }
+
+    fn sign_on(&self, name: &str) -> TcpStream {
+        let mut stream = self.connect();
+        writeln!(stream, "{START} refreq sign_on; tcsi \"x\" \"{name}\";").unwrap();
+        stream
+    }
+
+    /// Waits for a message that has this text.
+    fn wait_for(&self, text: &str) {
+        assert!(self.messages.iter().any(|message| message.contains(text)), "never told: {text}");
+    }
+}
+
+fn entries(log: &Path) -> Vec<Entry> {
+    let mut reader = LogReader::open(log).unwrap();
+    std::iter::from_fn(|| reader.next_entry().unwrap()).map(|(_, entry)| entry).collect()
+}
+
+/// The arbiter that a log makes, the actions that it wanted, and those that the log has.
+fn replayed(log: &Path) -> (Arbiter, Vec<Action>, Vec<Action>) {
+    let mut reader = LogReader::open(log).unwrap();
+    let (_, Entry::Settings(settings)) = reader.next_entry().unwrap().unwrap() else {
+        panic!("no settings")
+    };
+    let mut arbiter = Recovered::begin(settings).unwrap().arbiter;
+    let (mut wanted, mut noted) = (Vec::new(), Vec::new());
+    while let Some((at, entry)) = reader.next_entry().unwrap() {
+        match entry {
+            Entry::Event(event) => wanted.extend(arbiter.take(at, event)),
+            Entry::Note(Note::Action(action)) => noted.push(action),
+            Entry::Note(Note::Listen(_)) | Entry::Settings(_) => {}
+        }
+    }
+    (arbiter, wanted, noted)
+}
+
+const FOUR: &str = "concurrency = 2\ntime = '60'\n\
+    [[player]]\nname = 'A'\n[[player]]\nname = 'B'\n[[player]]\nname = 'C'\n[[player]]\nname = 'D'\n";
+const TWO: &str = "games = 1\ntime = '60'\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+
+/// ARG-04, ARG-05, ARG-16, REF-24: all that is said is in the log, of which the games and the actions can
+/// be made again.
+#[test]
+fn a_tournament_over_tcp_is_in_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), FOUR);
+    let running = run(open(&settings));
+    let players = ["A", "B", "C", "D"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let log = folder.path().join("t.log");
+    let (arbiter, wanted, noted) = replayed(&log);
+    assert!(arbiter.has_ended());
+    assert_eq!(arbiter.finished().len(), 12);
+    // Openings are asked for while an event is taken; here there are none, so all comes in order.
+    assert_eq!(wanted, noted);
+    let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
+    assert_eq!(games.matches("[Event ").count(), 12);
+    assert_eq!(games.matches("[Termination \"normal\"]").count(), 12);
+    // The same again: nothing is left to do, and the games are written anew from the log.
+    std::fs::write(folder.path().join("t.pgn"), "gone").unwrap();
+    assert!(run(open(&settings)).thread.join().unwrap());
+    assert_eq!(std::fs::read_to_string(folder.path().join("t.pgn")).unwrap(), games);
+}
+
+/// Another tournament does not go on with the log.
+#[test]
+fn a_log_is_of_one_tournament() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(&settings(folder.path(), TWO)));
+    let error = Referee::open(&settings(folder.path(), FOUR)).unwrap_err();
+    assert!(error.to_string().contains("other settings"), "{error}");
+    std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
+    let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
+    assert!(error.to_string().contains("t.log:1: expected `epdb referee log 1`"), "{error}");
+}
+
+/// ARG-10: the lock of the log says who is the referee; who looks on takes over when it is free.
+#[test]
+fn an_observer_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), FOUR);
+    let first = run(open(&settings));
+    assert!(matches!(Referee::open(&settings).unwrap(), Opened::Taken));
+    let players = ["A", "B"].map(|name| first.player(name));
+    first.wait_for("game 1:");
+    let log = folder.path().join("t.log");
+    let observer = thread::spawn(move || {
+        let (sender, _messages) = channel();
+        observe(&log, &mut Told(sender)).unwrap()
+    });
+    first.remote.say(Wish::Stop);
+    assert!(!first.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let second = observer.join().unwrap().expect("the tournament is not over");
+    assert_eq!(second.address(), first.address, "clients know where to go");
+    let second = run(second);
+    let players = ["A", "B", "C", "D"].map(|name| second.player(name));
+    assert!(second.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let (arbiter, ..) = replayed(&folder.path().join("t.log"));
+    let mut games: Vec<u32> = arbiter.finished().iter().map(|game| game.pairing.game).collect();
+    games.sort_unstable();
+    assert_eq!(games, (1..=12).collect::<Vec<u32>>());
+    // Who looks on at the end sees that it is over.
+    let (sender, _messages) = channel();
+    assert!(observe(&folder.path().join("t.log"), &mut Told(sender)).unwrap().is_none());
+}
+
+/// The directives that come on a channel until it is closed.
+fn directives(stream: TcpStream) -> Vec<Directive> {
+    let mut lines = Lines::new(stream);
+    let next = || match lines.next_line() {
+        Ok(Some(Incoming::Line(line))) => Some(Directive::parse(&line).unwrap()),
+        _ => None,
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// A line of a megabyte, half a line, a flood, noise: each costs its sender something and nobody else.
+#[test]
+fn misbehaving_channels_stop_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = run(open(&settings(folder.path(), FOUR)));
+    // Strangers.
+    let mut long = running.connect();
+    long.write_all(&vec![b'x'; 1 << 20]).unwrap_or(());
+    long.write_all(b"\n").unwrap_or(());
+    running.wait_for("E-EPD-LINELEN");
+    let mut half = running.connect();
+    half.write_all(START.as_bytes()).unwrap();
+    half.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(directives(half), []);
+    let mut flood = running.sign_on("A");
+    let mut noise = flood.try_clone().unwrap();
+    let flooding = thread::spawn(move || while noise.write_all(&b"x\n".repeat(1000)).is_ok() {});
+    let heard = directives(flood.try_clone().unwrap());
+    assert_eq!(heard.iter().filter(|it| it.command == Command::Fault).count(), 8);
+    flood.flush().unwrap_or(());
+    flooding.join().unwrap();
+    // The others.
+    let players = ["A", "B", "C", "D"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let log = folder.path().join("t.log");
+    let (arbiter, ..) = replayed(&log);
+    let is_normal = |termination| termination == Termination::Normal;
+    assert!(arbiter.finished().iter().all(|it| is_normal(it.outcome.termination)));
+    assert!(std::fs::metadata(log).unwrap().len() < 1 << 20);
+}
+
+/// A supervisor is heard while games are played, and stops without loss.
+#[test]
+fn a_supervisor_is_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), TWO);
+    let running = run(open(&settings));
+    let (a, mut b) = (running.sign_on("A"), running.sign_on("B"));
+    running.wait_for("game 1: A - B");
+    running.remote.say(Wish::Standings);
+    running.wait_for("0 finished");
+    running.remote.say(Wish::Stop);
+    assert!(!running.thread.join().unwrap());
+    b.read_to_end(&mut Vec::new()).unwrap_or(0);
+    drop(a);
+    let running = run(open(&settings));
+    let (a, b) = (running.sign_on("A"), running.sign_on("B"));
+    running.wait_for("B has signed on");
+    running.remote.say(Wish::Order(Order::Adjudicate { game: 1, result: GameResult::Draw }));
+    assert!(running.thread.join().unwrap());
+    for stream in [a, b] {
+        let commands: Vec<Command> = directives(stream).iter().map(|it| it.command).collect();
+        assert_eq!(commands.last(), Some(&Command::Disconnect));
+    }
+    let sessions = entries(&folder.path().join("t.log"));
+    let is_session = |entry: &&Entry| matches!(entry, Entry::Event(Event::Session { .. }));
+    assert_eq!(sessions.iter().filter(is_session).count(), 2);
+}
