@@ -1,5 +1,6 @@
 //! A tournament in lines.
 
+use super::table::table;
 use crate::cli::message::note;
 use crate::referee::Snapshot;
 use crate::referee::server::Watch;
@@ -25,8 +26,4 @@ impl Watch for Plain {
     fn standings(&mut self, snapshot: &Snapshot<'_>) {
         table(snapshot).lines().for_each(|line| note!("{line}"));
     }
-}
-
-fn table(snapshot: &Snapshot<'_>) -> String {
-    format!("{} games\n", snapshot.finished.len())
 }
