@@ -27,6 +27,8 @@ mod killed;
 mod name;
 #[cfg(unix)]
 mod readme;
+#[cfg(unix)]
+mod referee;
 mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]
