@@ -29,6 +29,9 @@ mod name;
 mod readme;
 #[cfg(unix)]
 mod referee;
+#[cfg(unix)]
+#[path = "../support/referee_client.rs"]
+mod referee_client;
 mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]

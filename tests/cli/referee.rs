@@ -2,11 +2,13 @@
 
 use std::env;
 use std::fs;
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use epdb::referee::log::{LogReader, Recovered};
 
+use crate::referee_client;
 use crate::scratch::Scratch;
 
 /// The program that plays for a client. It is an example, which `cargo test` builds.
@@ -22,14 +24,20 @@ fn client() -> PathBuf {
 
 /// A folder with a tournament of four clients that are started, whose games have few moves.
 fn tournament() -> Scratch {
+    tournament_of(&["A", "B", "C", "D"])
+}
+
+/// The same, of which only these are started.
+fn tournament_of(started: &[&str]) -> Scratch {
     let mut text = "concurrency = 2\ntime = '60'\nrestarts = 1000\nevent = 'Kill'\n\
         silences = { conclude = '0s', reset = '0s' }\n"
         .to_string();
     for name in ["A", "B", "C", "D"] {
         let client = client().display().to_string();
-        text += &format!(
-            "[[player]]\nname = '{name}'\ncommand = ['{client}', '{{host}}', '{{port}}', '{{name}}', '7']\n"
-        );
+        text += &format!("[[player]]\nname = '{name}'\n");
+        if started.contains(&name) {
+            text += &format!("command = ['{client}', '{{host}}', '{{port}}', '{{name}}', '12']\n");
+        }
     }
     Scratch::with("t.toml", text)
 }
@@ -39,6 +47,16 @@ fn wait_for_log(scratch: &Scratch, bytes: u64, referee: &mut Child) {
     let len = || fs::metadata(scratch.path("t.log")).map_or(0, |found| found.len());
     while len() < bytes && referee.try_wait().unwrap().is_none() {
         std::thread::yield_now();
+    }
+}
+
+/// Connects as soon as somebody is there.
+fn connect(address: &str, referee: &mut Child) -> TcpStream {
+    loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => return stream,
+            Err(_) => assert!(referee.try_wait().unwrap().is_none(), "nobody is there"),
+        }
     }
 }
 
@@ -63,14 +81,19 @@ fn check(scratch: &Scratch) {
 #[test]
 fn a_tournament_outlives_its_referee() {
     let scratch = tournament();
+    let mut written = 0;
     for kill in 1..=20 {
         let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
-        wait_for_log(&scratch, kill * 2500, &mut referee);
+        // Some moments are before all clients have come.
+        wait_for_log(&scratch, written + 300 + kill * 1237 % 5000, &mut referee);
+        written = fs::metadata(scratch.path("t.log")).unwrap().len();
+        assert!(referee.try_wait().unwrap().is_none(), "over before kill {kill}");
         referee.kill().unwrap();
         referee.wait().unwrap();
     }
     let done = scratch.run(&["referee", "t.toml"]);
     assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(scratch.text("t.log").matches(" session ").count(), 21);
     check(&scratch);
 }
 
@@ -87,22 +110,31 @@ fn a_tournament_outlives_its_clients() {
         }
     }
     assert!(referee.wait().unwrap().success());
+    // Four are started at first. A kill may hit one that is just being started.
+    assert!(scratch.text("t.log").matches(" start ").count() > 4 + 8);
     check(&scratch);
 }
 
 /// ARG-10: who looks on takes over when the referee is killed, and plays on.
 #[test]
 fn an_observer_takes_over_from_a_killed_referee() {
-    let scratch = tournament();
+    // D comes at the end, so that the tournament is not over before.
+    let scratch = tournament_of(&["A", "B", "C"]);
     let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
     wait_for_log(&scratch, 5000, &mut referee);
     let second = scratch.run(&["referee", "t.toml"]);
     assert_eq!(second.status, 2);
     assert!(second.err.contains("t.log has a referee already"), "{}", second.err);
-    let observer = scratch.spawn(&["referee", "--observe", "t.toml"]);
+    let mut observer = scratch.spawn(&["referee", "--observe", "t.toml"]);
     wait_for_log(&scratch, 10_000, &mut referee);
     referee.kill().unwrap();
     referee.wait().unwrap();
+    // Where the one was awaited, the other one is.
+    let log = scratch.text("t.log");
+    let (_, behind) = log.split_once(" listen ").unwrap();
+    let address = behind.lines().next().unwrap().to_string();
+    let stream = connect(&address, &mut observer);
+    referee_client::play(&stream, "D", 12).unwrap();
     let seen = observer.wait_with_output().unwrap();
     assert!(seen.status.success());
     assert!(!seen.stdout.is_empty(), "the table");
