@@ -13,5 +13,6 @@ mod pairing;
 mod referee_client;
 mod server;
 mod settings;
+mod standings;
 mod time_control;
 mod wire;

@@ -110,7 +110,7 @@ fn errors_of_files_say_where_and_what() {
         ("event = 5", "t.toml:1:9: `event`: expected a string, found integer that is none"),
         ("games = 0", "t.toml:1:9: `games`: expected a whole number from 1 to 1000000"),
         ("games = -1", "t.toml:1:9: `games`: expected a whole number"),
-        ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `40/` leaves"),
+        ("event = ''\ntime = '40/'", "t.toml:2:8: `time`: `` is no time"),
         ("time = 'fast'", "t.toml:1:8: `time`: `fast` is no time"),
         ("return = '5'", "t.toml:1:10: `return`: `5` is no length of time"),
         (

@@ -69,7 +69,7 @@ fn pairs(all: &mut [Standing], games: u32) -> Vec<[usize; 2]> {
     order.sort_by_key(|&player| (Reverse(all[player].points), player));
     let pairs = CAUTION
         .into_iter()
-        .find_map(|may_meet| bye_and_pairs(all, &order, may_meet))
+        .find_map(|caution| bye_and_pairs(all, &order, caution))
         .unwrap_or_default();
     let paired: Vec<usize> = pairs.iter().flatten().copied().collect();
     for player in order.into_iter().filter(|player| !paired.contains(player)) {
@@ -82,12 +82,30 @@ fn pairs(all: &mut [Standing], games: u32) -> Vec<[usize; 2]> {
 /// Whether two players may meet.
 type MayMeet = fn(&Standing, &Standing, usize) -> bool;
 
-/// What is given up for want of opponents, last first.
-const CAUTION: [MayMeet; 3] = [
-    |one, other, place| !one.opponents.contains(&place) && !need_same_color(one, other),
-    |one, _, place| !one.opponents.contains(&place),
-    |_, _, _| true,
+/// What is asked of the pairs of a round.
+#[derive(Copy, Clone)]
+struct Caution {
+    may_meet: MayMeet,
+    /// Whether somebody may be free again while others never were.
+    may_rest_again: bool,
+}
+
+/// What is given up for want of opponents: colours, then byes, then meeting once.
+const CAUTION: [Caution; 4] = [
+    Caution {
+        may_meet: |one, other, place| {
+            !one.opponents.contains(&place) && !need_same_color(one, other)
+        },
+        may_rest_again: false,
+    },
+    Caution { may_meet: meet_first, may_rest_again: false },
+    Caution { may_meet: meet_first, may_rest_again: true },
+    Caution { may_meet: |_, _, _| true, may_rest_again: true },
 ];
+
+fn meet_first(one: &Standing, _: &Standing, place: usize) -> bool {
+    !one.opponents.contains(&place)
+}
 
 /// Whether two players have both begun two times more with the same colour.
 const fn need_same_color(one: &Standing, other: &Standing) -> bool {
@@ -95,14 +113,17 @@ const fn need_same_color(one: &Standing, other: &Standing) -> bool {
 }
 
 /// Pairs of all players, or of all but the last one who can be left over; `None` where there are none.
-fn bye_and_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Vec<[usize; 2]>> {
+fn bye_and_pairs(all: &[Standing], order: &[usize], caution: Caution) -> Option<Vec<[usize; 2]>> {
+    let Caution { may_meet, may_rest_again } = caution;
     if order.len().is_multiple_of(2) {
         return best_pairs(all, order, may_meet);
     }
     let fewest = order.iter().map(|&player| all[player].byes).min()?;
-    let mut free = order.iter().rev().filter(|&&player| all[player].byes == fewest);
-    free.find_map(|free| {
-        let others: Vec<usize> = order.iter().copied().filter(|player| player != free).collect();
+    let mut free: Vec<usize> = order.iter().rev().copied().collect();
+    free.sort_by_key(|&player| all[player].byes);
+    free.retain(|&player| may_rest_again || all[player].byes == fewest);
+    free.into_iter().find_map(|free| {
+        let others: Vec<usize> = order.iter().copied().filter(|player| *player != free).collect();
         best_pairs(all, &others, may_meet)
     })
 }

@@ -196,7 +196,13 @@ fn player(mut table: Table<'_>) -> Result<Player> {
     if let Some(engine) = &mut engine {
         engine.options.extend(table.pairs("options")?);
     }
-    let name = table.text("name")?.or_else(|| engine.as_ref().map(|engine| engine.label.clone()));
+    let mut name = table.text("name")?;
+    if let Some(engine) = &mut engine {
+        match &name {
+            Some(name) => engine.label.clone_from(name),
+            None => name = Some(engine.label.clone()),
+        }
+    }
     let Some(name) = name else {
         return Err(table.error("a player without an engine needs a `name`"));
     };

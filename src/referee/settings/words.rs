@@ -195,21 +195,24 @@ impl<'w> Group<'w> {
 
     fn engine(self) -> Result<EngineWords<'w>, String> {
         let mut engine = EngineWords::default();
-        let mut is_value = false;
+        // Whether more words may follow, of a value or of the name of an option.
+        let (mut is_value, mut is_name) = (false, false);
         for word in &self.words {
-            match word.split_once('=') {
+            let part = word.split_once('=');
+            let begins_name = part.is_none() && word.starts_with("option.");
+            match part {
                 Some(("tc", value)) => engine.time = Some(self.parsed(value)?),
                 Some(("st", value)) => engine.time = Some(self.parsed(&format!("{value}/move"))?),
-                _ if EngineSpec::is_part(word) => engine.words.push(word),
-                // More words of an option's value or name.
-                _ if is_value && !word.contains('=') => engine.words.push(word),
+                _ if EngineSpec::is_part(word) || begins_name || is_name => engine.words.push(word),
+                None if is_value => engine.words.push(word),
                 _ => {
                     let name = word.split('=').next().unwrap_or_default();
                     let known = ["cmd", "name", "dir", "arg", "proto", "option.NAME", "tc", "st"];
                     return Err(format!("-{}: {}", self.flag, unknown("part", name, &known)));
                 }
             }
-            is_value = !matches!(word.split_once('='), Some(("tc" | "st", _)));
+            is_name = begins_name || (is_name && part.is_none());
+            is_value = !matches!(part, Some(("tc" | "st", _)));
         }
         Ok(engine)
     }

@@ -1,0 +1,143 @@
+//! The sequential probability ratio test of two hypotheses about the strength of a side (Wald 1945).
+//!
+//! How much more probable counts are under the second hypothesis is the generalized likelihood ratio: of
+//! all distributions of scores with the difference that a hypothesis says, the one is taken under which
+//! the counts are most probable (Van den Bergh, "A practical introduction to the GSPRT", 2020, and
+//! "Normalized Elo", 2021). The logarithm of it is what fishtest and fastchess show as LLR. Scores that
+//! were never met count as met a thousandth time, as they do there.
+
+use super::settings::{EloModel, Sprt};
+use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};
+
+/// What a test says by now.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct SprtState {
+    /// The logarithm of the likelihood ratio.
+    pub llr: f64,
+    /// At or below this the first hypothesis is taken.
+    pub lower: f64,
+    /// At or above this the second is.
+    pub upper: f64,
+}
+
+/// What a test ends with.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The difference is the first one, or less.
+    First,
+    /// The difference is the second one, or more.
+    Second,
+}
+
+impl SprtState {
+    /// What a test says of counts as in [`strength`](super::strength).
+    ///
+    /// ```
+    /// use epdb::referee::sprt::{SprtState, Verdict};
+    /// let test = epdb::referee::Sprt { elo0: 0.0, elo1: 5.0, ..Default::default() };
+    /// let state = SprtState::new(&test, &[200, 1800, 4000, 2000, 400]);
+    /// assert_eq!(state.verdict(), Some(Verdict::Second));
+    /// assert_eq!(format!("{:.2} {:.2}", state.lower, state.upper), "-2.94 2.94");
+    /// ```
+    pub fn new(test: &Sprt, counts: &[u64]) -> SprtState {
+        SprtState {
+            llr: llr(test, counts).unwrap_or(0.0),
+            lower: libm::log(test.beta / (1.0 - test.alpha)),
+            upper: libm::log((1.0 - test.beta) / test.alpha),
+        }
+    }
+
+    /// What the test ends with; `None` while it goes on.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.llr {
+            llr if llr >= self.upper => Some(Verdict::Second),
+            llr if llr <= self.lower => Some(Verdict::First),
+            _ => None,
+        }
+    }
+}
+
+/// A score and how probable it is.
+type Cell = (f64, f64);
+
+/// The logarithm of the likelihood ratio; `None` of nothing, and where no distribution has the difference.
+fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
+    if counts.iter().all(|count| *count == 0) {
+        return None;
+    }
+    let counted = |count: &u64| if *count == 0 { NEVER_MET } else { *count as f64 };
+    let all: f64 = counts.iter().map(counted).sum();
+    let met: Vec<Cell> =
+        scores(counts.len()).zip(counts.iter().map(|count| counted(count) / all)).collect();
+    let most_probable = |elo: f64| match test.model {
+        EloModel::Logistic => with_mean(&met, expected_score(elo)),
+        EloModel::Normalized => {
+            let of_game = elo / NORMALIZED_UNIT;
+            with_normalized_mean(&met, of_game * games_in_each(counts).sqrt())
+        }
+    };
+    let (first, second) = (most_probable(test.elo0)?, most_probable(test.elo1)?);
+    let cells = met.iter().zip(first.iter().zip(&second));
+    Some(
+        all * cells.map(|((_, met), (first, second))| met * libm::log(second / first)).sum::<f64>(),
+    )
+}
+
+/// How often a score counts as met that was not.
+const NEVER_MET: f64 = 1e-3;
+
+/// The most probable distribution of a mean.
+fn with_mean(met: &[Cell], mean: f64) -> Option<Vec<f64>> {
+    let distances: Vec<Cell> = met.iter().map(|(score, share)| (score - mean, *share)).collect();
+    with_mean_of_zero(&distances)
+}
+
+/// The most probable distribution whose mean lies so many of its standard deviations above one half. The
+/// condition is linear close to a distribution; that of the last step gives the next one.
+fn with_normalized_mean(met: &[Cell], deviations: f64) -> Option<Vec<f64>> {
+    const MOST_STEPS: usize = 100;
+    const CLOSE: f64 = 1e-11;
+    let mut shares = vec![1.0 / met.len() as f64; met.len()];
+    for _ in 0..MOST_STEPS {
+        let now = || met.iter().zip(&shares);
+        let mean: f64 = now().map(|((score, _), share)| score * share).sum();
+        let variance: f64 = now().map(|((score, _), share)| share * (score - mean).powi(2)).sum();
+        let deviation = variance.sqrt();
+        let distance = |(score, share): &Cell| {
+            let spread = 1.0 + ((score - mean) / deviation).powi(2);
+            (score - 0.5 - deviations * deviation * spread / 2.0, *share)
+        };
+        let distances: Vec<Cell> = met.iter().map(distance).collect();
+        let next = with_mean_of_zero(&distances)?;
+        let change = next.iter().zip(&shares).map(|(next, share)| (next - share).abs());
+        let is_close = change.fold(0.0, f64::max) < CLOSE;
+        shares = next;
+        if is_close {
+            break;
+        }
+    }
+    Some(shares)
+}
+
+/// The most probable shares under which distances have a mean of zero: each is p / (1 + x d) for the
+/// one x that makes it so (Lagrange), which is found by halving.
+fn with_mean_of_zero(distances: &[Cell]) -> Option<Vec<f64>> {
+    const HALVINGS: usize = 200;
+    let least = distances.iter().map(|(distance, _)| *distance).fold(f64::INFINITY, f64::min);
+    let most = distances.iter().map(|(distance, _)| *distance).fold(f64::NEG_INFINITY, f64::max);
+    if !(least < 0.0 && most > 0.0) {
+        return None;
+    }
+    let (mut low, mut high) = (-1.0 / most, -1.0 / least);
+    for _ in 0..HALVINGS {
+        let middle = low + (high - low) / 2.0;
+        let terms =
+            distances.iter().map(|(distance, share)| share * distance / (1.0 + middle * distance));
+        match terms.sum::<f64>() > 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let x = low + (high - low) / 2.0;
+    Some(distances.iter().map(|(distance, share)| share / (1.0 + x * distance)).collect())
+}

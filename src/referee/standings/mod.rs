@@ -1,0 +1,187 @@
+//! The table of a tournament.
+
+mod object;
+mod text;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+pub use object::{AgainstObject, StandingsObject};
+
+use super::outcome::Outcome;
+use super::pairing::{Pairing, course};
+use super::settings::Tournament;
+use super::sprt::SprtState;
+use super::strength::{Strength, strength};
+use crate::model::GameResult;
+
+/// The table of a tournament: points, then Sonneborn-Berger, then wins decide, then the order of the
+/// settings.
+///
+/// ```
+/// use epdb::model::GameResult;
+/// use epdb::referee::{Outcome, Standings, Termination, Tournament, next_games};
+/// let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+/// let tournament = Tournament::from_toml(text, "cup.toml")?;
+/// let outcome = Outcome { result: GameResult::BlackWins, termination: Termination::Normal };
+/// let games = next_games(&tournament.pairing, 2, 2, &[]);
+/// let standings = Standings::new(&tournament, &[(games[0], outcome)]);
+/// assert_eq!(standings.rows[0].player, 0);
+/// assert_eq!(standings.rows[0].half_points, 2);
+/// # Ok::<(), epdb::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Standings {
+    /// Who plays, in the order of the settings.
+    pub names: Vec<String>,
+    /// A row each, the best first.
+    pub rows: Vec<Row>,
+    /// What the sequential test says, if there is one.
+    pub sprt: Option<SprtState>,
+}
+
+/// How a player did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The place in the table, from 1; players who are equal in all share it.
+    pub rank: usize,
+    /// The player, by place in the settings.
+    pub player: usize,
+    /// In half points, byes included.
+    pub half_points: u32,
+    /// How many half points are for rounds without an opponent.
+    pub bye_half_points: u32,
+    /// The sum over all games of own points times final points of the opponent, in quarters.
+    pub sonneborn_berger: u64,
+    /// Games won, drawn and lost.
+    pub results: [u32; 3],
+    /// Games without a result.
+    pub unknown: u32,
+    /// Games with White and with Black.
+    pub colors: [u32; 2],
+    /// Pairs of games from one opening by their points: 0, ½, 1, 1½, 2.
+    pub pairs: [u64; 5],
+    /// What the pairs say of the strength against the field, or where there are none the games.
+    pub strength: Option<Strength>,
+    /// The half points of each game against each player, in the order of the settings; `None` of games without
+    /// a result.
+    pub against: Vec<Vec<Option<u32>>>,
+}
+
+impl Standings {
+    /// The table after these games.
+    pub fn new(tournament: &Tournament, done: &[(Pairing, Outcome)]) -> Standings {
+        let players = tournament.players.len();
+        let games = tournament.games_per_encounter;
+        let byes = course(&tournament.pairing, players, games, done).byes;
+        let mut rows: Vec<Row> =
+            (0..players).map(|player| Row::new(player, players, byes[player])).collect();
+        for (pairing, outcome) in done {
+            let [white, black] = halves(outcome.result);
+            rows[pairing.white].add(0, pairing.black, white);
+            rows[pairing.black].add(1, pairing.white, black);
+        }
+        count_pairs(&mut rows, done);
+        let points: Vec<u32> = rows.iter().map(|row| row.half_points).collect();
+        rows.iter_mut().for_each(|row| row.conclude(&points));
+        let sprt = tournament.sprt.as_ref().zip(rows.first());
+        let sprt = sprt.map(|(test, first)| SprtState::new(test, &first.counts()));
+        rows.sort_by_key(Row::order);
+        for place in 0..rows.len() {
+            let is_equal = place > 0 && rows[place - 1].order().0 == rows[place].order().0;
+            rows[place].rank = if is_equal { rows[place - 1].rank } else { place + 1 };
+        }
+        let names = tournament.players.iter().map(|player| player.name.clone()).collect();
+        Standings { names, rows, sprt }
+    }
+}
+
+/// What both have, White first.
+const fn halves(result: GameResult) -> [Option<u32>; 2] {
+    match result {
+        GameResult::Unknown => [None, None],
+        known => {
+            let [white, black] = Pairing::half_points(known);
+            [Some(white), Some(black)]
+        }
+    }
+}
+
+/// Counts pairs of games in which the same players had the same opening, for both of them.
+fn count_pairs(rows: &mut [Row], done: &[(Pairing, Outcome)]) {
+    let mut firsts: HashMap<(usize, usize, usize), u32> = HashMap::new();
+    for (pairing, outcome) in done {
+        let Pairing { white, black, opening, .. } = *pairing;
+        let (one, other) = (white.min(black), white.max(black));
+        let [white_has, black_has] = halves(outcome.result);
+        let Some(one_has) = (if one == white { white_has } else { black_has }) else { continue };
+        match firsts.remove(&(one, other, opening)) {
+            None => drop(firsts.insert((one, other, opening), one_has)),
+            Some(before) => {
+                let both = (before + one_has) as usize;
+                rows[one].pairs[both] += 1;
+                rows[other].pairs[4 - both] += 1;
+            }
+        }
+    }
+}
+
+/// By what rows are in order: what decides, and the place in the settings.
+type Order = ((Reverse<u32>, Reverse<u64>, Reverse<u32>), usize);
+
+impl Row {
+    fn new(player: usize, players: usize, bye_half_points: u32) -> Row {
+        Row {
+            rank: 0,
+            player,
+            half_points: bye_half_points,
+            bye_half_points,
+            sonneborn_berger: 0,
+            results: [0; 3],
+            unknown: 0,
+            colors: [0; 2],
+            pairs: [0; 5],
+            strength: None,
+            against: vec![Vec::new(); players],
+        }
+    }
+
+    /// How many games the player has had.
+    pub fn games(&self) -> u32 {
+        self.results.iter().sum::<u32>() + self.unknown
+    }
+
+    /// Counts for [`strength`](super::strength): pairs, or where there are none games, the lowest first.
+    pub fn counts(&self) -> Vec<u64> {
+        if self.pairs != [0; 5] {
+            return self.pairs.to_vec();
+        }
+        self.results.iter().rev().copied().map(u64::from).collect()
+    }
+
+    fn add(&mut self, color: usize, opponent: usize, has: Option<u32>) {
+        self.colors[color] += 1;
+        self.against[opponent].push(has);
+        match has {
+            Some(half_points) => {
+                self.half_points += half_points;
+                self.results[2 - half_points as usize] += 1;
+            }
+            None => self.unknown += 1,
+        }
+    }
+
+    /// What needs the points of all.
+    fn conclude(&mut self, points: &[u32]) {
+        let of_games = |(games, points): (&Vec<Option<u32>>, &u32)| {
+            u64::from(games.iter().flatten().sum::<u32>()) * u64::from(*points)
+        };
+        self.sonneborn_berger = self.against.iter().zip(points).map(of_games).sum();
+        self.strength = strength(&self.counts());
+    }
+
+    fn order(&self) -> Order {
+        let [wins, ..] = self.results;
+        ((Reverse(self.half_points), Reverse(self.sonneborn_berger), Reverse(wins)), self.player)
+    }
+}

@@ -1,0 +1,159 @@
+//! The table for people, and for spreadsheets.
+
+use std::fmt::{self, Display, Write as _};
+
+use super::{Row, Standings};
+use crate::referee::sprt::{SprtState, Verdict};
+
+/// More games of two players show as a sum.
+const MOST_RESULTS: usize = 8;
+
+impl Display for Standings {
+    /// The cross table: `1`, `=`, `0` are games won, drawn and lost, `*` one without a result.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = vec![self.head()];
+        lines.extend(self.rows.iter().map(|row| self.line(row)));
+        f.write_str(&aligned(&lines))?;
+        match &self.sprt {
+            Some(state) => writeln!(f, "{state}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Standings {
+    fn head(&self) -> Vec<String> {
+        let words = ["#", "player", "points", "games", "+", "=", "-", "SB", "Elo", "±", "LOS %"];
+        let columns = (1..=self.rows.len()).map(|column| column.to_string());
+        words.into_iter().map(String::from).chain(columns).collect()
+    }
+
+    fn line(&self, row: &Row) -> Vec<String> {
+        let object = self.object(row);
+        let shown =
+            |number: Option<f64>| number.map_or_else(|| "-".into(), |it| format!("{it:.1}"));
+        let mut line = vec![
+            row.rank.to_string(),
+            object.player.to_string(),
+            format!("{:.1}", object.points),
+            object.games.to_string(),
+            object.wins.to_string(),
+            object.draws.to_string(),
+            object.losses.to_string(),
+            format!("{:.2}", object.sonneborn_berger),
+            shown(object.elo),
+            shown(object.elo_error),
+            shown(object.los.map(|los| los * 100.0)),
+        ];
+        line.extend(self.rows.iter().map(|column| match column.player == row.player {
+            true => "x".to_string(),
+            false => cell(&row.against[column.player]),
+        }));
+        line
+    }
+
+    /// The table as fields with tabs between them, a line each and their names first; a column for each
+    /// player has the points against that one.
+    ///
+    /// Nothing stands in fields of which nothing can be said.
+    pub fn tsv(&self) -> String {
+        let words = [
+            "rank",
+            "player",
+            "points",
+            "games",
+            "wins",
+            "draws",
+            "losses",
+            "unknown",
+            "white",
+            "black",
+            "byes",
+            "sonneborn_berger",
+            "elo",
+            "elo_error",
+            "nelo",
+            "nelo_error",
+            "los",
+            "draw_ratio",
+            "pairs",
+        ];
+        let against = self.names.iter().map(|name| format!("against {name}"));
+        let mut out = joined(words.into_iter().map(String::from).chain(against));
+        for row in &self.rows {
+            out += &joined(self.fields(row).into_iter());
+        }
+        out
+    }
+
+    fn fields(&self, row: &Row) -> Vec<String> {
+        let it = self.object(row);
+        let number = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.4}"));
+        let mut fields = vec![it.rank.to_string(), it.player.to_string(), it.points.to_string()];
+        let counts = [it.games, it.wins, it.draws, it.losses, it.unknown, it.white, it.black];
+        fields.extend(counts.map(|count| count.to_string()));
+        fields.extend([it.byes.to_string(), it.sonneborn_berger.to_string()]);
+        let numbers = [it.elo, it.elo_error, it.nelo, it.nelo_error, it.los, it.draw_ratio];
+        fields.extend(numbers.map(number));
+        fields.push(it.pairs.map(|count| count.to_string()).join(" "));
+        fields.extend(row.against.iter().map(|games| match games.is_empty() {
+            true => String::new(),
+            false => (f64::from(games.iter().flatten().sum::<u32>()) / 2.0).to_string(),
+        }));
+        fields
+    }
+}
+
+impl Display for SprtState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SprtState { llr, lower, upper } = self;
+        write!(f, "LLR {llr:.2} ({lower:.2} to {upper:.2})")?;
+        f.write_str(match self.verdict() {
+            Some(Verdict::First) => ", elo0 is taken",
+            Some(Verdict::Second) => ", elo1 is taken",
+            None => "",
+        })
+    }
+}
+
+/// The games against one player.
+fn cell(games: &[Option<u32>]) -> String {
+    if games.len() > MOST_RESULTS {
+        let half_points: u32 = games.iter().flatten().sum();
+        return format!("{:.1}/{}", f64::from(half_points) / 2.0, games.len());
+    }
+    games
+        .iter()
+        .map(|game| game.map_or('*', |half_points| ['0', '=', '1'][half_points as usize]))
+        .collect()
+}
+
+/// Fields with tabs between them; names of players have none.
+fn joined(fields: impl Iterator<Item = String>) -> String {
+    fields.collect::<Vec<_>>().join("\t") + "\n"
+}
+
+/// Lines whose columns stand under each other: names and games of two players to the left, numbers to
+/// the right.
+fn aligned(lines: &[Vec<String>]) -> String {
+    const NUMBERS: std::ops::Range<usize> = 2..11;
+    let width = |column: usize| {
+        lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let start = out.len();
+        for (column, (text, width)) in line.iter().zip(&widths).enumerate() {
+            let gap = if column == 0 { "" } else { "  " };
+            // A string takes all that is written to it.
+            let _ = match column == 0 || NUMBERS.contains(&column) {
+                true => write!(out, "{gap}{text:>width$}"),
+                false => write!(out, "{gap}{text:<width$}"),
+            };
+        }
+        out.truncate(start + out[start..].trim_end().len());
+        out.push('\n');
+    }
+    out
+}

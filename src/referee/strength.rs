@@ -1,0 +1,118 @@
+//! How much stronger somebody is, by counts of results.
+//!
+//! Counts are of scores in even steps, the lowest first: three of games (lost, drawn, won), or five of
+//! pairs of games from one opening with the colours turned (0, ½, 1, 1½, 2 points). Pairs say more, since
+//! openings favour one side and the two games of a pair do not count as independent. The functions of
+//! [`libm`] are the same on every machine.
+
+/// The 97.5 % quantile of the normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Normalized Elo of a mean that lies one standard deviation of a game above one half: 800 / ln 10
+/// (Van den Bergh, "Normalized Elo", 2021).
+pub const NORMALIZED_UNIT: f64 = 347.435_585_522_601_5;
+
+/// What counts say of a side.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Strength {
+    /// The share of all points.
+    pub score: f64,
+    /// The difference in Elo.
+    pub elo: Estimate,
+    /// The difference in normalized Elo: the mean in units of the standard deviation of a game.
+    pub normalized: Estimate,
+    /// How probable it is that the side is the stronger one; `None` where all scores are the same.
+    pub superiority: Option<f64>,
+}
+
+/// A value, and the half of its interval of 95 %.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub struct Estimate {
+    /// The value; `None` where it has no bound, as where all games were won.
+    pub value: Option<f64>,
+    /// By how much it may be wrong; `None` where that has no bound, or nothing is known of it.
+    pub error: Option<f64>,
+}
+
+/// What counts say; `None` of no games.
+///
+/// The mean is taken as normally distributed with the variance of the counts, as fishtest does
+/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval.
+///
+/// ```
+/// use epdb::referee::strength::strength;
+/// let of_games = strength(&[20, 50, 30]).expect("games");
+/// assert_eq!(format!("{:.2}", of_games.elo.value.expect("a value")), "34.86");
+/// assert_eq!(format!("{:.3}", of_games.superiority.expect("a share")), "0.923");
+/// assert_eq!(strength(&[0, 0, 0]), None);
+/// ```
+pub fn strength(counts: &[u64]) -> Option<Strength> {
+    let Moments { count, mean, variance } = moments(counts)?;
+    let deviation = (variance / count).sqrt();
+    let is_spread = variance > 0.0;
+    let (low, high) = (mean - Z * deviation, mean + Z * deviation);
+    let elo_error = elo(low).zip(elo(high)).map(|(low, high)| (high - low) / 2.0);
+    let of_game = (games_in_each(counts) * variance).sqrt();
+    let normalized = (mean - 0.5) / of_game * NORMALIZED_UNIT;
+    let normalized_error = Z * NORMALIZED_UNIT / (games_in_each(counts) * count).sqrt();
+    Some(Strength {
+        score: mean,
+        elo: Estimate { value: elo(mean), error: elo_error.filter(|_| is_spread) },
+        normalized: Estimate {
+            value: is_spread.then_some(normalized),
+            error: is_spread.then_some(normalized_error),
+        },
+        superiority: is_spread.then(|| normal((mean - 0.5) / deviation)),
+    })
+}
+
+/// Mean and variance of scores from 0 to 1.
+#[derive(Copy, Clone, Debug)]
+struct Moments {
+    /// Of how many.
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+fn moments(counts: &[u64]) -> Option<Moments> {
+    let count: u64 = counts.iter().sum();
+    if count == 0 {
+        return None;
+    }
+    let count = count as f64;
+    let shares = counts.iter().map(|of_score| *of_score as f64 / count);
+    let scores: Vec<(f64, f64)> = scores(counts.len()).zip(shares).collect();
+    let mean: f64 = scores.iter().map(|(score, share)| score * share).sum();
+    let variance = scores.iter().map(|(score, share)| share * (score - mean).powi(2)).sum();
+    Some(Moments { count, mean, variance })
+}
+
+/// So many scores from 0 to 1 in even steps.
+pub(super) fn scores(steps: usize) -> impl Iterator<Item = f64> + Clone {
+    (0..steps).map(move |step| step as f64 / (steps.max(2) - 1) as f64)
+}
+
+/// How many games are behind each score.
+pub(super) fn games_in_each(counts: &[u64]) -> f64 {
+    (counts.len() / 2) as f64
+}
+
+/// The difference in Elo that gives a share of the points; `None` of nothing and of all.
+fn elo(score: f64) -> Option<f64> {
+    (score > 0.0 && score < 1.0).then(|| 400.0 * libm::log10(score / (1.0 - score)))
+}
+
+/// The share of the points that a difference in Elo gives.
+///
+/// ```
+/// assert_eq!(epdb::referee::strength::expected_score(0.0), 0.5);
+/// ```
+pub fn expected_score(elo: f64) -> f64 {
+    1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))
+}
+
+/// The share of a normal distribution below a value.
+fn normal(value: f64) -> f64 {
+    libm::erfc(-value / std::f64::consts::SQRT_2) / 2.0
+}
