@@ -12,7 +12,7 @@ use crate::referee_client;
 use crate::scratch::Scratch;
 
 /// The program that plays for a client. It is an example, which `cargo test` builds.
-fn client() -> PathBuf {
+pub(crate) fn client() -> PathBuf {
     let mut folder = env::current_exe().unwrap();
     folder.pop();
     folder.pop();

@@ -371,6 +371,34 @@ fn each_game_of_a_round_robin_is_played_once() {
     assert_eq!((games.len(), hall.finished().len()), (20, 20));
 }
 
+/// A sequential test lets no game begin when it has its answer.
+#[test]
+fn a_sequential_test_ends_the_tournament() {
+    let test = "sprt = { elo0 = 0, elo1 = 400, alpha = 0.4, beta = 0.4 }\n";
+    let text = TWO
+        .replace("games = 1", "games = 2\nrounds = 50")
+        .replace("[[player]]", &format!("{test}[[player]]"));
+    let text = text.replacen(&format!("{test}[[player]]\nname = 'B'"), "[[player]]\nname = 'B'", 1);
+    let mut hall = Hall::new(&text);
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    let all = hall.arbiter.to_come().len();
+    while !hall.has_ended {
+        let running = &hall.arbiter.snapshot(hall.now).running[0];
+        let mover = running.position.turn() as usize;
+        let line = match running.sides[mover].player {
+            0 if running.fullmove_number == 1 => {
+                format!("{} refreq reply; sm {};", running.position, ["e4", "e5"][mover])
+            }
+            0 => format!("{} refreq reply; sm Nf3;", running.position),
+            _ => format!("{} refreq reply; resign;", running.position),
+        };
+        hall.say(running.sides[mover].player as u64 + 1, &line);
+    }
+    assert!(hall.finished().len() < all, "{all}");
+    assert!(hall.messages.iter().any(|message| message.starts_with("the test is over: ")));
+}
+
 /// ARG-16: the same events lead to the same actions.
 #[test]
 fn the_same_events_lead_to_the_same_actions() {

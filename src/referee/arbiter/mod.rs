@@ -65,6 +65,8 @@ pub struct Arbiter {
     silences: Silences,
     is_attended: bool,
     is_paused: bool,
+    /// Whether the sequential test has its answer.
+    is_tested: bool,
     has_ended: bool,
     actions: Vec<Action>,
 }
@@ -94,6 +96,7 @@ impl Arbiter {
             silences: tournament.silences,
             is_attended: false,
             is_paused: false,
+            is_tested: false,
             has_ended: false,
             actions: Vec::new(),
             tournament,

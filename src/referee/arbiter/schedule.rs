@@ -9,6 +9,7 @@ use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
 use crate::referee::pairing::{Pairing, next_games};
 use crate::referee::settings::Tournament;
+use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
 
 impl Arbiter {
@@ -18,6 +19,23 @@ impl Arbiter {
         let done: Vec<(Pairing, Outcome)> =
             self.finished.iter().map(|game| (game.pairing, game.outcome)).collect();
         self.to_come = next_games(pairing, players.len(), *games_per_encounter, &done);
+        self.end_test(&done);
+    }
+
+    /// Lets no game begin when the sequential test has its answer.
+    fn end_test(&mut self, done: &[(Pairing, Outcome)]) {
+        if self.tournament.sprt.is_none() {
+            return;
+        }
+        let test = Standings::new(&self.tournament, done).sprt;
+        if let Some(test) = test.filter(|test| test.verdict().is_some() && !self.is_tested) {
+            self.is_tested = true;
+            self.tell(format!("the test is over: {test}"));
+        }
+        if self.is_tested {
+            let games = &self.games;
+            self.to_come.retain(|pairing| games.contains_key(&pairing.game));
+        }
     }
 
     /// The games that are to come by now, in their order, those that are played among them.
