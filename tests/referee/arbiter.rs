@@ -316,13 +316,17 @@ fn a_client_that_does_not_come_back_has_lost() {
     assert_eq!(hall.started.len(), starts);
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 
-    // One that is not started is awaited.
-    let mut hall = Hall::with_game();
+    // One that is not started is awaited, once.
+    let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 4"));
     hall.happen(Event::Closed(2));
     hall.pass(seconds(9));
     hall.happen(Event::Line(1, reply_line(&hall, "e2e4")));
     hall.pass(seconds(51));
-    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::Abandoned));
+    let abandoned = |result| (result, Termination::Abandoned);
+    let outcomes: Vec<_> =
+        hall.finished().iter().map(|it| (it.outcome.result, it.outcome.termination)).collect();
+    let wins = [GameResult::WhiteWins, GameResult::BlackWins].map(abandoned);
+    assert_eq!(outcomes, [wins, wins].concat());
 }
 
 /// ARG-09, ARG-10: another session goes on where the last one ended; the time between and the time since
@@ -382,7 +386,7 @@ fn a_sequential_test_ends_the_tournament() {
     let mut hall = Hall::new(&text);
     hall.sign_on(1, "A");
     hall.sign_on(2, "B");
-    let all = hall.arbiter.to_come().len();
+    let all = hall.arbiter.to_come().count();
     while !hall.has_ended {
         let running = &hall.arbiter.snapshot(hall.now).running[0];
         let mover = running.position.turn() as usize;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adjudication;
+mod any_events;
 mod arbiter;
 mod game_record;
 mod hall;

@@ -14,7 +14,7 @@ mod view;
 pub use event::{Action, Event, Order};
 pub use game::FinishedGame;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub struct Arbiter {
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
     /// The games that are not over, in their order.
-    to_come: Vec<Pairing>,
+    to_come: VecDeque<Pairing>,
     openings: BTreeMap<usize, Opening>,
     asked_openings: BTreeSet<usize>,
     silences: Silences,
@@ -90,7 +90,7 @@ impl Arbiter {
             called: BTreeMap::new(),
             games: BTreeMap::new(),
             finished: Vec::new(),
-            to_come: Vec::new(),
+            to_come: VecDeque::new(),
             openings: BTreeMap::new(),
             asked_openings: BTreeSet::new(),
             silences: tournament.silences,
