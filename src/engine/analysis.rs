@@ -5,7 +5,8 @@ use super::finished::Finished;
 use super::info::Info;
 use super::moves::{Line, read_line};
 use super::opcodes::{clear, of_line, put, put_integer, put_numbers};
-use super::session::{Answer, Moment};
+use super::search::Moment;
+use super::session::Answer;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 
