@@ -8,6 +8,7 @@
 //! nor a compressor.
 //!
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
+//! - [`referee`]: tournaments: settings, pairings, clocks, openings, adjudication, standings (`referee`).
 //! - [`engine`]: UCI engines as child processes: options, searches with limits and time-outs, scores and
 //!   moves as records say them; several at once over many records, with a journal (`engine`).
 //! - [`report`]: what a finished suite says: runs of engines counted, tested against each other, and
@@ -71,6 +72,8 @@ pub mod model;
 pub mod new_file;
 #[cfg(any(feature = "store", feature = "archive"))]
 mod prefetch;
+#[cfg(feature = "referee")]
+pub mod referee;
 #[cfg(feature = "library")]
 pub mod report;
 #[cfg(feature = "source")]

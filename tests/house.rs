@@ -24,6 +24,7 @@ const FLOORS: &[&[&str]] = &[
     &["source"],
     &["library"],
     &["engine", "report"],
+    &["referee"],
     &["cli"],
 ];
 

@@ -25,11 +25,15 @@ const REJECTED: &str = "the line is rejected";
 /// What becomes of a game with an `E-` code.
 const REFUSED: &str = "the game is rejected";
 
+/// What becomes of a message with an `E-REF` code.
+const FAULTED: &str = "the other side is sent a fault";
+
 macro_rules! codes {
     ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC, lichess.
+        /// All codes: fields, EPD, rules between opcodes, moves, the lenient profile, PGN, PGC, lichess,
+        /// messages of referees and clients.
         pub static ALL: &[Code] = &[$(Code {
             code: $code,
             meaning: $meaning,
@@ -720,4 +724,34 @@ codes! {
         "the moves before it are kept",
         "…",
         "nothing, or correct the move";
+    E_REF_NOREFREQ "E-REF-NOREFREQ"
+        "a message of a client has no refreq",
+        FAULTED,
+        "…",
+        "say in each record what is asked of the referee: sign_on, reply, sign_off or fault";
+    E_REF_NOREFCOM "E-REF-NOREFCOM"
+        "a message of a referee has no refcom",
+        FAULTED,
+        "…",
+        "say in each record what the client is to do, such as respond";
+    E_REF_STATE "E-REF-STATE"
+        "a message that does not belong here: a reply nobody asked for, anything before sign_on, a second sign_on",
+        FAULTED,
+        "…",
+        "sign on first, and reply once to each respond";
+    E_REF_NOMOVE "E-REF-NOMOVE"
+        "a reply without a move, which neither resigns, nor accepts a draw, nor claims one for bare material",
+        FAULTED,
+        "…",
+        "write the move as sm";
+    E_REF_POSITION "E-REF-POSITION"
+        "a reply from another position than the one that the client is in",
+        FAULTED,
+        "…",
+        "send the position that came with respond, after the move that came with it";
+    E_REF_EXTRA_SM "E-REF-EXTRA-SM"
+        "a move beside conclude or disconnect",
+        FAULTED,
+        "…",
+        "leave sm out";
 }

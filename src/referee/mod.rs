@@ -1,0 +1,29 @@
+//! Tournaments between programs: what is to be played, by whom, how long, and what came of it.
+//!
+//! A [`Tournament`] is read from a file or from the words that other managers take on one line.
+//! [`next_games`] says who meets whom, given the games that are over; [`openings::read`] from where they
+//! begin; a [`TimeControl`] how long the players may think; an [`Adjudicator`] when a game is decided
+//! before its end; [`to_game`] makes a game of the archive of it, and [`Standings`] the table. All of this is
+//! pure: the same settings and outcomes give the same tournament. [`wire`] has the messages of referee and
+//! clients.
+
+mod adjudication;
+mod board;
+mod game_record;
+pub mod openings;
+mod outcome;
+mod pairing;
+mod settings;
+mod time_control;
+pub mod wire;
+
+pub use adjudication::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
+pub use board::{Ending, GameBoard, Place};
+pub use game_record::{PlayedMove, to_game};
+pub use openings::Opening;
+pub use outcome::{Outcome, Termination};
+pub use pairing::{Pairing, PairingRule, next_games};
+pub use settings::{
+    EloModel, Launch, Listen, OpeningOrder, OpeningsSource, Player, Silences, Sprt, Tournament,
+};
+pub use time_control::{Remaining, Stage, TimeControl};

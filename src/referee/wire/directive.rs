@@ -1,0 +1,190 @@
+//! What the referee sends.
+
+use super::clocks::{TimeLeft, UsedTime};
+use super::error::WireError;
+use super::framing::{read_record, record_line};
+use super::operations::{has, moves, put, put_flag, put_integer, put_line, string, text};
+use crate::model::rules::Move;
+use crate::model::{EpdRecord, Opcode, Operand, Position};
+use crate::text::codes;
+
+/// What a client is to do.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Command {
+    /// The game is over; the position is its last one.
+    Conclude,
+    /// The referee ends: close the channel.
+    Disconnect,
+    /// Set the position, make the moves of `history` or the move, and wait.
+    Execute,
+    /// The referee cannot go on with the client.
+    Fault,
+    /// Take the tags.
+    Inform,
+    /// Forget the game and get ready for a new one.
+    Reset,
+    /// Set the position, make the move if there is one, and answer with an own move.
+    Respond,
+}
+
+impl Command {
+    const ALL: [(Command, &'static str); 7] = [
+        (Command::Conclude, "conclude"),
+        (Command::Disconnect, "disconnect"),
+        (Command::Execute, "execute"),
+        (Command::Fault, "fault"),
+        (Command::Inform, "inform"),
+        (Command::Reset, "reset"),
+        (Command::Respond, "respond"),
+    ];
+
+    /// The operand of `refcom`.
+    pub const fn word(self) -> &'static str {
+        Command::ALL[self as usize].1
+    }
+}
+
+/// A message of the referee: a record with `refcom`.
+///
+/// ```
+/// use epdb::model::Position;
+/// use epdb::referee::wire::{Command, Directive};
+/// let directive = Directive::new(Command::Respond, Position::START);
+/// assert!(directive.line().ends_with(b"w KQkq - refcom respond;"));
+/// assert_eq!(Directive::parse(&directive.line())?, directive);
+/// # Ok::<(), epdb::referee::wire::WireError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Directive {
+    /// What the client is to do.
+    pub command: Command,
+    /// The position before the move and the moves of `history`.
+    pub position: Position,
+    /// `hmvc`: the halfmove clock in that position.
+    pub halfmove_clock: Option<u32>,
+    /// `fmvn`: the fullmove number in that position.
+    pub fullmove_number: Option<u32>,
+    /// `sm`: the move that was made in that position.
+    pub mv: Option<Move>,
+    /// `sv`: the moves of the game from that position on, the first of which is `mv`.
+    pub history: Vec<Move>,
+    /// `draw_offer`: the opponent offered a draw with the move.
+    pub draw_offer: bool,
+    /// `draw_reject`: a draw that was claimed is none, and the move stands.
+    pub draw_reject: bool,
+    /// `cc`: the time that both sides have used.
+    pub used: Option<UsedTime>,
+    /// The time that both sides have left.
+    pub left: TimeLeft,
+    /// `ptp`: tags of the game.
+    pub tags: Vec<(String, String)>,
+    /// `c0`: why there is a fault.
+    pub reason: Option<String>,
+}
+
+impl Directive {
+    /// A message that says nothing beyond its command.
+    pub fn new(command: Command, position: Position) -> Directive {
+        Directive {
+            command,
+            position,
+            halfmove_clock: None,
+            fullmove_number: None,
+            mv: None,
+            history: Vec::new(),
+            draw_offer: false,
+            draw_reject: false,
+            used: None,
+            left: TimeLeft::default(),
+            tags: Vec::new(),
+            reason: None,
+        }
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// The line is no record, its opcodes contradict each other, or it is no message of a referee.
+    pub fn parse(line: &[u8]) -> Result<Directive, WireError> {
+        Directive::from_record(&read_record(line)?)
+    }
+
+    /// The message that a record is.
+    ///
+    /// # Errors
+    /// `E-REF-NOREFCOM` without `refcom`, `E-EPD-TYPE` with an operand that is none, `E-REF-EXTRA-SM`
+    /// with a move where none belongs.
+    pub fn from_record(record: &EpdRecord) -> Result<Directive, WireError> {
+        let command = command_of(record)?;
+        let mv = moves(record, Opcode::SM).first().copied();
+        if mv.is_some() && matches!(command, Command::Conclude | Command::Disconnect) {
+            let message = format!("sm beside {}, which has no move", command.word());
+            return Err(WireError::new(codes::E_REF_EXTRA_SM, message));
+        }
+        let (halfmove_clock, fullmove_number) = record.counters();
+        Ok(Directive {
+            command,
+            position: *record.position(),
+            halfmove_clock,
+            fullmove_number,
+            mv,
+            history: moves(record, Opcode::SV),
+            draw_offer: has(record, Opcode::DRAW_OFFER),
+            draw_reject: has(record, Opcode::DRAW_REJECT),
+            used: UsedTime::read(record),
+            left: TimeLeft::read(record),
+            tags: tags(record),
+            reason: text(record, Opcode::C0),
+        })
+    }
+
+    /// The message as a record.
+    pub fn record(&self) -> EpdRecord {
+        let mut record = EpdRecord::new(self.position);
+        put(&mut record, Opcode::REFCOM, vec![Operand::token(self.command.word())]);
+        put_integer(&mut record, Opcode::HMVC, self.halfmove_clock);
+        put_integer(&mut record, Opcode::FMVN, self.fullmove_number);
+        put_line(&mut record, Opcode::SM, self.mv.as_slice());
+        put_line(&mut record, Opcode::SV, &self.history);
+        put_flag(&mut record, Opcode::DRAW_OFFER, self.draw_offer);
+        put_flag(&mut record, Opcode::DRAW_REJECT, self.draw_reject);
+        if let Some(used) = self.used {
+            used.write(&mut record);
+        }
+        self.left.write(&mut record);
+        if !self.tags.is_empty() {
+            let pair =
+                |(name, value): &(String, String)| [Operand::token(name.as_str()), string(value)];
+            put(&mut record, Opcode::PTP, self.tags.iter().flat_map(pair).collect());
+        }
+        if let Some(reason) = &self.reason {
+            put(&mut record, Opcode::C0, vec![string(reason)]);
+        }
+        record
+    }
+
+    /// The message as a line in canonical form, without its end.
+    pub fn line(&self) -> Vec<u8> {
+        record_line(&self.record())
+    }
+}
+
+fn command_of(record: &EpdRecord) -> Result<Command, WireError> {
+    let word = text(record, Opcode::REFCOM).ok_or_else(|| {
+        WireError::new(codes::E_REF_NOREFCOM, "no refcom, which each message of a referee has")
+    })?;
+    let known = Command::ALL.into_iter().find(|(_, name)| *name == word);
+    known.map(|(command, _)| command).ok_or_else(|| {
+        WireError::new(codes::E_EPD_TYPE, format!("`refcom {word}` is no command of a referee"))
+    })
+}
+
+fn tags(record: &EpdRecord) -> Vec<(String, String)> {
+    let operands = record.operands(Opcode::PTP).unwrap_or_default();
+    let text = |operand: &Operand| String::from_utf8_lossy(&operand.text()).into_owned();
+    let pair = |pair: &[Operand]| match pair {
+        [name, value] => Some((text(name), text(value))),
+        _ => None,
+    };
+    operands.chunks(2).filter_map(pair).collect()
+}

@@ -1,0 +1,96 @@
+//! Lines of a byte stream, in bounded memory.
+
+use std::io::{self, Read, Write};
+
+use super::error::WireError;
+use crate::model::EpdRecord;
+use crate::text::epd::{self, Line};
+use crate::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};
+use crate::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
+
+/// The most bytes of a line, its end not counted.
+pub const LONGEST_LINE: usize = SPEC_LINE_LIMIT;
+
+/// What comes from the other side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Incoming {
+    /// A whole line, without its end.
+    Line(Vec<u8>),
+    /// A line of more than [`LONGEST_LINE`] bytes, which is not kept.
+    TooLong,
+}
+
+/// The lines of a byte stream. LF and CR LF end a line; what stands behind the last one is none.
+///
+/// ```
+/// use epdb::referee::wire::{Incoming, Lines};
+/// let mut lines = Lines::new(&b"one\r\ntwo\nhal"[..]);
+/// assert_eq!(lines.next_line()?, Some(Incoming::Line(b"one".to_vec())));
+/// assert_eq!(lines.next_line()?, Some(Incoming::Line(b"two".to_vec())));
+/// assert_eq!(lines.next_line()?, None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Lines<R>(LineReader<R>);
+
+impl<R: Read> Lines<R> {
+    /// The lines of a stream.
+    pub fn new(stream: R) -> Lines<R> {
+        Lines(LineReader::new(stream, LONGEST_LINE))
+    }
+
+    /// The next line that is not empty, as soon as its end is there; `None` when no more can come.
+    ///
+    /// # Errors
+    /// What the stream reports.
+    pub fn next_line(&mut self) -> io::Result<Option<Incoming>> {
+        loop {
+            match self.0.next_line()? {
+                None => return Ok(None),
+                Some(Next::TooLong { .. }) => return Ok(Some(Incoming::TooLong)),
+                // Half a line, at the end of the stream.
+                Some(Next::Line(line)) if line.raw.len() == line.text.len() => return Ok(None),
+                Some(Next::Line(line)) if line.text.is_empty() => {}
+                Some(Next::Line(line)) => return Ok(Some(Incoming::Line(line.text.to_vec()))),
+            }
+        }
+    }
+}
+
+/// Writes a line and its end by one call.
+///
+/// # Errors
+/// What the stream reports.
+pub fn write_line(stream: &mut impl Write, line: &[u8]) -> io::Result<()> {
+    stream.write_all(&[line, b"\n"].concat())?;
+    stream.flush()
+}
+
+/// Reads a line as a record. What the text of 1995 lets a reader take is taken; a record that breaks a
+/// rule between its opcodes is refused.
+pub(super) fn read_record(line: &[u8]) -> Result<EpdRecord, WireError> {
+    if line.len() > LONGEST_LINE {
+        return Err(too_long(LONGEST_LINE).into());
+    }
+    let mut warnings = Vec::new();
+    match epd::parse_line(line, &ParseOptions::new(Profile::Standard), &mut warnings)? {
+        Line::Record(record) => match warnings.into_iter().find(breaks_a_rule) {
+            Some(warning) => Err(warning.into()),
+            None => Ok(record),
+        },
+        Line::Blank | Line::Comment => {
+            Err(WireError::new(codes::E_EPD_FIELDS, "an empty line; a message is a record"))
+        }
+    }
+}
+
+fn breaks_a_rule(warning: &Diagnostic) -> bool {
+    warning.code.starts_with("W-CONS-")
+}
+
+/// A record in canonical form, without line end.
+pub(super) fn record_line(record: &EpdRecord) -> Vec<u8> {
+    let mut line = Vec::new();
+    epd::format(record, &FormatOptions::default(), &mut line);
+    line
+}

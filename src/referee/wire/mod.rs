@@ -1,0 +1,18 @@
+//! Messages between a referee and its clients: EPD records, one a line (`formats/referee_wire.md`).
+//!
+//! A client sends a [`Request`], the referee a [`Directive`]. Both are read from a line or a record
+//! and written as one; what is written is canonical. Opcodes that no message knows are passed over.
+
+mod clocks;
+mod directive;
+mod error;
+mod framing;
+mod operations;
+mod request;
+
+pub use clocks::{TimeLeft, UsedTime};
+pub use directive::{Command, Directive};
+pub use error::WireError;
+pub use framing::{Incoming, LONGEST_LINE, Lines, write_line};
+pub use operations::fits_in_string;
+pub use request::{DrawWord, Reply, Request, SearchReport};

@@ -1,0 +1,92 @@
+//! Single operations put into records, and read from them.
+
+use crate::model::rules::{Move, Playable};
+use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
+use crate::text::san;
+
+/// The most bytes of a string of a record.
+const LONGEST_STRING: usize = 255;
+
+/// Whether a text can stand in a message as it is: at most 255 bytes, no quote, no control character.
+///
+/// ```
+/// use epdb::referee::wire::fits_in_string;
+/// assert!(fits_in_string("Program 1.0") && !fits_in_string("the \"best\""));
+/// ```
+pub fn fits_in_string(text: &str) -> bool {
+    text.len() <= LONGEST_STRING
+        && !text.bytes().any(|byte| byte == b'"' || byte.is_ascii_control())
+}
+
+pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
+    record.set(Operation { opcode, operands });
+}
+
+/// Puts an operation without operands, if it is wanted.
+pub(super) fn put_flag(record: &mut EpdRecord, opcode: Opcode, is_wanted: bool) {
+    if is_wanted {
+        put(record, opcode, Vec::new());
+    }
+}
+
+pub(super) fn put_integer(record: &mut EpdRecord, opcode: Opcode, value: Option<impl Into<i128>>) {
+    if let Some(value) = value {
+        put(record, opcode, vec![Operand::Integer(value.into())]);
+    }
+}
+
+/// Puts moves that follow each other from the position of the record on. None are put where there are
+/// none, and the line ends before a move that is not legal.
+pub(super) fn put_line(record: &mut EpdRecord, opcode: Opcode, moves: &[Move]) {
+    let line = spelled(record.position(), moves);
+    if !line.is_empty() {
+        put(record, opcode, line);
+    }
+}
+
+fn spelled(position: &Position, moves: &[Move]) -> Vec<Operand> {
+    let Ok(mut at) = Playable::new(position) else { return Vec::new() };
+    let mut line = Vec::with_capacity(moves.len());
+    for &mv in moves.iter() {
+        if !at.is_legal(mv) {
+            break;
+        }
+        line.push(Operand::Move { mv, san: san::format(&at, mv) });
+        at = at.after(mv);
+    }
+    line
+}
+
+/// A string operand, a quote in it as an apostrophe and a control character as a blank.
+pub(super) fn string(text: &str) -> Operand {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'"' => b'\'',
+        byte if byte.is_ascii_control() => b' ',
+        byte => byte,
+    });
+    Operand::string(bytes.collect::<Vec<u8>>())
+}
+
+pub(super) fn has(record: &EpdRecord, opcode: Opcode) -> bool {
+    record.operands(opcode).is_some()
+}
+
+/// The moves of an operation.
+pub(super) fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
+    let operands = record.operands(opcode).unwrap_or_default();
+    let mv = |operand: &Operand| match operand {
+        Operand::Move { mv, .. } => Some(*mv),
+        _ => None,
+    };
+    operands.iter().map_while(mv).collect()
+}
+
+/// The first operand as text.
+pub(super) fn text(record: &EpdRecord, opcode: Opcode) -> Option<String> {
+    record.text_of(opcode).map(|text| String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The first operand as a number, also of an opcode that the standard does not know.
+pub(super) fn number<N: std::str::FromStr>(record: &EpdRecord, opcode: Opcode) -> Option<N> {
+    text(record, opcode)?.parse().ok()
+}
