@@ -75,7 +75,7 @@ impl Engine {
             }
             position += if ply == 0 { " moves " } else { " " };
             position += &match self.plays_chess960() {
-                true => san::uci_chess960(*mv),
+                true => mv.to_string(),
                 false => san::uci(&now, *mv),
             };
             now = now.after(*mv);

@@ -105,6 +105,22 @@ pub struct Answer {
     pub end: Moment,
 }
 
+impl Answer {
+    /// What was last told of the best line, if it begins with the best move; exact rather than a bound.
+    pub fn chosen(&self) -> Option<&Info> {
+        let begins = |info: &&Info| info.pv.first() == Some(&self.best_word);
+        let (exact, bound) = self.lines.first()?;
+        exact.as_ref().filter(begins).or_else(|| bound.as_ref().filter(begins))
+    }
+
+    /// What has the score: [`Answer::chosen`], or else what was last told of the best line, but not a
+    /// bound beside something exact.
+    pub fn told(&self) -> Option<&Info> {
+        let (exact, bound) = self.lines.first()?;
+        self.chosen().or(exact.as_ref()).or(bound.as_ref())
+    }
+}
+
 /// An engine that was started and can be asked.
 ///
 /// It is a child process, which ends at the latest when this is dropped. On Linux it also ends with

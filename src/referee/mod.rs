@@ -9,10 +9,12 @@
 
 mod adjudication;
 mod board;
+pub mod client;
 mod game_record;
 pub mod openings;
 mod outcome;
 mod pairing;
+mod serial;
 mod settings;
 mod time_control;
 pub mod wire;
@@ -23,6 +25,7 @@ pub use game_record::{PlayedMove, to_game};
 pub use openings::Opening;
 pub use outcome::{Outcome, Termination};
 pub use pairing::{Pairing, PairingRule, next_games};
+pub use serial::open_line;
 pub use settings::{
     EloModel, Launch, Listen, OpeningOrder, OpeningsSource, Player, Silences, Sprt, Tournament,
 };

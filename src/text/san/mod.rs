@@ -9,4 +9,4 @@ pub(crate) use notations::{fitting, is_note};
 pub(crate) use quick::{Situation, Token, quick};
 pub(crate) use read::find;
 pub use read::{MoveError, SanRead, parse};
-pub use write::{format, uci, uci_chess960, without_marks};
+pub use write::{format, uci, without_marks};

@@ -46,15 +46,7 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
         Some(side) if !position.is_chess960() => side.targets(position.turn()).0,
         _ => mv.to,
     };
-    uci_chess960(Move { to, ..mv })
-}
-
-/// The move as UCI engines write it in games of Chess960, whatever the position: castling is the king
-/// taking its rook.
-pub fn uci_chess960(mv: Move) -> String {
-    let promotion = mv.promotion.map(|role| role.letter().to_ascii_lowercase());
-    let squares = mv.from.to_ascii().into_iter().chain(mv.to.to_ascii());
-    squares.chain(promotion).map(char::from).collect()
+    Move { to, ..mv }.to_string()
 }
 
 /// The SAN of a legal move without check and mate marks: the sort key of move ordinals.
