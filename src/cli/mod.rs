@@ -87,6 +87,7 @@ enum Command {
     #[command(alias = "pfts")]
     Solve(solve::Args),
     Report(report::Args),
+    Client(client::Args),
     Repertoire(command::repertoire::Args),
     Filter(filter::Args),
     Table(table::Args),
@@ -216,6 +217,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Pfms(args) => mate::run(&args.with_length_for_all()),
         Command::Solve(args) => solve::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Client(args) => client::run(&args),
         Command::Repertoire(args) => command::repertoire::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Table(args) => table::run(&args),

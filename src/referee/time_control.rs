@@ -39,6 +39,9 @@ pub struct Stage {
     pub increment: Duration,
 }
 
+/// The longest time that clocks of records can show.
+const LONGEST: Duration = Duration::from_secs(1000 * 24 * 60 * 60 - 1);
+
 /// What one player has left before a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Remaining {
@@ -48,4 +51,222 @@ pub struct Remaining {
     pub moves: Option<u32>,
     /// The stage, from 0.
     pub stage: usize,
+}
+
+impl Remaining {
+    /// Whether a move that took this long comes too late.
+    pub fn is_exceeded_by(&self, used: Duration, margin: Duration) -> bool {
+        self.time.is_some_and(|time| used > time.saturating_add(margin))
+    }
+}
+
+impl TimeControl {
+    /// What a player has before the first move.
+    pub fn start(&self) -> Remaining {
+        match self {
+            TimeControl::Unlimited => Remaining { time: None, moves: None, stage: 0 },
+            TimeControl::PerMove(time) => Remaining { time: Some(*time), moves: Some(1), stage: 0 },
+            TimeControl::Stages(stages) => {
+                let first = stages.first();
+                let time = first.map(|stage| stage.time);
+                Remaining { time, moves: first.and_then(|stage| stage.moves), stage: 0 }
+            }
+        }
+    }
+
+    /// What a player has before the next move, where the last one took `used`. A clock that was
+    /// overstepped goes on from 0.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use epdb::referee::TimeControl;
+    /// let time: TimeControl = "1+0.05".parse()?;
+    /// let left = time.after_move(&time.start(), Duration::from_millis(250)).time;
+    /// assert_eq!(left, Some(Duration::from_millis(800)));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn after_move(&self, before: &Remaining, used: Duration) -> Remaining {
+        let TimeControl::Stages(stages) = self else { return self.start() };
+        let increment = self.increment(before);
+        let time = before.time.unwrap_or_default().saturating_sub(used).saturating_add(increment);
+        let moves = before.moves.map(|moves| moves.saturating_sub(1));
+        let after = Remaining { time: Some(time), moves, stage: before.stage };
+        if moves != Some(0) {
+            return after;
+        }
+        let stage = (before.stage + 1).min(stages.len() - 1);
+        let Stage { moves, time: more, .. } = stages[stage];
+        Remaining { time: Some(time.saturating_add(more)), moves, stage }
+    }
+
+    /// What the clock gets after the next move.
+    pub fn increment(&self, remaining: &Remaining) -> Duration {
+        match self {
+            TimeControl::Stages(stages) => {
+                stages.get(remaining.stage).map_or(Duration::ZERO, |stage| stage.increment)
+            }
+            TimeControl::Unlimited | TimeControl::PerMove(_) => Duration::ZERO,
+        }
+    }
+
+    /// The value of the tag `TimeControl` (PGN standard, 9.6.1). Time for each move is a period of one
+    /// move: `1/5`.
+    pub fn tag(&self) -> String {
+        match self {
+            TimeControl::Unlimited => "-".into(),
+            TimeControl::PerMove(time) => format!("1/{}", Seconds(*time)),
+            TimeControl::Stages(stages) => joined(stages, ":"),
+        }
+    }
+
+    /// Reads the value of a tag `TimeControl`; `None` for `?`.
+    ///
+    /// # Errors
+    /// It is none, or that of a sandclock.
+    ///
+    /// ```
+    /// use epdb::referee::TimeControl;
+    /// let time = TimeControl::from_tag("40/7200:3600")?.expect("a time control");
+    /// assert_eq!(time.to_string(), "40/7200,3600");
+    /// assert_eq!(TimeControl::from_tag("?")?, None);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn from_tag(value: &str) -> Result<Option<TimeControl>, String> {
+        match value {
+            "?" => Ok(None),
+            "-" => Ok(Some(TimeControl::Unlimited)),
+            _ if value.starts_with('*') => {
+                Err(format!("`{value}` is a sandclock, which nobody keeps here"))
+            }
+            _ => of_stages(value.split(':'), seconds).map(Some),
+        }
+    }
+}
+
+impl FromStr for TimeControl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TimeControl, String> {
+        match text.strip_suffix("/move") {
+            _ if text == "inf" => Ok(TimeControl::Unlimited),
+            Some(time) => Ok(TimeControl::PerMove(positive(clock(time)?, text)?)),
+            None => of_stages(text.split(','), clock),
+        }
+    }
+}
+
+impl fmt::Display for TimeControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeControl::Unlimited => f.write_str("inf"),
+            TimeControl::PerMove(time) => write!(f, "{}/move", Seconds(*time)),
+            TimeControl::Stages(stages) => f.write_str(&joined(stages, ",")),
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(moves) = self.moves {
+            write!(f, "{moves}/")?;
+        }
+        write!(f, "{}", Seconds(self.time))?;
+        match self.increment {
+            Duration::ZERO => Ok(()),
+            increment => write!(f, "+{}", Seconds(increment)),
+        }
+    }
+}
+
+/// Seconds, with a point where they are not whole.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:03}", self.0.as_secs(), self.0.subsec_millis());
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+fn joined(stages: &[Stage], separator: &str) -> String {
+    stages.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
+}
+
+/// How a time is written.
+type ReadTime = fn(&str) -> Result<Duration, String>;
+
+fn of_stages<'t>(
+    parts: impl Iterator<Item = &'t str>,
+    time: ReadTime,
+) -> Result<TimeControl, String> {
+    let stages: Vec<Stage> = parts.map(|part| stage(part, time)).collect::<Result<_, _>>()?;
+    if let [Stage { moves: Some(1), time, increment: Duration::ZERO }] = stages[..] {
+        return Ok(TimeControl::PerMove(time));
+    }
+    let before_last = &stages[..stages.len() - 1];
+    match before_last.iter().find(|stage| stage.moves.is_none()) {
+        Some(stage) => Err(format!("nothing can follow `{stage}`, which has no number of moves")),
+        None => Ok(TimeControl::Stages(stages)),
+    }
+}
+
+/// `MOVES/TIME+INCREMENT`, of which the time must be there.
+fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
+    let (moves, rest) = match text.split_once('/') {
+        Some((moves, rest)) => (Some(number_of_moves(moves)?), rest),
+        None => (None, text),
+    };
+    let (base, increment) = match rest.split_once('+') {
+        Some((base, increment)) => (base, seconds(increment)?),
+        None => (rest, Duration::ZERO),
+    };
+    Ok(Stage { moves, time: positive(time(base)?, text)?, increment })
+}
+
+fn number_of_moves(text: &str) -> Result<u32, String> {
+    let moves = text.parse().ok().filter(|moves| (1..=9999).contains(moves));
+    moves.ok_or_else(|| format!("`{text}` is no number of moves from 1 to 9999"))
+}
+
+fn positive(time: Duration, text: &str) -> Result<Duration, String> {
+    if time.is_zero() { Err(format!("`{text}` leaves no time to think")) } else { Ok(time) }
+}
+
+/// Seconds, `MINUTES:SECONDS` or `HOURS:MINUTES:SECONDS`.
+fn clock(text: &str) -> Result<Duration, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let Some((last, whole)) = parts.split_last().filter(|(_, whole)| whole.len() <= 2) else {
+        return Err(no_time(text));
+    };
+    let mut minutes = 0u64;
+    for part in whole {
+        let number: u64 =
+            digits(part).and_then(|part| part.parse().ok()).ok_or_else(|| no_time(text))?;
+        minutes = minutes * 60 + number.min(LONGEST.as_secs());
+    }
+    within(Duration::from_secs(minutes.saturating_mul(60)).saturating_add(seconds(last)?), text)
+}
+
+/// Seconds with at most three digits behind a point.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let read = || {
+        let milliseconds = format!("{:0<3}", digits(part).filter(|part| part.len() <= 3)?);
+        let whole: u64 = digits(whole)?.parse().ok()?;
+        Some(Duration::from_secs(whole) + Duration::from_millis(milliseconds.parse().ok()?))
+    };
+    within(read().ok_or_else(|| no_time(text))?, text)
+}
+
+fn digits(text: &str) -> Option<&str> {
+    Some(text)
+        .filter(|text| (1..=9).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn within(time: Duration, text: &str) -> Result<Duration, String> {
+    if time <= LONGEST { Ok(time) } else { Err(format!("`{text}` is longer than 999 days")) }
+}
+
+fn no_time(text: &str) -> String {
+    format!("`{text}` is no time such as 60, 0.5 or 1:30")
 }

@@ -39,6 +39,8 @@ pub enum End {
     SignedOff,
     /// The channel was closed, or broke.
     Closed,
+    /// It was closed before anything came but faults.
+    Refused,
 }
 
 /// What a human may want to know.
@@ -95,12 +97,16 @@ impl<T: Thinker> Client<T> {
     ) -> Result<End, ClientError> {
         let mut inbox = Inbox::new(reader);
         let sign_on = Request::SignOn { address: address.into(), name: name.into() };
+        let mut closed = End::Refused;
         if send(&mut writer, &sign_on).is_err() {
-            return Ok(End::Closed);
+            return Ok(closed);
         }
         loop {
-            let Some(directive) = inbox.next() else { return Ok(End::Closed) };
+            let Some(directive) = inbox.next() else { return Ok(closed) };
             let answer = directive.and_then(|directive| {
+                if directive.command != Command::Fault {
+                    closed = End::Closed;
+                }
                 let answer = self.take(&directive, &mut || inbox.has_ended_the_game(), note);
                 answer.map(|answer| (directive.command, answer))
             });
@@ -120,7 +126,7 @@ impl<T: Thinker> Client<T> {
                 Ok((_, Some(reply))) => Request::Reply(reply),
             };
             if send(&mut writer, &request).is_err() {
-                return Ok(End::Closed);
+                return Ok(closed);
             }
         }
     }

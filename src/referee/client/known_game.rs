@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::engine::{Clocks, MoveTime};
 use crate::model::rules::Move;
-use crate::model::{Color, Counters, Position, Start};
+use crate::model::{Color, Counters, Start};
 use crate::referee::board::{GameBoard, Place};
 use crate::referee::time_control::{Remaining, TimeControl};
 use crate::referee::wire::{Directive, TimeLeft, UsedTime};
