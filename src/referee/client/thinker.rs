@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::engine::{Answer, Clock, Clocks, Engine, EngineError, EngineSpec, MoveTime};
 use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Operand};
-use crate::referee::board::GameBoard;
+use crate::model::{Counters, EpdRecord, Operand};
+use crate::referee::board::{GameBoard, Place};
 use crate::referee::wire::SearchReport;
 use crate::text::{Profile, san};
 
@@ -82,20 +82,19 @@ impl EngineThinker {
     fn search(
         &mut self,
         turn: &Turn,
-        started: Duration,
+        time: &MoveTime,
         interrupt: &mut Interrupt<'_>,
     ) -> Result<Answer, EngineError> {
         let start = record(turn.board.start());
         let is_chess960 = start.position().is_chess960();
-        let is_known = self.engine.is_some() && self.game == Some(is_chess960);
+        self.start()?;
+        let is_known = self.game == Some(is_chess960);
+        self.game = Some(is_chess960);
         let engine = self.start()?;
         if !is_known {
             engine.begin_game(is_chess960)?;
-            self.game = Some(is_chess960);
         }
-        let time = less(turn.time, self.clock.now().saturating_sub(started));
-        let engine = self.start()?;
-        engine.play(&start, turn.board.moves(), &time, &mut |_, _| interrupt())
+        engine.play(&start, turn.board.moves(), time, &mut |_, _| interrupt())
     }
 }
 
@@ -106,11 +105,12 @@ impl Thinker for EngineThinker {
 
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String> {
         let started = self.clock.now();
-        let answer = match self.search(turn, started, interrupt) {
+        let answer = match self.search(turn, &turn.time, interrupt) {
             Ok(answer) => answer,
             Err(_) => {
                 self.engine = None;
-                self.search(turn, started, interrupt).map_err(|error| {
+                let time = less(turn.time, self.clock.now().saturating_sub(started));
+                self.search(turn, &time, interrupt).map_err(|error| {
                     self.engine = None;
                     error.to_string()
                 })?
@@ -124,9 +124,9 @@ impl Thinker for EngineThinker {
 }
 
 /// The start of a game as a record with its counters.
-fn record(place: &crate::referee::board::Place) -> EpdRecord {
+fn record(place: &Place) -> EpdRecord {
     let mut record = EpdRecord::new(place.position);
-    record.set_fen_counters(Some(crate::model::Counters {
+    record.set_fen_counters(Some(Counters {
         halfmove_clock: place.halfmove_clock,
         fullmove_number: place.fullmove_number,
     }));
