@@ -4,6 +4,7 @@
 mod adjudication;
 mod any_events;
 mod arbiter;
+mod client;
 mod game_record;
 mod hall;
 mod log;
