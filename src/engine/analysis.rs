@@ -5,7 +5,8 @@ use super::finished::Finished;
 use super::info::Info;
 use super::moves::{Line, read_line};
 use super::opcodes::{clear, of_line, put, put_integer, put_numbers};
-use super::session::{Answer, Moment};
+use super::search::Moment;
+use super::session::Answer;
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 
@@ -42,13 +43,7 @@ pub(super) fn analysis(
     let mut finished = Finished::of(record.clone());
     let Finished { record, notes, .. } = &mut finished;
     clear(record);
-    let main = answer.lines.first();
-    let chosen = main.and_then(|(exact, bound)| {
-        let begins = |info: &&Info| info.pv.first() == Some(&answer.best_word);
-        exact.as_ref().filter(begins).or(bound.as_ref().filter(begins))
-    });
-    // A bound that is told of another move says nothing about this one.
-    let told = chosen.or_else(|| main.and_then(|(exact, bound)| exact.as_ref().or(bound.as_ref())));
+    let (chosen, told) = (answer.chosen(), answer.told());
     if told.is_none() && needs_score {
         return Err(unreadable("the engine told no score"));
     }
@@ -60,7 +55,7 @@ pub(super) fn analysis(
     put(record, Opcode::PM, line.moves[..1].to_vec());
     put(record, Opcode::PV, line.moves);
     if let Some(told) = told {
-        put_integer(record, Opcode::CE, ce_of(told));
+        put_integer(record, Opcode::CE, told.ce().unwrap_or_default());
     }
     let depth = told.and_then(|told| told.depth).unwrap_or(answer.end.depth);
     put_effort(record, Moment { depth, ..answer.end });
@@ -86,7 +81,7 @@ fn put_further(
         return;
     }
     put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());
-    put(record, ce, vec![Operand::token(ce_of(info).to_string())]);
+    put(record, ce, vec![Operand::token(info.ce().unwrap_or_default().to_string())]);
 }
 
 fn note_cut(line: &Line, notes: &mut Vec<String>) {
@@ -95,11 +90,6 @@ fn note_cut(line: &Line, notes: &mut Vec<String>) {
             "the line of the engine ends before its move `{word}`, which is not legal"
         ));
     }
-}
-
-/// The score of a line, whose range was checked when it was read.
-fn ce_of(info: &Info) -> i32 {
-    info.score.and_then(|(score, _)| score.ce(false).ok()).unwrap_or_default()
 }
 
 /// How much was searched.

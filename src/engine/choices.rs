@@ -3,7 +3,7 @@
 use super::info::{Bound, Info};
 use super::moves::read_move;
 use super::opcodes::{clear, put, put_integer, put_numbers};
-use super::session::Moment;
+use super::search::Moment;
 use crate::model::answer::Verdict;
 pub(super) use crate::model::answer::verdict as verdict_of;
 use crate::model::rules::Playable;

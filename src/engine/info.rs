@@ -95,6 +95,12 @@ impl Info {
         Ok(Some(info))
     }
 
+    /// The score as the operand of `ce`, or a bound of it.
+    pub fn ce(&self) -> Option<i32> {
+        // Its range was checked when it was read.
+        self.score.and_then(|(score, _)| score.ce(false).ok())
+    }
+
     fn set_bound(&mut self, bound: Bound) {
         if let Some((_, is)) = &mut self.score {
             *is = bound;

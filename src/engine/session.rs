@@ -6,21 +6,18 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::declared::{Declared, MOST_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
-use super::info::{Bound, Info, best_move};
+use super::info::{Info, best_move};
 use super::moves::read_move;
 use super::process::Process;
+use super::search::{Effort, Moment, Search};
 use super::spec::EngineSpec;
 use crate::library::run_file::{RunEngine, RunLimit};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
 
-/// How long an engine may take to end a search after `stop`.
-const GRACE: Duration = Duration::from_secs(5);
 /// How long it may take to end itself after `quit`.
 const QUIT_GRACE: Duration = Duration::from_secs(1);
-/// So often an engine that tells nothing may answer that it still listens.
-const MOST_ANSWERS: u32 = 9;
 /// The option of most engines that says how many lines are wanted.
 const MULTI_PV: &str = "MultiPV";
 /// The option of engines that play Chess960.
@@ -52,18 +49,22 @@ impl Limits {
         }
     }
 
-    fn command(&self) -> String {
-        let Limits { nodes, depth, movetime, mate } = self;
-        let milliseconds = movetime.map(|time| time.as_millis() as u64);
+    fn effort(&self) -> Effort {
+        let Limits { nodes, depth, movetime, mate } = *self;
         let limits = [
-            ("nodes", *nodes),
+            ("nodes", nodes),
             ("depth", depth.map(u64::from)),
-            ("movetime", milliseconds),
+            ("movetime", movetime.map(|time| time.as_millis() as u64)),
             ("mate", mate.map(u64::from)),
         ];
-        let given = limits.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        given.fold("go".into(), |command, (name, value)| format!("{command} {name} {value}"))
+        Effort { command: go(&limits), nodes, depth, time: movetime }
     }
+}
+
+/// The command that begins a search, with the limits that there are.
+pub(super) fn go(limits: &[(&str, Option<u64>)]) -> String {
+    let given = limits.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    given.fold("go".into(), |command, (name, value)| format!("{command} {name} {value}"))
 }
 
 /// What an engine says of itself.
@@ -90,17 +91,6 @@ impl Identity {
     }
 }
 
-/// A place in a search.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub struct Moment {
-    /// Nodes that were searched.
-    pub nodes: u64,
-    /// The time that was searched.
-    pub time: Duration,
-    /// The depth in plies.
-    pub depth: u32,
-}
-
 /// What a search came to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
@@ -113,6 +103,22 @@ pub struct Answer {
     pub lines: Vec<(Option<Info>, Option<Info>)>,
     /// The place where the search ended; its time is the one that passed here.
     pub end: Moment,
+}
+
+impl Answer {
+    /// What was last told of the best line, if it begins with the best move; exact rather than a bound.
+    pub fn chosen(&self) -> Option<&Info> {
+        let begins = |info: &&Info| info.pv.first() == Some(&self.best_word);
+        let (exact, bound) = self.lines.first()?;
+        exact.as_ref().filter(begins).or_else(|| bound.as_ref().filter(begins))
+    }
+
+    /// What has the score: [`Answer::chosen`], or else what was last told of the best line, but not a
+    /// bound beside something exact.
+    pub fn told(&self) -> Option<&Info> {
+        let (exact, bound) = self.lines.first()?;
+        self.chosen().or(exact.as_ref()).or(bound.as_ref())
+    }
 }
 
 /// An engine that was started and can be asked.
@@ -156,6 +162,11 @@ impl Engine {
     /// What the engine says of itself.
     pub const fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Whether it was told that the game is one of Chess960.
+    pub(super) const fn plays_chess960(&self) -> bool {
+        self.plays_chess960
     }
 
     /// Says something and waits for the answer. What comes before it may introduce the engine.
@@ -223,15 +234,33 @@ impl Engine {
         limits: &Limits,
         watch: &mut dyn FnMut(&Info, Moment) -> bool,
     ) -> Result<Answer, EngineError> {
-        let playable = Playable::new(record.position())
-            .map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))?;
-        self.switch_chess960(record.position().is_chess960())?;
+        let playable = playable(record)?;
+        self.begin_game(record.position().is_chess960())?;
+        self.go(&playable, &format!("position fen {}", fen(record)), &limits.effort(), watch)
+    }
+
+    /// Tells the engine that what it is asked next belongs to a new game, of Chess960 or not.
+    ///
+    /// # Errors
+    /// It does not answer, or does not play Chess960.
+    pub fn begin_game(&mut self, is_chess960: bool) -> Result<(), EngineError> {
+        self.switch_chess960(is_chess960)?;
         self.process.say("ucinewgame")?;
-        self.ask("isready", "readyok").map_err(|error| self.without_handshake(error))?;
+        self.ask("isready", "readyok").map_err(|error| self.without_handshake(error))
+    }
+
+    /// Has a position searched, and reads the move that is found.
+    pub(super) fn go(
+        &mut self,
+        playable: &Playable,
+        position: &str,
+        effort: &Effort,
+        watch: &mut dyn FnMut(&Info, Moment) -> bool,
+    ) -> Result<Answer, EngineError> {
         self.process.begin();
-        self.process.say(&format!("position fen {}", fen(record)))?;
-        self.process.say(&limits.command())?;
-        let mut search = Search::begin(self.process.clock().now(), limits, self.patience);
+        self.process.say(position)?;
+        self.process.say(&effort.command)?;
+        let mut search = Search::begin(self.process.clock().now(), effort, self.patience);
         let word = loop {
             let now = self.process.clock().now();
             if let Some(word) = search.tend(&mut self.process, now)? {
@@ -249,7 +278,7 @@ impl Engine {
                 self.process.say("stop")?;
             }
         };
-        let best = read_move(&playable, &word);
+        let best = read_move(playable, &word);
         let best =
             best.ok_or_else(|| self.process.error(EngineErrorKind::IllegalMove(word.clone())))?;
         let time = self.process.clock().now().saturating_sub(search.started);
@@ -296,8 +325,13 @@ impl EngineSpec {
     }
 }
 
+/// The position with what its moves need.
+pub(super) fn playable(record: &EpdRecord) -> Result<Playable, EngineError> {
+    Playable::new(record.position()).map_err(|_| EngineError::new(EngineErrorKind::NotPlayable))
+}
+
 /// The position as engines read it.
-fn fen(record: &EpdRecord) -> String {
+pub(super) fn fen(record: &EpdRecord) -> String {
     let is_chess960 = record.position().is_chess960();
     let options = FormatOptions::new()
         .format(Format::Fen)
@@ -306,130 +340,4 @@ fn fen(record: &EpdRecord) -> String {
     let mut text = Vec::new();
     epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()
-}
-
-/// A search that goes on: what it told, and when it must end.
-struct Search {
-    started: Duration,
-    /// When it must be told to stop.
-    ends: Option<Duration>,
-    /// Until when it may go on after that.
-    stopped_until: Option<Duration>,
-    patience: Duration,
-    /// Until when something must be heard.
-    silent_until: Duration,
-    /// Whether it was asked if it still listens, and how often it only said that it does.
-    was_asked: bool,
-    answers: u32,
-    /// The most nodes and plies.
-    most: (Option<u64>, Option<u32>),
-    lines: Vec<(Option<Info>, Option<Info>)>,
-    moment: Moment,
-}
-
-impl Search {
-    fn begin(started: Duration, limits: &Limits, patience: Duration) -> Search {
-        Search {
-            started,
-            ends: limits.movetime.map(|time| started + time),
-            stopped_until: None,
-            patience,
-            silent_until: started + patience,
-            was_asked: false,
-            answers: 0,
-            most: (limits.nodes, limits.depth),
-            lines: Vec::new(),
-            moment: Moment::default(),
-        }
-    }
-
-    /// The next time at which something must be done if nothing is heard.
-    fn next_deadline(&self) -> Duration {
-        let ends = match self.stopped_until {
-            Some(until) => Some(until),
-            None => self.ends,
-        };
-        ends.map_or(self.silent_until, |end| end.min(self.silent_until))
-    }
-
-    /// What must be said now.
-    fn tend(
-        &mut self,
-        process: &mut Process,
-        now: Duration,
-    ) -> Result<Option<&'static str>, EngineError> {
-        if self.stopped_until.is_some_and(|until| now >= until) {
-            return Err(process.error(EngineErrorKind::IgnoredStop(GRACE)));
-        }
-        if self.ends.is_some_and(|end| now >= end) && self.stop(now) {
-            return Ok(Some("stop"));
-        }
-        if now < self.silent_until {
-            return Ok(None);
-        }
-        if self.was_asked {
-            return Err(process.error(EngineErrorKind::Silent(2 * self.patience)));
-        }
-        self.was_asked = true;
-        self.silent_until = now + self.patience;
-        Ok(Some("isready"))
-    }
-
-    /// Begins the time in which the search must end; false when it runs already.
-    fn stop(&mut self, now: Duration) -> bool {
-        let is_new = self.stopped_until.is_none();
-        self.stopped_until.get_or_insert(now + GRACE);
-        is_new
-    }
-
-    /// Takes a line; true when the search should end.
-    fn hear(
-        &mut self,
-        line: &str,
-        now: Duration,
-        watch: &mut dyn FnMut(&Info, Moment) -> bool,
-    ) -> Result<bool, String> {
-        self.silent_until = now + self.patience;
-        self.was_asked = false;
-        if line.trim() == "readyok" {
-            self.answers += 1;
-            return Ok(self.answers > MOST_ANSWERS);
-        }
-        let Some(info) = Info::parse(line)? else { return Ok(false) };
-        self.answers = 0;
-        let elapsed = now.saturating_sub(self.started);
-        self.moment.nodes = info.nodes.unwrap_or(self.moment.nodes);
-        self.moment.time = info.time.unwrap_or(elapsed);
-        let is_beyond = self.is_beyond(&info);
-        if info.score.is_none() {
-            return Ok(is_beyond);
-        }
-        self.moment.depth = info.depth.unwrap_or(self.moment.depth);
-        let wants_end = !info.pv.is_empty() && watch(&info, self.moment);
-        self.keep(info);
-        Ok(wants_end || is_beyond)
-    }
-
-    /// Whether the engine has gone beyond its limits.
-    fn is_beyond(&self, info: &Info) -> bool {
-        let (nodes, depth) = self.most;
-        info.nodes.zip(nodes).is_some_and(|(nodes, most)| nodes > most)
-            || info.depth.zip(depth).is_some_and(|(depth, most)| depth > most)
-    }
-
-    fn keep(&mut self, info: Info) {
-        let place = info.multipv - 1;
-        if self.lines.len() <= place {
-            self.lines.resize(place + 1, (None, None));
-        }
-        let (exact, bound) = &mut self.lines[place];
-        // A score alone says less than one with its line.
-        if info.pv.is_empty() && (exact.is_some() || bound.is_some()) {
-            return;
-        }
-        match info.score {
-            Some((_, Bound::Exact)) => (*exact, *bound) = (Some(info), None),
-            _ => *bound = Some(info),
-        }
-    }
 }

@@ -71,6 +71,11 @@ impl EngineSpec {
         found.find(|program| program.is_file()).unwrap_or_else(|| self.path.clone())
     }
 
+    /// Sets options that those of the engine's own come after, and so over.
+    pub fn set_before(&mut self, options: &[(String, String)]) {
+        self.options.splice(..0, options.iter().cloned());
+    }
+
     /// Takes one part of a description.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {

@@ -10,6 +10,7 @@
 mod adjudication;
 mod arbiter;
 mod board;
+pub mod client;
 mod clock;
 mod game_record;
 pub mod log;
@@ -37,6 +38,7 @@ pub use openings::{Opening, OpeningOrder, OpeningsSource};
 pub use outcome::{Outcome, Termination};
 pub use pairing::{Course, Pairing, PairingRule, course, next_games};
 pub use seat::{ChannelId, SeatState};
+pub use serial::open_line;
 pub use settings::{EloModel, Launch, Listen, Player, Silences, Sprt, Tournament};
 pub use snapshot::{RunningGame, SeatView, SideView, Snapshot};
 pub use standings::{AgainstObject, Row, Standings, StandingsObject};

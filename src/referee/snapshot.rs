@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::arbiter::FinishedGame;
 use super::pairing::Pairing;
 use super::settings::Tournament;
+use super::standings::Standings;
 use crate::model::score::Score;
 use crate::model::{Color, Position, San};
 
@@ -27,6 +28,14 @@ pub struct Snapshot<'a> {
     pub is_paused: bool,
     /// Whether all is played.
     pub has_ended: bool,
+}
+
+impl Snapshot<'_> {
+    /// The table of the games that are over.
+    pub fn standings(&self) -> Standings {
+        let done: Vec<_> = self.finished.iter().map(|game| (game.pairing, game.outcome)).collect();
+        Standings::new(self.tournament, &done)
+    }
 }
 
 /// A player and its client.

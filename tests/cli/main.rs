@@ -2,7 +2,7 @@
 //!
 //! `everyday`: reading, writing, storing, finding. `text`, `games`, `store`, `archive`: what is
 //! special to a format. `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
-//! positions, lines and opening books. `engines`: engines over files. `report`: what finished suites say.
+//! positions, lines and opening books. `engines`: engines over files. `client`: an engine in a tournament. `report`: what finished suites say.
 //! `sources`: what others publish. `shaping`: filter, table,
 //! join, sets, sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
 //! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
@@ -12,6 +12,7 @@
 mod archive;
 mod backsolve;
 mod book;
+mod client;
 mod damaged;
 mod engines;
 #[path = "../support/engines.rs"]
@@ -27,6 +28,11 @@ mod killed;
 mod name;
 #[cfg(unix)]
 mod readme;
+#[cfg(unix)]
+mod referee;
+#[cfg(unix)]
+#[path = "../support/referee_client.rs"]
+mod referee_client;
 mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]

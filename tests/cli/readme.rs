@@ -101,6 +101,14 @@ fn with_files() -> Scratch {
              a,{fields} 0 1,e2e4 e7e5,2100,80,90,100,opening,https://lichess.org/a\n"
         ),
     );
+    let client = crate::referee::client().display().to_string();
+    let player = |name: &str| {
+        format!(
+            "[[player]]\nname = '{name}'\ncommand = ['{client}', '{{host}}', '{{port}}', '{{name}}', '5']\n"
+        )
+    };
+    let silences = "silences = { conclude = '0s', reset = '0s' }\n";
+    scratch.write("cup.toml", format!("{silences}{}{}", player("A"), player("B")));
     let engine = crate::engines_at_hand::scripted();
     std::os::unix::fs::symlink(engine, scratch.path("stockfish")).unwrap();
     for name in ["suite.epd", "1992.pgn"] {

@@ -5,6 +5,7 @@
 mod engines;
 mod mate;
 mod misbehaviour;
+mod play;
 mod search;
 mod solve;
 mod support;

@@ -316,13 +316,17 @@ fn a_client_that_does_not_come_back_has_lost() {
     assert_eq!(hall.started.len(), starts);
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 
-    // One that is not started is awaited.
-    let mut hall = Hall::with_game();
+    // One that is not started is awaited, once.
+    let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 4"));
     hall.happen(Event::Closed(2));
     hall.pass(seconds(9));
     hall.happen(Event::Line(1, reply_line(&hall, "e2e4")));
     hall.pass(seconds(51));
-    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::Abandoned));
+    let abandoned = |result| (result, Termination::Abandoned);
+    let outcomes: Vec<_> =
+        hall.finished().iter().map(|it| (it.outcome.result, it.outcome.termination)).collect();
+    let wins = [GameResult::WhiteWins, GameResult::BlackWins].map(abandoned);
+    assert_eq!(outcomes, [wins, wins].concat());
 }
 
 /// ARG-09, ARG-10: another session goes on where the last one ended; the time between and the time since
@@ -369,6 +373,34 @@ fn each_game_of_a_round_robin_is_played_once() {
     games.sort_unstable();
     games.dedup();
     assert_eq!((games.len(), hall.finished().len()), (20, 20));
+}
+
+/// A sequential test lets no game begin when it has its answer.
+#[test]
+fn a_sequential_test_ends_the_tournament() {
+    let test = "sprt = { elo0 = 0, elo1 = 400, alpha = 0.4, beta = 0.4 }\n";
+    let text = TWO
+        .replace("games = 1", "games = 2\nrounds = 50")
+        .replace("[[player]]", &format!("{test}[[player]]"));
+    let text = text.replacen(&format!("{test}[[player]]\nname = 'B'"), "[[player]]\nname = 'B'", 1);
+    let mut hall = Hall::new(&text);
+    hall.sign_on(1, "A");
+    hall.sign_on(2, "B");
+    let all = hall.arbiter.to_come().count();
+    while !hall.has_ended {
+        let running = &hall.arbiter.snapshot(hall.now).running[0];
+        let mover = running.position.turn() as usize;
+        let line = match running.sides[mover].player {
+            0 if running.fullmove_number == 1 => {
+                format!("{} refreq reply; sm {};", running.position, ["e4", "e5"][mover])
+            }
+            0 => format!("{} refreq reply; sm Nf3;", running.position),
+            _ => format!("{} refreq reply; resign;", running.position),
+        };
+        hall.say(running.sides[mover].player as u64 + 1, &line);
+    }
+    assert!(hall.finished().len() < all, "{all}");
+    assert!(hall.messages.iter().any(|message| message.starts_with("the test is over: ")));
 }
 
 /// ARG-16: the same events lead to the same actions.

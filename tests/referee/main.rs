@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adjudication;
+mod any_events;
 mod arbiter;
+mod client;
 mod game_record;
 mod hall;
 mod log;

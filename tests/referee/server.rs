@@ -153,7 +153,7 @@ fn an_observer_takes_over() {
     let first = run(open(&settings));
     assert!(matches!(Referee::open(&settings).unwrap(), Opened::Taken));
     let players = ["A", "B"].map(|name| first.player(name));
-    first.wait_for("game 1:");
+    first.wait_for("A - B");
     let log = folder.path().join("t.log");
     let observer = thread::spawn(move || {
         let (sender, _messages) = channel();
@@ -234,7 +234,9 @@ fn a_supervisor_is_heard() {
     b.read_to_end(&mut Vec::new()).unwrap_or(0);
     drop(a);
     let running = run(open(&settings));
-    let (a, b) = (running.sign_on("A"), running.sign_on("B"));
+    let a = running.sign_on("A");
+    running.wait_for("A has signed on");
+    let b = running.sign_on("B");
     running.wait_for("B has signed on");
     running.remote.say(Wish::Order(Order::Adjudicate { game: 1, result: GameResult::Draw }));
     assert!(running.thread.join().unwrap());

@@ -18,7 +18,7 @@ use std::io::{self, BufRead, Write};
 use std::process;
 
 use epdb::model::rules::Playable;
-use epdb::text::san;
+use epdb::text::{Profile, san};
 
 const USUAL: &str = "\
 uci: id name Scripted | id author Nobody | option name Threads type spin default 1 min 1 max 4 | option name Hash type spin default 16 min 1 max 1024 | option name MultiPV type spin default 1 min 1 max 500 | option name UCI_Chess960 type check default false | uciok
@@ -80,10 +80,20 @@ fn log(file: &str, said: &str) -> io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(file)?, "{said}")
 }
 
+/// The position behind `position fen`, which may end in `moves` and those.
+fn position(said: &str) -> Playable {
+    let (fen, moves) = said.split_once(" moves ").unwrap_or((said, ""));
+    let record = epdb::parse_epd(fen.as_bytes()).expect("a position");
+    let start = Playable::new(record.position()).expect("a playable position");
+    moves.split_ascii_whitespace().fold(start, |position, word| {
+        let read = san::parse(&position, word.as_bytes(), Profile::Lenient);
+        read.expect("a legal move").after
+    })
+}
+
 /// A search whose numbers come from the position.
 fn first(fen: &str) -> String {
-    let record = epdb::parse_epd(fen.as_bytes()).expect("a position");
-    let playable = Playable::new(record.position()).expect("a playable position");
+    let playable = position(fen);
     let moves = playable.legal_moves();
     let words = moves.iter().map(|&mv| san::uci(&playable, mv));
     let best = words.min().expect("a legal move");

@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod backsolve;
 pub(crate) mod book;
 pub(crate) mod cat;
+pub(crate) mod client;
 pub(crate) mod code_page;
 pub(crate) mod compat_page;
 pub(crate) mod convert;

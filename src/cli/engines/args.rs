@@ -79,8 +79,7 @@ impl EngineArgs {
                 .into());
             }
             let mut engine = engine.clone().with_lines(self.lines());
-            let own = std::mem::take(&mut engine.options);
-            engine.options = self.process.options.iter().cloned().chain(own).collect();
+            engine.set_before(&self.process.options);
             let concurrency = self.concurrency(&engine.options);
             plans.push(Plan {
                 engine,
@@ -129,14 +128,14 @@ impl EngineArgs {
     }
 }
 
-fn parse_option(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_option(text: &str) -> Result<(String, String), String> {
     let (name, value) =
         text.split_once('=').ok_or("expected NAME=VALUE, such as Hash=64; NAME= for a button")?;
     Ok((name.trim().into(), value.into()))
 }
 
 /// Reads `500ms`, `5s`, `1m 30s`; a bare number is milliseconds.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = match text.parse() {
         Ok(milliseconds) => Duration::from_millis(milliseconds),
         Err(_) => humantime::parse_duration(text)

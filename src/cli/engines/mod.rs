@@ -11,6 +11,6 @@ mod suite;
 mod words;
 
 pub(crate) use annotating::Annotating;
-pub(crate) use args::{EngineArgs, ProcessArgs};
+pub(crate) use args::{EngineArgs, ProcessArgs, parse_option, parse_time};
 pub(crate) use run::{Verb, run};
 pub(crate) use words::joined;

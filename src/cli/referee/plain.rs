@@ -19,11 +19,11 @@ impl Watch for Plain {
 
     fn show(&mut self, snapshot: &Snapshot<'_>) {
         if snapshot.has_ended {
-            self.last = Some(table(snapshot));
+            self.last = Some(snapshot.standings().to_string());
         }
     }
 
     fn standings(&mut self, snapshot: &Snapshot<'_>) {
-        table(snapshot).lines().for_each(|line| note!("{line}"));
+        snapshot.standings().to_string().lines().for_each(|line| note!("{line}"));
     }
 }

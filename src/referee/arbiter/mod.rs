@@ -14,7 +14,7 @@ mod view;
 pub use event::{Action, Event, Order};
 pub use game::FinishedGame;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,12 +59,14 @@ pub struct Arbiter {
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
     /// The games that are not over, in their order.
-    to_come: Vec<Pairing>,
+    to_come: VecDeque<Pairing>,
     openings: BTreeMap<usize, Opening>,
     asked_openings: BTreeSet<usize>,
     silences: Silences,
     is_attended: bool,
     is_paused: bool,
+    /// Whether the sequential test has its answer.
+    is_tested: bool,
     has_ended: bool,
     actions: Vec<Action>,
 }
@@ -88,12 +90,13 @@ impl Arbiter {
             called: BTreeMap::new(),
             games: BTreeMap::new(),
             finished: Vec::new(),
-            to_come: Vec::new(),
+            to_come: VecDeque::new(),
             openings: BTreeMap::new(),
             asked_openings: BTreeSet::new(),
             silences: tournament.silences,
             is_attended: false,
             is_paused: false,
+            is_tested: false,
             has_ended: false,
             actions: Vec::new(),
             tournament,

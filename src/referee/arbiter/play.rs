@@ -225,13 +225,15 @@ impl Arbiter {
         let words = speech::last_words(&game, &outcome);
         for player in game.players() {
             let until = self.now + self.silences.conclude;
+            // One that is started is started for its next game; another one is waited for no more.
+            let is_given_up = self.seats[player].is_away() && !self.can_be_started(player);
             let seat = &mut self.seats[player];
             let is_briefed = matches!(
                 seat.state,
                 SeatState::Informed | SeatState::Thinking | SeatState::Waiting
             );
             seat.owes_reply = seat.state == SeatState::Thinking;
-            (seat.game, seat.awaited_until) = (None, None);
+            (seat.game, seat.awaited_until) = (None, is_given_up.then_some(self.now));
             if is_briefed {
                 seat.state = SeatState::Concluding { until };
                 words.iter().for_each(|directive| self.say(player, directive));

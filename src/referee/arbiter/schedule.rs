@@ -7,22 +7,42 @@ use super::{Action, Arbiter, FinishedGame};
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
 use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::pairing::{Pairing, next_games};
+use crate::referee::pairing::{Pairing, PairingRule, next_games};
 use crate::referee::settings::Tournament;
+use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
 
 impl Arbiter {
     /// Finds the games that are to come by now.
     pub(super) fn plan(&mut self) {
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
-        let done: Vec<(Pairing, Outcome)> =
-            self.finished.iter().map(|game| (game.pairing, game.outcome)).collect();
-        self.to_come = next_games(pairing, players.len(), *games_per_encounter, &done);
+        let next = next_games(pairing, players.len(), *games_per_encounter, &self.done());
+        self.to_come = next.into();
+    }
+
+    fn done(&self) -> Vec<(Pairing, Outcome)> {
+        self.finished.iter().map(|game| (game.pairing, game.outcome)).collect()
+    }
+
+    /// Lets no game begin when the sequential test has its answer.
+    fn end_test(&mut self) {
+        if self.tournament.sprt.is_none() {
+            return;
+        }
+        let test = Standings::new(&self.tournament, &self.done()).sprt;
+        if let Some(test) = test.filter(|test| test.verdict().is_some() && !self.is_tested) {
+            self.is_tested = true;
+            self.tell(format!("the test is over: {test}"));
+        }
+        if self.is_tested {
+            let games = &self.games;
+            self.to_come.retain(|pairing| games.contains_key(&pairing.game));
+        }
     }
 
     /// The games that are to come by now, in their order, those that are played among them.
-    pub fn to_come(&self) -> &[Pairing] {
-        &self.to_come
+    pub fn to_come(&self) -> impl Iterator<Item = &Pairing> {
+        self.to_come.iter()
     }
 
     pub(super) fn has_games_left(&self) -> bool {
@@ -118,7 +138,15 @@ impl Arbiter {
         let number = game.pairing.game;
         self.finished.push(game);
         self.actions.push(Action::GameOver(number));
-        self.plan();
+        match self.tournament.pairing {
+            PairingRule::Swiss { .. } | PairingRule::Knockout { .. } => self.plan(),
+            // No outcome says who meets whom.
+            PairingRule::RoundRobin { .. } | PairingRule::Gauntlet { .. } => {
+                let place = self.to_come.iter().position(|pairing| pairing.game == number);
+                place.map(|place| self.to_come.remove(place));
+            }
+        }
+        self.end_test();
     }
 
     /// An opening, or `None` while it is fetched.

@@ -29,6 +29,7 @@ use super::arbiter::{Action, Arbiter, Event};
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
 use super::openings::Opening;
 use super::seat::ChannelId;
+use super::serial::open_line;
 use super::settings::{Listen, Tournament};
 use super::snapshot::Snapshot;
 use super::wire::Incoming;
@@ -153,7 +154,10 @@ impl Referee {
     }
 
     fn open_serial(&mut self, path: &Path) -> Result<()> {
-        let (reader, writer) = super::serial::open(path)?;
+        let (reader, writer) = open_line(path).map_err(|error| {
+            let what = "cannot open the line of a player";
+            Error::new(what).because(error).in_source(path.display().to_string())
+        })?;
         self.add_channel(|id, queue, time| Channel::serial(id, reader, writer, queue, time));
         Ok(())
     }

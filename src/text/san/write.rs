@@ -46,9 +46,7 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
         Some(side) if !position.is_chess960() => side.targets(position.turn()).0,
         _ => mv.to,
     };
-    let promotion = mv.promotion.map(|role| role.letter().to_ascii_lowercase());
-    let squares = mv.from.to_ascii().into_iter().chain(to.to_ascii());
-    squares.chain(promotion).map(char::from).collect()
+    Move { to, ..mv }.to_string()
 }
 
 /// The SAN of a legal move without check and mate marks: the sort key of move ordinals.

@@ -1,0 +1,151 @@
+//! `epdb client`: an engine as a client of a referee.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use crate::cli::engines::{parse_option, parse_time};
+use crate::cli::message::note;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::engine::{EngineSpec, SystemClock};
+use crate::referee::client::{Client, Conduct, End, EngineThinker, Note, Threshold};
+use crate::referee::open_line;
+use crate::referee::wire::fits_in_string;
+
+/// Let a UCI engine take part in a tournament of `epdb referee`, or of another Argus
+///
+/// The client signs on under its name, answers each `respond` of the referee with a move of the engine,
+/// and ends when the referee disconnects. It keeps the history of the game as long as the positions
+/// sent follow each other, claims draws that the rules give, and tells score, depth, nodes and line of
+/// its searches. When the referee goes away it is looked for again.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
+  epdb client --connect host:5959 --engine 'cmd=./sf name=SF18 option.Hash=64' --resign 3@600
+  epdb client --serial /dev/ttyS0 --engine stockfish --movetime 5s")]
+pub(crate) struct Args {
+    /// The referee's host and port
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "serial")]
+    connect: Option<String>,
+    /// The serial line or pseudo terminal behind which the referee is
+    #[arg(long, value_name = "PATH", conflicts_with = "connect")]
+    serial: Option<PathBuf>,
+    /// The engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'
+    #[arg(long, value_name = "ENGINE")]
+    engine: EngineSpec,
+    /// An option of the engine, such as Hash=64; Threads is 1 unless it is given
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
+    options: Vec<(String, String)>,
+    /// The name to sign on with [default: that of the engine]
+    #[arg(long)]
+    name: Option<String>,
+    /// How long to think about a move when the referee tells no clocks
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
+    movetime: Duration,
+    /// Resign when the score was so low for so many own moves in a row, such as 3@600
+    #[arg(long, value_name = "MOVES@CENTIPAWNS")]
+    resign: Option<Threshold>,
+    /// Offer a draw when the score was that near to 0 for so many moves, and take one when it is
+    #[arg(long, value_name = "MOVES@CENTIPAWNS")]
+    draw: Option<Threshold>,
+    /// Claim no draws
+    #[arg(long)]
+    no_claims: bool,
+    /// Sign off after so many games
+    #[arg(long, value_name = "N")]
+    games: Option<NonZeroU64>,
+    /// How long a referee is looked for that is not there, or not any more
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
+    retry: Duration,
+    /// Give the engine up that says nothing for so long and does not answer then either
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
+    patience: Duration,
+}
+
+/// How long to wait before a referee is looked for again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+type Channel = (Box<dyn Read + Send>, Box<dyn Write>);
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut engine = args.engine.clone();
+    engine.set_before(&args.options);
+    let name = args.name.clone().unwrap_or_else(|| engine.label.clone());
+    if name.is_empty() || !fits_in_string(&name) {
+        return Err(Usage(format!("`{name}` is no name that can be signed on with")).into());
+    }
+    let mut thinker = EngineThinker::new(engine, args.patience, Arc::new(SystemClock::new()));
+    thinker.start()?;
+    let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
+    let mut client = Client::new(thinker, conduct, args.movetime);
+    let mut until = Instant::now() + args.retry;
+    loop {
+        let (channel, address) = args.channel(until)?;
+        note!("epdb: {name} signs on at {}", args.referee());
+        let games = args.games.map(NonZeroU64::get);
+        let end = client
+            .converse(channel, (&address, &name), games, &mut tell)
+            .with_context(|| format!("{name} cannot go on"))?;
+        match end {
+            End::Disconnected | End::SignedOff => break,
+            End::Closed => until = Instant::now() + args.retry,
+            End::Refused if Instant::now() >= until => bail!("{} does not answer", args.referee()),
+            End::Refused => thread::sleep(PAUSE),
+        }
+    }
+    note!("epdb: {name} took part in {} games", client.concluded());
+    Ok(Outcome::Done)
+}
+
+impl Args {
+    fn referee(&self) -> String {
+        match (&self.serial, &self.connect) {
+            (Some(path), _) => path.display().to_string(),
+            (None, address) => address.clone().unwrap_or_default(),
+        }
+    }
+
+    /// A channel to the referee, and the own address at it.
+    fn channel(&self, until: Instant) -> anyhow::Result<(Channel, String)> {
+        if let Some(path) = &self.serial {
+            let (reader, writer) =
+                open_line(path).with_context(|| format!("cannot open {}", path.display()))?;
+            return Ok(((Box::new(reader), Box::new(writer)), self.referee()));
+        }
+        loop {
+            match TcpStream::connect(self.referee()) {
+                Ok(stream) => return of_stream(stream).context("the connection broke"),
+                Err(error) if Instant::now() >= until => {
+                    return Err(error).context(format!("no referee at {}", self.referee()));
+                }
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+fn of_stream(stream: TcpStream) -> std::io::Result<(Channel, String)> {
+    // A move is one small packet, which must not wait for others.
+    stream.set_nodelay(true)?;
+    let address = stream.local_addr()?.to_string();
+    Ok(((Box::new(stream.try_clone()?), Box::new(stream)), address))
+}
+
+fn tell(what: Note) {
+    match what {
+        Note::Begins { white, black } => note!("epdb: game of {white} and {black}"),
+        Note::Ends(result) => note!("epdb: it ended {}", result.as_deref().unwrap_or("unfinished")),
+        Note::Fault(reason) => {
+            note!(
+                "epdb: the referee reports a fault: {}",
+                reason.as_deref().unwrap_or("no reason")
+            );
+        }
+    }
+}

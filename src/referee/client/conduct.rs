@@ -1,0 +1,75 @@
+//! When a client resigns, offers and takes draws.
+
+use std::str::FromStr;
+
+/// A score that stands for some moves: `MOVES@CENTIPAWNS`.
+///
+/// ```
+/// use epdb::referee::client::Threshold;
+/// assert_eq!("3@600".parse(), Ok(Threshold { moves: 3, centipawns: 600 }));
+/// assert!("600".parse::<Threshold>().is_err());
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Threshold {
+    /// How many own moves in a row must have had the score, at least 1.
+    pub moves: u32,
+    /// The score in centipawns, not below 0.
+    pub centipawns: u32,
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Threshold, String> {
+        let numbers = text.split_once('@').and_then(|(moves, centipawns)| {
+            let threshold =
+                Threshold { moves: moves.parse().ok()?, centipawns: centipawns.parse().ok()? };
+            (threshold.moves > 0 && threshold.centipawns <= 32_000).then_some(threshold)
+        });
+        numbers.ok_or_else(|| "expected MOVES@CENTIPAWNS, such as 3@600".into())
+    }
+}
+
+/// What a client does beside moving.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Conduct {
+    /// It resigns when it is behind by so much for so long; `None` is never.
+    pub resign: Option<Threshold>,
+    /// It offers a draw when its scores were that near to 0 for so long, and takes one when its last
+    /// score is; `None` is never.
+    pub draw: Option<Threshold>,
+    /// It claims a draw by the third repetition, fifty moves, or bare material.
+    pub claims: bool,
+}
+
+/// The scores of own moves so far.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Scores {
+    behind: u32,
+    level: u32,
+}
+
+impl Scores {
+    /// Takes the score of a move; without one nothing is known any more.
+    pub(super) fn add(&mut self, conduct: &Conduct, ce: Option<i32>) {
+        let ce = ce.map(i64::from);
+        let holds = |threshold: Option<Threshold>, test: fn(i64, i64) -> bool| {
+            ce.zip(threshold).is_some_and(|(ce, it)| test(ce, it.centipawns.into()))
+        };
+        let count = |before: u32, holds: bool| if holds { before.saturating_add(1) } else { 0 };
+        self.behind = count(self.behind, holds(conduct.resign, |ce, most| ce <= -most));
+        self.level = count(self.level, holds(conduct.draw, |ce, most| ce.abs() <= most));
+    }
+
+    pub(super) fn resigns(&self, conduct: &Conduct) -> bool {
+        conduct.resign.is_some_and(|threshold| self.behind >= threshold.moves)
+    }
+
+    pub(super) fn offers_draw(&self, conduct: &Conduct) -> bool {
+        conduct.draw.is_some_and(|threshold| self.level >= threshold.moves)
+    }
+
+    pub(super) const fn takes_draw(&self) -> bool {
+        self.level > 0
+    }
+}

@@ -1,0 +1,269 @@
+//! What a client says to a referee.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+use super::conduct::{Conduct, Scores};
+use super::known_game::KnownGame;
+use super::thinker::{Thinker, Thought, Turn};
+use crate::model::rules::is_bare;
+use crate::referee::board::Ending;
+use crate::referee::wire::{
+    Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, Reply, Request, SearchReport,
+    write_line,
+};
+
+/// How many messages may wait to be read.
+const WAITING: usize = 64;
+
+/// A program that takes part in a tournament.
+#[derive(Debug)]
+pub struct Client<T> {
+    thinker: T,
+    conduct: Conduct,
+    /// How long a move is thought about where the referee tells no time.
+    usual_time: Duration,
+    game: KnownGame,
+    scores: Scores,
+    concluded: u64,
+}
+
+/// How a conversation ended.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The referee disconnected.
+    Disconnected,
+    /// The client signed off after its last game.
+    SignedOff,
+    /// The channel was closed, or broke.
+    Closed,
+    /// It was closed before anything came but faults.
+    Refused,
+}
+
+/// What a human may want to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// A game begins, of these players.
+    Begins {
+        /// The tag `White`.
+        white: String,
+        /// The tag `Black`.
+        black: String,
+    },
+    /// A game ended, with this result if it was told.
+    Ends(Option<String>),
+    /// The referee cannot go on, for this reason if it told one.
+    Fault(Option<String>),
+}
+
+/// Why a client cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ClientError(String);
+
+/// What came from the referee and was not answered yet.
+struct Inbox {
+    incoming: Receiver<Incoming>,
+    waiting: VecDeque<Result<Directive, String>>,
+    is_closed: bool,
+}
+
+impl<T: Thinker> Client<T> {
+    /// A client.
+    pub fn new(thinker: T, conduct: Conduct, usual_time: Duration) -> Client<T> {
+        let (game, scores) = (KnownGame::new(), Scores::default());
+        Client { thinker, conduct, usual_time, game, scores, concluded: 0 }
+    }
+
+    /// How many games came to their end.
+    pub const fn concluded(&self) -> u64 {
+        self.concluded
+    }
+
+    /// Signs on under a name and answers what the referee sends until one of them ends it, the client
+    /// when `games` games were concluded.
+    ///
+    /// # Errors
+    /// The referee sends what is no message, or no move can be found; it is told so.
+    pub fn converse<R: Read + Send + 'static>(
+        &mut self,
+        (reader, mut writer): (R, impl Write),
+        (address, name): (&str, &str),
+        games: Option<u64>,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<End, ClientError> {
+        let mut inbox = Inbox::new(reader);
+        let sign_on = Request::SignOn { address: address.into(), name: name.into() };
+        let mut closed = End::Refused;
+        if send(&mut writer, &sign_on).is_err() {
+            return Ok(closed);
+        }
+        loop {
+            let Some(directive) = inbox.next() else { return Ok(closed) };
+            let answer = directive.and_then(|directive| {
+                if directive.command != Command::Fault {
+                    closed = End::Closed;
+                }
+                let answer = self.take(&directive, &mut || inbox.has_ended_the_game(), note);
+                answer.map(|answer| (directive.command, answer))
+            });
+            let request = match answer {
+                Err(reason) => {
+                    send(&mut writer, &Request::Fault { reason: Some(reason.clone()) }).ok();
+                    return Err(ClientError(reason));
+                }
+                Ok((Command::Disconnect, _)) => return Ok(End::Disconnected),
+                Ok((Command::Conclude, _)) if games.is_some_and(|most| self.concluded >= most) => {
+                    send(&mut writer, &Request::SignOff).ok();
+                    return Ok(End::SignedOff);
+                }
+                // What was thought about a game that is over interests nobody.
+                Ok((_, Some(_))) if inbox.has_ended_the_game() => continue,
+                Ok((_, None)) => continue,
+                Ok((_, Some(reply))) => Request::Reply(reply),
+            };
+            if send(&mut writer, &request).is_err() {
+                return Ok(closed);
+            }
+        }
+    }
+
+    /// Takes a message; the reply, if it wants one. `interrupt` is asked while a move is searched.
+    ///
+    /// # Errors
+    /// The message cannot be followed, or no move was found.
+    pub fn take(
+        &mut self,
+        directive: &Directive,
+        interrupt: &mut dyn FnMut() -> bool,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<Option<Reply>, String> {
+        self.game.inform(directive);
+        match directive.command {
+            Command::Reset => {
+                (self.game, self.scores) = (KnownGame::new(), Scores::default());
+                self.thinker.forget();
+            }
+            Command::Inform => self.tell_players(directive, note),
+            Command::Execute => {
+                self.game.set(directive)?;
+            }
+            Command::Respond => return self.reply(directive, interrupt).map(Some),
+            Command::Conclude => {
+                self.concluded += 1;
+                let result = self.game.tag("Result").filter(|result| *result != "*");
+                note(Note::Ends(result.map(String::from)));
+            }
+            Command::Fault => note(Note::Fault(directive.reason.clone())),
+            Command::Disconnect => {}
+        }
+        Ok(None)
+    }
+
+    fn tell_players(&self, directive: &Directive, note: &mut dyn FnMut(Note)) {
+        let is_told = |name: &str| directive.tags.iter().any(|(tag, _)| tag == name);
+        if let (Some(white), Some(black)) = (self.game.tag("White"), self.game.tag("Black"))
+            && is_told("White")
+        {
+            note(Note::Begins { white: white.into(), black: black.into() });
+        }
+    }
+
+    fn reply(
+        &mut self,
+        directive: &Directive,
+        interrupt: &mut dyn FnMut() -> bool,
+    ) -> Result<Reply, String> {
+        let board = self.game.set(directive)?.clone();
+        let position = board.place().position;
+        let silent = |draw, resigns, search| Reply { position, mv: None, draw, resigns, search };
+        if !board.playable().has_move() {
+            return Ok(silent(None, false, SearchReport::default()));
+        }
+        if self.conduct.claims && is_bare(position.board()) {
+            return Ok(silent(Some(DrawWord::Claim), false, SearchReport::default()));
+        }
+        let time = self.game.move_time(directive, self.usual_time);
+        let Thought { mv, search } = self.thinker.think(&Turn { board, time }, interrupt)?;
+        self.scores.add(&self.conduct, search.ce);
+        if self.scores.resigns(&self.conduct) {
+            return Ok(silent(None, true, search));
+        }
+        if directive.draw_offer && self.scores.takes_draw() {
+            return Ok(silent(Some(DrawWord::Accept), false, search));
+        }
+        self.game.play(mv);
+        let draw = self.draw_word(directive);
+        Ok(Reply { position, mv: Some(mv), draw, resigns: false, search })
+    }
+
+    /// What is said of a draw with the move that was just made.
+    fn draw_word(&self, directive: &Directive) -> Option<DrawWord> {
+        let ending = self.game.board().and_then(|board| board.ending());
+        let may_claim = matches!(ending, Some(Ending::Repetition | Ending::FiftyMoves));
+        if may_claim && self.conduct.claims {
+            Some(DrawWord::Claim)
+        } else if directive.draw_offer {
+            Some(DrawWord::Reject)
+        } else if self.scores.offers_draw(&self.conduct) {
+            Some(DrawWord::Offer)
+        } else {
+            None
+        }
+    }
+}
+
+impl Inbox {
+    /// Reads in a thread of its own, so that a search can be ended; the referee waits when too many
+    /// messages do.
+    fn new(reader: impl Read + Send + 'static) -> Inbox {
+        let (sender, incoming) = sync_channel(WAITING);
+        std::thread::spawn(move || {
+            let mut lines = Lines::new(reader);
+            while let Ok(Some(line)) = lines.next_line() {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Inbox { incoming, waiting: VecDeque::new(), is_closed: false }
+    }
+
+    /// The next message, or what is wrong with it; `None` when no more can come.
+    fn next(&mut self) -> Option<Result<Directive, String>> {
+        self.waiting.pop_front().or_else(|| self.incoming.recv().ok().map(read))
+    }
+
+    /// Whether a message has come that ends the game, or none can come any more.
+    fn has_ended_the_game(&mut self) -> bool {
+        use std::sync::mpsc::TryRecvError;
+        while self.waiting.len() < WAITING {
+            match self.incoming.try_recv() {
+                Ok(line) => self.waiting.push_back(read(line)),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    self.is_closed = true;
+                    break;
+                }
+            }
+        }
+        let ends = |directive: &Directive| {
+            matches!(directive.command, Command::Conclude | Command::Reset | Command::Disconnect)
+        };
+        self.is_closed || self.waiting.iter().any(|next| next.as_ref().is_ok_and(ends))
+    }
+}
+
+fn read(line: Incoming) -> Result<Directive, String> {
+    match line {
+        Incoming::Line(line) => Directive::parse(&line).map_err(|error| error.to_string()),
+        Incoming::TooLong => Err(format!("a line of more than {LONGEST_LINE} bytes")),
+    }
+}
+
+fn send(writer: &mut impl Write, request: &Request) -> io::Result<()> {
+    write_line(writer, &request.line())
+}

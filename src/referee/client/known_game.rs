@@ -1,0 +1,139 @@
+//! The game as a client knows it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::engine::{Clocks, MoveTime};
+use crate::model::rules::Move;
+use crate::model::{Color, Counters, Start};
+use crate::referee::board::{GameBoard, Place};
+use crate::referee::time_control::{Remaining, TimeControl};
+use crate::referee::wire::{Directive, TimeLeft, UsedTime};
+
+/// What a client knows of the game that it plays.
+#[derive(Debug, Default)]
+pub struct KnownGame {
+    board: Option<GameBoard>,
+    tags: BTreeMap<String, String>,
+}
+
+/// More moves than this are not made to find out what a clock shows.
+const MOST_MOVES: u32 = 10_000;
+
+impl KnownGame {
+    /// A game of which nothing is known yet.
+    pub fn new() -> KnownGame {
+        KnownGame::default()
+    }
+
+    /// The board; `None` before a position was sent.
+    pub const fn board(&self) -> Option<&GameBoard> {
+        self.board.as_ref()
+    }
+
+    /// The value of a tag that the referee told.
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        self.tags.get(name).map(String::as_str)
+    }
+
+    /// Takes tags, from whatever message has them.
+    pub fn inform(&mut self, directive: &Directive) {
+        self.tags.extend(directive.tags.iter().cloned());
+    }
+
+    /// Takes position and moves of a message. Where the position and its counters are those that are
+    /// known, the history stays and repetitions are seen; else it begins anew, with the moves that the
+    /// message has.
+    ///
+    /// # Errors
+    /// No game can be played from the position, or a move is not legal.
+    pub fn set(&mut self, directive: &Directive) -> Result<&mut GameBoard, String> {
+        let known = self.board.take().filter(|board| is_known(&board.place(), directive));
+        let board = match known {
+            Some(board) => board,
+            None => GameBoard::new(&start(directive)).ok_or("no moves can be made there")?,
+        };
+        let board = self.board.insert(board);
+        let moves = match directive.history.is_empty() {
+            true => directive.mv.as_slice(),
+            false => &directive.history,
+        };
+        match moves.iter().find(|mv| !board.play(**mv)) {
+            Some(mv) => Err(format!("the move {mv} is not legal there")),
+            None => Ok(board),
+        }
+    }
+
+    /// Makes an own move.
+    pub fn play(&mut self, mv: Move) {
+        if let Some(board) = &mut self.board {
+            board.play(mv);
+        }
+    }
+
+    /// How long the side to move may think: what the referee tells in the words of engines; or else what
+    /// the time that was used leaves of the time control that was told; or else `usual`.
+    pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
+        told(&directive.left)
+            .or_else(|| self.by_used_time(directive.used?))
+            .unwrap_or(MoveTime::Fixed(usual))
+    }
+
+    fn by_used_time(&self, used: UsedTime) -> Option<MoveTime> {
+        let board = self.board.as_ref()?;
+        let control = TimeControl::from_tag(self.tag("TimeControl")?).ok().flatten()?;
+        if let TimeControl::PerMove(time) = control {
+            return Some(MoveTime::Fixed(time));
+        }
+        let remaining = Color::ALL.map(|color| after_moves(&control, moves_of(board, color)));
+        let seconds = [used.white, used.black].map(Duration::from_secs);
+        let left = |side: usize| Some(remaining[side].time?.saturating_sub(seconds[side]));
+        Some(MoveTime::Clocks(Clocks {
+            left: [left(0)?, left(1)?],
+            increment: [0, 1].map(|side| control.increment(&remaining[side])),
+            moves_to_go: remaining[board.turn() as usize].moves,
+        }))
+    }
+}
+
+/// Whether a message is about a place that is known. What it does not say does not differ.
+fn is_known(place: &Place, directive: &Directive) -> bool {
+    let is_same = |said: Option<u32>, known: u32| said.is_none_or(|said| said == known);
+    place.position.identity() == directive.position.identity()
+        && is_same(directive.halfmove_clock, place.halfmove_clock)
+        && is_same(directive.fullmove_number, place.fullmove_number)
+}
+
+fn start(directive: &Directive) -> Start {
+    let counters = Counters {
+        halfmove_clock: directive.halfmove_clock.unwrap_or(0),
+        fullmove_number: directive.fullmove_number.unwrap_or(1),
+    };
+    Start { position: directive.position, counters }
+}
+
+/// How many moves a side has made, from the number of the next move on: the referee may have sent a
+/// position in the middle of a game.
+fn moves_of(board: &GameBoard, color: Color) -> u32 {
+    let number = board.place().fullmove_number;
+    let is_blacks_turn = board.turn() == Color::Black;
+    let made = number.saturating_sub(1);
+    made + u32::from(color == Color::White && is_blacks_turn)
+}
+
+/// What a clock shows after so many moves that took no time.
+fn after_moves(control: &TimeControl, moves: u32) -> Remaining {
+    let moves = 0..moves.min(MOST_MOVES);
+    moves.fold(control.start(), |remaining, _| control.after_move(&remaining, Duration::ZERO))
+}
+
+fn told(left: &TimeLeft) -> Option<MoveTime> {
+    if let Some(time) = left.move_time {
+        return Some(MoveTime::Fixed(time));
+    }
+    Some(MoveTime::Clocks(Clocks {
+        left: [left.white?, left.black?],
+        increment: [left.white_increment, left.black_increment].map(Option::unwrap_or_default),
+        moves_to_go: left.moves_to_go,
+    }))
+}

@@ -1,0 +1,14 @@
+//! An engine as a client of a referee.
+//!
+//! [`KnownGame`] is the game as a client knows it, [`Conduct`] when it resigns, offers and takes draws,
+//! and [`Client`] what answers the messages of a referee, with an engine that plays ([`Thinker`]).
+
+mod conduct;
+mod conversation;
+mod known_game;
+mod thinker;
+
+pub use conduct::{Conduct, Threshold};
+pub use conversation::{Client, ClientError, End, Note};
+pub use known_game::KnownGame;
+pub use thinker::{EngineThinker, Interrupt, Thinker, Thought, Turn};

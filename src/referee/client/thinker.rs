@@ -1,0 +1,169 @@
+//! Who finds the moves of a client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::{Answer, Clock, Clocks, Engine, EngineError, EngineSpec, MoveTime};
+use crate::model::rules::{Move, Playable};
+use crate::model::{Counters, EpdRecord, Operand};
+use crate::referee::board::{GameBoard, Place};
+use crate::referee::wire::SearchReport;
+use crate::text::{Profile, san};
+
+/// A move to be found.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The game so far.
+    pub board: GameBoard,
+    /// How long may be thought about it.
+    pub time: MoveTime,
+}
+
+/// A move that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thought {
+    /// The move.
+    pub mv: Move,
+    /// What is told of the search.
+    pub search: SearchReport,
+}
+
+/// Asked again and again during a search: whether the game has ended meanwhile.
+pub type Interrupt<'a> = dyn FnMut() -> bool + 'a;
+
+/// Who finds moves.
+pub trait Thinker {
+    /// A new game begins.
+    fn forget(&mut self);
+
+    /// Finds a legal move; any one will do once `interrupt` was true.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
+}
+
+/// A UCI engine that thinks. It is started when it is needed first, and once again for a move at which
+/// it failed.
+#[derive(Debug)]
+pub struct EngineThinker {
+    spec: EngineSpec,
+    patience: Duration,
+    clock: Arc<dyn Clock>,
+    engine: Option<Engine>,
+    /// Whether the game is known to the engine, and is one of Chess960.
+    game: Option<bool>,
+}
+
+/// The most moves of a line that is told: a message has one line.
+const LONGEST_LINE: usize = 32;
+
+impl EngineThinker {
+    /// An engine that is given up when it says nothing for `patience`, as [`Engine::start`] has it.
+    pub fn new(spec: EngineSpec, patience: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
+        EngineThinker { spec, patience, clock, engine: None, game: None }
+    }
+
+    /// Starts the engine, if that was not done yet.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(&mut self) -> Result<&mut Engine, EngineError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => {
+                self.game = None;
+                Engine::start(&self.spec, self.patience, self.clock.clone())?
+            }
+        };
+        Ok(self.engine.insert(engine))
+    }
+
+    fn search(
+        &mut self,
+        turn: &Turn,
+        time: &MoveTime,
+        interrupt: &mut Interrupt<'_>,
+    ) -> Result<Answer, EngineError> {
+        let start = record(turn.board.start());
+        let is_chess960 = start.position().is_chess960();
+        self.start()?;
+        let is_known = self.game == Some(is_chess960);
+        self.game = Some(is_chess960);
+        let engine = self.start()?;
+        if !is_known {
+            engine.begin_game(is_chess960)?;
+        }
+        engine.play(&start, turn.board.moves(), time, &mut |_, _| interrupt())
+    }
+}
+
+impl Thinker for EngineThinker {
+    fn forget(&mut self) {
+        self.game = None;
+    }
+
+    fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String> {
+        let started = self.clock.now();
+        let answer = match self.search(turn, &turn.time, interrupt) {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.engine = None;
+                let time = less(turn.time, self.clock.now().saturating_sub(started));
+                self.search(turn, &time, interrupt).map_err(|error| {
+                    self.engine = None;
+                    error.to_string()
+                })?
+            }
+        };
+        let Operand::Move { mv, .. } = answer.best else {
+            return Err(format!("the engine's move `{}` is none", answer.best_word));
+        };
+        Ok(Thought { mv, search: report(&turn.board.playable(), &answer) })
+    }
+}
+
+/// The start of a game as a record with its counters.
+fn record(place: &Place) -> EpdRecord {
+    let mut record = EpdRecord::new(place.position);
+    record.set_fen_counters(Some(Counters {
+        halfmove_clock: place.halfmove_clock,
+        fullmove_number: place.fullmove_number,
+    }));
+    record
+}
+
+/// What is left of the time, where some of it has gone by.
+fn less(time: MoveTime, gone: Duration) -> MoveTime {
+    let left = |time: Duration| time.saturating_sub(gone).max(Duration::from_millis(1));
+    match time {
+        MoveTime::Fixed(time) => MoveTime::Fixed(left(time)),
+        // The other clock does not run; the engine is told less of it, which does no harm.
+        MoveTime::Clocks(clocks) => {
+            MoveTime::Clocks(Clocks { left: clocks.left.map(left), ..clocks })
+        }
+    }
+}
+
+fn report(start: &Playable, answer: &Answer) -> SearchReport {
+    let told = answer.told();
+    let depth = told.and_then(|info| info.depth).or(Some(answer.end.depth));
+    SearchReport {
+        ce: told.and_then(|info| info.ce()),
+        depth: depth.filter(|depth| *depth > 0),
+        nodes: Some(answer.end.nodes).filter(|nodes| *nodes > 0),
+        seconds: Some(answer.end.time.as_secs()),
+        line: answer.chosen().map(|info| line(start, &info.pv)).unwrap_or_default(),
+    }
+}
+
+/// The moves of a line up to one that is not legal.
+fn line(start: &Playable, words: &[String]) -> Vec<Move> {
+    let mut now = *start;
+    let read = |word: &String| {
+        let read = san::parse(&now, word.as_bytes(), Profile::Lenient).ok()?;
+        now = read.after;
+        Some(read.mv)
+    };
+    words.iter().take(LONGEST_LINE).map_while(read).collect()
+}
