@@ -9,6 +9,7 @@ use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::Display;
+use crate::referee::Standings;
 use crate::referee::log::SettingsText;
 use crate::referee::server::{Opened, Referee, Watch, observe};
 
@@ -21,7 +22,7 @@ use crate::referee::server::{Opened, Referee, Watch, observe};
 ///
 /// Unless --attended is given a client that breaks the rules loses its game. With it the game waits for the
 /// supervisor, who types commands at standard input: `help` shows them.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb referee cup.toml
   epdb referee cup.toml --attended
@@ -37,6 +38,12 @@ pub(crate) struct Args {
     /// Say what happens in lines, also where there is a terminal to draw boards on
     #[arg(long)]
     plain: bool,
+    /// Print the table as an object for each player
+    #[arg(long, conflicts_with = "tsv")]
+    json: bool,
+    /// Print the table as fields with tabs between them
+    #[arg(long)]
+    tsv: bool,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
     #[arg(
         required = true,
@@ -48,7 +55,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Args { observe: observes, attended, plain, words } = args.with_options_behind_the_file();
+    let Args { observe: observes, attended, plain, json, tsv, words } =
+        args.with_options_behind_the_file();
     let settings = settings(&words)?;
     let mut display = Display::new(plain);
     let mut has_ended = true;
@@ -60,39 +68,59 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         display.connect(&referee, attended);
         has_ended = referee.run(&mut display)?;
     }
-    let table = display.close().unwrap_or_default();
+    let standings = display.close();
     if !has_ended {
         note!("stopped; the same command goes on");
     }
     let mut output = open_output(None)?;
-    output.write_all(table.as_bytes())?;
+    if let Some(standings) = standings {
+        write_table(&standings, json, tsv, &mut output)?;
+    }
     output.finish()?;
     Ok(Outcome::Done)
+}
+
+fn write_table(
+    standings: &Standings,
+    json: bool,
+    tsv: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    match (json, tsv) {
+        (true, _) => {
+            for object in standings.objects() {
+                writeln!(out, "{}", serde_json::to_string(&object)?)?;
+            }
+        }
+        (_, true) => out.write_all(standings.tsv().as_bytes())?,
+        _ => write!(out, "{standings}")?,
+    }
+    Ok(())
 }
 
 impl Args {
     /// A file has no words behind it: what stands there are options of ours.
     fn with_options_behind_the_file(&self) -> Args {
-        let Args { observe, attended, plain, words } = self;
-        let (mut observe, mut attended, mut plain) = (*observe, *attended, *plain);
-        let is_file = words.first().is_some_and(|word| !word.starts_with('-'));
-        let mut kept = words.clone();
-        kept.retain(|word| match word.as_str() {
-            "--observe" if is_file => {
-                observe = true;
-                false
-            }
-            "--attended" if is_file => {
-                attended = true;
-                false
-            }
-            "--plain" if is_file => {
-                plain = true;
-                false
-            }
-            _ => true,
-        });
-        Args { observe, attended, plain, words: kept }
+        let mut args = self.clone();
+        if args.words.first().is_some_and(|word| !word.starts_with('-')) {
+            let mut words = std::mem::take(&mut args.words);
+            words.retain(|word| !args.takes(word));
+            args.words = words;
+        }
+        args
+    }
+
+    /// Takes an option; false where a word is none.
+    fn takes(&mut self, word: &str) -> bool {
+        let flags = [
+            ("--observe", &mut self.observe),
+            ("--attended", &mut self.attended),
+            ("--plain", &mut self.plain),
+            ("--json", &mut self.json),
+            ("--tsv", &mut self.tsv),
+        ];
+        let flag = flags.into_iter().find(|(name, _)| *name == word);
+        flag.map(|(_, flag)| *flag = true).is_some()
     }
 }
 
