@@ -121,10 +121,12 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
         }
         Some(Launch::Engine(engine)) => {
             let program = env::current_exe()?.display().to_string();
-            let connect = socket.map(|socket| socket.to_string()).unwrap_or_default();
+            let no_address = || io::Error::other("a client of ours needs an address to connect to");
+            let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine_text(engine);
-            let rest =
-                ["client", "--connect", &connect, "--name", &player.name, "--engine", &engine];
+            // When it loses the referee, the next one starts it again.
+            let rest = ["client", "--retry", "0s", "--connect", &connect, "--name", &player.name];
+            let rest = rest.into_iter().chain(["--engine", &engine]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })
