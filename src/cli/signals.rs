@@ -1,6 +1,7 @@
 //! What happens when the process is told to end: unfinished files are removed first, and
 //! engines ended.
 
+use crate::cli::referee::leave_terminal;
 use crate::engine::kill_all;
 use crate::new_file::abandon_all;
 
@@ -25,6 +26,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
+            leave_terminal();
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }

@@ -8,9 +8,9 @@ use anyhow::Context;
 use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
-use crate::cli::referee::{Console, Plain};
+use crate::cli::referee::Display;
 use crate::referee::log::SettingsText;
-use crate::referee::server::{Opened, Referee, observe};
+use crate::referee::server::{Opened, Referee, Watch, observe};
 
 /// Play a tournament between programs that speak EPD over TCP
 ///
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Take commands from standard input, and let them decide where a client breaks the rules
     #[arg(long)]
     attended: bool,
+    /// Say what happens in lines, also where there is a terminal to draw boards on
+    #[arg(long)]
+    plain: bool,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
     #[arg(
         required = true,
@@ -45,25 +48,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Args { observe: observes, attended, words } = args.with_options_behind_the_file();
+    let Args { observe: observes, attended, plain, words } = args.with_options_behind_the_file();
     let settings = settings(&words)?;
-    let mut plain = Plain::default();
-    if let Some(referee) = referee(&settings, observes, &mut plain)? {
+    let mut display = Display::new(plain);
+    let mut has_ended = true;
+    if let Some(referee) = referee(&settings, observes, &mut display)? {
         match referee.address().as_str() {
             "" => {}
-            address => note!("clients are awaited at {address}"),
+            address => display.message(&format!("clients are awaited at {address}")),
         }
-        if attended {
-            let arbiter = referee.arbiter();
-            let tournament = arbiter.tournament().clone();
-            Console::open(referee.remote(), tournament, arbiter.silences());
-        }
-        if !referee.run(&mut plain)? {
-            note!("stopped; the same command goes on");
-        }
+        display.connect(&referee, attended);
+        has_ended = referee.run(&mut display)?;
+    }
+    let table = display.close().unwrap_or_default();
+    if !has_ended {
+        note!("stopped; the same command goes on");
     }
     let mut output = open_output(None)?;
-    output.write_all(plain.last.unwrap_or_default().as_bytes())?;
+    output.write_all(table.as_bytes())?;
     output.finish()?;
     Ok(Outcome::Done)
 }
@@ -71,8 +73,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 impl Args {
     /// A file has no words behind it: what stands there are options of ours.
     fn with_options_behind_the_file(&self) -> Args {
-        let Args { observe, attended, words } = self;
-        let (mut observe, mut attended) = (*observe, *attended);
+        let Args { observe, attended, plain, words } = self;
+        let (mut observe, mut attended, mut plain) = (*observe, *attended, *plain);
         let is_file = words.first().is_some_and(|word| !word.starts_with('-'));
         let mut kept = words.clone();
         kept.retain(|word| match word.as_str() {
@@ -84,9 +86,13 @@ impl Args {
                 attended = true;
                 false
             }
+            "--plain" if is_file => {
+                plain = true;
+                false
+            }
             _ => true,
         });
-        Args { observe, attended, words: kept }
+        Args { observe, attended, plain, words: kept }
     }
 }
 
@@ -107,11 +113,11 @@ fn settings(words: &[String]) -> anyhow::Result<SettingsText> {
 fn referee(
     settings: &SettingsText,
     observes: bool,
-    plain: &mut Plain,
+    display: &mut Display,
 ) -> anyhow::Result<Option<Box<Referee>>> {
     let log = settings.tournament()?.log;
     if observes {
-        return Ok(observe(&log, plain)?);
+        return Ok(observe(&log, display)?);
     }
     match Referee::open(settings)? {
         Opened::Referee(referee) => Ok(Some(referee)),

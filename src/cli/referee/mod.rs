@@ -1,7 +1,8 @@
 //! What `epdb referee` shows and reads.
 
 mod console;
+mod display;
 mod plain;
+mod table;
 
-pub(crate) use console::Console;
-pub(crate) use plain::Plain;
+pub(crate) use display::{Display, leave_terminal};

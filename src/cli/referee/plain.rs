@@ -1,5 +1,6 @@
 //! A tournament in lines.
 
+use super::table::table;
 use crate::cli::message::note;
 use crate::referee::Snapshot;
 use crate::referee::server::Watch;

@@ -1,0 +1,79 @@
+//! Keys, read on a thread of their own.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// How soon the thread sees that nobody wants keys any more.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a key says.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Key {
+    Char(char),
+    Enter,
+    Escape,
+    Backspace,
+    /// Ctrl-C.
+    Interrupt,
+}
+
+/// The keys of a terminal while somebody wants them.
+#[derive(Debug)]
+pub(super) struct Keys {
+    pressed: Receiver<Key>,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Keys {
+    pub(super) fn open() -> Keys {
+        let (sender, pressed) = channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                if event::poll(LOOK)?
+                    && let Event::Key(key) = event::read()?
+                    && let Some(key) = read(key)
+                {
+                    sender.send(key).map_err(io::Error::other)?;
+                }
+            }
+            Ok(())
+        });
+        Keys { pressed, is_over, thread: Some(thread) }
+    }
+
+    /// A key that was pressed and not asked for yet.
+    pub(super) fn next(&self) -> Option<Key> {
+        self.pressed.try_recv().ok()
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // A terminal that is gone has no keys to miss.
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+fn read(key: KeyEvent) -> Option<Key> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Interrupt),
+        KeyCode::Char(letter) => Some(Key::Char(letter)),
+        KeyCode::Enter => Some(Key::Enter),
+        KeyCode::Esc => Some(Key::Escape),
+        KeyCode::Backspace => Some(Key::Backspace),
+        _ => None,
+    }
+}

@@ -1,0 +1,257 @@
+//! A tournament on the whole terminal: boards, clocks, the table.
+
+mod game;
+mod keys;
+mod look;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal, Stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use super::console::Console;
+use super::plain::Plain;
+use super::table::table;
+use crate::referee::server::{Referee, Remote, Watch, Wish};
+use crate::referee::{COMMANDS, Order, Silences, Snapshot, Tournament, Typed, typed};
+use keys::{Key, Keys};
+use look::Look;
+use screen::Screen;
+
+/// How often clocks are shown anew.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Shows a tournament on the terminal, takes keys, and goes on in lines when the terminal is left.
+#[derive(Debug)]
+pub(crate) struct Display {
+    /// Whether the terminal is to be drawn on as soon as there is something to show.
+    is_wanted: bool,
+    shown: Option<Shown>,
+    supervisor: Option<Supervisor>,
+    plain: Plain,
+}
+
+/// By which keys and lines reach the referee.
+#[derive(Debug)]
+struct Supervisor {
+    remote: Remote,
+    /// Whether commands are read in lines where the terminal is not drawn on.
+    is_attended: bool,
+    /// Those in force.
+    silences: Silences,
+}
+
+/// A terminal that is drawn on.
+#[derive(Debug)]
+struct Shown {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    screen: Screen,
+    keys: Keys,
+    drawn: Option<Instant>,
+}
+
+/// What a key asks for beyond the screen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Asked {
+    /// To leave the terminal.
+    Leave,
+    /// To end, and let the tournament be gone on with later.
+    Stop,
+    /// To pause or to go on.
+    Pause,
+    /// What was typed.
+    Command(String),
+}
+
+impl Display {
+    /// On the terminal, if there is one for keys and for pictures and `is_plain` is false; else in lines.
+    pub(crate) fn new(is_plain: bool) -> Display {
+        let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+        Display {
+            is_wanted: is_terminal && !is_plain,
+            shown: None,
+            supervisor: None,
+            plain: Plain::default(),
+        }
+    }
+
+    /// From now on keys go to this referee, and, if it is attended, commands.
+    pub(crate) fn connect(&mut self, referee: &Referee, is_attended: bool) {
+        let (remote, silences) = (referee.remote(), referee.arbiter().silences());
+        if is_attended && self.is_wanted {
+            remote.say(Wish::Order(Order::Attend));
+        } else if is_attended {
+            Console::open(remote.clone(), referee.arbiter().tournament().clone(), silences);
+        }
+        self.supervisor = Some(Supervisor { remote, is_attended, silences });
+    }
+
+    /// Leaves the terminal; the table, if the tournament is over.
+    pub(crate) fn close(mut self) -> Option<String> {
+        self.shown = None;
+        self.plain.last.take()
+    }
+
+    /// Does what a key asks for.
+    fn obey(&mut self, asked: Asked, snapshot: &Snapshot<'_>) {
+        match asked {
+            Asked::Leave => self.leave(snapshot.tournament),
+            Asked::Stop => match self.supervisor {
+                Some(_) => self.say(Wish::Stop),
+                None => {
+                    // Who only looks on has nothing to end but itself.
+                    leave_terminal();
+                    std::process::exit(INTERRUPTED);
+                }
+            },
+            Asked::Pause if snapshot.is_paused => self.say(Wish::Order(Order::Resume)),
+            Asked::Pause => self.say(Wish::Order(Order::Pause)),
+            Asked::Command(line) => self.command(&line, snapshot.tournament),
+        }
+    }
+
+    fn leave(&mut self, tournament: &Tournament) {
+        self.shown = None;
+        if let Some(Supervisor { remote, is_attended: true, silences }) = &self.supervisor {
+            Console::open(remote.clone(), tournament.clone(), *silences);
+        }
+    }
+
+    fn command(&mut self, line: &str, tournament: &Tournament) {
+        let silences = self.supervisor.as_ref().map_or(tournament.silences, |it| it.silences);
+        match typed(line, tournament, silences) {
+            Ok(Typed::Wish(wish)) => self.say(wish),
+            Ok(Typed::Help) => self.message(COMMANDS),
+            Ok(Typed::Nothing) => {}
+            Err(why) => self.message(&why),
+        }
+    }
+
+    fn say(&mut self, wish: Wish) {
+        let Some(supervisor) = &mut self.supervisor else {
+            return self.message("the referee is another one");
+        };
+        if let Wish::Order(Order::Silences(silences)) = wish {
+            supervisor.silences = silences;
+        }
+        supervisor.remote.say(wish);
+    }
+}
+
+/// The exit status of what was interrupted.
+const INTERRUPTED: i32 = 130;
+
+impl Watch for Display {
+    fn message(&mut self, text: &str) {
+        match &mut self.shown {
+            Some(shown) => shown.screen.say(text),
+            None => self.plain.message(text),
+        }
+    }
+
+    fn show(&mut self, snapshot: &Snapshot<'_>) {
+        self.plain.show(snapshot);
+        if std::mem::take(&mut self.is_wanted) {
+            self.shown = Shown::open().ok();
+        }
+        while let Some(key) = self.shown.as_ref().and_then(|shown| shown.keys.next()) {
+            let asked = self.shown.as_mut().and_then(|shown| shown.screen.press(key));
+            if let Some(asked) = asked {
+                self.obey(asked, snapshot);
+            }
+        }
+        let is_drawn = self.shown.as_mut().is_none_or(|shown| shown.draw(snapshot).is_ok());
+        if !is_drawn {
+            self.shown = None;
+        }
+    }
+
+    fn standings(&mut self, snapshot: &Snapshot<'_>) {
+        match &mut self.shown {
+            Some(shown) => shown.screen.say(&table(snapshot)),
+            None => self.plain.standings(snapshot),
+        }
+    }
+
+    fn refresh(&self) -> Option<Duration> {
+        (self.is_wanted || self.shown.is_some()).then_some(REFRESH)
+    }
+}
+
+impl Shown {
+    fn open() -> io::Result<Shown> {
+        IS_DRAWN_ON.store(true, Ordering::Relaxed);
+        let begin = || {
+            enable_raw_mode()?;
+            execute!(io::stderr(), EnterAlternateScreen)?;
+            Terminal::new(CrosstermBackend::new(io::stderr()))
+        };
+        let terminal = begin().inspect_err(|_| leave_terminal())?;
+        let screen = Screen::new(Look::of_environment());
+        Ok(Shown { terminal, screen, keys: Keys::open(), drawn: None })
+    }
+
+    /// Draws, unless that was done a moment ago.
+    fn draw(&mut self, snapshot: &Snapshot<'_>) -> io::Result<()> {
+        let is_new = self.drawn.is_some_and(|drawn| drawn.elapsed() < REFRESH);
+        if is_new && !snapshot.has_ended {
+            return Ok(());
+        }
+        self.drawn = Some(Instant::now());
+        self.terminal.draw(|frame| self.screen.draw(frame, snapshot)).map(drop)
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        leave_terminal();
+    }
+}
+
+impl Screen {
+    /// Takes a key; what it asks for beyond the screen.
+    fn press(&mut self, key: Key) -> Option<Asked> {
+        if key == Key::Interrupt {
+            return Some(Asked::Stop);
+        }
+        let Some(line) = &mut self.typed else {
+            match key {
+                Key::Char('q') => return Some(Asked::Leave),
+                Key::Char('p') => return Some(Asked::Pause),
+                Key::Char('f') => self.look.figures = !self.look.figures,
+                Key::Char(':') => self.typed = Some(String::new()),
+                _ => {}
+            }
+            return None;
+        };
+        match key {
+            Key::Char(letter) => line.push(letter),
+            Key::Backspace => drop(line.pop()),
+            Key::Escape | Key::Interrupt => self.typed = None,
+            Key::Enter => return self.typed.take().map(Asked::Command),
+        }
+        None
+    }
+}
+
+/// Whether the terminal is not as it was.
+static IS_DRAWN_ON: AtomicBool = AtomicBool::new(false);
+
+/// Makes the terminal again what it was, also for a process that is told to end.
+pub(crate) fn leave_terminal() {
+    if IS_DRAWN_ON.swap(false, Ordering::Relaxed) {
+        // A terminal that is gone needs nothing more.
+        disable_raw_mode().ok();
+        execute!(io::stderr(), LeaveAlternateScreen, Show).ok();
+    }
+}
