@@ -96,7 +96,9 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
         match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(1..) => {
                 let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-                queue.send(Input::Complaint(player, text)).ok();
+                if !text.is_empty() {
+                    queue.send(Input::Complaint(player, text)).ok();
+                }
             }
             _ => return,
         }
@@ -125,7 +127,7 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
             let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine_text(engine);
             // When it loses the referee, the next one starts it again.
-            let rest = ["client", "--retry", "0s", "--connect", &connect, "--name", &player.name];
+            let rest = ["client", "--retry", "1ms", "--connect", &connect, "--name", &player.name];
             let rest = rest.into_iter().chain(["--engine", &engine]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
