@@ -31,9 +31,10 @@ impl EncodedBatch {
     }
 
     /// Adds the record that `put` appends.
-    pub(crate) fn push_with(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        put(&mut self.bytes);
+    pub(crate) fn push_with(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        put(&mut self.bytes)?;
         self.ends.push(self.bytes.len());
+        Ok(())
     }
 
     /// Whether it has as many as are worth writing together.
