@@ -78,7 +78,7 @@ fn little_memory_and_another_order_of_files_make_no_difference() {
 fn copy(white: &str, black: &str, time: &str) -> String {
     format!(
         "[White \"A\"]\n[Date \"2024.01.01\"]\n[Result \"1-0\"]\n[WhiteElo \"{white}\"]\n\
-         [BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n\n1. e4 e5 2. Nf3 Nf6 3. Ng1 Ng8 1-0\n\n"
+         [BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n\n1. e4 e5 2. Nf3 Nf6 3. Ng1 Ng8 4. d4 1-0\n\n"
     )
 }
 

@@ -212,19 +212,24 @@ impl Sum {
         }
     }
 
-    /// Appends the record of the position with this board, and forgets all.
-    pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the record of the position with this board, and forgets all; false, and nothing is
+    /// appended, where copies say the same of the position as those that counted elsewhere.
+    pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.settle()?;
         self.first = None;
         let start = out.len();
-        match self.kept.take() {
+        let kept = self.kept.take();
+        if self.counted.is_empty() {
+            return Ok(false);
+        }
+        match kept {
             Some(kept) => {
                 record::put_tallied_games(board, &kept, out, |out| self.counted.put(out));
             }
             None => record::put_tallied(board, out, |out| self.counted.put(out)),
         }
         if self.less.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let mut less = Vec::new();
         record::put_tallied(board, &mut less, |out| self.less.put(out));
@@ -234,7 +239,7 @@ impl Sum {
         all.set(Operation { opcode: Opcode::TALLY_LESS, operands });
         out.truncate(start);
         record::encode(&all, out)?;
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -251,12 +256,12 @@ pub(super) enum Tallied<'t> {
 }
 
 impl Tallied<'_> {
-    /// Appends the record of the position with this board, and forgets the tally.
-    pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// As [`Sum::put_record`].
+    pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
             Tallied::One { visit, game, .. } => {
                 record::put_tallied(board, out, |out| put_one(visit, game, out));
-                Ok(())
+                Ok(true)
             }
             Tallied::Many(sum) => sum.put_record(board, out),
         }

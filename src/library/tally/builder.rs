@@ -577,8 +577,10 @@ fn visit_sorted(
         bytes.clear();
         let place = sum.first();
         let board = key.get(8..).ok_or_else(changed)?;
-        sum.put_record(board, &mut bytes)?;
-        take(place, &bytes)
+        match sum.put_record(board, &mut bytes)? {
+            true => take(place, &bytes),
+            false => Ok(()),
+        }
     };
     while let Some((next, tally)) = sorted.next_entry()? {
         if next != key {

@@ -62,7 +62,7 @@ impl GameFacts {
     pub(super) fn said(&self) -> u32 {
         let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
         let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
-        white << BLACK_BITS + SPEED_BITS | black << SPEED_BITS | speed
+        white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
     /// The facts of a copy of the game that says this.
