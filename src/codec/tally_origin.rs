@@ -2,7 +2,7 @@
 //!
 //! The format is `formats/tally_origin.md`.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
@@ -129,37 +129,70 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     Ok(text.map_err(|_| error)?.to_string())
 }
 
-/// What tells a game from others: the first bytes of a BLAKE3 hash.
+/// What tells a game from others, the first bytes of a BLAKE3 hash, and behind it what was counted with
+/// it that copies of the game may say otherwise, as an integer: the greatest counts.
 pub type GameDigest = [u8; 16];
+
+/// How many of these bytes are of the hash.
+const HASH: usize = 12;
+
+/// What is known of a game before it is counted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum KnownGame {
+    /// Nothing: it is new.
+    New,
+    /// It counts, with as much or more.
+    Counted,
+    /// It counts with less, namely this.
+    CountedWith(u32),
+}
 
 /// The digests of games that were counted.
 ///
 /// ```
-/// use epdb::codec::tally_origin::GameDigests;
+/// use epdb::codec::tally_origin::{GameDigests, KnownGame};
 /// let mut digests = GameDigests::default();
-/// assert!(digests.insert([1; 16]) && !digests.insert([1; 16]));
+/// assert_eq!(digests.insert([1; 16]), KnownGame::New);
+/// assert_eq!(digests.insert([1; 16]), KnownGame::Counted);
 /// digests.insert([0; 16]);
 /// let bytes = digests.to_bytes();
 /// assert_eq!(bytes, [[0; 16], [1; 16]].concat());
 /// assert_eq!(GameDigests::from_bytes(&bytes), Some(digests));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct GameDigests(HashSet<GameDigest>);
+pub struct GameDigests(HashMap<[u8; HASH], u32>);
 
 impl GameDigests {
-    /// Whether a game is new; it is known then.
-    pub fn insert(&mut self, digest: GameDigest) -> bool {
-        self.0.insert(digest)
+    /// Takes a game, and says what was known of it before.
+    pub fn insert(&mut self, digest: GameDigest) -> KnownGame {
+        let known = self.find(&digest);
+        if known != KnownGame::Counted {
+            let (hash, said) = split(&digest);
+            self.0.insert(hash, said);
+        }
+        known
+    }
+
+    /// What is known of a game.
+    pub fn find(&self, digest: &GameDigest) -> KnownGame {
+        let (hash, said) = split(digest);
+        match self.0.get(&hash) {
+            None => KnownGame::New,
+            Some(counted) if *counted < said => KnownGame::CountedWith(*counted),
+            Some(_) => KnownGame::Counted,
+        }
     }
 
     /// Adds those of another library.
     pub fn extend(&mut self, others: &GameDigests) {
-        self.0.extend(&others.0);
+        for digest in others.iter() {
+            self.insert(digest);
+        }
     }
 
     /// Whether a game is known.
     pub fn contains(&self, digest: &GameDigest) -> bool {
-        self.0.contains(digest)
+        self.0.contains_key(&split(digest).0)
     }
 
     /// How many games are known.
@@ -173,8 +206,8 @@ impl GameDigests {
     }
 
     /// The digests, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &GameDigest> {
-        self.0.iter()
+    pub fn iter(&self) -> impl Iterator<Item = GameDigest> {
+        self.0.iter().map(|(hash, said)| joined(hash, *said))
     }
 
     /// About how many bytes of memory they take.
@@ -184,16 +217,17 @@ impl GameDigests {
 
     /// All of them, one behind the other, ascending.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut sorted: Vec<GameDigest> = self.0.iter().copied().collect();
+        let mut sorted: Vec<GameDigest> = self.iter().collect();
         sorted.sort_unstable();
         sorted.concat()
     }
 
     /// Adds digests that stand one behind the other and ascend; false where they do not, or where one
-    /// was known.
+    /// was known with as much or more.
     pub fn add_bytes(&mut self, bytes: &[u8]) -> bool {
         let (digests, []) = bytes.as_chunks::<16>() else { return false };
-        digests.is_sorted() && digests.iter().all(|digest| self.insert(*digest))
+        digests.is_sorted_by(|a, b| a[..HASH] < b[..HASH])
+            && digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
     }
 
     /// Reads what [`GameDigests::to_bytes`] writes.
@@ -201,6 +235,26 @@ impl GameDigests {
         let mut digests = GameDigests::default();
         digests.add_bytes(bytes).then_some(digests)
     }
+}
+
+/// The digest of a game by the hash of what tells it from others.
+pub fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
+    hash.first_chunk().map_or_else(GameDigest::default, |hash| joined(hash, said))
+}
+
+fn joined(hash: &[u8; HASH], said: u32) -> GameDigest {
+    let mut digest = GameDigest::default();
+    digest[..HASH].copy_from_slice(hash);
+    digest[HASH..].copy_from_slice(&said.to_le_bytes());
+    digest
+}
+
+fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
+    let (hash, said) = digest.split_at(HASH);
+    let (mut own, mut number) = ([0; HASH], [0; 4]);
+    own.copy_from_slice(hash);
+    number.copy_from_slice(said);
+    (own, u32::from_le_bytes(number))
 }
 
 /// How the tallies of a file came to be, and which games they count.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::date::Date;
 use super::ordered::{Ordered, Reorder};
 use crate::codec::packed;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::text::pgn::{self, PgnFormatOptions};
 pub enum SameGame {
     /// They have the same main line from the same position.
     Moves,
-    /// Also the tags Date and Result are the same.
+    /// Also the tags Date and Result are the same; a Date without a year gives way to UTCDate.
     Dated,
     /// Also the tags White, Black, Date and Result are the same, letter by letter.
     #[default]
@@ -110,13 +111,21 @@ pub(super) fn key(game: &Game, same: SameGame) -> Vec<u8> {
         SameGame::Moves | SameGame::Exact => &[],
     };
     for name in tags {
-        key.extend_from_slice(game.tag(name).unwrap_or_default().as_bytes());
+        let value = if *name == "Date" { date(game) } else { game.tag(name) };
+        key.extend_from_slice(value.unwrap_or_default().as_bytes());
         // No tag has a control character.
         key.push(0);
     }
     key.extend_from_slice(packed::encode(&game.start().position.identity()).as_bytes());
     game.main_line().for_each(|mv| key.extend_from_slice(&move_bytes(mv)));
     key
+}
+
+/// The tag `Date`, unless it has no year and there is `UTCDate`.
+fn date(game: &Game) -> Option<&str> {
+    let date = game.tag("Date");
+    let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
+    if has_year { date } else { game.tag("UTCDate").or(date) }
 }
 
 fn move_bytes(mv: Move) -> [u8; 2] {

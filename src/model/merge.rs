@@ -99,7 +99,7 @@ pub enum Merged {
 ///   neither record alone says so, that is a conflict under every rule.
 /// - **Counts** ([`MergeRules::counts`]) add, if both are natural numbers and the sum is below
 ///   2^64.
-/// - **Tallies** (`tally`) add.
+/// - **Tallies** (`tally`) add, and then `tally_less` is taken off, if all that it has is there.
 /// - **Lists of games** (`kept_games`): the best rated and the latest of both.
 /// - **Any other operation** that differs is a conflict; equal ones become one; what only one
 ///   record has is taken.
@@ -164,6 +164,7 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
     if !conflicts.is_empty() {
         return Merged::Conflict(conflicts);
     }
+    take_off(&mut merged);
     let counters_of_new = has(chosen, is_counter) == takes_new;
     if were_fields[usize::from(counters_of_new)] {
         restore_counter_fields(&mut merged);
@@ -196,7 +197,7 @@ fn reconcile(
     if rules.counts.contains(&opcode) {
         return sum(old, new);
     }
-    if opcode == Opcode::TALLY
+    if (opcode == Opcode::TALLY || opcode == Opcode::TALLY_LESS)
         && let Some(both) = tally_of_both(old, new)
     {
         return Some(both);
@@ -220,11 +221,22 @@ fn reconcile(
     }
 }
 
-/// Adds two tallies.
+/// Adds two tallies, or two that are to be taken off.
 fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
     let mut both = Tally::of_operands(old)?;
     both.add(&Tally::of_operands(new)?).ok()?;
     Some(vec![Operand::string(both.to_text())])
+}
+
+/// Takes `tally_less` off `tally`, unless it has what that has not.
+fn take_off(record: &mut EpdRecord) {
+    let tally = |opcode| record.operands(opcode).and_then(Tally::of_operands);
+    let Some(less) = tally(Opcode::TALLY_LESS) else { return };
+    if let Some(left) = tally(Opcode::TALLY).and_then(|tally| tally.minus(&less)) {
+        record.remove(Opcode::TALLY_LESS);
+        let operands = vec![Operand::string(left.to_text())];
+        record.set(Operation { opcode: Opcode::TALLY, operands });
+    }
 }
 
 /// Adds two counts; the sum is written as the older one is.

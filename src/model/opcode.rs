@@ -27,6 +27,10 @@ impl Opcode {
     /// Why the search of an engine failed.
     pub const RUN_ERROR: Opcode = known("run_error");
 
+    /// A tally that is to be taken off the one of a record that this record is merged with: copies of
+    /// games that it counts say more than those that are counted.
+    pub const TALLY_LESS: Opcode = known("tally_less");
+
     /// Checks a name.
     ///
     /// # Errors

@@ -152,6 +152,23 @@ impl Tally {
         Ok(())
     }
 
+    /// The games that are left without those of another tally; `None` where it has others, and where
+    /// none are left. The years stay.
+    #[must_use]
+    pub fn minus(&self, less: &Tally) -> Option<Tally> {
+        let mut left = self.clone();
+        for less in &less.parts {
+            let part = left.parts.iter_mut().find(|part| part.cell == less.cell)?;
+            part.reached = part.reached.checked_sub(less.reached)?;
+            for one in &less.moves {
+                let own = part.moves.iter_mut().find(|own| own.san == one.san)?;
+                own.counts = own.counts.minus(&one.counts)?;
+            }
+            part.settle();
+        }
+        Tally::new(left.parts)
+    }
+
     fn add_part(&mut self, part: &TallyPart) -> Result<(), TallyOverflow> {
         let place = match self.parts.binary_search_by_key(&part.cell, |part| part.cell) {
             Ok(place) => place,
@@ -272,6 +289,22 @@ impl GameCounts {
         if both.games() > MOST_GAMES { Err(TallyOverflow) } else { Ok(both) }
     }
 
+    /// The games that are left without these; `None` where there are others among them. The years
+    /// stay.
+    #[must_use]
+    pub fn minus(&self, less: &GameCounts) -> Option<GameCounts> {
+        let left = GameCounts {
+            white: self.white.checked_sub(less.white)?,
+            draws: self.draws.checked_sub(less.draws)?,
+            black: self.black.checked_sub(less.black)?,
+            unknown: self.unknown.checked_sub(less.unknown)?,
+            elo: self.elo.minus(less.elo)?,
+            opponents: self.opponents.minus(less.opponents)?,
+            years: self.years,
+        };
+        left.is_valid().then_some(left)
+    }
+
     /// Whether a tally can have these counts.
     pub fn is_valid(&self) -> bool {
         let counts = [self.white, self.draws, self.black, self.unknown];
@@ -294,6 +327,11 @@ impl Ratings {
             games: self.games.saturating_add(other.games),
             sum: self.sum.saturating_add(other.sum),
         }
+    }
+
+    fn minus(self, less: Ratings) -> Option<Ratings> {
+        let games = self.games.checked_sub(less.games)?;
+        Some(Ratings { games, sum: self.sum.checked_sub(less.sum)? })
     }
 
     const fn is_valid(self) -> bool {

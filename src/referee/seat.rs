@@ -79,6 +79,8 @@ pub(super) struct Seat {
     pub(super) channel: Option<ChannelId>,
     /// The game that it plays, by number.
     pub(super) game: Option<u32>,
+    /// Whether it has ever signed on.
+    pub(super) has_come: bool,
     /// How often it was started since it last made a move.
     pub(super) starts: u32,
     /// Until when one that is away is awaited.
@@ -95,6 +97,7 @@ impl Seat {
             state: SeatState::Away,
             channel: None,
             game: None,
+            has_come: false,
             starts: 0,
             awaited_until: None,
             faults: 0,
@@ -110,6 +113,7 @@ impl Seat {
     pub(super) const fn sign_on(&mut self, channel: ChannelId) {
         self.channel = Some(channel);
         self.awaited_until = None;
+        self.has_come = true;
         self.faults = 0;
         self.owes_reply = false;
     }

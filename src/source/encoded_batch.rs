@@ -30,10 +30,15 @@ impl EncodedBatch {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds the record that `put` appends.
-    pub(crate) fn push_with(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        put(&mut self.bytes);
-        self.ends.push(self.bytes.len());
+    /// Adds the record that `put` appends, if it says that it appended one.
+    pub(crate) fn push_with(
+        &mut self,
+        put: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
+    ) -> Result<()> {
+        if put(&mut self.bytes)? {
+            self.ends.push(self.bytes.len());
+        }
+        Ok(())
     }
 
     /// Whether it has as many as are worth writing together.

@@ -146,7 +146,7 @@ fn import(store: Store, received: &Receiver<Message>) -> Result<()> {
                 records.each(&mut |record| Ok(importer.push_encoded(record)?))?;
             }
             Ok(Message::Ledger(TallyLedger { origin, games })) => {
-                let games = games.map(|games| games.iter().copied().collect());
+                let games = games.map(|games| games.iter().collect());
                 importer.set_tally_origin(origin, games);
             }
             Ok(Message::Games(bytes, ends)) => {

@@ -131,25 +131,26 @@ impl LedgerChange {
 /// Appends digests, first to the last row where it has room.
 fn append(
     transaction: &WriteTransaction,
-    mut new_games: Vec<GameDigest>,
+    new_games: Vec<GameDigest>,
     rows: &mut u64,
     digest: &mut Digest,
 ) -> Result<()> {
     let mut table = transaction.open_table(GAME_DIGESTS)?;
+    let mut games = GameDigests::default();
     if let Some(last) = rows.checked_sub(1) {
         let row = table.get(last)?.ok_or_else(|| damaged(GAMES, "a row is missing"))?;
-        let (digests, _) = row.value().as_chunks::<{ size_of::<GameDigest>() }>();
-        if digests.len() < ROW_DIGESTS {
+        if row.value().len() < ROW_DIGESTS * size_of::<GameDigest>() {
             digest.remove(Digest::of_games(last, row.value()));
-            new_games.splice(..0, digests.iter().copied());
+            games.add_bytes(row.value());
             *rows = last;
         }
     }
-    for part in new_games.chunks_mut(ROW_DIGESTS) {
-        part.sort_unstable();
-        let bytes = part.concat();
-        digest.add(Digest::of_games(*rows, &bytes));
-        table.insert(*rows, bytes.as_slice())?;
+    for game in new_games {
+        games.insert(game);
+    }
+    for bytes in games.to_bytes().chunks(ROW_DIGESTS * size_of::<GameDigest>()) {
+        digest.add(Digest::of_games(*rows, bytes));
+        table.insert(*rows, bytes)?;
         *rows += 1;
     }
     Ok(())

@@ -23,15 +23,16 @@ pub(crate) fn client() -> PathBuf {
 }
 
 /// A folder with a tournament of four clients that are started, whose games have few moves.
-fn tournament() -> Scratch {
-    tournament_of(&["A", "B", "C", "D"])
+fn tournament(rounds: u32) -> Scratch {
+    tournament_of(rounds, &["A", "B", "C", "D"])
 }
 
 /// The same, of which only these are started.
-fn tournament_of(started: &[&str]) -> Scratch {
+fn tournament_of(rounds: u32, started: &[&str]) -> Scratch {
     let mut text = "concurrency = 2\ntime = '60'\nrestarts = 1000\nevent = 'Kill'\n\
         silences = { conclude = '0s', reset = '0s' }\n"
         .to_string();
+    text += &format!("rounds = {rounds}\n");
     for name in ["A", "B", "C", "D"] {
         let client = client().display().to_string();
         text += &format!("[[player]]\nname = '{name}'\n");
@@ -61,7 +62,7 @@ fn connect(address: &str, referee: &mut Child) -> TcpStream {
 }
 
 /// Every game was played once, and the file of games is that of the log.
-fn check(scratch: &Scratch) {
+fn check(scratch: &Scratch, count: u32) {
     let mut reader = LogReader::open(&scratch.path("t.log")).unwrap();
     let name = scratch.path("t.toml").display().to_string();
     let recovered = Recovered::read(&mut reader).unwrap().expect(&name);
@@ -69,9 +70,9 @@ fn check(scratch: &Scratch) {
     let mut games: Vec<u32> =
         recovered.arbiter.finished().iter().map(|game| game.pairing.game).collect();
     games.sort_unstable();
-    assert_eq!(games, (1..=12).collect::<Vec<u32>>());
+    assert_eq!(games, (1..=count).collect::<Vec<u32>>());
     let text = scratch.text("t.pgn");
-    assert_eq!(text.matches("[Termination \"normal\"]").count(), 12, "{text}");
+    assert_eq!(text.matches("[Termination \"normal\"]").count(), count as usize, "{text}");
     // Another call writes the games of the log.
     let done = scratch.run(&["referee", "t.toml"]);
     assert_eq!((done.status, scratch.text("t.pgn")), (0, text));
@@ -80,7 +81,7 @@ fn check(scratch: &Scratch) {
 /// ARG-09, ARG-16: the referee is killed at 20 moments.
 #[test]
 fn a_tournament_outlives_its_referee() {
-    let scratch = tournament();
+    let scratch = tournament(4);
     let mut written = 0;
     for kill in 1..=20 {
         let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
@@ -94,13 +95,13 @@ fn a_tournament_outlives_its_referee() {
     let done = scratch.run(&["referee", "t.toml"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert_eq!(scratch.text("t.log").matches(" session ").count(), 21);
-    check(&scratch);
+    check(&scratch, 48);
 }
 
 /// ARG-09: clients are killed at 20 moments.
 #[test]
 fn a_tournament_outlives_its_clients() {
-    let scratch = tournament();
+    let scratch = tournament(4);
     let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
     for kill in 1..=20 {
         wait_for_log(&scratch, kill * 2500, &mut referee);
@@ -112,14 +113,14 @@ fn a_tournament_outlives_its_clients() {
     assert!(referee.wait().unwrap().success());
     // Four are started at first. A kill may hit one that is just being started.
     assert!(scratch.text("t.log").matches(" start ").count() > 4 + 8);
-    check(&scratch);
+    check(&scratch, 48);
 }
 
 /// ARG-10: who looks on takes over when the referee is killed, and plays on.
 #[test]
 fn an_observer_takes_over_from_a_killed_referee() {
     // D comes at the end, so that the tournament is not over before.
-    let scratch = tournament_of(&["A", "B", "C"]);
+    let scratch = tournament_of(1, &["A", "B", "C"]);
     let mut referee = scratch.spawn(&["-q", "referee", "t.toml"]);
     wait_for_log(&scratch, 5000, &mut referee);
     let second = scratch.run(&["referee", "t.toml"]);
@@ -139,7 +140,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
     assert!(seen.status.success());
     assert!(!seen.stdout.is_empty(), "the table");
     assert_eq!(scratch.text("t.log").matches(" session ").count(), 2);
-    check(&scratch);
+    check(&scratch, 12);
 }
 
 /// ARG-12: a supervisor types commands at standard input.
@@ -176,4 +177,67 @@ fn errors_say_what_is_wrong() {
     assert!(said(&["referee", "t.toml", "u.toml"]).contains("`u.toml` behind the file"));
     assert!(said(&["referee", "-engine", "cmd=a", "-nonsense", "1"]).contains("nonsense"));
     assert!(said(&["referee", "--observe", "t.toml"]).contains("evnt"));
+    scratch
+        .write("t.toml", "[[player]]\nname = 'A'\ncommand = ['false']\n[[player]]\nname = 'B'\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap();
+    scratch.write("u.toml", format!("listen = '{taken}'\n{}", scratch.text("t.toml")));
+    assert!(said(&["referee", "u.toml"]).contains(&format!("cannot await clients at {taken}")));
+}
+
+/// One side of a pseudo terminal, and the path of the other one, which is kept open.
+fn terminal() -> (fs::File, String, fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    // Nothing is echoed from the first byte on.
+    let (other, _) = epdb::referee::open_line(path.as_ref()).unwrap();
+    (master.into(), path, other)
+}
+
+/// ARG-13: two byte streams in place of TCP.
+#[test]
+fn two_serial_lines_play_a_tournament() {
+    let (lines, paths): (Vec<_>, Vec<_>) = [(); 2]
+        .map(|()| terminal())
+        .into_iter()
+        .map(|(line, path, kept)| ((line, kept), path))
+        .unzip();
+    let settings = "games = 4\ntime = '60'\nsilences = { conclude = '0s', reset = '0s' }\n";
+    let players = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+    let serial = format!("serial = ['{}', '{}']\n", paths[0], paths[1]);
+    let scratch = Scratch::with("t.toml", format!("{settings}{serial}{players}"));
+    let clients = lines.into_iter().zip(["A", "B"]).map(|((line, kept), name)| {
+        std::thread::spawn(move || {
+            let out = line.try_clone().unwrap();
+            referee_client::converse(line, out, name, 9).unwrap();
+            drop(kept);
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    let done = scratch.run(&["referee", "t.toml"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    assert_eq!(scratch.text("t.pgn").matches("[Termination \"normal\"]").count(), 4);
+}
+
+/// ARG-01: engines are started behind clients of ours.
+#[test]
+fn engines_play_a_tournament() {
+    let settings =
+        "games = 2\ntime = '60+1'\nmax-moves = 6\nsilences = { conclude = '0s', reset = '0s' }\n";
+    let player = |name: &str| {
+        let engine = crate::engines_at_hand::scripted().display().to_string();
+        format!("[[player]]\nname = '{name}'\nengine = 'cmd={engine} arg=script'\n")
+    };
+    let scratch = Scratch::with("script", "");
+    scratch.write("t.toml", format!("{settings}{}{}", player("A"), player("B")));
+    let done = scratch.run(&["referee", "t.toml"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let games = scratch.text("t.pgn");
+    assert_eq!(games.matches("[Result \"1/2-1/2\"]").count(), 2, "{games}");
+    assert_eq!(games.matches("[Termination \"adjudication\"]").count(), 2);
+    assert!(games.contains("[%clk 0:01:0"), "{games}");
 }

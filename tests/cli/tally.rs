@@ -74,6 +74,69 @@ fn little_memory_and_another_order_of_files_make_no_difference() {
     assert!(!names.iter().any(|name| name.contains("tmp")), "{names:?}");
 }
 
+/// A game whose copies tell other ratings and time controls.
+fn copy(white: &str, black: &str, time: &str) -> String {
+    format!(
+        "[White \"A\"]\n[Date \"2024.01.01\"]\n[Result \"1-0\"]\n[WhiteElo \"{white}\"]\n\
+         [BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n\n1. e4 e5 2. Nf3 Nf6 3. Ng1 Ng8 4. d4 1-0\n\n"
+    )
+}
+
+#[test]
+fn of_copies_of_a_game_the_one_that_says_most_counts_whichever_comes_first() {
+    let copies = [
+        copy("", "2400", "180+0"),
+        copy("2500", "2300", "60+0"),
+        copy("2500", "2400", "?"),
+        copy("2500", "2400", "180+2"),
+    ];
+    let other = "[Date \"2020.01.01\"]\n[WhiteElo \"2000\"]\n[BlackElo \"1000\"]\n\n1. e4 c5 *\n\n";
+    let scratch = scratch();
+    for (nth, text) in copies.iter().map(String::as_str).chain([other]).enumerate() {
+        scratch.write(&format!("{nth}.pgn"), text.repeat(2));
+    }
+    let orders =
+        [[0, 1, 2, 3, 4], [3, 2, 1, 0, 4], [4, 2, 3, 0, 1], [1, 4, 3, 0, 2], [2, 0, 4, 1, 3]];
+    let files =
+        |order: &[usize]| -> Vec<String> { order.iter().map(|nth| format!("{nth}.pgn")).collect() };
+    for by in [&[][..], &["--by", "year,speed"], &["--by", "rating,year,speed"]] {
+        let export = |target: &str, more: &[&str], files: &[String]| {
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            let done = scratch.run(&[&["tally", "-o", target], by, more, &files].concat());
+            assert_eq!(done.status, 0, "{}", done.err);
+            // An archive has the order of the games.
+            let mut lines: Vec<String> =
+                scratch.run(&["cat", target]).out.lines().map(|line| format!("{line}\n")).collect();
+            if target.ends_with("epdb") {
+                lines = vec![scratch.run(&["export", target, "--order", "key"]).out];
+            }
+            std::fs::remove_file(scratch.path(target)).unwrap();
+            lines.sort_unstable();
+            lines.concat()
+        };
+        let best = export("best.epdb", &[], &files(&[3, 4]));
+        let sorted = export("best.epa", &[], &files(&[3, 4]));
+        assert!(!best.contains("tally_less") && best.contains("elo 2500/1"), "{best}");
+        for order in orders {
+            for (target, more) in
+                [("o.epdb", &[][..]), ("p.epdb", &["--memory", "64K"]), ("o.epa", &[])]
+            {
+                let same = if target == "o.epa" { &sorted } else { &best };
+                assert_eq!(export(target, more, &files(&order)), *same, "{order:?} {target}");
+            }
+            // One by one, the last of them twice.
+            for file in files(&order).iter().chain(&files(&order[4..])) {
+                let call = ["import", "one.epdb", file, "--tally"];
+                let done = scratch.run(&[&call, by].concat());
+                assert_eq!(done.status, 0, "{}", done.err);
+            }
+            let one = scratch.run(&["export", "one.epdb", "--order", "key"]).out;
+            assert_eq!(one, best, "{order:?} one by one");
+            std::fs::remove_file(scratch.path("one.epdb")).unwrap();
+        }
+    }
+}
+
 #[test]
 fn games_are_told_apart_and_left_out() {
     let scratch = scratch();

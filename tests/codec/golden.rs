@@ -221,6 +221,9 @@ fn digests_ascend_and_stand_there_once() {
     assert_eq!(read(&[one, two]).map(|digests| digests.len()), Some(2));
     assert_eq!(read(&[two, one]), None);
     assert_eq!(read(&[one, one]), None);
+    // The same hash, with more said.
+    let more: [u8; 16] = std::array::from_fn(|at| if at < 12 { 1 } else { 9 });
+    assert_eq!(read(&[one, more]), None);
     assert_eq!(GameDigests::from_bytes(&one[..15]), None);
 }
 

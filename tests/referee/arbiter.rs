@@ -329,6 +329,19 @@ fn a_client_that_does_not_come_back_has_lost() {
     assert_eq!(outcomes, [wins, wins].concat());
 }
 
+/// ARG-01: a command that never brings a client costs no game.
+#[test]
+fn a_client_that_never_came_costs_no_game() {
+    let text = "games = 1\nrestarts = 1\n[[player]]\nname = 'A'\ncommand = ['a']\n[[player]]\nname = 'B'\n";
+    let mut hall = Hall::new(text);
+    hall.sign_on(2, "B");
+    hall.happen(Event::Exited(0));
+    assert!(hall.gave_up.is_empty());
+    hall.happen(Event::Exited(0));
+    assert_eq!((hall.gave_up.as_slice(), hall.finished().len()), (&[0][..], 0));
+    assert_eq!(hall.started, [0, 0]);
+}
+
 /// ARG-09, ARG-10: another session goes on where the last one ended; the time between and the time since
 /// the respond are charged to nobody.
 #[test]

@@ -19,6 +19,7 @@ pub(crate) struct Hall {
     said: Vec<(u64, String)>,
     pub(crate) closed: Vec<u64>,
     pub(crate) started: Vec<usize>,
+    pub(crate) gave_up: Vec<usize>,
     pub(crate) messages: Vec<String>,
     pub(crate) has_ended: bool,
 }
@@ -39,6 +40,7 @@ impl Hall {
             said: Vec::new(),
             closed: Vec::new(),
             started: Vec::new(),
+            gave_up: Vec::new(),
             messages: Vec::new(),
             has_ended: false,
         };
@@ -71,6 +73,7 @@ impl Hall {
                 }
                 Action::Close(channel) => self.closed.push(channel),
                 Action::Start(player) => self.started.push(player),
+                Action::GiveUp(player) => self.gave_up.push(player),
                 Action::Message(text) => self.messages.push(text),
                 Action::Ended => self.has_ended = true,
                 Action::FetchOpening(_) | Action::GameOver(_) => {}

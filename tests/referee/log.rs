@@ -61,6 +61,7 @@ fn each_entry_comes_back() {
         Action::Send { channel: 1, line: b"x y".to_vec(), is_respond: false },
         Action::Close(1),
         Action::Start(0),
+        Action::GiveUp(2),
         Action::FetchOpening(7),
         Action::GameOver(4),
         Action::Message("it's \u{1b}[2J".into()),

@@ -5,7 +5,9 @@ use std::fs;
 use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
-use epdb::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin, TallySource};
+use epdb::codec::tally_origin::{
+    GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallySource,
+};
 use epdb::store::{ImportOptions, Store, StoreError, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
@@ -37,7 +39,7 @@ fn write(path: &std::path::Path, parts: &[u32]) -> TallyLedger {
     for (nth, &count) in parts.iter().enumerate() {
         let new = digests(from, count);
         for digest in &new {
-            assert!(all.insert(*digest));
+            assert_eq!(all.insert(*digest), KnownGame::New);
         }
         from += count;
         let mut importer = store.importer(&format!("{nth}"), &ImportOptions::default()).unwrap();

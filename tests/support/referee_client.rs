@@ -1,6 +1,6 @@
 //! A client of a referee that makes moves of which only the position decides, and resigns in time.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use epdb::model::rules::Playable;
@@ -10,10 +10,19 @@ use epdb::referee::wire::{
 
 /// Plays until it is disconnected, and resigns at the move of this number.
 pub(crate) fn play(stream: &TcpStream, name: &str, last_move: u32) -> io::Result<()> {
-    let mut out = stream.try_clone()?;
+    converse(stream.try_clone()?, stream.try_clone()?, name, last_move)
+}
+
+/// [`play`] over any pair of streams.
+pub(crate) fn converse(
+    input: impl Read,
+    mut out: impl Write,
+    name: &str,
+    last_move: u32,
+) -> io::Result<()> {
     let sign_on = Request::SignOn { address: "test".into(), name: name.into() };
     write_line(&mut out, &sign_on.line())?;
-    let mut lines = Lines::new(stream.try_clone()?);
+    let mut lines = Lines::new(input);
     while let Some(Incoming::Line(line)) = lines.next_line()? {
         let directive = Directive::parse(&line).map_err(io::Error::other)?;
         match directive.command {

@@ -105,6 +105,19 @@ impl OrdinalTally {
         other.moves.iter().try_for_each(|(ordinal, counts)| self.add_move(*ordinal, counts))
     }
 
+    /// The games that are left without those of another part; `None` where it has others.
+    #[must_use]
+    pub fn minus(&self, less: &OrdinalTally) -> Option<OrdinalTally> {
+        let mut left = self.clone();
+        left.reached = left.reached.checked_sub(less.reached)?;
+        for (ordinal, counts) in &less.moves {
+            let (_, own) = left.moves.iter_mut().find(|(own, _)| own == ordinal)?;
+            *own = own.minus(counts)?;
+        }
+        left.moves.retain(|(_, counts)| counts.games() > 0);
+        Some(left)
+    }
+
     /// Puts the moves into their order.
     pub fn sort(&mut self) {
         self.moves.sort_by_key(|(ordinal, counts)| (Reverse(counts.games()), *ordinal));

@@ -2,25 +2,83 @@
 
 use byteorder::{BigEndian, ByteOrder};
 
-use super::facts::{CountedGame, GameFacts};
+use super::facts::CountedGame;
 use super::visits::{LongBoards, Part, Visit};
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
 use crate::library::ordered::changed;
-use crate::model::{Cell, KeptGame, KeptGames, TallyOverflow};
+use crate::model::{Cell, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
 
 /// The tally of a position while games are added. It is used for one position after the other, since
 /// most have one visit only, which must not cost memory of its own.
 #[derive(Default, Debug)]
 pub(super) struct Sum {
-    /// The parts in use are those that `order` names, by ascending cells; the others lend their memory.
-    parts: Vec<OrdinalTally>,
-    order: Vec<usize>,
+    counted: Cells,
+    /// What copies counted that others took the place of.
+    less: Cells,
     first: Option<Place>,
     /// How many games are kept of each kind, where they are, and those so far.
     limit: Option<u8>,
     kept: Option<KeptGames>,
+}
+
+/// The parts of a tally.
+#[derive(Default, Debug)]
+struct Cells {
+    /// Those in use are those that `order` names, by ascending cells; the others lend their memory.
+    parts: Vec<OrdinalTally>,
+    order: Vec<usize>,
+}
+
+impl Cells {
+    fn part(&mut self, cell: Cell) -> &mut OrdinalTally {
+        let place = self.order.binary_search_by_key(&cell, |&at| self.parts[at].cell);
+        let at = place.map(|place| self.order[place]).unwrap_or_else(|place| {
+            let at = self.order.len();
+            self.order.insert(place, at);
+            if at == self.parts.len() {
+                self.parts.push(OrdinalTally::default());
+            }
+            let OrdinalTally { cell: own, reached, moves } = &mut self.parts[at];
+            (*own, *reached) = (cell, 0);
+            moves.clear();
+            at
+        });
+        &mut self.parts[at]
+    }
+
+    fn add(&mut self, parts: &[OrdinalTally]) -> Result<(), TallyOverflow> {
+        parts.iter().try_for_each(|part| self.part(part.cell).add(part))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The parts, their moves in order.
+    fn sorted(&mut self) -> impl Iterator<Item = &OrdinalTally> {
+        self.parts[..self.order.len()].iter_mut().for_each(OrdinalTally::sort);
+        self.order.iter().map(|&at| &self.parts[at])
+    }
+
+    /// Appends the tally in its short form, and forgets it.
+    fn put(&mut self, out: &mut Vec<u8>) {
+        record::put_tally(self.sorted(), out);
+        self.order.clear();
+    }
+
+    /// The parts without those of another tally; `None` where it has more.
+    fn minus(&self, less: &Cells) -> Option<Vec<OrdinalTally>> {
+        let mut left: Vec<OrdinalTally> =
+            self.order.iter().map(|&at| self.parts[at].clone()).collect();
+        for less in less.order.iter().map(|&at| &less.parts[at]) {
+            let place = left.binary_search_by_key(&less.cell, |part| part.cell).ok()?;
+            left[place] = left[place].minus(less)?;
+        }
+        left.retain(|part| part.reached > 0 || !part.moves.is_empty());
+        Some(left)
+    }
 }
 
 /// Games of which positions keep the best rated and the latest, so many of each.
@@ -97,31 +155,17 @@ impl Sum {
         &mut self,
         visit: &Visit,
         place: Place,
-        facts: &GameFacts,
+        game: &CountedGame,
     ) -> Result<(), TallyOverflow> {
         self.came(place);
-        let part = self.part(facts.cell);
+        let facts = &game.facts;
+        let cells = if game.is_less { &mut self.less } else { &mut self.counted };
+        let part = cells.part(facts.cell);
         part.reached += u64::from(visit.is_first());
         match visit.ordinal() {
             Some(ordinal) => part.add_move(ordinal, &facts.counts(visit.turn())),
             None => Ok(()),
         }
-    }
-
-    fn part(&mut self, cell: Cell) -> &mut OrdinalTally {
-        let place = self.order.binary_search_by_key(&cell, |&at| self.parts[at].cell);
-        let at = place.map(|place| self.order[place]).unwrap_or_else(|place| {
-            let at = self.order.len();
-            self.order.insert(place, at);
-            if at == self.parts.len() {
-                self.parts.push(OrdinalTally::default());
-            }
-            let OrdinalTally { cell: own, reached, moves } = &mut self.parts[at];
-            (*own, *reached) = (cell, 0);
-            moves.clear();
-            at
-        });
-        &mut self.parts[at]
     }
 
     fn came(&mut self, place: Place) {
@@ -139,26 +183,63 @@ impl Sum {
         self.came(Place::of_bytes(*place));
         let mut cursor = Cursor::new(bytes);
         self.add_encoded_kept(&mut cursor)?;
-        for part in record::take_tally(&mut cursor)? {
-            self.part(part.cell).add(&part).map_err(too_many)?;
+        self.counted.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
+        if !cursor.rest().is_empty() {
+            self.less.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
         }
         Ok(())
     }
 
-    /// Appends the tally in its short form, and forgets it.
-    pub(super) fn put(&mut self, out: &mut Vec<u8>) {
-        self.first = None;
-        self.parts[..self.order.len()].iter_mut().for_each(OrdinalTally::sort);
-        record::put_tally(self.order.iter().map(|&at| &self.parts[at]), out);
-        self.order.clear();
+    /// Takes off what is counted here; what is counted elsewhere stays to be taken off there.
+    fn settle(&mut self) -> Result<()> {
+        if self.less.is_empty() {
+            return Ok(());
+        }
+        if let Some(left) = self.counted.minus(&self.less) {
+            self.counted.order.clear();
+            self.less.order.clear();
+            self.counted.add(&left).map_err(too_many)?;
+        }
+        Ok(())
     }
 
-    /// Appends the record of the position with this board, and forgets all.
-    pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) {
-        match self.kept.take() {
-            Some(kept) => record::put_tallied_games(board, &kept, out, |out| self.put(out)),
-            None => record::put_tallied(board, out, |out| self.put(out)),
+    /// Appends the tally in its short form, behind it what is to be taken off, and forgets it.
+    fn put(&mut self, out: &mut Vec<u8>) {
+        self.first = None;
+        self.counted.put(out);
+        if !self.less.is_empty() {
+            self.less.put(out);
         }
+    }
+
+    /// Appends the record of the position with this board, and forgets all; false, and nothing is
+    /// appended, where copies say the same of the position as those that counted elsewhere.
+    pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.settle()?;
+        self.first = None;
+        let start = out.len();
+        let kept = self.kept.take();
+        if self.counted.is_empty() {
+            return Ok(false);
+        }
+        match kept {
+            Some(kept) => {
+                record::put_tallied_games(board, &kept, out, |out| self.counted.put(out));
+            }
+            None => record::put_tallied(board, out, |out| self.counted.put(out)),
+        }
+        if self.less.is_empty() {
+            return Ok(true);
+        }
+        let mut less = Vec::new();
+        record::put_tallied(board, &mut less, |out| self.less.put(out));
+        let (mut all, _) = record::decode(&out[start..])?;
+        let (less, _) = record::decode(&less)?;
+        let operands = less.operands(Opcode::TALLY).unwrap_or_default().to_vec();
+        all.set(Operation { opcode: Opcode::TALLY_LESS, operands });
+        out.truncate(start);
+        record::encode(&all, out)?;
+        Ok(true)
     }
 }
 
@@ -175,11 +256,12 @@ pub(super) enum Tallied<'t> {
 }
 
 impl Tallied<'_> {
-    /// Appends the record of the position with this board, and forgets the tally.
-    pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) {
+    /// As [`Sum::put_record`].
+    pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
             Tallied::One { visit, game, .. } => {
                 record::put_tallied(board, out, |out| put_one(visit, game, out));
+                Ok(true)
             }
             Tallied::Many(sum) => sum.put_record(board, out),
         }
@@ -254,8 +336,7 @@ pub(super) fn each_position(
         }
         for same in same_key.chunk_by(is_same) {
             for visit in same {
-                let facts = &games.of(visit).facts;
-                sum.visit(visit, games.place(visit), facts).map_err(too_many)?;
+                sum.visit(visit, games.place(visit), games.of(visit)).map_err(too_many)?;
             }
             sum.keep(same, games.kept);
             visit_position(same[0].key, same[0].board(games.long), Tallied::Many(&mut sum))?;

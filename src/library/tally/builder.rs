@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use super::facts::{CountedGame, GameFacts, Split};
 use super::keep::Keeper;
-use super::visits::{Line, LongBoards, Part, Visit, Visits, Which};
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallySource};
+use super::visits::{Line, LongBoards, Part, Role, Visit, Visits, Which};
+use crate::codec::tally_origin::{GameDigests, KnownGame, TallySource, digest_of};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
 use crate::library::ordered::changed;
@@ -263,10 +263,18 @@ impl TallyBuilder {
     /// # Errors
     /// The temporary file cannot be made or written.
     pub fn add(&mut self, game: &Game) -> Result<Taken> {
-        let taken = self.look_at(game);
+        let facts = GameFacts::of(game, self.options.split);
+        let known = self.look_at(game, &facts);
+        let taken = match known {
+            None => Taken::LeftOut,
+            Some(KnownGame::New) => Taken::Counted,
+            Some(_) => Taken::Duplicate,
+        };
         self.note(taken);
-        if taken == Taken::Counted {
-            self.count(game)?;
+        match known {
+            Some(KnownGame::New) => self.count(game, facts)?,
+            Some(KnownGame::CountedWith(said)) => self.count_instead(game, facts, said)?,
+            _ => {}
         }
         Ok(taken)
     }
@@ -284,28 +292,52 @@ impl TallyBuilder {
         }
     }
 
-    /// Whether a game counts.
-    fn look_at(&mut self, game: &Game) -> Taken {
+    /// What is known of a game; `None` where the options leave it out.
+    fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Option<KnownGame> {
         if !self.options.takes(game) {
-            return Taken::LeftOut;
+            return None;
         }
-        let Some(same) = self.options.same_game else { return Taken::Counted };
-        let mut digest = GameDigest::default();
-        digest.copy_from_slice(&blake3::hash(&game_sets::key(game, same)).as_bytes()[..16]);
-        match !self.known_games.contains(&digest) && self.new_games.insert(digest) {
-            true => Taken::Counted,
-            false => Taken::Duplicate,
-        }
+        let Some(same) = self.options.same_game else { return Some(KnownGame::New) };
+        let hash = blake3::hash(&game_sets::key(game, same));
+        let digest = digest_of(hash.as_bytes(), facts.said());
+        let known = self.known_games.find(&digest);
+        Some(match known {
+            KnownGame::Counted => known,
+            // A copy that came since may say more than the one that was counted earlier.
+            _ => match self.new_games.insert(digest) {
+                KnownGame::New => known,
+                newer => newer,
+            },
+        })
     }
 
-    fn count(&mut self, game: &Game) -> Result<()> {
-        let first = self.moves.len();
-        self.moves.extend(game.main_line());
-        let facts = GameFacts::of(game, self.options.split);
+    fn count(&mut self, game: &Game, facts: GameFacts) -> Result<()> {
         if let Some(keeper) = &mut self.keeper {
             self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
         }
-        self.lines.push(Line { start: *game.start(), moves: first..self.moves.len(), facts });
+        self.push(game, facts, Role::Counts);
+        self.make_room()
+    }
+
+    /// Counts a copy of a game instead of the one that said this. Of both, positions list the first.
+    fn count_instead(&mut self, game: &Game, facts: GameFacts, said: u32) -> Result<()> {
+        let before = facts.with_said(said, self.options.split);
+        for (facts, role) in [(facts, Role::CountsInstead), (before, Role::CountsNoMore)] {
+            self.keeper.iter_mut().for_each(Keeper::pass);
+            self.push(game, facts, role);
+        }
+        self.make_room()
+    }
+
+    fn push(&mut self, game: &Game, facts: GameFacts, role: Role) {
+        let first = self.moves.len();
+        self.moves.extend(game.main_line());
+        let moves = first..self.moves.len();
+        self.lines.push(Line { start: *game.start(), moves, facts, role });
+    }
+
+    /// Looks at the games that wait when they are many, and spills when memory is spent.
+    fn make_room(&mut self) -> Result<()> {
         if self.moves.len() + self.lines.len() < BATCH_PLIES.min(self.memory / BATCH_OF_MEMORY) {
             return Ok(());
         }
@@ -354,7 +386,11 @@ impl TallyBuilder {
             |(nth, (lines, visits))| {
                 for (line, game) in lines.iter().zip(first + nth * PIECE..) {
                     let moves = &moves[line.moves.clone()];
+                    let before = (visits.plies, visits.wide_moves);
                     visits.add(&line.start, moves, game as u32, which);
+                    if line.role != Role::Counts {
+                        (visits.plies, visits.wide_moves) = before;
+                    }
                 }
             },
         );
@@ -363,7 +399,8 @@ impl TallyBuilder {
             self.counts.plies += std::mem::take(&mut visits.plies);
             self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
         }
-        self.visits.games.extend(self.lines.drain(..).map(|line| CountedGame::new(line.facts)));
+        let game = |line: Line| CountedGame::new(line.facts, line.role == Role::CountsNoMore);
+        self.visits.games.extend(self.lines.drain(..).map(game));
         self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.visits.kept));
         self.moves.clear();
     }
@@ -498,8 +535,7 @@ fn visit_parts(
         let records = |(part, batch): (&Part, &mut EncodedBatch)| {
             batch.clear();
             visits.each_position(part, limit, |_, board, tallied| {
-                batch.push_with(|out| tallied.put_record(board, out));
-                Ok(())
+                batch.push_with(|out| tallied.put_record(board, out))
             })
         };
         parts.par_iter().zip(&mut batches).try_for_each(records)?;
@@ -541,8 +577,10 @@ fn visit_sorted(
         bytes.clear();
         let place = sum.first();
         let board = key.get(8..).ok_or_else(changed)?;
-        sum.put_record(board, &mut bytes);
-        take(place, &bytes)
+        match sum.put_record(board, &mut bytes)? {
+            true => take(place, &bytes),
+            false => Ok(()),
+        }
     };
     while let Some((next, tally)) = sorted.next_entry()? {
         if next != key {

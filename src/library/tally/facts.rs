@@ -3,7 +3,7 @@
 use crate::codec::record;
 use crate::library::date::Date;
 use crate::library::game_tag::{self, Tags};
-use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings};
+use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings, Speed};
 
 /// By what the games of a tally are told apart.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -17,6 +17,11 @@ pub struct Split {
     /// By the mean rating of the players, in [`RATING_GROUPS`].
     pub rating: bool,
 }
+
+/// Bits of what a game says: of a rating, and of a class of time controls.
+const BLACK_BITS: u32 = 14;
+const SPEED_BITS: u32 = 3;
+const _: () = assert!(LARGEST_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
 
 /// The lowest mean ratings of the groups, as lichess.org has them.
 pub const RATING_GROUPS: [u16; 9] = [0, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2500];
@@ -52,6 +57,30 @@ impl GameFacts {
         GameFacts { result: game.result(), ratings, year, cell }
     }
 
+    /// What copies of the game may say otherwise, as a number: the ratings, and the class of the time
+    /// control where games are told apart by it.
+    pub(super) fn said(&self) -> u32 {
+        let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
+        let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
+        white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
+    }
+
+    /// The facts of a copy of the game that says this.
+    pub(super) fn with_said(self, said: u32, split: Split) -> GameFacts {
+        let rating = |shift: u32| {
+            let rating = (said >> shift) as u16 & ((1 << BLACK_BITS) - 1);
+            Some(rating).filter(|rating| *rating > 0)
+        };
+        let ratings = [rating(BLACK_BITS + SPEED_BITS), rating(SPEED_BITS)];
+        let speed = (said & ((1 << SPEED_BITS) - 1)) as usize;
+        let cell = Cell {
+            speed: speed.checked_sub(1).and_then(|speed| Speed::ALL.get(speed).copied()),
+            rating: group(ratings).filter(|_| split.rating),
+            ..self.cell
+        };
+        GameFacts { ratings, cell, ..self }
+    }
+
     /// What the game counts for a position where this side is to move.
     pub(super) fn counts(&self, turn: Color) -> GameCounts {
         let ratings = |color: Color| match self.ratings[color as usize] {
@@ -75,6 +104,8 @@ impl GameFacts {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CountedGame {
     pub(super) facts: GameFacts,
+    /// It is taken off: another copy of it counts.
+    pub(super) is_less: bool,
     bytes: [[u8; COUNTS_ROOM]; 2],
     lens: [u8; 2],
 }
@@ -83,7 +114,7 @@ pub(super) struct CountedGame {
 const COUNTS_ROOM: usize = 15;
 
 impl CountedGame {
-    pub(super) fn new(facts: GameFacts) -> CountedGame {
+    pub(super) fn new(facts: GameFacts, is_less: bool) -> CountedGame {
         let (mut bytes, mut lens) = ([[0; COUNTS_ROOM]; 2], [0; 2]);
         let mut counts = Vec::with_capacity(COUNTS_ROOM);
         for color in Color::ALL {
@@ -92,7 +123,7 @@ impl CountedGame {
             bytes[color as usize][..counts.len()].copy_from_slice(&counts);
             lens[color as usize] = counts.len() as u8;
         }
-        CountedGame { facts, bytes, lens }
+        CountedGame { facts, is_less, bytes, lens }
     }
 
     /// The bytes of [`GameFacts::counts`].
@@ -135,7 +166,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{GameBuilder, Speed};
+    use crate::model::GameBuilder;
 
     fn facts(tags: &[(&str, &str)], split: Split) -> GameFacts {
         let mut builder = GameBuilder::new();

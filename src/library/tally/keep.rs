@@ -45,6 +45,11 @@ impl Keeper {
         Ok(true)
     }
 
+    /// Passes over the next game.
+    pub(super) fn pass(&mut self) {
+        self.waiting.push(None);
+    }
+
     /// Hands the games that wait over to those whose positions were looked at.
     pub(super) fn looked_at(&mut self, games: &mut Vec<Option<KeptGame>>) {
         games.append(&mut self.waiting);

@@ -18,6 +18,18 @@ pub(super) struct Line {
     /// The place of its moves among those of the lines that it stands with.
     pub(super) moves: Range<usize>,
     pub(super) facts: GameFacts,
+    pub(super) role: Role,
+}
+
+/// What a line is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// A game that counts.
+    Counts,
+    /// A copy of a game that counted as another copy says; this one counts.
+    CountsInstead,
+    /// The copy that counted before, and is taken off.
+    CountsNoMore,
 }
 
 /// Which positions of a game count.

@@ -184,6 +184,10 @@ impl Arbiter {
         } else if !can_start && seat.awaited_until.is_none() {
             seat.awaited_until = Some(until);
             self.tell(format!("{} is awaited", self.name(player)));
+        } else if can_start && !seat.has_come {
+            // No game is lost by a command that is wrong.
+            seat.awaited_until = Some(Duration::MAX);
+            self.actions.push(Action::GiveUp(player));
         } else {
             self.abandon(player);
         }

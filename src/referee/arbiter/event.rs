@@ -71,6 +71,8 @@ pub enum Action {
     Close(ChannelId),
     /// Start the client of a player.
     Start(usize),
+    /// End without an end of the tournament: the client of this player cannot be started.
+    GiveUp(usize),
     /// Say an opening by its place, as [`Event::Opening`].
     FetchOpening(usize),
     /// A game is over, the last one of [`Arbiter::finished`](super::Arbiter::finished).

@@ -184,6 +184,7 @@ fn action_text(action: &Action) -> String {
         }
         Action::Close(channel) => format!("close {channel}"),
         Action::Start(player) => format!("start {player}"),
+        Action::GiveUp(player) => format!("give_up {player}"),
         Action::FetchOpening(number) => format!("fetch {number}"),
         Action::GameOver(game) => format!("over {game}"),
         Action::Message(message) => format!("say {}", escaped(message.as_bytes())),
@@ -202,6 +203,7 @@ fn action(word: &str, rest: &str) -> Option<Action> {
         "to" => send(false)?,
         "close" => Action::Close(number(rest)?),
         "start" => Action::Start(number(rest)?),
+        "give_up" => Action::GiveUp(number(rest)?),
         "fetch" => Action::FetchOpening(number(rest)?),
         "over" => Action::GameOver(number(rest)?),
         "say" => Action::Message(text_of(rest)?),

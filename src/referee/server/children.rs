@@ -96,7 +96,9 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
         match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(1..) => {
                 let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-                queue.send(Input::Complaint(player, text)).ok();
+                if !text.is_empty() {
+                    queue.send(Input::Complaint(player, text)).ok();
+                }
             }
             _ => return,
         }
@@ -121,10 +123,12 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
         }
         Some(Launch::Engine(engine)) => {
             let program = env::current_exe()?.display().to_string();
-            let connect = socket.map(|socket| socket.to_string()).unwrap_or_default();
+            let no_address = || io::Error::other("a client of ours needs an address to connect to");
+            let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine_text(engine);
-            let rest =
-                ["client", "--connect", &connect, "--name", &player.name, "--engine", &engine];
+            // When it loses the referee, the next one starts it again.
+            let rest = ["client", "--retry", "1ms", "--connect", &connect, "--name", &player.name];
+            let rest = rest.into_iter().chain(["--engine", &engine]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })

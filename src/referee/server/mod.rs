@@ -298,6 +298,13 @@ impl Referee {
             }
             Action::Close(channel) => self.close(channel),
             Action::Start(player) => self.start(player, watch),
+            Action::GiveUp(player) => {
+                let players = &self.arbiter.tournament().players;
+                let name = players.get(player).map_or("?", |player| &player.name);
+                return Err(Error::new(format!(
+                    "{name} was started and did not sign on; call again when its command is right"
+                )));
+            }
             Action::FetchOpening(number) => {
                 let opening = self.opening(number)?;
                 self.waiting.push_back((self.watch_time.now(), Event::Opening(number, opening)));

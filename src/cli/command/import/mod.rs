@@ -21,7 +21,7 @@ use crate::cli::settings;
 use crate::cli::source;
 use crate::codec::error::EncodeError;
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::library::tally::ledger::{self, Allowed};
 use crate::model::Opcode;
 use crate::new_file::NewFile;
@@ -237,13 +237,14 @@ fn ledger_with(
             anyhow::ensure!(allowed.mixed, ledgers::does_not_say(store.path().display()));
             (theirs.origin.is_mixed, theirs.games) = (true, None);
         }
-        let games = theirs.games.map(|games| games.iter().copied().collect());
+        let games = theirs.games.map(|games| games.iter().collect());
         return Ok(Some((theirs.origin, games)));
     };
-    let is_new = |known: &GameDigests, digest: &&GameDigest| !known.contains(digest);
-    let new_games = ours.games.as_ref().zip(theirs.games.as_ref()).map(|(known, games)| {
-        games.iter().filter(|digest| is_new(known, digest)).copied().collect()
-    });
+    let new_games = ours
+        .games
+        .as_ref()
+        .zip(theirs.games.as_ref())
+        .map(|(known, games)| games.iter().filter(|digest| !known.contains(digest)).collect());
     ledgers::check(source, ledger::add(&mut ours, theirs, allowed))?;
     Ok(Some((ours.origin, new_games)))
 }

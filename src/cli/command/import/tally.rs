@@ -100,7 +100,7 @@ impl Counting<'_> {
         let (sources, games) = self.builder.take_games();
         self.builder.know(&games);
         sources.into_iter().for_each(|source| self.origin.add_source(source));
-        let new_games = self.keeps_games.then(|| games.iter().copied().collect());
+        let new_games = self.keeps_games.then(|| games.iter().collect());
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;
         let mut collect = |record: &[u8]| Ok(importer.collect_encoded(record)?);
