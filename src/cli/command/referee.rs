@@ -1,5 +1,6 @@
 //! `epdb referee`: tournaments between programs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 
@@ -37,27 +38,24 @@ pub(crate) struct Args {
     /// Say what happens in lines, also where there is a terminal to draw boards on
     #[arg(long)]
     plain: bool,
+    /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    serial: Vec<String>,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "TOURNAMENT"
-    )]
+    #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Args { observe: observes, attended, plain, words } = args.with_options_behind_the_file();
-    let settings = settings(&words)?;
-    let mut display = Display::new(plain);
+    let settings = settings(args)?;
+    let mut display = Display::new(args.plain);
     let mut has_ended = true;
-    if let Some(referee) = referee(&settings, observes, &mut display)? {
+    if let Some(referee) = referee(&settings, args.observe, &mut display)? {
         match referee.address().as_str() {
             "" => {}
             address => display.message(&format!("clients are awaited at {address}")),
         }
-        display.connect(&referee, attended);
+        display.connect(&referee, args.attended);
         has_ended = referee.run(&mut display)?;
     }
     let table = display.close().unwrap_or_default();
@@ -70,42 +68,62 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-impl Args {
-    /// A file has no words behind it: what stands there are options of ours.
-    fn with_options_behind_the_file(&self) -> Args {
-        let Args { observe, attended, plain, words } = self;
-        let (mut observe, mut attended, mut plain) = (*observe, *attended, *plain);
-        let is_file = words.first().is_some_and(|word| !word.starts_with('-'));
-        let mut kept = words.clone();
-        kept.retain(|word| match word.as_str() {
-            "--observe" if is_file => {
-                observe = true;
-                false
-            }
-            "--attended" if is_file => {
-                attended = true;
-                false
-            }
-            "--plain" if is_file => {
-                plain = true;
-                false
-            }
-            _ => true,
-        });
-        Args { observe, attended, plain, words: kept }
+/// The options that may stand anywhere, and how many values they have.
+const OPTIONS: [(&str, usize); 6] = [
+    ("--observe", 0),
+    ("--attended", 0),
+    ("--plain", 0),
+    ("--serial", 1),
+    ("--quiet", 0),
+    ("-q", 0),
+];
+
+/// The command line with options of our own before the words of a tournament, which may be any.
+pub(crate) fn with_options_first(args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_none_or(|command| command != "referee") {
+        return args;
     }
+    let mut args = args.into_iter();
+    let mut first: Vec<OsString> = args.by_ref().take(2).collect();
+    let mut words = Vec::new();
+    while let Some(arg) = args.next() {
+        match OPTIONS.iter().find(|(option, _)| arg == *option) {
+            Some((_, values)) => first.extend([arg].into_iter().chain(args.by_ref().take(*values))),
+            None => words.push(arg),
+        }
+    }
+    first.extend(words);
+    first
 }
 
-fn settings(words: &[String]) -> anyhow::Result<SettingsText> {
-    match words {
+fn settings(args: &Args) -> anyhow::Result<SettingsText> {
+    let Args { words, serial, .. } = args;
+    match words.as_slice() {
         [name] if !name.starts_with('-') => {
             let text = fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
-            Ok(SettingsText::Toml { name: name.clone(), text })
+            let settings = SettingsText::Toml { name: name.clone(), text };
+            if serial.is_empty() { Ok(settings) } else { on_lines(settings, serial) }
         }
         [name, other, ..] if !name.starts_with('-') => {
             Err(Usage(format!("`{other}` behind the file of the tournament")).into())
         }
-        _ => Ok(SettingsText::Words(words.to_vec())),
+        _ if serial.is_empty() => Ok(SettingsText::Words(words.clone())),
+        _ => Err(Usage("--serial goes with the file of a tournament".into()).into()),
+    }
+}
+
+/// The same tournament over serial lines. The log has to say it too, so it is put into the text.
+fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<SettingsText> {
+    // What is wrong with the text is said at the lines of the file.
+    settings.tournament()?;
+    match (settings, serial) {
+        (SettingsText::Toml { name, text }, [one, other])
+            if !serial.iter().any(|path| path.contains('\'')) =>
+        {
+            let text = format!("serial = ['{one}', '{other}']\n{text}");
+            Ok(SettingsText::Toml { name, text })
+        }
+        _ => Err(Usage("expected two lines, as in --serial /dev/ttyS0,/dev/ttyS1".into()).into()),
     }
 }
 
