@@ -8,7 +8,8 @@
 //! nor a compressor.
 //!
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
-//! - [`referee`]: tournaments: settings, pairings, clocks, openings, adjudication, standings (`referee`).
+//! - [`referee`]: tournaments: settings, pairings, openings, adjudication, standings; the messages of
+//!   referee and clients ([`referee::wire`]), the arbiter and its log, servers and clients (`referee`).
 //! - [`engine`]: UCI engines as child processes: options, searches with limits and time-outs, scores and
 //!   moves as records say them; several at once over many records, with a journal (`engine`).
 //! - [`report`]: what a finished suite says: runs of engines counted, tested against each other, and

@@ -141,7 +141,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let mut cli = help::shortened(Cli::command());
     let args = polyglot_spelling::translated(std::env::args_os().collect());
-    let args = engines::joined(args);
+    let args = command::referee::with_options_first(engines::joined(args));
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
     let Cli { command, quiet } =

@@ -4,8 +4,11 @@
 //! [`next_games`] says who meets whom, given the games that are over; [`openings::read`] from where they
 //! begin; a [`TimeControl`] how long the players may think; an [`Adjudicator`] when a game is decided
 //! before its end; [`to_game`] makes a game of the archive of it, and [`Standings`] the table. All of this is
-//! pure: the same settings and outcomes give the same tournament. [`wire`] has the messages of referee and
-//! clients.
+//! pure: the same settings and outcomes give the same tournament.
+//!
+//! [`wire`] has the messages of referee and clients. An [`Arbiter`] takes what happens and says what is to be
+//! done; a [`log`] keeps all of it, so that a tournament goes on after any interruption; [`server`] has the
+//! channels and processes around it, and [`client`] the other side.
 
 mod adjudication;
 mod arbiter;

@@ -148,7 +148,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
 fn a_supervisor_types() {
     let scratch = Scratch::with("t.toml", "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
     let typed = "help\nnonsense\nsilence reset 2s\nrestart C\nadjudicate 1 1-0\nstandings\nstop\n";
-    let done = scratch.run_with(&["referee", "--attended", "t.toml"], typed);
+    let done = scratch.run_with(&["referee", "t.toml", "--attended"], typed);
     assert_eq!(done.status, 0, "{}", done.err);
     for text in [
         "clients are awaited at 127.0.0.1:",
@@ -176,6 +176,13 @@ fn errors_say_what_is_wrong() {
     assert!(said(&["referee", "none.toml"]).contains("cannot read none.toml"));
     assert!(said(&["referee", "t.toml", "u.toml"]).contains("`u.toml` behind the file"));
     assert!(said(&["referee", "-engine", "cmd=a", "-nonsense", "1"]).contains("nonsense"));
+    assert!(said(&["referee", "--engine", "cmd=a", "--plain", "-nonsense"]).contains("nonsense"));
+    assert!(
+        said(&["referee", "-engine", "cmd=a", "--serial", "a,b"]).contains("goes with the file")
+    );
+    assert!(
+        said(&["referee", "t.toml", "--serial", "a,b"]).contains("t.toml:1:1: there is no key")
+    );
     assert!(said(&["referee", "--observe", "t.toml"]).contains("evnt"));
     scratch
         .write("t.toml", "[[player]]\nname = 'A'\ncommand = ['false']\n[[player]]\nname = 'B'\n");
@@ -207,8 +214,7 @@ fn two_serial_lines_play_a_tournament() {
         .unzip();
     let settings = "games = 4\ntime = '60'\nsilences = { conclude = '0s', reset = '0s' }\n";
     let players = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
-    let serial = format!("serial = ['{}', '{}']\n", paths[0], paths[1]);
-    let scratch = Scratch::with("t.toml", format!("{settings}{serial}{players}"));
+    let scratch = Scratch::with("t.toml", format!("{settings}{players}"));
     let clients = lines.into_iter().zip(["A", "B"]).map(|((line, kept), name)| {
         std::thread::spawn(move || {
             let out = line.try_clone().unwrap();
@@ -217,7 +223,7 @@ fn two_serial_lines_play_a_tournament() {
         })
     });
     let clients: Vec<_> = clients.collect();
-    let done = scratch.run(&["referee", "t.toml"]);
+    let done = scratch.run(&["referee", "t.toml", "--serial", &paths.join(",")]);
     assert_eq!(done.status, 0, "{}", done.err);
     clients.into_iter().for_each(|client| client.join().unwrap());
     assert_eq!(scratch.text("t.pgn").matches("[Termination \"normal\"]").count(), 4);

@@ -133,6 +133,20 @@ fn a_tournament_over_tcp_is_in_its_log() {
     assert_eq!(std::fs::read_to_string(folder.path().join("t.pgn")).unwrap(), games);
 }
 
+/// Games that are there already are not written over by a tournament that is new.
+#[test]
+fn a_new_tournament_writes_over_no_games() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.pgn"), "1. e4 *\n").unwrap();
+    for _ in 0..2 {
+        let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
+        assert!(error.to_string().contains("t.pgn: there are games already"), "{error}");
+    }
+    assert_eq!(std::fs::read(folder.path().join("t.pgn")).unwrap(), b"1. e4 *\n");
+    std::fs::remove_file(folder.path().join("t.pgn")).unwrap();
+    drop(open(&settings(folder.path(), TWO)));
+}
+
 /// Another tournament does not go on with the log.
 #[test]
 fn a_log_is_of_one_tournament() {

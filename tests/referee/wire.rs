@@ -142,3 +142,34 @@ fn lines_are_found_in_any_packets() {
     assert_eq!(lines(flood), [Incoming::TooLong, whole("next")]);
     assert_eq!(lines(std::io::repeat(b'x').take(1 << 20)), [Incoming::TooLong]);
 }
+
+/// The example of the page is canonical, and each side reads its lines.
+#[test]
+fn the_example_of_the_page_is_read() {
+    let page = include_str!("../../formats/referee_wire.md");
+    let example = page.split("```").nth(1).unwrap();
+    for line in example.trim().lines() {
+        let (who, text) = line.split_once(' ').unwrap();
+        let text = text.replace("S ", &format!("{START} "));
+        let written = match who.starts_with('R') {
+            true => Directive::parse(text.as_bytes()).unwrap().line(),
+            false => Request::parse(text.as_bytes()).unwrap().line(),
+        };
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+    }
+    // What can be said stands on the page.
+    for word in ["sign_on", "reply", "sign_off", "fault"] {
+        assert!(page.contains(&format!("| `{word}` |")), "{word}");
+    }
+    for command in [
+        Command::Conclude,
+        Command::Disconnect,
+        Command::Execute,
+        Command::Fault,
+        Command::Inform,
+        Command::Reset,
+        Command::Respond,
+    ] {
+        assert!(page.contains(&format!("| `{}` |", command.word())), "{command:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `epdb referee`: tournaments between programs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 
@@ -22,7 +23,7 @@ use crate::referee::server::{Opened, Referee, Watch, observe};
 ///
 /// Unless --attended is given a client that breaks the rules loses its game. With it the game waits for the
 /// supervisor, who types commands at standard input: `help` shows them.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   epdb referee cup.toml
   epdb referee cup.toml --attended
@@ -44,28 +45,24 @@ pub(crate) struct Args {
     /// Print the table as fields with tabs between them
     #[arg(long)]
     tsv: bool,
+    /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    serial: Vec<String>,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "TOURNAMENT"
-    )]
+    #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Args { observe: observes, attended, plain, json, tsv, words } =
-        args.with_options_behind_the_file();
-    let settings = settings(&words)?;
-    let mut display = Display::new(plain);
+    let settings = settings(args)?;
+    let mut display = Display::new(args.plain);
     let mut has_ended = true;
-    if let Some(referee) = referee(&settings, observes, &mut display)? {
+    if let Some(referee) = referee(&settings, args.observe, &mut display)? {
         match referee.address().as_str() {
             "" => {}
             address => display.message(&format!("clients are awaited at {address}")),
         }
-        display.connect(&referee, attended);
+        display.connect(&referee, args.attended);
         has_ended = referee.run(&mut display)?;
     }
     let standings = display.close();
@@ -74,66 +71,83 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut output = open_output(None)?;
     if let Some(standings) = standings {
-        write_table(&standings, json, tsv, &mut output)?;
+        write_table(&standings, args, &mut output)?;
     }
     output.finish()?;
     Ok(Outcome::Done)
 }
 
-fn write_table(
-    standings: &Standings,
-    json: bool,
-    tsv: bool,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    match (json, tsv) {
-        (true, _) => {
+fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
+    match args {
+        Args { json: true, .. } => {
             for object in standings.objects() {
                 writeln!(out, "{}", serde_json::to_string(&object)?)?;
             }
         }
-        (_, true) => out.write_all(standings.tsv().as_bytes())?,
+        Args { tsv: true, .. } => out.write_all(standings.tsv().as_bytes())?,
         _ => write!(out, "{standings}")?,
     }
     Ok(())
 }
 
-impl Args {
-    /// A file has no words behind it: what stands there are options of ours.
-    fn with_options_behind_the_file(&self) -> Args {
-        let mut args = self.clone();
-        if args.words.first().is_some_and(|word| !word.starts_with('-')) {
-            let mut words = std::mem::take(&mut args.words);
-            words.retain(|word| !args.takes(word));
-            args.words = words;
-        }
-        args
-    }
+/// The options that may stand anywhere, and how many values they have.
+const OPTIONS: [(&str, usize); 8] = [
+    ("--observe", 0),
+    ("--attended", 0),
+    ("--plain", 0),
+    ("--json", 0),
+    ("--tsv", 0),
+    ("--serial", 1),
+    ("--quiet", 0),
+    ("-q", 0),
+];
 
-    /// Takes an option; false where a word is none.
-    fn takes(&mut self, word: &str) -> bool {
-        let flags = [
-            ("--observe", &mut self.observe),
-            ("--attended", &mut self.attended),
-            ("--plain", &mut self.plain),
-            ("--json", &mut self.json),
-            ("--tsv", &mut self.tsv),
-        ];
-        let flag = flags.into_iter().find(|(name, _)| *name == word);
-        flag.map(|(_, flag)| *flag = true).is_some()
+/// The command line with options of our own before the words of a tournament, which may be any.
+pub(crate) fn with_options_first(args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_none_or(|command| command != "referee") {
+        return args;
     }
+    let mut args = args.into_iter();
+    let mut first: Vec<OsString> = args.by_ref().take(2).collect();
+    let mut words = Vec::new();
+    while let Some(arg) = args.next() {
+        match OPTIONS.iter().find(|(option, _)| arg == *option) {
+            Some((_, values)) => first.extend([arg].into_iter().chain(args.by_ref().take(*values))),
+            None => words.push(arg),
+        }
+    }
+    first.extend(words);
+    first
 }
 
-fn settings(words: &[String]) -> anyhow::Result<SettingsText> {
-    match words {
+fn settings(args: &Args) -> anyhow::Result<SettingsText> {
+    let Args { words, serial, .. } = args;
+    match words.as_slice() {
         [name] if !name.starts_with('-') => {
             let text = fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
-            Ok(SettingsText::Toml { name: name.clone(), text })
+            let settings = SettingsText::Toml { name: name.clone(), text };
+            if serial.is_empty() { Ok(settings) } else { on_lines(settings, serial) }
         }
         [name, other, ..] if !name.starts_with('-') => {
             Err(Usage(format!("`{other}` behind the file of the tournament")).into())
         }
-        _ => Ok(SettingsText::Words(words.to_vec())),
+        _ if serial.is_empty() => Ok(SettingsText::Words(words.clone())),
+        _ => Err(Usage("--serial goes with the file of a tournament".into()).into()),
+    }
+}
+
+/// The same tournament over serial lines. The log has to say it too, so it is put into the text.
+fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<SettingsText> {
+    // What is wrong with the text is said at the lines of the file.
+    settings.tournament()?;
+    match (settings, serial) {
+        (SettingsText::Toml { name, text }, [one, other])
+            if !serial.iter().any(|path| path.contains('\'')) =>
+        {
+            let text = format!("serial = ['{one}', '{other}']\n{text}");
+            Ok(SettingsText::Toml { name, text })
+        }
+        _ => Err(Usage("expected two lines, as in --serial /dev/ttyS0,/dev/ttyS1".into()).into()),
     }
 }
 

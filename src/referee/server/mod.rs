@@ -13,6 +13,7 @@ pub use input::{Remote, Wish};
 pub use observer::observe;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -109,6 +110,9 @@ impl Referee {
         if recovered.arbiter.tournament() != tournament {
             let what = "the log of a tournament with other settings; move it away to begin anew";
             return Err(Error::new(what).in_source(tournament.log.display().to_string()));
+        }
+        if recovered.at.is_zero() {
+            check_new(&tournament.pgn)?;
         }
         Referee::go_on(log, recovered)
     }
@@ -359,6 +363,18 @@ impl Referee {
             thread.join().ok();
         }
         self.children.end();
+    }
+}
+
+/// Looks whether there are games already where those of a tournament go that has not begun.
+fn check_new(games: &Path) -> Result<()> {
+    match fs::metadata(games) {
+        Ok(found) if found.len() > 0 => {
+            let what = "there are games already, and the tournament is new: move them away, or name \
+                        another file";
+            Err(Error::new(what).in_source(games.display().to_string()))
+        }
+        _ => Ok(()),
     }
 }
 
