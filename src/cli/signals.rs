@@ -1,8 +1,36 @@
 //! What happens when the process is told to end: unfinished files are removed first, and
 //! engines ended.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::engine::kill_all;
 use crate::new_file::abandon_all;
+
+/// Whether an interrupt ends only what is being done, and whether there was one.
+static IS_INTERACTIVE: AtomicBool = AtomicBool::new(false);
+static WAS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on an interrupt does not end the process, but what it is doing: work that takes long asks
+/// [`was_interrupted`], and programs that it waits for get the interrupt too.
+pub(crate) fn interrupt_work_only() {
+    IS_INTERACTIVE.store(true, Ordering::SeqCst);
+}
+
+/// Takes an interrupt; false where it is to end the process.
+fn take_interrupt() -> bool {
+    WAS_INTERRUPTED.store(true, Ordering::SeqCst);
+    IS_INTERACTIVE.load(Ordering::SeqCst)
+}
+
+/// Begins work that an interrupt ends.
+pub(crate) fn forget_interrupt() {
+    WAS_INTERRUPTED.store(false, Ordering::SeqCst);
+}
+
+/// Whether there was an interrupt since [`forget_interrupt`].
+pub(crate) fn was_interrupted() -> bool {
+    WAS_INTERRUPTED.load(Ordering::SeqCst)
+}
 
 /// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
 /// process as they would have without this. What the process was started to ignore (`nohup`) it
@@ -25,6 +53,9 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
+            if signal == SIGINT && take_interrupt() {
+                continue;
+            }
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }
@@ -63,6 +94,9 @@ pub(crate) fn install() -> std::io::Result<()> {
     /// As shells count an interrupt.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
+        if take_interrupt() {
+            return;
+        }
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(INTERRUPTED)
     })
