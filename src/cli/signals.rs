@@ -2,34 +2,36 @@
 //! engines ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::engine::kill_all;
 use crate::new_file::abandon_all;
 
-/// Whether an interrupt ends only what is being done, and whether there was one.
-static IS_INTERACTIVE: AtomicBool = AtomicBool::new(false);
-static WAS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Where interrupts end only what is being done: whether there was one.
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// From now on an interrupt does not end the process, but what it is doing: work that takes long asks
-/// [`was_interrupted`], and programs that it waits for get the interrupt too.
-pub(crate) fn interrupt_work_only() {
-    IS_INTERACTIVE.store(true, Ordering::SeqCst);
-}
-
-/// Takes an interrupt; false where it is to end the process.
-fn take_interrupt() -> bool {
-    WAS_INTERRUPTED.store(true, Ordering::SeqCst);
-    IS_INTERACTIVE.load(Ordering::SeqCst)
+/// [`was_interrupted`], and programs of the same terminal that it waits for are interrupted themselves.
+///
+/// # Errors
+/// The system grants no handler.
+pub(crate) fn interrupt_work_only() -> std::io::Result<()> {
+    let interrupted = INTERRUPTED.get_or_init(Arc::default);
+    // Set by the handler itself: whoever was interrupted knows it when he goes on.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(interrupted))?;
+    interrupted.store(false, Ordering::SeqCst);
+    Ok(())
 }
 
 /// Begins work that an interrupt ends.
 pub(crate) fn forget_interrupt() {
-    WAS_INTERRUPTED.store(false, Ordering::SeqCst);
+    INTERRUPTED.get().into_iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
 }
 
 /// Whether there was an interrupt since [`forget_interrupt`].
 pub(crate) fn was_interrupted() -> bool {
-    WAS_INTERRUPTED.load(Ordering::SeqCst)
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::SeqCst))
 }
 
 /// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
@@ -53,7 +55,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
-            if signal == SIGINT && take_interrupt() {
+            if signal == SIGINT && INTERRUPTED.get().is_some() {
                 continue;
             }
             let _held_until_the_end = (kill_all(), abandon_all());
@@ -94,8 +96,8 @@ pub(crate) fn install() -> std::io::Result<()> {
     /// As shells count an interrupt.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
-        if take_interrupt() {
-            return;
+        if let Some(interrupted) = INTERRUPTED.get() {
+            return interrupted.store(true, Ordering::SeqCst);
         }
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(INTERRUPTED)

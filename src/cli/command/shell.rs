@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::cli::board::Look;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::shell::{Shell, script, terminal};
+use crate::cli::source::END_OF_INPUT;
 
 /// Set up a position, play moves, ask about it and make records, command by command
 ///
@@ -58,6 +60,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return terminal::run(shell, history.as_deref());
     }
     if args.commands.is_empty() {
+        if io::stdin().is_terminal() {
+            note!("epdb: reading commands from standard input; end with {END_OF_INPUT}");
+        }
         return script::run(&mut shell, "-", io::stdin(), args.keep_going);
     }
     let commands = args.commands.join("\n");

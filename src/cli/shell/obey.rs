@@ -14,8 +14,13 @@ use crate::text::Diagnostic;
 
 /// What became of a line.
 pub(crate) enum Obeyed {
-    /// It was carried out, and this is how it ended.
-    Done(Outcome),
+    /// It was carried out.
+    Done {
+        /// How it ended.
+        outcome: Outcome,
+        /// What is doubtful about the position in the line.
+        warnings: Vec<Diagnostic>,
+    },
     /// No more lines are wanted.
     Quit,
 }
@@ -53,16 +58,20 @@ impl Shell {
     /// # Errors
     /// Why it cannot be carried out; then position and record are as they were.
     pub(crate) fn obey(&mut self, line: &str) -> anyhow::Result<Obeyed> {
+        let mut warnings = Vec::new();
         let outcome = match self.session.run(line)? {
             Reply::Done => Outcome::Done,
-            Reply::Position(warnings) => self.show_position(&warnings)?,
+            Reply::Position(found) => {
+                warnings = found;
+                self.show_position()?
+            }
             Reply::Board => self.show_board()?,
             Reply::Text(text) => print(&text)?,
             Reply::Go(step) => self.go(step)?,
             Reply::Outside(Verb::Quit, _) => return Ok(Obeyed::Quit),
             Reply::Outside(verb, operands) => self.outside(verb, &operands)?,
         };
-        Ok(Obeyed::Done(outcome))
+        Ok(Obeyed::Done { outcome, warnings })
     }
 
     /// What needs files or other programs.
@@ -91,14 +100,17 @@ impl Shell {
 
     fn go(&mut self, step: Step) -> anyhow::Result<Outcome> {
         let found = self.records.go(step)?;
-        note!("record {}, {}", found.number, found.place);
+        let place = found.place;
+        note!("record {}, {place}", found.number);
+        for warning in found.warnings {
+            note!("{}:{}:{warning}", place.source, place.number());
+        }
         self.session.set_record(found.record, found.before);
-        self.show_position(&found.warnings)
+        self.show_position()
     }
 
-    /// What there is to see of another position: always what is doubtful about it.
-    fn show_position(&self, warnings: &[Diagnostic]) -> anyhow::Result<Outcome> {
-        warnings.iter().for_each(|warning| note!("{warning}"));
+    /// What there is to see of another position.
+    fn show_position(&self) -> anyhow::Result<Outcome> {
         match self.shows_board && !is_quiet() {
             true => self.show_board(),
             false => Ok(Outcome::Done),

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use crate::cli::message::is_quiet;
 use crate::cli::outcome::Outcome;
+use crate::cli::signals;
 use crate::library::kit::{Session, Verb};
 
 /// The command of epdb that a command of the shell stands for.
@@ -82,13 +83,15 @@ fn shown(path: &Path) -> anyhow::Result<String> {
 pub(super) fn run(arguments: &[String]) -> anyhow::Result<Outcome> {
     let program = env::current_exe().context("cannot find the program itself")?;
     let quiet = is_quiet().then_some("--quiet");
-    let status = Command::new(&program)
-        .args(arguments)
-        .args(quiet)
-        .stdin(Stdio::null())
-        .status()
-        .with_context(|| format!("cannot run {}", program.display()))?;
-    match status.code() {
+    let mut command = Command::new(&program);
+    command.args(arguments).args(quiet).stdin(Stdio::null());
+    let failed = || format!("cannot run {}", program.display());
+    let mut child = command.spawn().with_context(failed)?;
+    if signals::was_interrupted() {
+        // It was not there yet to be interrupted.
+        child.kill()?;
+    }
+    match child.wait().with_context(failed)?.code() {
         Some(0) => Ok(Outcome::Done),
         Some(1) => Ok(Outcome::Different),
         Some(_) => Ok(Outcome::Failed),

@@ -44,8 +44,9 @@ impl Records {
     /// One of them cannot be read, or is standard input; the ones before stay open then.
     pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
         for path in &paths {
+            let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
             anyhow::ensure!(
-                !path.exists() || path.is_file(),
+                !is_stream,
                 "{}: no file, and records are gone through back and forth",
                 path.display()
             );
@@ -126,7 +127,6 @@ impl Reading {
 
     /// Reads on to a record that is still to come.
     fn read_to(&mut self, number: u64, rejected: &mut Rejected<'_>) -> anyhow::Result<Found> {
-        signals::forget_interrupt();
         let mut warnings = Vec::new();
         while let Some((item, is_of_games)) = self.next_item()? {
             anyhow::ensure!(!signals::was_interrupted(), "interrupted");

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::obey::{Obeyed, Shell};
-use crate::cli::message::print_line;
+use crate::cli::message::{note, print_line};
 use crate::cli::outcome::{Outcome, is_broken_pipe, message};
 use crate::library::kit::KitError;
 use crate::text::lines::{self, LineReader, Next};
@@ -30,7 +30,10 @@ pub(crate) fn run(
             Next::TooLong { number, .. } => (number, Err(lines::too_long(LONGEST_LINE).into())),
         };
         match obeyed {
-            Ok(Obeyed::Done(of_line)) => outcome = outcome.and(of_line),
+            Ok(Obeyed::Done { outcome: of_line, warnings }) => {
+                warnings.iter().for_each(|warning| note!("{name}:{number}:{warning}"));
+                outcome = outcome.and(of_line);
+            }
             Ok(Obeyed::Quit) => break,
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {

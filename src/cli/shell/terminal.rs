@@ -29,7 +29,7 @@ const MOST_REMEMBERED: usize = 1000;
 /// # Errors
 /// The terminal cannot be used.
 pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcome> {
-    signals::interrupt_work_only();
+    signals::interrupt_work_only()?;
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .max_history_size(MOST_REMEMBERED)?
@@ -40,9 +40,10 @@ pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcom
     editor.set_helper(Some(Typist { shell, files: FilenameCompleter::new() }));
     let mut history = history.filter(|file| is_kept(load(&mut editor, file)));
     loop {
+        signals::forget_interrupt();
         let line = match editor.readline(PROMPT) {
             Ok(line) => line,
-            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => continue,
             Err(ReadlineError::Eof) => return Ok(Outcome::Done),
             Err(error) => return Err(error).context("cannot read from the terminal"),
         };
@@ -52,7 +53,7 @@ pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcom
         let Some(Typist { shell, .. }) = editor.helper_mut() else { return Ok(Outcome::Done) };
         match shell.obey(&line) {
             Ok(Obeyed::Quit) => return Ok(Outcome::Done),
-            Ok(Obeyed::Done(_)) => {}
+            Ok(Obeyed::Done { warnings, .. }) => warnings.iter().for_each(|it| note!("{it}")),
             Err(error) => print_line(&message(&error)),
         }
     }

@@ -30,6 +30,16 @@ pub enum Reply {
     Outside(Verb, String),
 }
 
+impl Reply {
+    /// The same reply to what stands behind so many bytes.
+    fn behind(mut self, bytes: usize) -> Reply {
+        if let Reply::Position(warnings) = &mut self {
+            warnings.iter_mut().for_each(|warning| warning.column += bytes);
+        }
+        self
+    }
+}
+
 /// Which record of the sources is wanted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -113,11 +123,12 @@ impl Session {
         }
         let (word, operands) = text.split_once([' ', '\t']).unwrap_or((text, ""));
         let operands = operands.trim_start();
-        match Verb::named(word) {
-            Some(verb) => (self.obey(verb, operands.trim_end()))
-                .map_err(|error| error.behind(line.len() - operands.len())),
-            None => self.play_only(text).map_err(|error| error.behind(line.len() - text.len())),
-        }
+        let (read, reply) = match Verb::named(word) {
+            Some(verb) => (operands, self.obey(verb, operands.trim_end())),
+            None => (text, self.play_only(text)),
+        };
+        let before = line.len() - read.len();
+        reply.map(|reply| reply.behind(before)).map_err(|error| error.behind(before))
     }
 
     fn obey(&mut self, verb: Verb, operands: &str) -> Result<Reply, KitError> {

@@ -1,0 +1,124 @@
+//! The registers as they run through records.
+
+use std::sync::Arc;
+
+use epdb::error::{At, Place};
+use epdb::library::registers::RunningRegisters;
+use epdb::model::registers::{Register, Registers};
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+
+/// Records of a source, and which of them begin a fragment.
+fn fragments(by_continuity: bool, lines: &[&str]) -> String {
+    let mut running = RunningRegisters::new(by_continuity);
+    let name: Arc<str> = "a.epd".into();
+    let mark = |(number, line): (usize, &&str)| {
+        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        let place = Place::new(name.clone(), At::Line(number as u64 + 1));
+        if running.take(&record, &place, false) { '*' } else { '.' }
+    };
+    lines.iter().enumerate().map(mark).collect()
+}
+
+/// The registers that are set, as EPD.
+fn shown(registers: &Registers) -> String {
+    let mut text = Vec::new();
+    registers.operations().iter().for_each(|operation| operation.write_to(&mut text));
+    String::from_utf8(text).unwrap()
+}
+
+// REG-01, REG-02, REG-03, REG-04, REG-05, REG-06, REG-07
+#[test]
+fn the_vectors_run_through_records() {
+    let rows = include_str!("../vectors/registers.tsv").lines().filter(|row| !row.starts_with('#'));
+    let mut running = RunningRegisters::new(false);
+    let mut name: Arc<str> = "".into();
+    let mut count = 0;
+    for row in rows {
+        let [id, sequence, step, operations, after] =
+            row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        if step == "1" {
+            name = sequence.into();
+        }
+        let record = epdb::parse_epd(format!("{START} {operations}").as_bytes()).expect(id);
+        let place = Place::new(name.clone(), At::Line(step.parse().unwrap()));
+        assert_eq!(running.take(&record, &place, false), step == "1", "{id}");
+        assert_eq!(listed(running.registers()), after, "{id}");
+        count += 1;
+    }
+    assert_eq!(count, 12);
+}
+
+/// The registers as the vectors list them.
+fn listed(registers: &Registers) -> String {
+    let text = |bytes: &[u8]| format!("\"{}\"", String::from_utf8_lossy(bytes));
+    let list = |letter: char, all: &[Register; 10]| {
+        let set = all.iter().enumerate().filter_map(|(number, register)| {
+            Some(format!("{letter}{number}={}", text(register.as_deref()?)))
+        });
+        set.collect::<Vec<_>>().join(" ")
+    };
+    let one = |register: &Register| register.as_deref().map_or("~".into(), text);
+    format!(
+        "{} | {} | eco={} nic={}",
+        list('c', &registers.comments),
+        list('v', &registers.variations),
+        one(&registers.eco),
+        one(&registers.nic)
+    )
+}
+
+// REG-04
+#[test]
+fn registers_are_shown_as_the_operations_that_set_them() {
+    let line = format!("{START} c0 \"a\"; c7 \"\"; eco \"C65\"; nic \"RL 1\"; v9 \"z\";");
+    let mut registers = Registers::default();
+    registers.apply(&epdb::parse_epd(line.as_bytes()).unwrap());
+    assert_eq!(shown(&registers), "c0 \"a\";c7 \"\";eco \"C65\";nic \"RL 1\";v9 \"z\";");
+    assert_eq!(shown(&Registers::default()), "");
+}
+
+// REG-05
+#[test]
+fn operations_out_of_order_act_in_order() {
+    let mut registers = Registers::default();
+    let line = format!("{START} c5 \"f\"; c0 \"a\";");
+    registers.apply(&epdb::parse_epd(line.as_bytes()).unwrap());
+    assert_eq!(shown(&registers), "c0 \"a\";c5 \"f\";");
+}
+
+// REG-01, REG-06
+#[test]
+fn a_fragment_is_a_source_and_ends_where_a_referee_says_so() {
+    let reset = format!("{START} refcom reset;");
+    assert_eq!(fragments(false, &[START, "8/8/8/8/8/4k3/8/4K3 w - -", START]), "*..");
+    assert_eq!(fragments(false, &[START, &reset, START]), "**.");
+    let mut running = RunningRegisters::new(false);
+    let record = epdb::parse_epd(START.as_bytes()).unwrap();
+    let mut take = |name: &Arc<str>, at: At, is_of_game: bool| {
+        running.take(&record, &Place::new(name.clone(), at), is_of_game)
+    };
+    let (one, other): (Arc<str>, Arc<str>) = ("a.epd".into(), "a.epd".into());
+    assert!(take(&one, At::Line(1), false) && !take(&one, At::Line(2), false));
+    assert!(take(&other, At::Line(1), true), "the same file once more");
+    assert!(!take(&other, At::Line(1), true), "a position of the same game");
+    assert!(take(&other, At::Line(9), true), "another game");
+}
+
+// REG-06
+#[test]
+fn continuity_is_one_move_and_a_number_that_goes_on() {
+    let counted = |line: &str, number: u32| format!("{line} fmvn {number};");
+    let (start, after_e4) = (counted(START, 1), counted(AFTER_E4, 1));
+    assert_eq!(fragments(true, &[START, AFTER_E4, START]), "*.*");
+    assert_eq!(fragments(true, &[&start, &after_e4]), "*.");
+    assert_eq!(fragments(true, &[START, START]), "**");
+    let with_square = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3";
+    assert_eq!(fragments(true, &[START, with_square]), "*.", "a square without a capture");
+    let bare = ["8/8/8/4k3/8/8/8/4K3 w - -", "8/8/8/4k3/8/8/4K3/8 b - -"];
+    let [one, next] = bare.map(|line| counted(line, 7));
+    assert_eq!(fragments(true, &[&one, &next]), "*.");
+    assert_eq!(fragments(true, &[&one, &counted(bare[1], 1)]), "**", "fmvn 1 again");
+    assert_eq!(fragments(true, &["8/8/8/8/8/8/8/8 w - -", START]), "**", "no moves at all");
+}

@@ -1,0 +1,81 @@
+//! A program in a terminal of its own: typed to, and read until it shows what is expected.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use pty_process::Size;
+use pty_process::blocking::{Command, open};
+
+/// No answer takes so long; without it a test that fails would not end.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A terminal with a program in it.
+pub(crate) struct Terminal {
+    keys: File,
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    /// What was shown since what was expected last.
+    shown: String,
+}
+
+impl Terminal {
+    /// Starts a program in a folder, which is also its home.
+    pub(crate) fn start(program: &Path, args: &[&str], folder: &Path) -> Terminal {
+        let (pty, pts) = open().unwrap();
+        pty.resize(Size::new(50, 200)).unwrap();
+        let child = Command::new(program)
+            .args(args)
+            .current_dir(folder)
+            .env("HOME", folder)
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .spawn(pts)
+            .unwrap();
+        let keys = File::from(OwnedFd::from(pty));
+        let mut screen = keys.try_clone().unwrap();
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = screen.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Terminal { keys, child, output, shown: String::new() }
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until a text is shown, and gives what was shown before it.
+    pub(crate) fn expect(&mut self, text: &str) -> String {
+        loop {
+            if let Some(place) = self.shown.find(text) {
+                let rest = self.shown.split_off(place + text.len());
+                let mut before = std::mem::replace(&mut self.shown, rest);
+                before.truncate(place);
+                return before;
+            }
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.shown += &String::from_utf8_lossy(&bytes),
+                Err(_) => panic!("expected {text:?}, shown was {:?}", self.shown),
+            }
+        }
+    }
+
+    /// The exit status of the program, which is ending.
+    pub(crate) fn status(mut self) -> i32 {
+        while self.output.recv_timeout(PATIENCE).is_ok() {}
+        self.child.wait().unwrap().code().expect("no signal")
+    }
+}
