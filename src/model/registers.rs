@@ -67,8 +67,7 @@ impl Registers {
         let numbered = |letter| (b'0'..=b'9').map(move |digit| vec![letter, digit]);
         let named = [&b"eco"[..], b"nic"].map(Vec::from);
         let opcodes = numbered(b'c').chain(named).chain(numbered(b'v'));
-        let registers =
-            self.comments.iter().chain([&self.eco, &self.nic]).chain(&self.variations);
+        let registers = self.comments.iter().chain([&self.eco, &self.nic]).chain(&self.variations);
         let operation = |(opcode, register): (Vec<u8>, &Register)| {
             let operands = vec![Operand::Str(register.clone()?)];
             Some(Operation { opcode: Opcode::new(&opcode).ok()?, operands })

@@ -1,10 +1,10 @@
 //! Positions as people ask for them: as FEN, or by the moves that lead there.
 
+use super::codes;
 use super::diagnostic::{Diagnostic, shown};
 use super::epd::{Line, parse_line};
 use super::options::{ParseOptions, Profile};
 use super::san::{self, SanRead};
-use super::codes;
 use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 

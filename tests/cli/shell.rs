@@ -28,7 +28,8 @@ fn library() -> Scratch {
 #[test]
 fn a_script_has_no_prompt_and_prints_what_it_asks_for() {
     let scratch = Scratch::new();
-    let lines = ["# a comment", "", "dvfe", "1. e4", "dvfe", "svde 4k3/8/8/8/8/8/4P3/4K3 w - -", "epd"];
+    let lines =
+        ["# a comment", "", "dvfe", "1. e4", "dvfe", "svde 4k3/8/8/8/8/8/4P3/4K3 w - -", "epd"];
     let done = script(&scratch, &[], &lines);
     let expected = format!("{START}\n{AFTER_E4}\n4k3/8/8/8/8/8/4P3/4K3 w - -\n");
     assert_eq!((done.out, done.err.as_str(), done.status), (expected, "", 0));
@@ -84,7 +85,12 @@ fn questions_are_answered_as_the_commands_of_epdb_answer_them() {
     let same = |typed: &[&str], args: &[&str]| {
         let lines = [&["e4"], typed].concat();
         let (typed, direct) = (script(&scratch, &["book.epd"], &lines), scratch.run(args));
-        assert_eq!((typed.out, typed.status), (direct.out, direct.status), "{lines:?} {}", typed.err);
+        assert_eq!(
+            (typed.out, typed.status),
+            (direct.out, direct.status),
+            "{lines:?} {}",
+            typed.err
+        );
         direct.status
     };
     assert_eq!(same(&["explore"], &["explore", "book.epd", "e4"]), 0);
@@ -108,7 +114,8 @@ fn tfgg_makes_games_regular() {
     let direct = scratch.run(&["tfgg", "my games.pgn"]).out;
     assert!(direct.contains("[White \"x\"]") && direct.ends_with("\n1. e4 e5 *\n\n"), "{direct}");
     assert_eq!(script(&scratch, &[], &["tfgg 'my games.pgn'"]).out, direct);
-    let done = script(&scratch, &[], &["tfgg my\\ games.pgn out.pgn", "tfgg 'my games.pgn' out.pgn"]);
+    let done =
+        script(&scratch, &[], &["tfgg my\\ games.pgn out.pgn", "tfgg 'my games.pgn' out.pgn"]);
     assert_eq!((done.out.as_str(), done.status), ("", 0), "{}", done.err);
     assert_eq!(scratch.text("out.pgn"), direct);
     assert_eq!(script(&scratch, &[], &["tfgg missing.pgn", "dvfe"]).status, 2);
@@ -118,7 +125,8 @@ fn tfgg_makes_games_regular() {
 fn records_are_gone_through_back_and_forth() {
     let scratch = library();
     scratch.write("more.epd", "nonsense\n4k3/8/8/8/8/8/4P3/4K3 w - - c3 \"c\";\n");
-    let lines = ["next", "goto 3", "epd", "registers", "previous", "epd", "registers", "previous", "dvfe"];
+    let lines =
+        ["next", "goto 3", "epd", "registers", "previous", "epd", "registers", "previous", "dvfe"];
     let done = script(&scratch, &["book.epd", "more.epd"], &lines);
     let expected = format!(
         "4k3/8/8/8/8/8/4P3/4K3 w - - c3 \"c\";\nc3 \"c\";\n\
@@ -127,8 +135,14 @@ fn records_are_gone_through_back_and_forth() {
     assert_eq!((done.out, done.status), (expected, 0), "{}", done.err);
     let notes: Vec<&str> = done.err.lines().collect();
     assert_eq!(notes[0], "record 1, book.epd:1");
-    assert!(notes[1].starts_with("epdb: more.epd:1: rejected: 1: error[E-EPD-FIELDS]"), "{notes:?}");
-    assert_eq!(notes[2..], ["record 3, more.epd:2", "record 2, book.epd:2", "record 1, book.epd:1"]);
+    assert!(
+        notes[1].starts_with("epdb: more.epd:1: rejected: 1: error[E-EPD-FIELDS]"),
+        "{notes:?}"
+    );
+    assert_eq!(
+        notes[2..],
+        ["record 3, more.epd:2", "record 2, book.epd:2", "record 1, book.epd:1"]
+    );
     // An error leaves record and position as they were.
     let lines = ["next", "e4", "next 7", "previous", "goto 0", "dvfe", "next", "epd"];
     let done = script(&scratch, &["book.epd", "--keep-going"], &lines);
@@ -142,14 +156,19 @@ fn records_are_gone_through_back_and_forth() {
 fn sources_are_files_of_any_kind() {
     let scratch = library();
     scratch.write("a.pgn", "[ECO \"C20\"]\n\n1. e4 e5 *\n\n1. d4 *\n");
-    let done = script(&scratch, &["a.pgn"], &["goto 3", "registers", "next", "registers", "next", "dvfe"]);
+    let done =
+        script(&scratch, &["a.pgn"], &["goto 3", "registers", "next", "registers", "next", "dvfe"]);
     let d4 = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq d3 0 1";
     assert_eq!(done.out, format!("eco \"C20\";\nall registers are null\n{d4}\n"), "{}", done.err);
     scratch.run(&["import", "a.epdb", "book.epd"]);
     let done = script(&scratch, &[], &["open a.epdb", "next 2", "get", "open missing.epd"]);
     assert!(done.out.contains(';') && done.status == 2, "{}", done.out);
-    assert!(done.err.ends_with(": cannot read missing.epd: No such file or directory (os error 2)\n")
-        || done.err.contains("-:4: ") && done.err.contains("missing.epd"), "{}", done.err);
+    assert!(
+        done.err.ends_with(": cannot read missing.epd: No such file or directory (os error 2)\n")
+            || done.err.contains("-:4: ") && done.err.contains("missing.epd"),
+        "{}",
+        done.err
+    );
     assert_eq!(script(&scratch, &[], &["next"]).err, "-:1: no source is open: `open SOURCE`\n");
     assert_eq!(script(&scratch, &["."], &[]).status, 2, "a folder");
     assert_eq!(script(&scratch, &["-"], &[]).status, 2, "standard input is the script");
@@ -158,7 +177,15 @@ fn sources_are_files_of_any_kind() {
 #[test]
 fn records_are_written_and_lines_saved() {
     let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -");
-    let lines = ["set c0 one", "write a.epd", "e4", "write a.epd", "write a.fen", "save line.epd", "save line.pgn"];
+    let lines = [
+        "set c0 one",
+        "write a.epd",
+        "e4",
+        "write a.epd",
+        "write a.fen",
+        "save line.epd",
+        "save line.pgn",
+    ];
     let done = script(&scratch, &[], &lines);
     assert_eq!((done.out.as_str(), done.status), ("", 0), "{}", done.err);
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c0 \"one\"; fmvn 1; hmvc 0;";
@@ -169,7 +196,14 @@ fn records_are_written_and_lines_saved() {
     assert_eq!(scratch.text("line.epd"), format!("{start}\n{after}\n"));
     assert!(scratch.text("line.pgn").ends_with("\n\n1. e4 *\n\n"));
     scratch.write("a.pgn", "");
-    for wrong in ["write a.epd.gz", "write a.pgn", "write no/a.epd", "save no/a.epd", "save noname", "write a b"] {
+    for wrong in [
+        "write a.epd.gz",
+        "write a.pgn",
+        "write no/a.epd",
+        "save no/a.epd",
+        "save noname",
+        "write a b",
+    ] {
         let done = script(&scratch, &[], &[wrong]);
         assert_eq!((done.status, done.err.lines().count()), (2, 1), "{wrong}: {}", done.err);
         assert!(done.err.starts_with("-:1: "), "{}", done.err);
@@ -196,10 +230,16 @@ fn commands_are_explained() {
 fn the_board_is_drawn_from_either_side() {
     let scratch = Scratch::new();
     let board = script(&scratch, &[], &["svfe 4k3/8/8/8/8/8/4P3/4K3 w - -", "board"]).out;
-    assert!(board.starts_with("  8  . . . . k . . .\n") && board.contains("\n     a b c"), "{board}");
+    assert!(
+        board.starts_with("  8  . . . . k . . .\n") && board.contains("\n     a b c"),
+        "{board}"
+    );
     let args = ["--pieces", "symbols"];
     let board = script(&scratch, &args, &["svfe 4k3/8/8/8/8/8/4P3/4K3 w - -", "flip", "board"]).out;
-    assert!(board.starts_with("  1  . . . ♔ . . . .\n") && board.contains("\n     h g f"), "{board}");
+    assert!(
+        board.starts_with("  1  . . . ♔ . . . .\n") && board.contains("\n     h g f"),
+        "{board}"
+    );
     assert!(!board.contains('\x1b'));
 }
 
@@ -207,7 +247,8 @@ fn the_board_is_drawn_from_either_side() {
 #[cfg(unix)]
 fn in_terminal(scratch: &Scratch, args: &[&str]) -> crate::terminal::Terminal {
     let args = [&["shell", "--pieces", "letters"], args].concat();
-    crate::terminal::Terminal::start(&assert_cmd::cargo::cargo_bin("epdb"), &args, &scratch.path(""))
+    let epdb = assert_cmd::cargo::cargo_bin("epdb");
+    crate::terminal::Terminal::start(&epdb, &args, &scratch.path(""))
 }
 
 #[cfg(unix)]
@@ -216,34 +257,40 @@ fn lines_are_edited_completed_and_remembered() {
     const UP: &str = "\x1b[A";
     let scratch = library();
     let mut terminal = in_terminal(&scratch, &[]);
-    terminal.expect("epdb> ");
-    // Tab completes commands, moves and names of files.
-    terminal.press("Nf\t\r");
-    terminal.expect("5N2/PPPPPPPP/RNBQKB1R b KQkq -");
-    terminal.press("open bo\t\r");
-    terminal.press("nex\t\r");
-    terminal.expect("record 1, book.epd:1");
-    terminal.expect("RNBQKBNR w KQkq -");
-    // What is wrong is told, and what was typed before comes again.
+    terminal.prompt();
+    // Tab completes commands, moves and names of files; what is typed ahead is not lost.
+    terminal.press("Nf\t\ropen bo\t\rnex\t\r");
+    terminal.expect("5N2/PPPPPPPP/RNBQKB1R b KQkq -\r\n");
+    terminal.expect("record 1, book.epd:1\r\n");
+    terminal.expect("RNBQKBNR w KQkq -\r\n");
+    terminal.prompt();
     terminal.press("e4x\x7f\r");
-    terminal.expect("4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3");
+    terminal.expect("4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3\r\n");
+    // What is wrong is told, and what was typed before comes again.
+    terminal.prompt();
     terminal.press("Ke7\r");
     terminal.expect("`Ke7`: no legal move of this position");
+    terminal.prompt();
     terminal.press(&format!("{UP}{UP}{UP}\r"));
-    terminal.expect("record 2, book.epd:2");
+    terminal.expect("record 2, book.epd:2\r\n");
     // Ctrl-C drops the line, Ctrl-D ends.
-    terminal.press("Ke7\x03dvfe\r");
-    let before = terminal.expect("RNBQKBNR b KQkq - 0 1");
+    terminal.prompt();
+    terminal.press("Ke7\x03");
+    terminal.prompt();
+    terminal.press("dvfe\r");
+    let before = terminal.expect("RNBQKBNR b KQkq - 0 1\r\n");
     assert!(!before.contains("error"), "{before}");
+    terminal.prompt();
     terminal.press("\x04");
     assert_eq!(terminal.status(), 0);
     let history = scratch.text("state/epdb/history");
     assert!(history.ends_with("\ne4\nKe7\nnext\ndvfe\n"), "{history}");
     // The next one knows these lines.
     let mut next = in_terminal(&scratch, &[]);
-    next.expect("epdb> ");
+    next.prompt();
     next.press(&format!("{UP}\r"));
     next.expect(START);
+    next.prompt();
     next.press("quit\r");
     assert_eq!(next.status(), 0);
 }
@@ -253,16 +300,18 @@ fn lines_are_edited_completed_and_remembered() {
 fn an_interrupt_ends_what_is_being_done() {
     let scratch = library();
     let mut terminal = in_terminal(&scratch, &["--no-history"]);
-    terminal.expect("epdb> ");
+    terminal.prompt();
     terminal.press("e4\r");
-    terminal.expect("RNBQKBNR b KQkq e3\r\n");
+    terminal.entered();
+    terminal.prompt();
     terminal.press("perft 40\r");
-    // The editor gives the terminal back, in which Ctrl-C is an interrupt from then on.
-    terminal.expect("\x1b[?2004l\r\n");
+    terminal.entered();
     terminal.press("\x03");
-    terminal.expect("interrupted");
+    terminal.expect("interrupted\r\n");
+    terminal.prompt();
     terminal.press("dvfe\r");
     terminal.expect(AFTER_E4);
+    terminal.prompt();
     terminal.press("\x04");
     assert_eq!(terminal.status(), 0);
     assert!(!fs::exists(scratch.path("state")).unwrap(), "no lines are kept");

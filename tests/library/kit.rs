@@ -90,7 +90,9 @@ fn each_position_keeps_the_operations_that_it_was_given() {
     assert!(record.ends_with(" bm c5 e5; fmvn 1; hmvc 0; resign;"), "{record}");
     session.run("remove resign fmvn hmvc").unwrap();
     assert!(shown(&mut session, "record").ends_with("KQkq e3 bm c5 e5;"));
-    for wrong in ["set bm Ke5", "set ce good", "remove ce", "remove bm ce", "set 9", "set ce 1; dm 2"] {
+    for wrong in
+        ["set bm Ke5", "set ce good", "remove ce", "remove bm ce", "set 9", "set ce 1; dm 2"]
+    {
         let before = session.clone();
         assert!(matches!(session.run(wrong), Err(KitError::Operation(_))), "{wrong}");
         assert_eq!(session, before, "{wrong}");
@@ -120,7 +122,10 @@ fn what_the_processor_cannot_do_is_handed_back() {
     assert_eq!(session.run("previous 3"), Ok(Reply::Go(Step::Back(3))));
     assert_eq!(session.run("goto 18446744073709551615"), Ok(Reply::Go(Step::To(u64::MAX))));
     let outside = |verb, operands: &str| Ok(Reply::Outside(verb, operands.to_string()));
-    assert_eq!(session.run("explore a.epa --sort score "), outside(Verb::Explore, "a.epa --sort score"));
+    assert_eq!(
+        session.run("explore a.epa --sort score "),
+        outside(Verb::Explore, "a.epa --sort score")
+    );
     assert_eq!(session.run("perft 3"), outside(Verb::Perft, "3"));
     assert_eq!(session.run("tfgg a.pgn 'b c.pgn'"), outside(Verb::Tfgg, "a.pgn 'b c.pgn'"));
     assert_eq!(session.run("exit"), outside(Verb::Quit, ""));
@@ -237,7 +242,9 @@ fn the_kit_has_no_input_or_output_of_its_own() {
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        for word in ["std::fs", "std::io", "std::env", "std::process", "std::net", "print!", "println!"] {
+        for word in
+            ["std::fs", "std::io", "std::env", "std::process", "std::net", "print!", "println!"]
+        {
             assert!(!text.contains(word), "{word}");
         }
         files += 1;
@@ -256,7 +263,8 @@ fn lines_of_any_kind() -> impl Strategy<Value = String> {
     ];
     prop_oneof![
         operands.clone(),
-        (prop::sample::select(names), operands).prop_map(|(name, operands)| format!("{name} {operands}")),
+        (prop::sample::select(names), operands)
+            .prop_map(|(name, operands)| format!("{name} {operands}")),
     ]
 }
 

@@ -36,8 +36,10 @@ fn the_vectors_run_through_records() {
     let mut name: Arc<str> = "".into();
     let mut count = 0;
     for row in rows {
-        let [id, sequence, step, operations, after] =
-            row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let [id, sequence, step, operations, after] = row.split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("{row}")
+        };
         if step == "1" {
             name = sequence.into();
         }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Child;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -73,9 +73,28 @@ impl Terminal {
         }
     }
 
+    /// Waits until the line editor reads keys: before, some of them are for the terminal itself.
+    pub(crate) fn prompt(&mut self) {
+        self.expect("\x1b[?2004h");
+    }
+
+    /// Waits until the line editor has read a line, and the terminal is as it was without it.
+    pub(crate) fn entered(&mut self) {
+        self.expect("\x1b[?2004l\r\n");
+    }
+
     /// The exit status of the program, which is ending.
     pub(crate) fn status(mut self) -> i32 {
-        while self.output.recv_timeout(PATIENCE).is_ok() {}
+        let waiting = loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.shown += &String::from_utf8_lossy(&bytes),
+                Err(ended) => break ended,
+            }
+        };
+        if waiting == RecvTimeoutError::Timeout {
+            self.child.kill().unwrap();
+            panic!("it did not end, shown was {:?}", self.shown);
+        }
         self.child.wait().unwrap().code().expect("no signal")
     }
 }

@@ -39,11 +39,7 @@ impl Shell {
     ///
     /// # Errors
     /// A source cannot be read.
-    pub(crate) fn new(
-        sources: &[PathBuf],
-        look: Look,
-        shows_board: bool,
-    ) -> anyhow::Result<Shell> {
+    pub(crate) fn new(sources: &[PathBuf], look: Look, shows_board: bool) -> anyhow::Result<Shell> {
         let records = Records::open(sources.to_vec())?;
         Ok(Shell { session: Session::new(), records, look, shows_board })
     }

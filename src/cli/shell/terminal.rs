@@ -109,7 +109,9 @@ impl Completer for Typist {
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let same = |word: String| Pair { display: word.clone(), replacement: word };
         match complete(self.shell.session(), &line[..at]) {
-            Completion::Words { start, words } => Ok((start, words.into_iter().map(same).collect())),
+            Completion::Words { start, words } => {
+                Ok((start, words.into_iter().map(same).collect()))
+            }
             _ => self.files.complete_path(line, at),
         }
     }
