@@ -15,6 +15,7 @@ use crate::error::Place;
 use crate::library::registers::RunningRegisters;
 use crate::model::registers::{Register, Registers};
 use crate::model::{EpdRecord, Position};
+use crate::text::{FormatOptions, epd};
 
 /// Show the registers of comments, variations, eco and nic after each record
 ///
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut out = open_output(None)?;
     let mut running = RunningRegisters::new(args.by_continuity);
-    let mut fragment = 0;
+    let (mut fragment, mut line) = (0, Vec::new());
     each_with_game(&args.files, &read, &mut diagnostics, |record, place, game| {
         let begins = running.take(&record, place, game.is_some());
         fragment += u64::from(begins);
@@ -57,8 +58,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             if begins && fragment > 1 {
                 writeln!(out)?;
             }
-            out.write_all(&crate::format_epd(&shown(record.position(), registers)))?;
-            writeln!(out)?;
+            line.clear();
+            epd::format(&shown(record.position(), registers), &FormatOptions::new(), &mut line);
+            line.push(b'\n');
+            out.write_all(&line)?;
         }
         Ok(true)
     })?;

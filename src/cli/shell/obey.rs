@@ -102,7 +102,7 @@ impl Shell {
             note!("{}:{}:{warning}", place.source, place.number());
         }
         self.session.set_record(found.record, found.before);
-        self.show_position()
+        Ok(self.show_position()?.and(Outcome::different_if(found.has_rejected)))
     }
 
     /// What there is to see of another position.

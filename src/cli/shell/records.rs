@@ -35,6 +35,8 @@ pub(super) struct Found {
     pub(super) before: Registers,
     /// What was repaired in it or is doubtful.
     pub(super) warnings: Vec<Diagnostic>,
+    /// Whether lines on the way to it were rejected, which was told.
+    pub(super) has_rejected: bool,
 }
 
 impl Records {
@@ -70,7 +72,7 @@ impl Records {
             Step::Back(records) => self.number.saturating_sub(records),
             Step::To(number) => number,
         };
-        anyhow::ensure!(number > 0, "records count from 1, and this is record {}", self.number);
+        anyhow::ensure!(number > 0, "there is no record 0: they count from 1");
         let found = self.read_to(number);
         match &found {
             Ok(_) => self.number = number,
@@ -87,12 +89,13 @@ impl Records {
             .filter(|reading| reading.count < number)
             .unwrap_or_else(|| Reading::new(paths.clone()));
         let mut findings = Findings::new(false);
-        let found = reading.read_to(number, &mut |count, place, why| {
+        let mut found = reading.read_to(number, &mut |count, place, why| {
             if count >= self.told {
-                findings.report(|| format!("{place}: rejected: {why}"));
+                findings.report(|| format!("{}:{}:{why}", place.source, place.number()));
             }
         });
-        findings.finish();
+        let has_rejected = findings.finish();
+        found.iter_mut().for_each(|found| found.has_rejected = has_rejected);
         self.told = self.told.max(reading.count);
         self.reading = Some(reading);
         found
@@ -143,7 +146,8 @@ impl Reading {
                     let begins = self.registers.take(&record, &place, is_of_games);
                     if self.count == number {
                         let before = if begins { Registers::default() } else { registers };
-                        return Ok(Found { record, place, number, before, warnings });
+                        let has_rejected = false;
+                        return Ok(Found { record, place, number, before, warnings, has_rejected });
                     }
                     warnings.clear();
                 }
