@@ -2,7 +2,12 @@
 
 use std::fs;
 
+#[cfg(unix)]
+use assert_cmd::cargo::cargo_bin;
+
 use crate::scratch::{Done, Scratch};
+#[cfg(unix)]
+use crate::terminal::Terminal;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1";
@@ -236,12 +241,24 @@ fn the_board_is_drawn_from_either_side() {
     assert!(!board.contains('\x1b'));
 }
 
-/// Starts the shell in a terminal.
+/// Starts the shell in a terminal without colours.
 #[cfg(unix)]
-fn in_terminal(scratch: &Scratch, args: &[&str]) -> crate::terminal::Terminal {
+fn in_terminal(scratch: &Scratch, args: &[&str]) -> Terminal {
     let args = [&["shell", "--pieces", "letters"], args].concat();
-    let epdb = assert_cmd::cargo::cargo_bin("epdb");
-    crate::terminal::Terminal::start(&epdb, &args, &scratch.path(""))
+    Terminal::start(&cargo_bin("epdb"), &args, &scratch.path(""), "1")
+}
+
+#[cfg(unix)]
+#[test]
+fn boards_have_colours_on_terminals_that_want_them() {
+    let scratch = Scratch::new();
+    for (no_color, has_colours) in [("", true), ("1", false)] {
+        let args = ["shell", "-c", "board"];
+        let mut terminal = Terminal::start(&cargo_bin("epdb"), &args, &scratch.path(""), no_color);
+        let board = terminal.expect("RNBQKBNR w KQkq -\r\n");
+        assert!(board.contains('♜') && board.contains("\x1b[48;5;") == has_colours, "{board}");
+        assert_eq!(terminal.status(), 0);
+    }
 }
 
 #[cfg(unix)]

@@ -25,8 +25,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a program in a folder, which is also its home.
-    pub(crate) fn start(program: &Path, args: &[&str], folder: &Path) -> Terminal {
+    /// Starts a program in a folder, which is also its home; `no_color` is what `NO_COLOR` says.
+    pub(crate) fn start(program: &Path, args: &[&str], folder: &Path, no_color: &str) -> Terminal {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(50, 200)).unwrap();
         let child = Command::new(program)
@@ -35,7 +35,7 @@ impl Terminal {
             .env("HOME", folder)
             .env("XDG_STATE_HOME", folder.join("state"))
             .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
+            .env("NO_COLOR", no_color)
             .spawn(pts)
             .unwrap();
         let keys = File::from(OwnedFd::from(pty));

@@ -31,6 +31,9 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// Another position, about which nothing is doubtful.
+    const POSITION: Reply = Reply::Position(Vec::new());
+
     /// The same reply to what stands behind so many bytes.
     fn behind(mut self, bytes: usize) -> Reply {
         if let Reply::Position(warnings) = &mut self {
@@ -141,18 +144,18 @@ impl Session {
             Verb::Svfe => self.set_position(operands),
             Verb::New => {
                 self.set_record(start_array(), Registers::default());
-                Ok(Reply::Position(Vec::new()))
+                Ok(Reply::POSITION)
             }
             Verb::Flip => {
                 self.bottom = !self.bottom;
-                Ok(Reply::Position(Vec::new()))
+                Ok(Reply::POSITION)
             }
-            Verb::Move => moved(self.line.play(operands.as_bytes())),
-            Verb::Back => moved(self.line.back(count(verb, operands)?)),
-            Verb::Forward => moved(self.line.forward(count(verb, operands)?)),
+            Verb::Move => self.line.play(operands.as_bytes()).map(|()| Reply::POSITION),
+            Verb::Back => self.line.back(count(verb, operands)?).map(|()| Reply::POSITION),
+            Verb::Forward => self.line.forward(count(verb, operands)?).map(|()| Reply::POSITION),
             Verb::Start => {
                 self.line.to_start();
-                Ok(Reply::Position(Vec::new()))
+                Ok(Reply::POSITION)
             }
             Verb::Set => self.set(operands),
             Verb::Remove => self.remove(operands),
@@ -184,7 +187,7 @@ impl Session {
     /// Plays a line that is no command.
     fn play_only(&mut self, text: &str) -> Result<Reply, KitError> {
         let moves = self.line.read(text.as_bytes()).map_err(KitError::Unknown)?;
-        moved(self.line.make(&moves))
+        self.line.make(&moves).map(|()| Reply::POSITION)
     }
 
     fn set(&mut self, operands: &str) -> Result<Reply, KitError> {
@@ -218,10 +221,6 @@ fn start_array() -> EpdRecord {
     let mut record = EpdRecord::new(Position::START);
     record.set_fen_counters(Some(Counters::default()));
     record
-}
-
-fn moved(result: Result<(), KitError>) -> Result<Reply, KitError> {
-    result.map(|()| Reply::Position(Vec::new()))
 }
 
 /// A number of moves or records, 1 where it is not said.
