@@ -1,9 +1,51 @@
 //! `epdb registers`: the registers after each record.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use crate::scratch::Scratch;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
+
+/// The registers of an object as the vectors list them.
+fn listed(object: &Value) -> String {
+    let list = |letter: &str| {
+        let all = object[letter].as_array().unwrap().iter().enumerate();
+        let set = all.filter(|(_, register)| !register.is_null());
+        set.map(|(number, register)| format!("{letter}{number}={register}"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let one = |name: &str| Some(&object[name]).filter(|it| !it.is_null()).map(Value::to_string);
+    let one = |name: &str| one(name).unwrap_or("~".into());
+    format!("{} | {} | eco={} nic={}", list("c"), list("v"), one("eco"), one("nic"))
+}
+
+/// Each sequence of the vectors is a file.
+// REG-01, REG-02, REG-03, REG-04, REG-05, REG-06, REG-07
+#[test]
+fn the_vectors_run_through_files() {
+    let scratch = Scratch::new();
+    let rows = include_str!("../vectors/registers.tsv").lines().filter(|row| !row.starts_with('#'));
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let mut expected = Vec::new();
+    for row in rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let [_, sequence, _, operations, after] = fields[..] else { panic!("{row}") };
+        let file = files.entry(format!("{sequence}.epd")).or_default();
+        *file += &format!("{START} {operations}\n");
+        expected.push(after);
+    }
+    files.iter().for_each(|(name, text)| scratch.write(name, text));
+    let names = files.keys().map(String::as_str);
+    let args: Vec<&str> = ["registers", "--json"].into_iter().chain(names).collect();
+    let done = scratch.run(&args);
+    let found = done.out.lines().map(|line| listed(&serde_json::from_str(line).unwrap()));
+    assert_eq!(found.collect::<Vec<_>>(), expected, "{}", done.err);
+    assert_eq!(expected.len(), 12);
+}
 
 // REG-01, REG-02, REG-04, REG-06
 #[test]
@@ -43,14 +85,14 @@ fn continuity_breaks_where_no_move_leads() {
 fn objects_tell_null_from_an_empty_string() {
     let scratch = Scratch::with("a.epd", format!("{START} c1 \"\"; v3 \"x\";\n"));
     let done = scratch.run(&["registers", "a.epd", "--json"]);
-    let object: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let object: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(object["file"], "a.epd");
     assert_eq!((object["line"].as_u64(), object["fragment"].as_u64()), (Some(1), Some(1)));
     assert_eq!(object["epd"], START);
     let of = |name: &str| object[name].as_array().unwrap().clone();
     assert_eq!((of("c").len(), of("v").len()), (10, 10));
-    assert_eq!((&of("c")[0], &of("c")[1]), (&serde_json::Value::Null, &"".into()));
-    assert_eq!((&of("v")[3], &object["eco"]), (&"x".into(), &serde_json::Value::Null));
+    assert_eq!((&of("c")[0], &of("c")[1]), (&Value::Null, &"".into()));
+    assert_eq!((&of("v")[3], &object["eco"]), (&"x".into(), &Value::Null));
 }
 
 // REG-01
@@ -61,7 +103,7 @@ fn each_game_is_a_fragment_with_the_names_of_its_opening() {
         "[ECO \"C20\"]\n[Opening \"King's Pawn\"]\n\n1. e4 *\n\n[White \"x\"]\n\n1. e4 e5 *\n",
     );
     let done = scratch.run(&["registers", "a.pgn", "--json"]);
-    let objects: Vec<serde_json::Value> =
+    let objects: Vec<Value> =
         done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let fragments: Vec<u64> = objects.iter().map(|it| it["fragment"].as_u64().unwrap()).collect();
     assert_eq!(fragments, [1, 1, 2, 2, 2]);

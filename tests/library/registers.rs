@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use epdb::error::{At, Place};
 use epdb::library::registers::RunningRegisters;
-use epdb::model::registers::{Register, Registers};
+use epdb::model::registers::Registers;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
@@ -26,49 +26,6 @@ fn shown(registers: &Registers) -> String {
     let mut text = Vec::new();
     registers.operations().iter().for_each(|operation| operation.write_to(&mut text));
     String::from_utf8(text).unwrap()
-}
-
-// REG-01, REG-02, REG-03, REG-04, REG-05, REG-06, REG-07
-#[test]
-fn the_vectors_run_through_records() {
-    let rows = include_str!("../vectors/registers.tsv").lines().filter(|row| !row.starts_with('#'));
-    let mut running = RunningRegisters::new(false);
-    let mut name: Arc<str> = "".into();
-    let mut count = 0;
-    for row in rows {
-        let [id, sequence, step, operations, after] = row.split('\t').collect::<Vec<_>>()[..]
-        else {
-            panic!("{row}")
-        };
-        if step == "1" {
-            name = sequence.into();
-        }
-        let record = epdb::parse_epd(format!("{START} {operations}").as_bytes()).expect(id);
-        let place = Place::new(name.clone(), At::Line(step.parse().unwrap()));
-        assert_eq!(running.take(&record, &place, false), step == "1", "{id}");
-        assert_eq!(listed(running.registers()), after, "{id}");
-        count += 1;
-    }
-    assert_eq!(count, 12);
-}
-
-/// The registers as the vectors list them.
-fn listed(registers: &Registers) -> String {
-    let text = |bytes: &[u8]| format!("\"{}\"", String::from_utf8_lossy(bytes));
-    let list = |letter: char, all: &[Register; 10]| {
-        let set = all.iter().enumerate().filter_map(|(number, register)| {
-            Some(format!("{letter}{number}={}", text(register.as_deref()?)))
-        });
-        set.collect::<Vec<_>>().join(" ")
-    };
-    let one = |register: &Register| register.as_deref().map_or("~".into(), text);
-    format!(
-        "{} | {} | eco={} nic={}",
-        list('c', &registers.comments),
-        list('v', &registers.variations),
-        one(&registers.eco),
-        one(&registers.nic)
-    )
 }
 
 // REG-04
