@@ -136,8 +136,8 @@ fn with_short_page(command: Command) -> Command {
     let Some(list) = shared_list(&command) else { return command };
     let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let hidden = |arg: Arg| {
-        let is_shared = shared_heading(&arg).is_some();
-        arg.hide(is_shared)
+        let is_hidden = arg.is_hide_set() || shared_heading(&arg).is_some();
+        arg.hide(is_hidden)
     };
     command.after_help(end + &list).mut_args(hidden)
 }
