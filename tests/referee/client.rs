@@ -263,14 +263,16 @@ fn clocks_are_those_that_the_referee_sends() {
     assert_eq!(time(words, tags), clocks([850, 900], [50, 50], Some(12)));
     assert_eq!(time("movetime 250;", tags), MoveTime::Fixed(Duration::from_millis(250)));
     let used = "cc 000:00:10:00 000:01:00:01;";
-    assert_eq!(time(used, tags), clocks([6_600_000, 3_599_000], [0, 0], Some(40)));
+    assert_eq!(time(used, tags), clocks([6_599_000, 3_598_000], [0, 0], Some(40)));
     let later = format!("{used} fmvn 11; hmvc 0;");
-    assert_eq!(time(&later, tags), clocks([6_600_000, 3_599_000], [0, 0], Some(30)));
+    assert_eq!(time(&later, tags), clocks([6_599_000, 3_598_000], [0, 0], Some(30)));
     let increments = format!("{used} fmvn 3; hmvc 0;");
     assert_eq!(
         time(&increments, "TimeControl \"7200+30\""),
-        clocks([6_660_000, 3_659_000], [30_000, 30_000], None)
+        clocks([6_659_000, 3_658_000], [30_000, 30_000], None)
     );
+    // The other side has no clock that is told.
+    assert_eq!(time("wtime 900; winc 50;", tags), clocks([900, 900], [50, 0], None));
     // Neither clocks nor a time control.
     assert_eq!(time("", "White \"A\""), MoveTime::Fixed(USUAL));
     assert_eq!(time(used, "White \"A\""), MoveTime::Fixed(USUAL));

@@ -119,7 +119,7 @@ impl Args {
             return Ok(((Box::new(reader), Box::new(writer)), self.referee()));
         }
         loop {
-            match TcpStream::connect(self.referee()) {
+            match connect(&self.referee()) {
                 Ok(stream) => return of_stream(stream).context("the connection broke"),
                 Err(error) if Instant::now() >= until => {
                     return Err(error).context(format!("no referee at {}", self.referee()));
@@ -127,6 +127,17 @@ impl Args {
                 Err(_) => thread::sleep(PAUSE),
             }
         }
+    }
+}
+
+/// Connects to the referee.
+fn connect(address: &str) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    // To a free port of this host a connection may be made to itself, which would keep the referee from
+    // coming back to it.
+    match stream.local_addr()? == stream.peer_addr()? {
+        true => Err(std::io::ErrorKind::ConnectionRefused.into()),
+        false => Ok(stream),
     }
 }
 

@@ -74,9 +74,13 @@ impl KnownGame {
     /// How long the side to move may think: what the referee tells in the words of engines; or else what
     /// the time that was used leaves of the time control that was told; or else `usual`.
     pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
-        told(&directive.left)
+        told(&directive.left, self.turn())
             .or_else(|| self.by_used_time(directive.used?))
             .unwrap_or(MoveTime::Fixed(usual))
+    }
+
+    fn turn(&self) -> Color {
+        self.board.as_ref().map_or(Color::White, GameBoard::turn)
     }
 
     fn by_used_time(&self, used: UsedTime) -> Option<MoveTime> {
@@ -86,7 +90,8 @@ impl KnownGame {
             return Some(MoveTime::Fixed(time));
         }
         let remaining = Color::ALL.map(|color| after_moves(&control, moves_of(board, color)));
-        let seconds = [used.white, used.black].map(Duration::from_secs);
+        // Whole seconds: up to one more was used.
+        let seconds = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
         let left = |side: usize| Some(remaining[side].time?.saturating_sub(seconds[side]));
         Some(MoveTime::Clocks(Clocks {
             left: [left(0)?, left(1)?],
@@ -112,13 +117,15 @@ fn start(directive: &Directive) -> Start {
     Start { position: directive.position, counters }
 }
 
-/// How many moves a side has made, from the number of the next move on: the referee may have sent a
-/// position in the middle of a game.
+/// How many moves a side has made since the game began; of one that began elsewhere, by the number of
+/// the next move.
 fn moves_of(board: &GameBoard, color: Color) -> u32 {
-    let number = board.place().fullmove_number;
-    let is_blacks_turn = board.turn() == Color::Black;
-    let made = number.saturating_sub(1);
-    made + u32::from(color == Color::White && is_blacks_turn)
+    let since = match board.moves().is_empty() {
+        true => 1,
+        false => board.start().fullmove_number,
+    };
+    let made = board.place().fullmove_number.saturating_sub(since);
+    made + u32::from(color == Color::White && board.turn() == Color::Black)
 }
 
 /// What a clock shows after so many moves that took no time.
@@ -127,12 +134,14 @@ fn after_moves(control: &TimeControl, moves: u32) -> Remaining {
     moves.fold(control.start(), |remaining, _| control.after_move(&remaining, Duration::ZERO))
 }
 
-fn told(left: &TimeLeft) -> Option<MoveTime> {
+/// What the words of engines tell; a clock that the other side has not is the own one.
+fn told(left: &TimeLeft, turn: Color) -> Option<MoveTime> {
     if let Some(time) = left.move_time {
         return Some(MoveTime::Fixed(time));
     }
+    let own = if turn == Color::White { left.white? } else { left.black? };
     Some(MoveTime::Clocks(Clocks {
-        left: [left.white?, left.black?],
+        left: [left.white, left.black].map(|time| time.unwrap_or(own)),
         increment: [left.white_increment, left.black_increment].map(Option::unwrap_or_default),
         moves_to_go: left.moves_to_go,
     }))

@@ -43,6 +43,8 @@ pub struct Course {
     pub next: Vec<Pairing>,
     /// What players have for rounds in which nobody was left for them, in half points.
     pub byes: Vec<u32>,
+    /// The last round that each player survived, where players go out; 0 is none.
+    pub survived: Vec<u32>,
     /// Who is not beaten, where players go out.
     pub champion: Option<usize>,
 }

@@ -17,7 +17,7 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, tie_breaks: u32
         encounters: players.saturating_sub(1) as u32,
         games: schedule.games_per_encounter,
     };
-    let mut round = 0;
+    let (mut round, mut survived) = (0, vec![0; players]);
     while bracket.len() > 1 {
         round += 1;
         let winner = |pair: &[Slot]| match *pair {
@@ -34,12 +34,17 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, tie_breaks: u32
             }
         };
         bracket = bracket.chunks(2).map(winner).collect();
+        for slot in &bracket {
+            if let Slot::Player(player) = slot {
+                survived[*player] = round;
+            }
+        }
     }
     let champion = match bracket.first() {
         Some(Slot::Player(player)) => Some(*player),
         _ => None,
     };
-    schedule.end(vec![0; players], champion)
+    Course { survived, champion, ..schedule.end(vec![0; players]) }
 }
 
 /// A place in the bracket.

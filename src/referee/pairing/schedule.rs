@@ -89,8 +89,9 @@ impl<'o> Schedule<'o> {
     }
 
     /// Goes on without the games that a course needs no more, and with those that it came to.
-    pub(super) fn end(self, byes: Vec<u32>, champion: Option<usize>) -> Course {
-        Course { next: self.next, byes, champion }
+    pub(super) fn end(self, byes: Vec<u32>) -> Course {
+        let survived = vec![0; byes.len()];
+        Course { next: self.next, byes, survived, champion: None }
     }
 }
 

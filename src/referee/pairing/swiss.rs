@@ -39,7 +39,7 @@ pub(super) fn course(mut schedule: Schedule<'_>, players: usize, rounds: u32) ->
         }
     }
     let byes = all.iter().map(|standing| standing.byes * 2 * games).collect();
-    schedule.end(byes, None)
+    schedule.end(byes)
 }
 
 /// How a player stands before a round.

@@ -30,7 +30,7 @@ pub(super) fn course(
             }
         }
     }
-    schedule.end(vec![0; players], None)
+    schedule.end(vec![0; players])
 }
 
 /// The Berger tables (FIDE Handbook, C.05, annex 1). Of an odd number one player is free in each round.

@@ -294,7 +294,7 @@ fn openings(group: Group<'_>) -> Result<OpeningsSource, String> {
 }
 
 fn draw(group: Group<'_>) -> Result<DrawRule, String> {
-    let mut rule = DrawRule::default();
+    let mut rule = DrawRule { from_move: 0, ..DrawRule::default() };
     group.each_part(&["movenumber", "movecount", "score"], |name, value| {
         match name {
             "movenumber" => rule.from_move = group.parsed(value)?,
@@ -308,7 +308,8 @@ fn draw(group: Group<'_>) -> Result<DrawRule, String> {
 }
 
 fn resign(group: Group<'_>) -> Result<ResignRule, String> {
-    let mut rule = ResignRule::default();
+    // As other managers have it unless told otherwise.
+    let mut rule = ResignRule { two_sided: false, ..ResignRule::default() };
     group.each_part(&["movecount", "score", "twosided"], |name, value| {
         match name {
             "movecount" => rule.moves = group.parsed(value)?,

@@ -47,6 +47,8 @@ pub struct Row {
     pub rank: usize,
     /// The player, by place in the settings.
     pub player: usize,
+    /// The last round of a knockout that the player survived, 0 elsewhere: it decides before the points.
+    pub survived: u32,
     /// In half points, byes included.
     pub half_points: u32,
     /// How many half points are for rounds without an opponent.
@@ -73,9 +75,12 @@ impl Standings {
     pub fn new(tournament: &Tournament, done: &[(Pairing, Outcome)]) -> Standings {
         let players = tournament.players.len();
         let games = tournament.games_per_encounter;
-        let byes = course(&tournament.pairing, players, games, done).byes;
-        let mut rows: Vec<Row> =
-            (0..players).map(|player| Row::new(player, players, byes[player])).collect();
+        let course = course(&tournament.pairing, players, games, done);
+        let row = |player| Row {
+            survived: course.survived[player],
+            ..Row::new(player, players, course.byes[player])
+        };
+        let mut rows: Vec<Row> = (0..players).map(row).collect();
         for (pairing, outcome) in done {
             let [white, black] = halves(outcome.result);
             rows[pairing.white].add(0, pairing.black, white);
@@ -127,13 +132,14 @@ fn count_pairs(rows: &mut [Row], done: &[(Pairing, Outcome)]) {
 }
 
 /// By what rows are in order: what decides, and the place in the settings.
-type Order = ((Reverse<u32>, Reverse<u64>, Reverse<u32>), usize);
+type Order = ((Reverse<u32>, Reverse<u32>, Reverse<u64>, Reverse<u32>), usize);
 
 impl Row {
     fn new(player: usize, players: usize, bye_half_points: u32) -> Row {
         Row {
             rank: 0,
             player,
+            survived: 0,
             half_points: bye_half_points,
             bye_half_points,
             sonneborn_berger: 0,
@@ -182,6 +188,7 @@ impl Row {
 
     fn order(&self) -> Order {
         let [wins, ..] = self.results;
-        ((Reverse(self.half_points), Reverse(self.sonneborn_berger), Reverse(wins)), self.player)
+        let points = (Reverse(self.half_points), Reverse(self.sonneborn_berger));
+        ((Reverse(self.survived), points.0, points.1, Reverse(wins)), self.player)
     }
 }
