@@ -9,7 +9,9 @@ use super::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
 use super::command::tally::COUNTING;
-use super::command::{code_page, compat_page, json_page, sources_page, where_page};
+use super::command::{
+    code_page, compat_page, json_page, sources_page, tournament_page, where_page,
+};
 use super::engines::ProcessArgs;
 use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
@@ -39,6 +41,11 @@ pub(crate) const PAGES: &[Page] = &[
         text: sources_page::page,
     },
     Page { name: "where", about: "the language of --where", text: where_page::page },
+    Page {
+        name: "tournament",
+        about: "the file of a tournament for `epdb referee`",
+        text: tournament_page::page,
+    },
     Page { name: "json", about: "what --json prints", text: json_page::page },
     Page {
         name: "compat",

@@ -46,5 +46,6 @@ mod tally;
 #[cfg(unix)]
 mod targets;
 mod text;
+mod tournament;
 mod typed;
 mod usage;

@@ -332,7 +332,7 @@ fn faults_are_told_and_sent() {
         ("x".repeat(5000), "4095"),
         ("nonsense".into(), "E-"),
     ] {
-        let heard = converse(PLAIN, "e4", None, &[said.clone()]);
+        let heard = converse(PLAIN, "e4", None, std::slice::from_ref(&said));
         let error = heard.end.unwrap_err();
         assert!(error.contains(why), "{said}: {error}");
         assert!(heard.lines[1].contains("c0 \"") && heard.lines[1].ends_with("refreq fault;"));

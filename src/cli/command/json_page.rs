@@ -41,6 +41,8 @@ Objects
              only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
              results: one a run, with verdict, answer, points, ce, nodes, ms, first, held, error, defect);
              --tsv has the results in columns, ce_more, nodes_more, ms_more against the first run
+  referee    one a player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo, elo_error,
+             nelo, los, pairs (by points 0, 1/2 ... 2), against: player, games, points; null without a bound
   import     file, read, stored, dropped, replaced, merged, conflicts
 
 Bytes that are no UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.

@@ -45,6 +45,7 @@ pub(crate) mod subtract;
 pub(crate) mod table;
 pub(crate) mod tally;
 pub(crate) mod tfgg;
+pub(crate) mod tournament_page;
 pub(crate) mod unpack;
 pub(crate) mod verify;
 pub(crate) mod where_page;

@@ -10,6 +10,7 @@ use crate::cli::message::note;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::Display;
+use crate::referee::Standings;
 use crate::referee::log::SettingsText;
 use crate::referee::server::{Opened, Referee, Watch, observe};
 
@@ -41,6 +42,12 @@ pub(crate) struct Args {
     /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
     serial: Vec<String>,
+    /// Print the table as an object for each player
+    #[arg(long, conflicts_with = "tsv")]
+    json: bool,
+    /// Print the table as fields with tabs between them
+    #[arg(long)]
+    tsv: bool,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
     #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
@@ -58,21 +65,40 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         display.connect(&referee, args.attended);
         has_ended = referee.run(&mut display)?;
     }
-    let table = display.close().unwrap_or_default();
+    let standings = display.close();
     if !has_ended {
         note!("stopped; the same command goes on");
     }
     let mut output = open_output(None)?;
-    output.write_all(table.as_bytes())?;
+    if let Some(standings) = standings {
+        args.write_table(&standings, &mut output)?;
+    }
     output.finish()?;
     Ok(Outcome::Done)
 }
 
+impl Args {
+    fn write_table(&self, standings: &Standings, out: &mut impl Write) -> anyhow::Result<()> {
+        match (self.json, self.tsv) {
+            (true, _) => {
+                for object in standings.objects() {
+                    writeln!(out, "{}", serde_json::to_string(&object)?)?;
+                }
+            }
+            (_, true) => out.write_all(standings.tsv().as_bytes())?,
+            _ => write!(out, "{standings}")?,
+        }
+        Ok(())
+    }
+}
+
 /// The options that may stand anywhere, and how many values they have.
-const OPTIONS: [(&str, usize); 6] = [
+const OPTIONS: [(&str, usize); 8] = [
     ("--observe", 0),
     ("--attended", 0),
     ("--plain", 0),
+    ("--json", 0),
+    ("--tsv", 0),
     ("--serial", 1),
     ("--quiet", 0),
     ("-q", 0),

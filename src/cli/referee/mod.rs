@@ -3,6 +3,5 @@
 mod console;
 mod display;
 mod plain;
-mod table;
 
 pub(crate) use display::{Display, leave_terminal};

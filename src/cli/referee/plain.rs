@@ -1,15 +1,14 @@
 //! A tournament in lines.
 
-use super::table::table;
 use crate::cli::message::note;
-use crate::referee::Snapshot;
 use crate::referee::server::Watch;
+use crate::referee::{Snapshot, Standings};
 
 /// Tells what happens on standard error, a line each.
 #[derive(Debug, Default)]
 pub(crate) struct Plain {
     /// The table of a tournament that is over.
-    pub(crate) last: Option<String>,
+    pub(crate) last: Option<Standings>,
 }
 
 impl Watch for Plain {
@@ -19,7 +18,7 @@ impl Watch for Plain {
 
     fn show(&mut self, snapshot: &Snapshot<'_>) {
         if snapshot.has_ended {
-            self.last = Some(snapshot.standings().to_string());
+            self.last = Some(snapshot.standings());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who loses is out.
 
-use super::Course;
+use super::course::Course;
 use super::schedule::{Encounter, Points, Schedule, added};
 
 /// Plays a bracket in which the first seeds can meet last. Where the number of players is no power

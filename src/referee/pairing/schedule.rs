@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Course, Pairing};
+use super::course::{Course, Pairing};
 use crate::model::GameResult;
 
 /// The games of a tournament as they are thought of in order.

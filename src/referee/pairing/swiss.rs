@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use petgraph::algo::matching::maximum_matching;
 use petgraph::graph::UnGraph;
 
-use super::Course;
+use super::course::Course;
 use super::schedule::Schedule;
 
 /// Plays round by round, each when the one before is over. It goes by the Dutch system (FIDE Handbook,

@@ -1,6 +1,6 @@
 //! Tournaments in which it is known beforehand who meets whom.
 
-use super::Course;
+use super::course::Course;
 use super::schedule::{Encounter, Schedule};
 
 /// The encounters of each round of one cycle; who is named first begins with White.

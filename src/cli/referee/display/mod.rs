@@ -21,9 +21,8 @@ use ratatui::crossterm::terminal::{
 
 use super::console::Console;
 use super::plain::Plain;
-use super::table::table;
 use crate::referee::server::{Referee, Remote, Watch, Wish};
-use crate::referee::{COMMANDS, Order, Silences, Snapshot, Tournament, Typed, typed};
+use crate::referee::{COMMANDS, Order, Silences, Snapshot, Standings, Tournament, Typed, typed};
 use keys::{Key, Keys};
 use look::Look;
 use screen::Screen;
@@ -97,7 +96,7 @@ impl Display {
     }
 
     /// Leaves the terminal; the table, if the tournament is over.
-    pub(crate) fn close(mut self) -> Option<String> {
+    pub(crate) fn close(mut self) -> Option<Standings> {
         self.shown = None;
         self.plain.last.take()
     }
@@ -178,7 +177,7 @@ impl Watch for Display {
 
     fn standings(&mut self, snapshot: &Snapshot<'_>) {
         match &mut self.shown {
-            Some(shown) => shown.screen.say(&table(snapshot)),
+            Some(shown) => shown.screen.say(&snapshot.standings().to_string()),
             None => self.plain.standings(snapshot),
         }
     }

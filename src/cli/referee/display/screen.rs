@@ -10,7 +10,6 @@ use ratatui::widgets::Paragraph;
 use super::game::{self, PANEL};
 use super::look::Look;
 use crate::cli::escape::escaped;
-use crate::cli::referee::table::table;
 use crate::referee::{RunningGame, Snapshot};
 
 /// So many messages are kept, and so many shown.
@@ -41,7 +40,7 @@ impl Screen {
 
     /// Draws all of it, as far as there is room.
     pub(super) fn draw(&self, frame: &mut Frame<'_>, snapshot: &Snapshot<'_>) {
-        let table = table(snapshot);
+        let table = snapshot.standings().to_string();
         let rows = table.lines().count() as u16;
         let area = frame.area();
         let [head, games, standings, messages, keys] = Layout::vertical([

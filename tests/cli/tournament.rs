@@ -1,0 +1,26 @@
+//! The page about the file of a tournament, and tables for programs.
+
+use epdb::referee::Tournament;
+
+use crate::scratch::Scratch;
+
+#[test]
+fn the_page_of_tournaments_names_every_key() {
+    let page = Scratch::new().run(&["help", "tournament"]).out;
+    assert!(page.lines().count() <= 60, "{}", page.lines().count());
+    // What an unknown key is told are all that there are.
+    let of_table = |text: &str| {
+        let error = Tournament::from_toml(text, "t").unwrap_err().to_string();
+        let (_, known) = error.split_once(", but ").unwrap_or_else(|| panic!("{error}"));
+        known.split(", ").map(String::from).collect::<Vec<_>>()
+    };
+    let tables = ["openings", "resign", "draw", "sprt", "silences"];
+    let mut keys = of_table("Q = 1");
+    assert!(keys.len() > 20);
+    keys.extend(tables.iter().flat_map(|name| of_table(&format!("{name} = {{ Q = 1 }}"))));
+    keys.extend(of_table("[[player]]\nQ = 1"));
+    for key in keys {
+        let is_named = page.contains(&format!("{key} =")) || page.contains(&format!("[[{key}]]"));
+        assert!(is_named, "{key}\n{page}");
+    }
+}
