@@ -17,7 +17,8 @@
 //! - [`library`]: what keepers of openings and suites do with positions: [`library::field`], what a
 //!   record says under a name, for tables, sorting and [`library::expression`]; sets, joins,
 //!   differences, samples, edits, counts; [`library::lookup`], questions in batches;
-//!   [`library::names`], names of openings; [`library::repertoire`], lines by position (`library`).
+//!   [`library::names`], names of openings; [`library::repertoire`], lines by position;
+//!   [`library::kit`], commands on a position, line by line (`library`).
 //! - [`source`]: any file or stream as records and games in order, and the way back: formats and
 //!   compressions (`source/format.rs`, `source/input.rs`, `source/output.rs`), [`source::Source`] and
 //!   [`source::Target`]; [`source::Lookup`], which stores and archives answer alike (`source`).

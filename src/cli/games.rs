@@ -244,7 +244,7 @@ const WHOLE: &str = "games are taken whole here: --positions is for an output of
 const NO_GAMES: &str = "positions are no games: the input must be .pgn or .pgc";
 
 /// Says what was left out of games.
-fn report_losses(losses: &GameLosses) {
+pub(crate) fn report_losses(losses: &GameLosses) {
     let GameLosses { tags, comments, nags, variations, escapes } = *losses;
     for (count, what) in [
         (tags, "tag"),

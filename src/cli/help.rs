@@ -109,11 +109,19 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 
 /// The command line with short pages: each command names its shared options in a list at the end.
 pub(crate) fn shortened(cli: Command) -> Command {
-    let cli = cli.after_help(pages()).max_term_width(100);
+    let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
+    let cli = cli.disable_version_flag(true).args(hidden_flags());
     cli.mut_arg("quiet", |quiet| quiet.hide(true))
         .mut_subcommands(with_short_page)
         .mut_subcommand("import", without_counting)
         .mut_subcommand("book", |book| book.mut_subcommand("make", without_counting))
+}
+
+/// The flags of the first page, which its end tells of.
+fn hidden_flags() -> [Arg; 2] {
+    let flag =
+        |name, short, action| Arg::new(name).short(short).long(name).action(action).hide(true);
+    [flag("help", 'h', ArgAction::Help), flag("version", 'V', ArgAction::Version)]
 }
 
 /// The page of `tally` has the options of counting.
@@ -125,13 +133,18 @@ fn without_counting(command: Command) -> Command {
 }
 
 fn with_short_page(command: Command) -> Command {
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true);
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .hide(true)
+        .help_heading(None::<&str>);
     let command = command.disable_help_flag(true).arg(help).mut_subcommands(with_short_page);
     let Some(list) = shared_list(&command) else { return command };
     let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let hidden = |arg: Arg| {
-        let is_shared = shared_heading(&arg).is_some();
-        arg.hide(is_shared)
+        let is_hidden = arg.is_hide_set() || shared_heading(&arg).is_some();
+        arg.hide(is_hidden)
     };
     command.after_help(end + &list).mut_args(hidden)
 }
@@ -172,8 +185,8 @@ pub(crate) fn pages() -> String {
         "The suffix of a file tells its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
          .gz or .zst behind the text ones. `-` is standard input or output. An argument that names a file\n\
          is that file; any other with a blank in it is a position: a FEN, or moves such as '1. e4 c5'.\n\
-         Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter).\n\
-         `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
+         Every command takes -q, --quiet (print errors only) and -h, --help (-h is shorter); -V, --version\n\
+         of epdb says which one it is. `epdb help COMMAND` shows an example of each command. Other pages, by `epdb help PAGE`:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");

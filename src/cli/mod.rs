@@ -1,6 +1,7 @@
 //! The command line: arguments, one file a command, output, diagnostics. No chess knowledge.
 
 mod args;
+mod board;
 mod columns;
 mod command;
 mod diagnostics;
@@ -26,6 +27,7 @@ mod referee;
 mod repertoire;
 mod searched;
 mod settings;
+mod shell;
 mod signals;
 mod source;
 mod threads;
@@ -76,8 +78,10 @@ enum Command {
     Count(count::Args),
     Verify(verify::Args),
     Dump(dump::Args),
+    Registers(registers::Args),
     Moves(moves::Args),
     Tfgg(tfgg::Args),
+    Shell(command::shell::Args),
     Tally(tally::Args),
     Backsolve(backsolve::Args),
     #[command(alias = "pfga")]
@@ -210,8 +214,10 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Count(args) => count::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Dump(args) => dump::run(&args),
+        Command::Registers(args) => registers::run(&args),
         Command::Moves(args) => moves::run(&args),
         Command::Tfgg(args) => tfgg::run(&args),
+        Command::Shell(args) => command::shell::run(&args),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
         Command::Analyze(args) => analyze::run(&args),

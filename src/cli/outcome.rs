@@ -74,7 +74,8 @@ pub(crate) fn exit_code(result: anyhow::Result<Outcome>, command: &str) -> ExitC
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether a reader closed our pipe.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 

@@ -149,26 +149,32 @@ impl RecordOutput {
     /// Completes the output and says what its format could not carry.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         self.games.each(&mut |game| self.target.keep_game(game))?;
-        let Losses {
-            operations,
-            counters,
-            salvaged_counters,
-            en_passant,
-            long_lines,
-            changed_operations,
-        } = self.target.finish()?.records;
-        for (count, what) in [
-            (operations, "operations not written: the format has no place for them"),
-            (counters, "records written without their counters"),
-            (salvaged_counters, "records written with other counters: theirs could not be read"),
-            (en_passant, "en passant squares not written"),
-            (changed_operations, "operations written in another form for --compat"),
-            (long_lines, "lines longer than the 4095 bytes that every reader takes"),
-        ] {
-            if count > 0 {
-                note!("epdb: {count} {what}");
-            }
+        let losses = self.target.finish()?.records;
+        report_losses(&losses);
+        Ok(Outcome::different_if(losses.salvaged_counters > 0))
+    }
+}
+
+/// Says what a format could not carry.
+pub(crate) fn report_losses(losses: &Losses) {
+    let Losses {
+        operations,
+        counters,
+        salvaged_counters,
+        en_passant,
+        long_lines,
+        changed_operations,
+    } = *losses;
+    for (count, what) in [
+        (operations, "operations not written: the format has no place for them"),
+        (counters, "records written without their counters"),
+        (salvaged_counters, "records written with other counters: theirs could not be read"),
+        (en_passant, "en passant squares not written"),
+        (changed_operations, "operations written in another form for --compat"),
+        (long_lines, "lines longer than the 4095 bytes that every reader takes"),
+    ] {
+        if count > 0 {
+            note!("epdb: {count} {what}");
         }
-        Ok(Outcome::different_if(salvaged_counters > 0))
     }
 }

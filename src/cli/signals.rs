@@ -1,9 +1,39 @@
 //! What happens when the process is told to end: unfinished files are removed first, and
 //! engines ended.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
 use crate::cli::referee::leave_terminal;
 use crate::engine::kill_all;
 use crate::new_file::abandon_all;
+
+/// Where interrupts end only what is being done: whether there was one.
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From now on an interrupt does not end the process, but what it is doing: work that takes long asks
+/// [`was_interrupted`], and programs of the same terminal that it waits for are interrupted themselves.
+///
+/// # Errors
+/// The system grants no handler.
+pub(crate) fn interrupt_work_only() -> std::io::Result<()> {
+    let interrupted = INTERRUPTED.get_or_init(Arc::default);
+    // Set by the handler itself: whoever was interrupted knows it when he goes on.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(interrupted))?;
+    interrupted.store(false, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Begins work that an interrupt ends.
+pub(crate) fn forget_interrupt() {
+    INTERRUPTED.get().into_iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
+}
+
+/// Whether there was an interrupt since [`forget_interrupt`].
+pub(crate) fn was_interrupted() -> bool {
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::SeqCst))
+}
 
 /// Sees to it that interrupt, termination and hang-up remove what is unfinished, and then end the
 /// process as they would have without this. What the process was started to ignore (`nohup`) it
@@ -26,6 +56,9 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
+            if signal == SIGINT && INTERRUPTED.get().is_some() {
+                continue;
+            }
             leave_terminal();
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
@@ -65,6 +98,9 @@ pub(crate) fn install() -> std::io::Result<()> {
     /// As shells count an interrupt.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
+        if let Some(interrupted) = INTERRUPTED.get() {
+            return interrupted.store(true, Ordering::SeqCst);
+        }
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(INTERRUPTED)
     })

@@ -192,9 +192,9 @@ fn total_size(paths: &[PathBuf]) -> Option<u64> {
 }
 
 #[cfg(windows)]
-const END_OF_INPUT: &str = "Ctrl-Z and Enter";
+pub(crate) const END_OF_INPUT: &str = "Ctrl-Z and Enter";
 #[cfg(not(windows))]
-const END_OF_INPUT: &str = "Ctrl-D";
+pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 
 /// Opens a file, standard input for `-`, or a position in the place of a file.
 ///

@@ -1,6 +1,7 @@
 //! The registers that annotate a run of records.
 
-use super::record::{EpdRecord, Operand};
+use super::opcode::Opcode;
+use super::record::{EpdRecord, Operand, Operation};
 
 /// A register: null, or a string, which may be empty.
 pub type Register = Option<Box<[u8]>>;
@@ -50,6 +51,28 @@ impl Registers {
                 _ => {}
             }
         }
+    }
+
+    /// The operations that give registers that are all null the values of these: one for each that is
+    /// not null, in ASCII order of their opcodes.
+    ///
+    /// ```
+    /// use epdb::model::registers::Registers;
+    /// let mut registers = Registers { eco: Some((*b"C65").into()), ..Registers::default() };
+    /// registers.comments[2] = Some((*b"").into());
+    /// let opcodes: Vec<_> = registers.operations().iter().map(|it| it.opcode.to_string()).collect();
+    /// assert_eq!(opcodes, ["c2", "eco"]);
+    /// ```
+    pub fn operations(&self) -> Vec<Operation> {
+        let numbered = |letter| (b'0'..=b'9').map(move |digit| vec![letter, digit]);
+        let named = [&b"eco"[..], b"nic"].map(Vec::from);
+        let opcodes = numbered(b'c').chain(named).chain(numbered(b'v'));
+        let registers = self.comments.iter().chain([&self.eco, &self.nic]).chain(&self.variations);
+        let operation = |(opcode, register): (Vec<u8>, &Register)| {
+            let operands = vec![Operand::Str(register.clone()?)];
+            Some(Operation { opcode: Opcode::new(&opcode).ok()?, operands })
+        };
+        opcodes.zip(registers).filter_map(operation).collect()
     }
 }
 

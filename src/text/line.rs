@@ -1,10 +1,11 @@
 //! Positions as people ask for them: as FEN, or by the moves that lead there.
 
+use super::codes;
 use super::diagnostic::{Diagnostic, shown};
 use super::epd::{Line, parse_line};
 use super::options::{ParseOptions, Profile};
-use super::{codes, san};
-use crate::model::rules::Playable;
+use super::san::{self, SanRead};
+use crate::model::rules::{Move, Playable};
 use crate::model::{Position, San};
 
 /// A position, and the moves that lead to it as far as they were given.
@@ -92,25 +93,62 @@ impl PositionLine {
 
     /// Plays the moves from a byte of a text on, as far as they are some.
     fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
-        let mut at = from;
-        for word in text[from..].split(u8::is_ascii_whitespace) {
-            let mv = without_number(word);
-            let column = at + word.len() - mv.len() + 1;
-            at += word.len() + 1;
-            if mv.is_empty() {
-                continue;
-            }
-            let refuse =
-                |code, why: &str| Diagnostic::error(code, column, format!("{}: {why}", shown(mv)));
-            let playable = Playable::new(self.end())
-                .map_err(|error| refuse(codes::E_MOVE_ILLEGAL, &error.to_string()))?;
-            let read = san::parse(&playable, mv, profile)
-                .map_err(|error| refuse(error.code, error.message))?;
+        each_move(*self.end(), text, from, profile, &mut |read| {
             self.moves.push(read.san);
             self.after.push(*read.after.position());
-        }
-        Ok(())
+        })
     }
+}
+
+/// Reads moves of a line that begins in a position, before which numbers may stand, as in `1. e4 c5`.
+///
+/// ```
+/// use epdb::model::Position;
+/// use epdb::text::{Profile, parse_moves};
+/// let moves = parse_moves(&Position::START, b"1. e4 c7c5 2.Nf3", Profile::Lenient)?;
+/// let moves: Vec<_> = moves.iter().map(ToString::to_string).collect();
+/// assert_eq!(moves, ["e2e4", "c7c5", "g1f3"]);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Which word is no move, and why.
+pub fn parse_moves(
+    start: &Position,
+    text: &[u8],
+    profile: Profile,
+) -> Result<Vec<Move>, Diagnostic> {
+    let mut moves = Vec::new();
+    each_move(*start, text, 0, profile, &mut |read| moves.push(read.mv))?;
+    Ok(moves)
+}
+
+/// Hands on the moves of a line from a byte of a text on, as far as they are some.
+fn each_move(
+    mut position: Position,
+    text: &[u8],
+    from: usize,
+    profile: Profile,
+    take: &mut dyn FnMut(SanRead),
+) -> Result<(), Diagnostic> {
+    let mut at = from;
+    for word in text[from..].split(u8::is_ascii_whitespace) {
+        let mv = without_number(word);
+        let column = at + word.len() - mv.len() + 1;
+        at += word.len() + 1;
+        if mv.is_empty() {
+            continue;
+        }
+        let refuse =
+            |code, why: &str| Diagnostic::error(code, column, format!("{}: {why}", shown(mv)));
+        let playable = Playable::new(&position)
+            .map_err(|error| refuse(codes::E_MOVE_ILLEGAL, &error.to_string()))?;
+        let read = san::parse(&playable, mv, profile)
+            .map_err(|error| refuse(error.code, error.message))?;
+        position = *read.after.position();
+        take(read);
+    }
+    Ok(())
 }
 
 fn of_epd(text: &[u8], options: &ParseOptions) -> Result<Option<PositionLine>, Diagnostic> {

@@ -20,7 +20,7 @@ mod scan;
 mod serialize;
 
 pub use diagnostic::{Diagnostic, Repair, Severity};
-pub use line::PositionLine;
+pub use line::{PositionLine, parse_moves};
 pub use options::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView, Setting,

@@ -4,7 +4,8 @@
 //! special to a format. `tally`, `kept_games`, `explore`, `name`, `backsolve`, `repertoire`, `book`: libraries of
 //! positions, lines and opening books. `engines`: engines over files. `client`: an engine in a tournament. `report`: what finished suites say.
 //! `sources`: what others publish. `shaping`: filter, table,
-//! join, sets, sort, edit and the like. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
+//! join, sets, sort, edit and the like. `registers`. `shell`: commands from a script and typed in a
+//! terminal. `targets`: files appear complete or not at all. `usage`: words and statuses when a command line is
 //! wrong. `typed`: typed operands. `readme`: what the README says. `damaged`: commands on damaged
 //! files. `faults`: each system call fails once. `killed`: imports that are killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -33,6 +34,7 @@ mod referee;
 #[cfg(unix)]
 #[path = "../support/referee_client.rs"]
 mod referee_client;
+mod registers;
 mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]
@@ -40,11 +42,15 @@ mod scratch;
 mod shaping;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+mod shell;
 mod sources;
 mod store;
 mod tally;
 #[cfg(unix)]
 mod targets;
+#[cfg(unix)]
+#[path = "../support/terminal.rs"]
+mod terminal;
 mod text;
 mod tournament;
 mod typed;

@@ -24,3 +24,21 @@ fn the_page_of_tournaments_names_every_key() {
         assert!(is_named, "{key}\n{page}");
     }
 }
+
+#[test]
+fn what_is_no_tournament_is_named() {
+    let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+    let scratch = Scratch::with("t.toml", text);
+    for both in [["--json", "--tsv"], ["--tsv", "--json"]] {
+        let done = scratch.run(&["referee", both[0], both[1], "t.toml"]);
+        assert_eq!(done.status, 2, "{}", done.err);
+    }
+    let wrong = Scratch::with("t.toml", format!("gamse = 3\n{text}"));
+    let done = wrong.run(&["referee", "--plain", "t.toml"]);
+    assert_eq!(done.status, 2);
+    assert!(
+        done.err.contains("t.toml:1:1: there is no key `gamse`; is it `games`?"),
+        "{}",
+        done.err
+    );
+}

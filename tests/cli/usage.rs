@@ -8,7 +8,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 /// The names of all commands, as the first page lists them.
 fn commands(scratch: &Scratch) -> Vec<String> {
     let page = scratch.run(&["--help"]).out;
-    let list = page.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let list = page.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
     let name = |line: &str| line.strip_prefix("  ")?.split_whitespace().next().map(String::from);
     let names: Vec<String> =
         list.lines().filter(|line| !line.starts_with("   ")).filter_map(name).collect();

@@ -4,6 +4,8 @@
 mod backsolve;
 mod census;
 mod kept_games;
+mod kit;
+mod registers;
 mod repertoire;
 mod run_file;
 #[path = "../support/shared_data.rs"]

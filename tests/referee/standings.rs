@@ -116,10 +116,20 @@ fn a_table_is_sorted_and_crossed() {
 3  Cyd        0.5      4  0  1  2  1.50  -190.8  -      -  0=  0*  x
 "
     );
-    assert_eq!(standings.tsv(), "");
+    assert_eq!(standings.tsv(), include_str!("standings.tsv"));
     let objects: Vec<String> =
         standings.objects().map(|object| serde_json::to_string(&object).unwrap()).collect();
-    assert_eq!(objects[1], "");
+    assert_eq!(
+        objects[1],
+        concat!(
+            r#"{"rank":2,"player":"Ann","points":1.5,"games":4,"wins":1,"draws":1,"losses":1,"#,
+            r#""unknown":1,"white":2,"black":2,"byes":0.0,"sonneborn_berger":2.0,"#,
+            r#""pairs":[0,1,0,0,0],"elo":-190.84850188786498,"elo_error":null,"nelo":null,"#,
+            r#""nelo_error":null,"los":null,"draw_ratio":0.3333333333333333,"#,
+            r#""against":[{"player":"Bob","games":2,"points":0.5},"#,
+            r#"{"player":"Cyd","games":2,"points":1.0}]}"#
+        )
+    );
 }
 
 #[test]

@@ -21,6 +21,8 @@ Objects
              first, second: places FILE:LINE; operations: opcode, first, second
   stats      records, white_to_move, ..., opcodes: counts by opcode; of games: games, white_wins,
              ..., tags: counts by tag
+  registers  one a record: file, line, fragment (from 1), epd (the position), c, v: arrays of ten, eco, nic;
+             null and an empty string differ
   moves      ordinal, san, uci
   explore    white, draws, black, unknown, reached, moves: uci (castling: king takes rook), san,
              averageRating (of the mover), averageOpponentRating, performance, white, draws, black,

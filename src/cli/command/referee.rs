@@ -39,15 +39,15 @@ pub(crate) struct Args {
     /// Say what happens in lines, also where there is a terminal to draw boards on
     #[arg(long)]
     plain: bool,
-    /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
-    serial: Vec<String>,
     /// Print the table as an object for each player
     #[arg(long, conflicts_with = "tsv")]
     json: bool,
     /// Print the table as fields with tabs between them
     #[arg(long)]
     tsv: bool,
+    /// Play over two serial lines or pseudo terminals instead of TCP, a player at each
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    serial: Vec<String>,
     /// TOURNAMENT.toml, or -engine and the other words of cutechess
     #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
@@ -71,25 +71,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut output = open_output(None)?;
     if let Some(standings) = standings {
-        args.write_table(&standings, &mut output)?;
+        write_table(&standings, args, &mut output)?;
     }
     output.finish()?;
     Ok(Outcome::Done)
 }
 
-impl Args {
-    fn write_table(&self, standings: &Standings, out: &mut impl Write) -> anyhow::Result<()> {
-        match (self.json, self.tsv) {
-            (true, _) => {
-                for object in standings.objects() {
-                    writeln!(out, "{}", serde_json::to_string(&object)?)?;
-                }
+fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
+    match args {
+        Args { json: true, .. } => {
+            for object in standings.objects() {
+                writeln!(out, "{}", serde_json::to_string(&object)?)?;
             }
-            (_, true) => out.write_all(standings.tsv().as_bytes())?,
-            _ => write!(out, "{standings}")?,
         }
-        Ok(())
+        Args { tsv: true, .. } => out.write_all(standings.tsv().as_bytes())?,
+        _ => write!(out, "{standings}")?,
     }
+    Ok(())
 }
 
 /// The options that may stand anywhere, and how many values they have.

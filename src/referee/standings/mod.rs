@@ -26,7 +26,7 @@ use crate::model::GameResult;
 /// let outcome = Outcome { result: GameResult::BlackWins, termination: Termination::Normal };
 /// let games = next_games(&tournament.pairing, 2, 2, &[]);
 /// let standings = Standings::new(&tournament, &[(games[0], outcome)]);
-/// assert_eq!(standings.rows[0].player, 0);
+/// assert_eq!(standings.rows[0].player, 1);
 /// assert_eq!(standings.rows[0].half_points, 2);
 /// # Ok::<(), epdb::Error>(())
 /// ```

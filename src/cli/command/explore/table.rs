@@ -3,10 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 
 use super::shown::Shown;
+use crate::cli::board::{self, Look};
 use crate::cli::columns;
 use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
 use crate::library::names::OpeningName;
-use crate::model::{Color, GameCounts, Operation, Position, San, Square};
+use crate::model::{Color, GameCounts, Operation, San};
 use crate::source::Output;
 
 /// How many characters the bar of the results takes.
@@ -261,7 +262,7 @@ impl Table {
 pub(super) fn write_head(shown: &Shown, out: &mut Output) -> io::Result<()> {
     let explored = &shown.explored;
     if io::stdout().is_terminal() {
-        write_board(&explored.position, out)?;
+        writeln!(out, "{}\n", board::text(&explored.position, Color::White, Look::PLAIN))?;
     }
     writeln!(out, "{}", explored.position)?;
     if let Some(name) = &shown.opening {
@@ -273,17 +274,6 @@ pub(super) fn write_head(shown: &Shown, out: &mut Output) -> io::Result<()> {
         }
         None => writeln!(out, "no tally\n"),
     }
-}
-
-fn write_board(position: &Position, out: &mut Output) -> io::Result<()> {
-    for rank in (0..8).rev() {
-        let letter = |file| position.board().piece_at(Square::at(file, rank));
-        let line: Vec<String> = (0..8)
-            .map(|file| letter(file).map_or('.', |piece| char::from(piece.letter())).to_string())
-            .collect();
-        writeln!(out, "  {}  {}", rank + 1, line.join(" "))?;
-    }
-    writeln!(out, "\n     a b c d e f g h\n")
 }
 
 /// The operations of the position, a line each.

@@ -1,0 +1,109 @@
+//! `epdb registers`: the registers after each record.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::cli::args::ReadArgs;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::pipe::each_with_game;
+use crate::error::Place;
+use crate::library::registers::RunningRegisters;
+use crate::model::registers::{Register, Registers};
+use crate::model::{EpdRecord, Position};
+use crate::text::{FormatOptions, epd};
+
+/// Show the registers of comments, variations, eco and nic after each record
+///
+/// cN and vN keep their value until an operation of the same or a lower number clears it, eco and nic
+/// until they are given another one; without operand they clear. Printed is each position with the
+/// registers that are set, as EPD: `c0 "";` is an empty string, a register that is not there is null. A
+/// fragment, in which they run, is a file, or a game, of which ECO, NIC and the names of the opening
+/// are taken, or ends at `refcom reset;`. Between fragments stands a blank line.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb registers annotated.epd
+  epdb registers --by-continuity games.epd --json")]
+pub(crate) struct Args {
+    /// Files to read; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    /// Begin a fragment too where no move leads to a position from the one before, or fmvn is 1 again
+    #[arg(long)]
+    by_continuity: bool,
+    /// Print one JSON object a record: file, line, fragment, epd, c, v, eco, nic
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut read = args.read.clone();
+    read.form.games.game_openings = true;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let mut out = open_output(None)?;
+    let mut running = RunningRegisters::new(args.by_continuity);
+    let (mut fragment, mut line) = (0, Vec::new());
+    each_with_game(&args.files, &read, &mut diagnostics, |record, place, game| {
+        let begins = running.take(&record, place, game.is_some());
+        fragment += u64::from(begins);
+        let registers = running.registers();
+        if args.json {
+            json::line(&mut out, &Object::new(record.position(), place, fragment, registers))?;
+        } else {
+            if begins && fragment > 1 {
+                writeln!(out)?;
+            }
+            line.clear();
+            epd::format(&shown(record.position(), registers), &FormatOptions::new(), &mut line);
+            line.push(b'\n');
+            out.write_all(&line)?;
+        }
+        Ok(true)
+    })?;
+    out.finish()?;
+    diagnostics.finish()
+}
+
+/// A position with the registers that are not null as its operations.
+fn shown(position: &Position, registers: &Registers) -> EpdRecord {
+    let mut record = EpdRecord::new(*position);
+    registers.operations().into_iter().for_each(|operation| drop(record.set(operation)));
+    record
+}
+
+/// The registers after a record (`registers --json`); null where a register is.
+#[derive(Serialize)]
+struct Object {
+    file: String,
+    line: u64,
+    /// From 1.
+    fragment: u64,
+    epd: String,
+    c: Vec<Option<String>>,
+    v: Vec<Option<String>>,
+    eco: Option<String>,
+    nic: Option<String>,
+}
+
+impl Object {
+    fn new(position: &Position, place: &Place, fragment: u64, registers: &Registers) -> Object {
+        let text = |register: &Register| {
+            register.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        Object {
+            file: place.source.to_string(),
+            line: place.number(),
+            fragment,
+            epd: position.to_string(),
+            c: registers.comments.iter().map(text).collect(),
+            v: registers.variations.iter().map(text).collect(),
+            eco: text(&registers.eco),
+            nic: text(&registers.nic),
+        }
+    }
+}

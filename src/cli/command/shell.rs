@@ -1,0 +1,75 @@
+//! `epdb shell`: commands on a position, typed or from a script.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::cli::board::Look;
+use crate::cli::message::note;
+use crate::cli::outcome::Outcome;
+use crate::cli::shell::{Shell, script, terminal};
+use crate::cli::source::END_OF_INPUT;
+
+/// Set up a position, play moves, ask about it and make records, command by command
+///
+/// The command processor of the SAN Kit (svfe, dvfe, tfgg). A line is a command or moves, in any
+/// notation; `help` lists the commands. Tab completes commands, legal moves, opcodes and names of files,
+/// Ctrl-C drops the line or ends a long search, Ctrl-D ends.
+///
+/// From a pipe, a file or -c it is a script: no prompt; the first error, which is printed with its line,
+/// ends it with exit status 2. Exit status 1 when something that was asked for was not found.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb shell library.epa
+  epdb shell suite.epd -c next -c board
+  printf '%s\\n' 'e4 c5' 'set c0 sharp' 'write openings.epd' | epdb shell")]
+pub(crate) struct Args {
+    /// Sources to go through by `next`, and to ask by `get`, `explore`, `parents` and `games`
+    #[arg(value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// Carry out this command; may be said several times
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// In a script: go on after an error
+    #[arg(long)]
+    keep_going: bool,
+    /// How pieces are shown [default: symbols on a terminal, else letters]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pieces: Option<Pieces>,
+    /// Keep no lines for the next time, and use none of earlier times
+    #[arg(long)]
+    no_history: bool,
+}
+
+#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
+enum Pieces {
+    Symbols,
+    Letters,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let shows = io::stdout().is_terminal();
+    let symbols = args.pieces.map_or(shows, |pieces| pieces == Pieces::Symbols);
+    let look = Look { symbols, colours: shows && wants_colours() };
+    let is_typed = args.commands.is_empty() && shows && io::stdin().is_terminal();
+    let mut shell = Shell::new(&args.sources, look, is_typed)?;
+    if is_typed {
+        let history = terminal::history_file().filter(|_| !args.no_history);
+        return terminal::run(shell, history.as_deref());
+    }
+    if args.commands.is_empty() {
+        if io::stdin().is_terminal() {
+            note!("epdb: reading commands from standard input; end with {END_OF_INPUT}");
+        }
+        return script::run(&mut shell, "-", io::stdin(), args.keep_going);
+    }
+    let commands = args.commands.join("\n");
+    script::run(&mut shell, "-c", commands.as_bytes(), args.keep_going)
+}
+
+/// Whether the user did not ask for none, as https://no-color.org has it.
+fn wants_colours() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

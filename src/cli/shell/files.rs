@@ -1,0 +1,70 @@
+//! The record appended to a file, and the line written to one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::cli::games;
+use crate::cli::outcome::Outcome;
+use crate::cli::record_output;
+use crate::library::kit::Line;
+use crate::model::EpdRecord;
+use crate::new_file::cannot_write;
+use crate::source::{Compression, FileFormat, Lost, Target};
+use crate::text::{Format, FormatOptions, epd};
+
+/// Appends a record as a line: of FEN where the name says so, else of EPD.
+pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {
+    let format = match FileFormat::of_name(path) {
+        _ if Compression::of_name(path) != Compression::None => None,
+        None | Some(FileFormat::Epd) => Some(Format::Epd),
+        Some(FileFormat::Fen) => Some(Format::Fen),
+        Some(_) => None,
+    };
+    let Some(format) = format else {
+        anyhow::bail!(
+            "{}: a line can be appended only to plain text: name an .epd or a .fen, or `save FILE`",
+            path.display()
+        );
+    };
+    let mut line = Vec::new();
+    let losses = epd::format(record, &FormatOptions::new().format(format), &mut line);
+    line.push(b'\n');
+    append_line(path, line).map_err(|error| cannot_write(path, error))?;
+    record_output::report_losses(&losses);
+    Ok(Outcome::Done)
+}
+
+/// Appends a line with one call, behind a line end if the file lacks its last one.
+fn append_line(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    if !ends_a_line(&mut file)? {
+        line.insert(0, b'\n');
+    }
+    file.write_all(&line)
+}
+
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Writes a line of moves as a game, or its records, as the name of the file says.
+pub(super) fn save(path: &Path, line: &Line) -> anyhow::Result<Outcome> {
+    let is_of_games = FileFormat::of_name(path).is_some_and(FileFormat::is_of_games);
+    let mut target = Target::create(path)?;
+    match is_of_games {
+        true => target.write_game(&line.game()?)?,
+        false => line.records().try_for_each(|record| target.write(record))?,
+    }
+    let Lost { records, games, .. } = target.finish()?;
+    record_output::report_losses(&records);
+    games::report_losses(&games);
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,132 @@
+//! One line of commands: carried out, and what it has to show printed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::records::Records;
+use super::{files, help, programs};
+use crate::cli::board::{self, Look};
+use crate::cli::message::{is_quiet, note};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{open_output, open_page};
+use crate::library::kit::{Reply, Session, Step, Verb};
+use crate::text::Diagnostic;
+
+/// What became of a line.
+pub(crate) enum Obeyed {
+    /// It was carried out.
+    Done {
+        /// How it ended.
+        outcome: Outcome,
+        /// What is doubtful about the position in the line.
+        warnings: Vec<Diagnostic>,
+    },
+    /// No more lines are wanted.
+    Quit,
+}
+
+/// A position, the sources that are open, and how the board looks.
+pub(crate) struct Shell {
+    session: Session,
+    records: Records,
+    look: Look,
+    /// Show the board whenever another position is on it.
+    shows_board: bool,
+}
+
+impl Shell {
+    /// The start array, and sources to open.
+    ///
+    /// # Errors
+    /// A source cannot be read.
+    pub(crate) fn new(sources: &[PathBuf], look: Look, shows_board: bool) -> anyhow::Result<Shell> {
+        let records = Records::open(sources.to_vec())?;
+        Ok(Shell { session: Session::new(), records, look, shows_board })
+    }
+
+    /// What commands act on.
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Carries a line out.
+    ///
+    /// # Errors
+    /// Why it cannot be carried out; then position and record are as they were.
+    pub(crate) fn obey(&mut self, line: &str) -> anyhow::Result<Obeyed> {
+        let mut warnings = Vec::new();
+        let outcome = match self.session.run(line)? {
+            Reply::Done => Outcome::Done,
+            Reply::Position(found) => {
+                warnings = found;
+                self.show_position()?
+            }
+            Reply::Board => self.show_board()?,
+            Reply::Text(text) => print(&text)?,
+            Reply::Go(step) => self.go(step)?,
+            Reply::Outside(Verb::Quit, _) => return Ok(Obeyed::Quit),
+            Reply::Outside(verb, operands) => self.outside(verb, &operands)?,
+        };
+        Ok(Obeyed::Done { outcome, warnings })
+    }
+
+    /// What needs files or other programs.
+    fn outside(&mut self, verb: Verb, operands: &str) -> anyhow::Result<Outcome> {
+        let words = shell_words::split(operands)?;
+        match (verb, words.as_slice()) {
+            (Verb::Help, []) => print(help::list().as_bytes()),
+            (Verb::Help, [name]) => print(help::of(name)?.as_bytes()),
+            (Verb::Write, [path]) => files::append(Path::new(path), self.session.record()),
+            (Verb::Save, [path]) => files::save(Path::new(path), self.session.line()),
+            (Verb::Open, paths) => self.open(paths),
+            (Verb::Help | Verb::Write | Verb::Save, _) => {
+                anyhow::bail!("expected `{}`", verb.usage())
+            }
+            _ => {
+                let opened = self.records.paths();
+                programs::run(&programs::arguments(verb, words, &self.session, opened)?)
+            }
+        }
+    }
+
+    fn open(&mut self, paths: &[String]) -> anyhow::Result<Outcome> {
+        self.records = Records::open(paths.iter().map(PathBuf::from).collect())?;
+        Ok(Outcome::Done)
+    }
+
+    fn go(&mut self, step: Step) -> anyhow::Result<Outcome> {
+        let found = self.records.go(step)?;
+        let place = found.place;
+        note!("record {}, {place}", found.number);
+        for warning in found.warnings {
+            note!("{}:{}:{warning}", place.source, place.number());
+        }
+        self.session.set_record(found.record, found.before);
+        Ok(self.show_position()?.and(Outcome::different_if(found.has_rejected)))
+    }
+
+    /// What there is to see of another position.
+    fn show_position(&self) -> anyhow::Result<Outcome> {
+        match self.shows_board && !is_quiet() {
+            true => self.show_board(),
+            false => Ok(Outcome::Done),
+        }
+    }
+
+    fn show_board(&self) -> anyhow::Result<Outcome> {
+        let (position, bottom) = (self.session.position(), self.session.bottom());
+        let mut out = open_page();
+        writeln!(out, "{}\n\n{position}", board::text(position, bottom, self.look))?;
+        out.finish()?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Prints lines.
+fn print(text: &[u8]) -> anyhow::Result<Outcome> {
+    let mut out = open_output(None)?;
+    out.write_all(text)?;
+    out.write_all(b"\n")?;
+    out.finish()?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,174 @@
+//! The records of sources, gone through back and forth.
+
+use std::path::{Path, PathBuf};
+use std::vec;
+
+use crate::cli::pipe::Findings;
+use crate::cli::signals;
+use crate::error::Place;
+use crate::library::kit::Step;
+use crate::library::registers::RunningRegisters;
+use crate::model::EpdRecord;
+use crate::model::registers::Registers;
+use crate::source::{Items, OwnedItem, Source, SourceOptions};
+use crate::text::Diagnostic;
+use crate::text::pgn::PositionOptions;
+
+/// Sources that are open, and the record that was taken from them last.
+#[derive(Default)]
+pub(super) struct Records {
+    paths: Vec<PathBuf>,
+    /// The number of the record, from 1; 0 before the first.
+    number: u64,
+    /// Where reading has come to; behind an error it begins again.
+    reading: Option<Reading>,
+    /// The number up to which rejected lines were told.
+    told: u64,
+}
+
+/// A record, and what is known of it.
+pub(super) struct Found {
+    pub(super) record: EpdRecord,
+    pub(super) place: Place,
+    pub(super) number: u64,
+    /// The registers before it.
+    pub(super) before: Registers,
+    /// What was repaired in it or is doubtful.
+    pub(super) warnings: Vec<Diagnostic>,
+    /// Whether lines on the way to it were rejected, which was told.
+    pub(super) has_rejected: bool,
+}
+
+impl Records {
+    /// Opens other sources.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or is standard input; the ones before stay open then.
+    pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
+        for path in &paths {
+            let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
+            anyhow::ensure!(
+                !is_stream,
+                "{}: no file, and records are gone through back and forth",
+                path.display()
+            );
+            open(path)?;
+        }
+        Ok(Records { paths, ..Records::default() })
+    }
+
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Goes to another record.
+    ///
+    /// # Errors
+    /// There is none, the sources cannot be read, or it was interrupted; the record stays the same then.
+    pub(super) fn go(&mut self, step: Step) -> anyhow::Result<Found> {
+        anyhow::ensure!(!self.paths.is_empty(), "no source is open: `open SOURCE`");
+        let number = match step {
+            Step::On(records) => self.number.saturating_add(records),
+            Step::Back(records) => self.number.saturating_sub(records),
+            Step::To(number) => number,
+        };
+        anyhow::ensure!(number > 0, "there is no record 0: they count from 1");
+        let found = self.read_to(number);
+        match &found {
+            Ok(_) => self.number = number,
+            Err(_) => self.reading = None,
+        }
+        found
+    }
+
+    fn read_to(&mut self, number: u64) -> anyhow::Result<Found> {
+        let paths = &self.paths;
+        let mut reading = self
+            .reading
+            .take()
+            .filter(|reading| reading.count < number)
+            .unwrap_or_else(|| Reading::new(paths.clone()));
+        let mut findings = Findings::new(false);
+        let mut found = reading.read_to(number, &mut |count, place, why| {
+            if count >= self.told {
+                findings.report(|| format!("{}:{}:{why}", place.source, place.number()));
+            }
+        });
+        let has_rejected = findings.finish();
+        found.iter_mut().for_each(|found| found.has_rejected = has_rejected);
+        self.told = self.told.max(reading.count);
+        self.reading = Some(reading);
+        found
+    }
+}
+
+/// Opens a source, of whose games the positions are taken, with the names of their openings.
+fn open(path: &Path) -> anyhow::Result<Source> {
+    let positions = PositionOptions::new().names(true);
+    Ok(Source::open(path, &SourceOptions::new().positions(positions))?)
+}
+
+/// Sources being read.
+struct Reading {
+    /// Those whose turn has not come.
+    paths: vec::IntoIter<PathBuf>,
+    /// The one that is read, and whether it is one of games.
+    source: Option<(Items, bool)>,
+    /// The records that were read.
+    count: u64,
+    registers: RunningRegisters,
+}
+
+/// Takes what is rejected: the records before it, where it is, and why.
+type Rejected<'r> = dyn FnMut(u64, &Place, &str) + 'r;
+
+impl Reading {
+    fn new(paths: Vec<PathBuf>) -> Reading {
+        let (paths, registers) = (paths.into_iter(), RunningRegisters::new(false));
+        Reading { paths, source: None, count: 0, registers }
+    }
+
+    /// Reads on to a record that is still to come.
+    fn read_to(&mut self, number: u64, rejected: &mut Rejected<'_>) -> anyhow::Result<Found> {
+        let mut warnings = Vec::new();
+        while let Some((item, is_of_games)) = self.next_item()? {
+            anyhow::ensure!(!signals::was_interrupted(), "interrupted");
+            match item {
+                OwnedItem::Warning { diagnostic, .. } => warnings.push(diagnostic),
+                OwnedItem::Rejected { place, diagnostic, .. } => {
+                    let why = diagnostic.map(|it| it.to_string()).unwrap_or_default();
+                    rejected(self.count, &place, &why);
+                    warnings.clear();
+                }
+                OwnedItem::Record { record, place } => {
+                    self.count += 1;
+                    let registers = self.registers.registers().clone();
+                    let begins = self.registers.take(&record, &place, is_of_games);
+                    if self.count == number {
+                        let before = if begins { Registers::default() } else { registers };
+                        let has_rejected = false;
+                        return Ok(Found { record, place, number, before, warnings, has_rejected });
+                    }
+                    warnings.clear();
+                }
+                _ => {}
+            }
+        }
+        anyhow::bail!("there are only {} records", self.count)
+    }
+
+    /// The next item, and whether it is of a source of games.
+    fn next_item(&mut self) -> anyhow::Result<Option<(OwnedItem, bool)>> {
+        loop {
+            if let Some((items, is_of_games)) = &mut self.source
+                && let Some(item) = items.next()
+            {
+                return Ok(Some((item?, *is_of_games)));
+            }
+            let Some(path) = self.paths.next() else { return Ok(None) };
+            let source = open(&path)?;
+            let is_of_games = source.format().is_of_games();
+            self.source = Some((source.items(), is_of_games));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Commands from a pipe, a file or the command line.
+
+use std::io::Read;
+
+use super::obey::{Obeyed, Shell};
+use crate::cli::message::{note, print_line};
+use crate::cli::outcome::{Outcome, is_broken_pipe, message};
+use crate::library::kit::KitError;
+use crate::text::lines::{self, LineReader, Next};
+
+/// The longest line of commands that is read, in bytes.
+const LONGEST_LINE: usize = 1 << 16;
+
+/// Carries out line after line. The first error ends it, unless it is to be kept going; errors are
+/// printed with the name of the script and the line.
+///
+/// # Errors
+/// The lines cannot be read, or nobody reads what is printed.
+pub(crate) fn run(
+    shell: &mut Shell,
+    name: &str,
+    script: impl Read,
+    keeps_going: bool,
+) -> anyhow::Result<Outcome> {
+    let mut reader = LineReader::new(script, LONGEST_LINE);
+    let mut outcome = Outcome::Done;
+    while let Some(next) = reader.next_line()? {
+        let (number, obeyed) = match next {
+            Next::Line(line) => (line.number, obey(shell, line.text)),
+            Next::TooLong { number, .. } => (number, Err(lines::too_long(LONGEST_LINE).into())),
+        };
+        match obeyed {
+            Ok(Obeyed::Done { outcome: of_line, warnings }) => {
+                warnings.iter().for_each(|warning| note!("{name}:{number}:{warning}"));
+                outcome = outcome.and(of_line);
+            }
+            Ok(Obeyed::Quit) => break,
+            Err(error) if is_broken_pipe(&error) => return Err(error),
+            Err(error) => {
+                print_line(&format!("{name}:{number}:{}", located(&error)));
+                outcome = Outcome::Failed;
+            }
+        }
+        if outcome == Outcome::Failed && !keeps_going {
+            break;
+        }
+    }
+    Ok(outcome)
+}
+
+fn obey(shell: &mut Shell, line: &[u8]) -> anyhow::Result<Obeyed> {
+    let text = str::from_utf8(line)
+        .map_err(|error| anyhow::anyhow!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
+    shell.obey(text)
+}
+
+/// An error behind the name of the script and the line: with the column where there is one.
+fn located(error: &anyhow::Error) -> String {
+    let column = error.downcast_ref().and_then(KitError::column);
+    let column = column.map(|column| format!("{column}:")).unwrap_or_default();
+    format!("{column} {}", message(error))
+}

@@ -1,0 +1,158 @@
+//! The moves played from a record on, and the records of the positions on the way.
+
+use super::error::KitError;
+use crate::model::rules::Move;
+use crate::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
+use crate::text::{Diagnostic, Profile, parse_moves};
+
+/// A record, moves from it on, and the record after each; one of them is the current one.
+///
+/// ```
+/// use epdb::library::kit::Line;
+/// let mut line = Line::new(epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; hmvc 5;")?);
+/// line.play(b"e4 Kd7")?;
+/// line.back(1)?;
+/// assert_eq!(epdb::format_epd(line.record()), b"4k3/8/8/8/4P3/8/8/4K3 b - e3 hmvc 0;");
+/// assert_eq!(line.records().count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    start: EpdRecord,
+    /// Each move with the record after it.
+    played: Vec<(Move, EpdRecord)>,
+    /// How many of the moves lead to the current record.
+    at: usize,
+}
+
+impl Line {
+    /// More than any game has by the rule of seventy-five moves.
+    pub const MOST_MOVES: usize = 20_000;
+
+    /// A record without moves behind it.
+    pub const fn new(start: EpdRecord) -> Line {
+        Line { start, played: Vec::new(), at: 0 }
+    }
+
+    /// The current record.
+    pub fn record(&self) -> &EpdRecord {
+        self.nth(self.at)
+    }
+
+    /// All records from the first on.
+    pub fn records(&self) -> impl Iterator<Item = &EpdRecord> {
+        std::iter::once(&self.start).chain(self.played.iter().map(|(_, record)| record))
+    }
+
+    /// The records from the first to the current one.
+    pub fn records_so_far(&self) -> impl Iterator<Item = &EpdRecord> {
+        self.records().take(self.at + 1)
+    }
+
+    /// Plays moves, before which numbers may stand, from the current record on. Moves that were taken
+    /// back and are made again keep their records; others are forgotten.
+    ///
+    /// # Errors
+    /// A word is no legal move, or there are more than [`Line::MOST_MOVES`]; none is made then.
+    pub fn play(&mut self, text: &[u8]) -> Result<(), KitError> {
+        let moves = self.read(text).map_err(KitError::Move)?;
+        self.make(&moves)
+    }
+
+    /// The moves that a text says.
+    pub(super) fn read(&self, text: &[u8]) -> Result<Vec<Move>, Diagnostic> {
+        parse_moves(self.record().position(), text, Profile::Lenient)
+    }
+
+    /// Makes moves that are legal.
+    pub(super) fn make(&mut self, moves: &[Move]) -> Result<(), KitError> {
+        if self.at + moves.len() > Line::MOST_MOVES {
+            return Err(KitError::Full(Line::MOST_MOVES));
+        }
+        for &mv in moves {
+            if self.played.get(self.at).is_none_or(|(next, _)| *next != mv) {
+                let next = self.record().play(mv);
+                self.played.truncate(self.at);
+                self.played.extend(next.map(|next| (mv, next)));
+            }
+            self.at = self.played.len().min(self.at + 1);
+        }
+        Ok(())
+    }
+
+    /// Takes moves back.
+    ///
+    /// # Errors
+    /// Fewer were made.
+    pub fn back(&mut self, moves: usize) -> Result<(), KitError> {
+        self.at = self.at.checked_sub(moves).ok_or(KitError::End(self.at))?;
+        Ok(())
+    }
+
+    /// Makes moves again that were taken back.
+    ///
+    /// # Errors
+    /// Fewer were.
+    pub fn forward(&mut self, moves: usize) -> Result<(), KitError> {
+        let there = self.played.len() - self.at;
+        if moves > there {
+            return Err(KitError::End(there));
+        }
+        self.at += moves;
+        Ok(())
+    }
+
+    /// Takes all moves back.
+    pub const fn to_start(&mut self) {
+        self.at = 0;
+    }
+
+    /// Puts other operations to the current position.
+    pub(super) fn edit(&mut self, edited: EpdRecord) {
+        match self.at.checked_sub(1).and_then(|before| self.played.get_mut(before)) {
+            Some((_, record)) => *record = edited,
+            None => self.start = edited,
+        }
+    }
+
+    /// The moves as a game of which nothing else is known.
+    ///
+    /// # Errors
+    /// No moves can be made from the first position, or it is not one of which a game can begin.
+    pub fn game(&self) -> Result<Game, BuildError> {
+        let mut game = GameBuilder::new();
+        let position = *self.start.position();
+        let usual = Counters::default();
+        let (clock, number) = self.start.counters();
+        let counters = Counters {
+            halfmove_clock: clock.unwrap_or(usual.halfmove_clock),
+            fullmove_number: number.unwrap_or(usual.fullmove_number),
+        };
+        let start = Start { position, counters };
+        if start != Start::ARRAY {
+            let Counters { halfmove_clock, fullmove_number } = counters;
+            game.set_tag("SetUp", "1")?;
+            game.set_tag("FEN", &format!("{position} {halfmove_clock} {fullmove_number}"))?;
+        }
+        game.set_start(start);
+        self.played.iter().try_for_each(|(mv, _)| game.play(*mv))?;
+        game.finish()
+    }
+
+    /// The current position as a person may ask for it: the first one, and the moves from there.
+    pub fn question(&self) -> String {
+        let mut text = self.start.position().to_string();
+        if self.at > 0 {
+            text += " moves";
+        }
+        for (mv, _) in &self.played[..self.at] {
+            text += &format!(" {mv}");
+        }
+        text
+    }
+
+    fn nth(&self, moves: usize) -> &EpdRecord {
+        let before = moves.checked_sub(1);
+        before.and_then(|before| self.played.get(before)).map_or(&self.start, |(_, record)| record)
+    }
+}

@@ -1,0 +1,196 @@
+//! The commands by name.
+
+/// A command of the processor.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Verb {
+    /// Sets the position.
+    Svfe,
+    /// Shows the position as FEN.
+    Dvfe,
+    /// Begins with the start array.
+    New,
+    /// Shows the board.
+    Board,
+    /// Turns the board around.
+    Flip,
+    /// Plays moves.
+    Move,
+    /// Takes moves back.
+    Back,
+    /// Makes moves again.
+    Forward,
+    /// Takes all moves back.
+    Start,
+    /// Lists the legal moves.
+    Moves,
+    /// Counts lines of legal moves.
+    Perft,
+    /// Shows the record.
+    Record,
+    /// Sets an operation.
+    Set,
+    /// Removes operations.
+    Remove,
+    /// Shows the registers.
+    Registers,
+    /// Appends the record to a file.
+    Write,
+    /// Writes the line to a file.
+    Save,
+    /// Opens sources.
+    Open,
+    /// Goes to the next record of the sources.
+    Next,
+    /// Goes to the record before.
+    Previous,
+    /// Goes to a record by its number.
+    Goto,
+    /// Finds the records of the position.
+    Get,
+    /// Shows what a library knows of the position.
+    Explore,
+    /// Shows from where a library reaches the position.
+    Parents,
+    /// Shows the games behind the position.
+    Games,
+    /// Makes games regular.
+    Tfgg,
+    /// Shows what commands there are.
+    Help,
+    /// Ends.
+    Quit,
+}
+
+/// What is known of a command.
+struct Facts {
+    verb: Verb,
+    name: &'static str,
+    alias: Option<&'static str>,
+    operands: &'static str,
+    about: &'static str,
+}
+
+const fn facts(
+    verb: Verb,
+    name: &'static str,
+    operands: &'static str,
+    about: &'static str,
+) -> Facts {
+    Facts { verb, name, alias: None, operands, about }
+}
+
+const fn or(alias: &'static str, facts: Facts) -> Facts {
+    Facts { alias: Some(alias), ..facts }
+}
+
+/// One row a command, in the order of [`Verb`].
+const FACTS: [Facts; 28] = [
+    or("svde", facts(Verb::Svfe, "svfe", "FEN", "set the position, operations behind it included")),
+    facts(Verb::Dvfe, "dvfe", "", "show the position as FEN"),
+    facts(Verb::New, "new", "", "begin again with the start array"),
+    facts(Verb::Board, "board", "", "show the board"),
+    facts(Verb::Flip, "flip", "", "turn the board around"),
+    facts(
+        Verb::Move,
+        "move",
+        "MOVE...",
+        "play moves, in any notation; they need no `move` before them",
+    ),
+    facts(Verb::Back, "back", "[N]", "take moves back"),
+    facts(Verb::Forward, "forward", "[N]", "make moves again that were taken back"),
+    facts(Verb::Start, "start", "", "take all moves back"),
+    facts(Verb::Moves, "moves", "[OPTION...]", "list the legal moves in ordinal order"),
+    facts(Verb::Perft, "perft", "N [OPTION...]", "count the lines of N legal moves"),
+    or(
+        "record",
+        facts(Verb::Record, "epd", "", "show the record: the position and its operations"),
+    ),
+    facts(Verb::Set, "set", "OPCODE [OPERAND...]", "set an operation of the record"),
+    facts(Verb::Remove, "remove", "OPCODE...", "remove operations of the record"),
+    facts(
+        Verb::Registers,
+        "registers",
+        "",
+        "show the registers that are set, from the first record on",
+    ),
+    facts(Verb::Write, "write", "FILE", "append the record to a file of EPD or FEN"),
+    facts(
+        Verb::Save,
+        "save",
+        "FILE",
+        "write the line: its moves to .pgn or .pgc, its records elsewhere",
+    ),
+    facts(Verb::Open, "open", "SOURCE...", "open sources, for the commands below"),
+    facts(Verb::Next, "next", "[N]", "go to the next record of the sources, or N on"),
+    facts(Verb::Previous, "previous", "[N]", "go to the record before, or N back"),
+    facts(Verb::Goto, "goto", "N", "go to the record of this number, from 1"),
+    facts(Verb::Get, "get", "[SOURCE] [OPTION...]", "find the records of the position"),
+    facts(
+        Verb::Explore,
+        "explore",
+        "[SOURCE] [OPTION...]",
+        "show what a library knows of the position",
+    ),
+    facts(Verb::Parents, "parents", "[SOURCE] [OPTION...]", "show the positions that lead to it"),
+    facts(Verb::Games, "games", "[SOURCE] [OPTION...]", "show the games that reached it"),
+    facts(Verb::Tfgg, "tfgg", "FILE [OUT]", "make games regular: the seven tags and the moves"),
+    facts(Verb::Help, "help", "[COMMAND]", "show the commands, or one of them"),
+    or("exit", facts(Verb::Quit, "quit", "", "end; so do Ctrl-D and the end of a script")),
+];
+
+const _: () = {
+    let mut row = 0;
+    while row < FACTS.len() {
+        assert!(FACTS[row].verb as usize == row);
+        row += 1;
+    }
+};
+
+impl Verb {
+    /// All commands.
+    pub fn all() -> impl Iterator<Item = Verb> {
+        FACTS.iter().map(|facts| facts.verb)
+    }
+
+    /// The command of a name.
+    ///
+    /// ```
+    /// use epdb::library::kit::Verb;
+    /// assert_eq!(Verb::named("svde"), Some(Verb::Svfe));
+    /// assert_eq!(Verb::named("e4"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Verb> {
+        let has_name = |facts: &&Facts| facts.name == name || facts.alias == Some(name);
+        FACTS.iter().find(has_name).map(|facts| facts.verb)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Another name.
+    pub const fn alias(self) -> Option<&'static str> {
+        self.facts().alias
+    }
+
+    /// What follows the name, in brackets where it may be missing.
+    pub const fn operands(self) -> &'static str {
+        self.facts().operands
+    }
+
+    /// Its name with what follows.
+    pub fn usage(self) -> String {
+        format!("{} {}", self.name(), self.operands()).trim_end().to_string()
+    }
+
+    /// What it does, for a person.
+    pub const fn about(self) -> &'static str {
+        self.facts().about
+    }
+
+    const fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
+}

@@ -1,0 +1,89 @@
+//! The registers as they run through the records of sources.
+
+use std::sync::Arc;
+
+use crate::error::Place;
+use crate::model::registers::Registers;
+use crate::model::rules::{Playable, after};
+use crate::model::{Color, EpdRecord, Opcode, Operand};
+
+/// The registers after each record of sources, all null again where a fragment begins: with every
+/// source, with every game of a source of games, with `refcom reset`, and, where continuity is asked
+/// for, with a record that no move leads to from the one before.
+///
+/// ```
+/// use epdb::error::{At, Place};
+/// use epdb::library::registers::RunningRegisters;
+/// use std::sync::Arc;
+/// let mut running = RunningRegisters::new(false);
+/// let name: Arc<str> = "a.epd".into();
+/// for (line, text) in [(1, "c0 \"a\"; c4 \"b\";"), (2, "c3 \"d\";"), (3, "refcom reset;")] {
+///     let record = epdb::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {text}").as_bytes())?;
+///     let begins = running.take(&record, &Place::new(name.clone(), At::Line(line)), false);
+///     assert_eq!(begins, line != 2);
+///     assert_eq!(running.registers().comments[0].is_some(), line < 3);
+/// }
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RunningRegisters {
+    by_continuity: bool,
+    registers: Registers,
+    /// The last record, and where it came from.
+    last: Option<(EpdRecord, Place)>,
+}
+
+impl RunningRegisters {
+    /// Before the first record. With `by_continuity` a fragment is a game: it ends where a record
+    /// cannot come by one move from the one before, or counts moves from 1 again.
+    pub fn new(by_continuity: bool) -> RunningRegisters {
+        RunningRegisters { by_continuity, ..RunningRegisters::default() }
+    }
+
+    /// Lets the next record act; says whether it begins a fragment. The places of a source share its
+    /// name, and the positions of a game their place.
+    pub fn take(&mut self, record: &EpdRecord, place: &Place, is_of_game: bool) -> bool {
+        let begins = match &self.last {
+            None => true,
+            Some((last, before)) => {
+                !Arc::ptr_eq(&before.source, &place.source)
+                    || is_of_game && before.at != place.at
+                    || is_reset(record)
+                    || self.by_continuity && !goes_on(last, record)
+            }
+        };
+        if begins {
+            self.registers = Registers::default();
+        }
+        self.registers.apply(record);
+        self.last = Some((record.clone(), place.clone()));
+        begins
+    }
+
+    /// The registers after the last record.
+    pub const fn registers(&self) -> &Registers {
+        &self.registers
+    }
+}
+
+/// Whether a referee says with it that the game is to be forgotten.
+fn is_reset(record: &EpdRecord) -> bool {
+    let words = record.operands(Opcode::REFCOM).unwrap_or_default();
+    matches!(words, [Operand::Token(word)] if **word == *b"reset")
+}
+
+/// Whether a record can be that of the position after one move.
+fn goes_on(last: &EpdRecord, next: &EpdRecord) -> bool {
+    let target = next.position().identity();
+    let leads_there = |playable: &Playable| {
+        let mut moves = playable.legal_moves().into_iter();
+        moves.any(|mv| after(playable.position(), mv).identity() == target)
+    };
+    !counts_from_one(last, next) && Playable::new(last.position()).is_ok_and(|it| leads_there(&it))
+}
+
+/// Whether the fullmove number begins again.
+fn counts_from_one(last: &EpdRecord, next: &EpdRecord) -> bool {
+    let first_of_black = last.counters().1 == Some(1) && next.position().turn() == Color::Black;
+    next.counters().1 == Some(1) && last.counters().1.is_some() && !first_of_black
+}
