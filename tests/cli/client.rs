@@ -85,19 +85,25 @@ fn an_engine_plays_for_a_referee_that_comes_back() {
 }
 
 #[test]
-fn an_engine_that_fails_is_started_again_once_for_a_move() {
-    let scratch = Scratch::with("script", "go: !write script go: bestmove e2e5 | !exit\n");
+fn an_engine_that_fails_loses_the_game_and_is_started_again_for_the_next() {
+    let script = "go: !write script go: !first | bestmove e2e5\n";
+    let scratch = Scratch::with("script", script);
     let (listener, address) = listener();
-    let mut child = client(&scratch, &address, &[]);
+    let mut child = client(&scratch, &address, &["--token", "abc"]);
     let mut referee = Referee::accept(&listener);
-    assert!(referee.hear().ends_with("\"Scripted\";"));
+    assert!(referee.hear().ends_with("tcsi \"abc\" \"Scripted\";"));
     let fault = referee.ask(&format!("{START} refcom respond;"));
-    assert!(
-        fault.contains("move 'e2e5' is not legal") || fault.contains("move `e2e5` is not legal"),
-        "{fault}"
-    );
+    assert!(fault.contains("move `e2e5` is not legal"), "{fault}");
     assert!(fault.ends_with("refreq fault;"), "{fault}");
-    assert_eq!(child.wait().unwrap().code(), Some(2));
+    referee.say(&format!("{START} refcom conclude;"));
+    referee.say(&format!("{START} refcom reset;"));
+    let reply = referee.ask(&format!("{START} refcom respond;"));
+    assert!(reply.ends_with("refreq reply; sm a3;"), "{reply}");
+    // A referee that knows nobody on the line.
+    let again = referee.ask(&format!("{START} c0 \"nobody has signed on\"; refcom fault;"));
+    assert!(again.ends_with("\"Scripted\";"), "{again}");
+    referee.say(&format!("{START} refcom disconnect;"));
+    assert!(child.wait().unwrap().success());
 }
 
 // Chess960

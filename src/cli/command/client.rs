@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// The name to sign on with [default: that of the engine]
     #[arg(long)]
     name: Option<String>,
+    /// What to sign on with as the own address; a referee that starts its clients knows them by it
+    #[arg(long, value_name = "TEXT")]
+    token: Option<String>,
     /// How long to think about a move when the referee tells no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     movetime: Duration,
@@ -70,6 +73,8 @@ pub(crate) struct Args {
 
 /// How long to wait before a referee is looked for again.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long at most, when it has refused again and again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 type Channel = (Box<dyn Read + Send>, Box<dyn Write>);
 
@@ -84,22 +89,40 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     thinker.start()?;
     let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
     let mut client = Client::new(thinker, conduct, args.movetime);
-    let mut until = Instant::now() + args.retry;
+    let (mut until, mut pause) = (Instant::now() + args.retry, PAUSE);
+    let mut refusal = None;
     loop {
         let (channel, address) = args.channel(until)?;
+        let address = args.token.clone().unwrap_or(address);
         note!("epdb: {name} signs on at {}", args.referee());
         let games = args.games.map(NonZeroU64::get);
         let end = client
-            .converse(channel, (&address, &name), games, &mut tell)
+            .converse(channel, (&address, &name), games, &mut |what| match what {
+                // The same again says nothing new.
+                Note::Fault(reason) if reason == refusal => {}
+                Note::Fault(reason) => {
+                    tell(Note::Fault(reason.clone()));
+                    refusal = reason;
+                }
+                what => tell(what),
+            })
             .with_context(|| format!("{name} cannot go on"))?;
         match end {
             End::Disconnected | End::SignedOff => break,
-            End::Closed => until = Instant::now() + args.retry,
-            End::Refused if Instant::now() >= until => bail!("{} does not answer", args.referee()),
-            End::Refused => thread::sleep(PAUSE),
+            End::Closed => (until, pause) = (Instant::now() + args.retry, PAUSE),
+            End::Refused if Instant::now() >= until => match refusal {
+                Some(reason) => bail!("{} refuses {name}: {reason}", args.referee()),
+                None => bail!("{} does not answer", args.referee()),
+            },
+            End::Refused => {
+                thread::sleep(pause);
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            }
         }
     }
-    note!("epdb: {name} took part in {} games", client.concluded());
+    let (count, games) =
+        (client.concluded(), if client.concluded() == 1 { "game" } else { "games" });
+    note!("epdb: {name} took part in {count} {games}");
     Ok(Outcome::Done)
 }
 
@@ -152,6 +175,7 @@ fn tell(what: Note) {
     match what {
         Note::Begins { white, black } => note!("epdb: game of {white} and {black}"),
         Note::Ends(result) => note!("epdb: it ended {}", result.as_deref().unwrap_or("unfinished")),
+        Note::NoMove(reason) => note!("epdb: no move, and the game is lost: {reason}"),
         Note::Fault(reason) => {
             note!(
                 "epdb: the referee reports a fault: {}",

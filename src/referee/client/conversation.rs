@@ -11,8 +11,8 @@ use super::thinker::{Thinker, Thought, Turn};
 use crate::model::rules::is_bare;
 use crate::referee::board::Ending;
 use crate::referee::wire::{
-    Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, Reply, Request, SearchReport,
-    write_line,
+    Command, Directive, DrawWord, Incoming, LONGEST_LINE, Lines, NOT_SIGNED_ON, Reply, Request,
+    SearchReport, write_line,
 };
 
 /// How many messages may wait to be read.
@@ -57,6 +57,19 @@ pub enum Note {
     Ends(Option<String>),
     /// The referee cannot go on, for this reason if it told one.
     Fault(Option<String>),
+    /// No move was found, for this reason; the game is lost.
+    NoMove(String),
+}
+
+/// Why a message has no answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// It cannot be followed.
+    #[error("{0}")]
+    Message(String),
+    /// No move was found.
+    #[error("{0}")]
+    Move(String),
 }
 
 /// Why a client cannot go on.
@@ -67,7 +80,7 @@ pub struct ClientError(String);
 /// What came from the referee and was not answered yet.
 struct Inbox {
     incoming: Receiver<Incoming>,
-    waiting: VecDeque<Result<Directive, String>>,
+    waiting: VecDeque<Result<Directive, NoAnswer>>,
     is_closed: bool,
 }
 
@@ -87,7 +100,8 @@ impl<T: Thinker> Client<T> {
     /// when `games` games were concluded.
     ///
     /// # Errors
-    /// The referee sends what is no message, or no move can be found; it is told so.
+    /// The referee sends what is no message; it is told so. Where no move can be found it is told so, too,
+    /// and the next game may come.
     pub fn converse<R: Read + Send + 'static>(
         &mut self,
         (reader, mut writer): (R, impl Write),
@@ -103,7 +117,10 @@ impl<T: Thinker> Client<T> {
         }
         loop {
             let Some(directive) = inbox.next() else { return Ok(closed) };
+            let mut is_unknown = false;
             let answer = directive.and_then(|directive| {
+                let reason = directive.reason.as_deref().unwrap_or_default();
+                is_unknown = reason.contains(NOT_SIGNED_ON);
                 if directive.command != Command::Fault {
                     closed = End::Closed;
                 }
@@ -111,10 +128,16 @@ impl<T: Thinker> Client<T> {
                 answer.map(|answer| (directive.command, answer))
             });
             let request = match answer {
-                Err(reason) => {
+                Err(NoAnswer::Message(reason)) => {
                     send(&mut writer, &Request::Fault { reason: Some(reason.clone()) }).ok();
                     return Err(ClientError(reason));
                 }
+                Err(NoAnswer::Move(reason)) => {
+                    note(Note::NoMove(reason.clone()));
+                    Request::Fault { reason: Some(reason) }
+                }
+                // A line that stays when a referee goes: another one knows nobody yet.
+                Ok((Command::Fault, _)) if is_unknown => sign_on.clone(),
                 Ok((Command::Disconnect, _)) => return Ok(End::Disconnected),
                 Ok((Command::Conclude, _)) if games.is_some_and(|most| self.concluded >= most) => {
                     send(&mut writer, &Request::SignOff).ok();
@@ -140,7 +163,7 @@ impl<T: Thinker> Client<T> {
         directive: &Directive,
         interrupt: &mut dyn FnMut() -> bool,
         note: &mut dyn FnMut(Note),
-    ) -> Result<Option<Reply>, String> {
+    ) -> Result<Option<Reply>, NoAnswer> {
         self.game.inform(directive);
         match directive.command {
             Command::Reset => {
@@ -149,7 +172,7 @@ impl<T: Thinker> Client<T> {
             }
             Command::Inform => self.tell_players(directive, note),
             Command::Execute => {
-                self.game.set(directive)?;
+                self.game.set(directive).map_err(NoAnswer::Message)?;
             }
             Command::Respond => return self.reply(directive, interrupt).map(Some),
             Command::Conclude => {
@@ -176,8 +199,8 @@ impl<T: Thinker> Client<T> {
         &mut self,
         directive: &Directive,
         interrupt: &mut dyn FnMut() -> bool,
-    ) -> Result<Reply, String> {
-        let board = self.game.set(directive)?.clone();
+    ) -> Result<Reply, NoAnswer> {
+        let board = self.game.set(directive).map_err(NoAnswer::Message)?.clone();
         let position = board.place().position;
         let silent = |draw, resigns, search| Reply { position, mv: None, draw, resigns, search };
         if !board.playable().has_move() {
@@ -187,7 +210,8 @@ impl<T: Thinker> Client<T> {
             return Ok(silent(Some(DrawWord::Claim), false, SearchReport::default()));
         }
         let time = self.game.move_time(directive, self.usual_time);
-        let Thought { mv, search } = self.thinker.think(&Turn { board, time }, interrupt)?;
+        let Thought { mv, search } =
+            self.thinker.think(&Turn { board, time }, interrupt).map_err(NoAnswer::Move)?;
         self.scores.add(&self.conduct, search.ce);
         if self.scores.resigns(&self.conduct) {
             return Ok(silent(None, true, search));
@@ -233,7 +257,7 @@ impl Inbox {
     }
 
     /// The next message, or what is wrong with it; `None` when no more can come.
-    fn next(&mut self) -> Option<Result<Directive, String>> {
+    fn next(&mut self) -> Option<Result<Directive, NoAnswer>> {
         self.waiting.pop_front().or_else(|| self.incoming.recv().ok().map(read))
     }
 
@@ -257,11 +281,12 @@ impl Inbox {
     }
 }
 
-fn read(line: Incoming) -> Result<Directive, String> {
-    match line {
+fn read(line: Incoming) -> Result<Directive, NoAnswer> {
+    let directive = match line {
         Incoming::Line(line) => Directive::parse(&line).map_err(|error| error.to_string()),
         Incoming::TooLong => Err(format!("a line of more than {LONGEST_LINE} bytes")),
-    }
+    };
+    directive.map_err(NoAnswer::Message)
 }
 
 fn send(writer: &mut impl Write, request: &Request) -> io::Result<()> {

@@ -9,6 +9,6 @@ mod known_game;
 mod thinker;
 
 pub use conduct::{Conduct, Threshold};
-pub use conversation::{Client, ClientError, End, Note};
+pub use conversation::{Client, ClientError, End, NoAnswer, Note};
 pub use known_game::KnownGame;
 pub use thinker::{EngineThinker, Interrupt, Thinker, Thought, Turn};

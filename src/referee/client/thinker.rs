@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Answer, Clock, Clocks, Engine, EngineError, EngineSpec, MoveTime};
+use crate::engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime};
 use crate::model::rules::{Move, Playable};
 use crate::model::{Counters, EpdRecord, Operand};
 use crate::referee::board::{GameBoard, Place};
@@ -43,8 +43,7 @@ pub trait Thinker {
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
 }
 
-/// A UCI engine that thinks. It is started when it is needed first, and once again for a move at which
-/// it failed.
+/// A UCI engine that thinks. After a move at which it failed it is started again, for the next game.
 #[derive(Debug)]
 pub struct EngineThinker {
     spec: EngineSpec,
@@ -82,7 +81,6 @@ impl EngineThinker {
     fn search(
         &mut self,
         turn: &Turn,
-        time: &MoveTime,
         interrupt: &mut Interrupt<'_>,
     ) -> Result<Answer, EngineError> {
         let start = record(turn.board.start());
@@ -94,28 +92,22 @@ impl EngineThinker {
         if !is_known {
             engine.begin_game(is_chess960)?;
         }
-        engine.play(&start, turn.board.moves(), time, &mut |_, _| interrupt())
+        engine.play(&start, turn.board.moves(), &turn.time, &mut |_, _| interrupt())
     }
 }
 
 impl Thinker for EngineThinker {
     fn forget(&mut self) {
         self.game = None;
+        // Why it does not start is told when a move is wanted.
+        self.start().ok();
     }
 
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String> {
-        let started = self.clock.now();
-        let answer = match self.search(turn, &turn.time, interrupt) {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.engine = None;
-                let time = less(turn.time, self.clock.now().saturating_sub(started));
-                self.search(turn, &time, interrupt).map_err(|error| {
-                    self.engine = None;
-                    error.to_string()
-                })?
-            }
-        };
+        let answer = self.search(turn, interrupt).map_err(|error| {
+            self.engine = None;
+            error.to_string()
+        })?;
         let Operand::Move { mv, .. } = answer.best else {
             return Err(format!("the engine's move `{}` is none", answer.best_word));
         };
@@ -131,18 +123,6 @@ fn record(place: &Place) -> EpdRecord {
         fullmove_number: place.fullmove_number,
     }));
     record
-}
-
-/// What is left of the time, where some of it has gone by.
-fn less(time: MoveTime, gone: Duration) -> MoveTime {
-    let left = |time: Duration| time.saturating_sub(gone).max(Duration::from_millis(1));
-    match time {
-        MoveTime::Fixed(time) => MoveTime::Fixed(left(time)),
-        // The other clock does not run; the engine is told less of it, which does no harm.
-        MoveTime::Clocks(clocks) => {
-            MoveTime::Clocks(Clocks { left: clocks.left.map(left), ..clocks })
-        }
-    }
 }
 
 fn report(start: &Playable, answer: &Answer) -> SearchReport {

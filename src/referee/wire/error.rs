@@ -20,6 +20,10 @@ impl WireError {
     }
 }
 
+/// What a fault says to a client that has not signed on, such as one on a line that outlived the referee
+/// before.
+pub const NOT_SIGNED_ON: &str = "nobody has signed on";
+
 impl From<Diagnostic> for WireError {
     fn from(finding: Diagnostic) -> WireError {
         let message = format!("column {}: {}", finding.column, finding.message);

@@ -12,7 +12,7 @@ mod request;
 
 pub use clocks::{TimeLeft, UsedTime};
 pub use directive::{Command, Directive};
-pub use error::WireError;
+pub use error::{NOT_SIGNED_ON, WireError};
 pub use framing::{Incoming, LONGEST_LINE, Lines, write_line};
 pub use operations::fits_in_string;
 pub use request::{DrawWord, Reply, Request, SearchReport};
