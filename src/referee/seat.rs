@@ -56,19 +56,20 @@ impl SeatState {
         }
     }
 
-    /// Whether a client in this state may send this.
+    /// Whether a client in this state may send this. Who may sign on, the channel decides.
     ///
     /// # Errors
-    /// `E-REF-STATE`: a reply that nobody asked for, a second `sign_on`.
+    /// `E-REF-STATE`: a reply that nobody asked for.
     pub fn check(self, request: &Request) -> Result<(), WireError> {
-        let what = match (self, request) {
-            (_, Request::SignOn { .. }) => "a second sign_on",
-            (SeatState::Thinking, Request::Reply(_)) => return Ok(()),
-            (_, Request::Reply(_)) => "a reply that nobody asked for",
-            (_, Request::SignOff | Request::Fault { .. }) => return Ok(()),
-        };
-        let message = format!("{what}; the client is {}", self.word());
-        Err(WireError::new(codes::E_REF_STATE, message))
+        match (self, request) {
+            (SeatState::Thinking, _) | (_, Request::SignOn { .. }) => Ok(()),
+            (_, Request::SignOff | Request::Fault { .. }) => Ok(()),
+            (_, Request::Reply(_)) => {
+                let message =
+                    format!("a reply that nobody asked for; the client is {}", self.word());
+                Err(WireError::new(codes::E_REF_STATE, message))
+            }
+        }
     }
 }
 
@@ -81,8 +82,10 @@ pub(super) struct Seat {
     pub(super) game: Option<u32>,
     /// Whether it has ever signed on.
     pub(super) has_come: bool,
-    /// How often it was started since it last made a move.
+    /// How often it was started for its game, or is there already.
     pub(super) starts: u32,
+    /// How often it went away in its game.
+    pub(super) departures: u32,
     /// Until when one that is away is awaited.
     pub(super) awaited_until: Option<Duration>,
     /// What was wrong on its channel.
@@ -99,6 +102,7 @@ impl Seat {
             game: None,
             has_come: false,
             starts: 0,
+            departures: 0,
             awaited_until: None,
             faults: 0,
             owes_reply: false,

@@ -122,6 +122,10 @@ fn claims_are_looked_at() {
     hall.happen(Event::Line(2, reply_line(&hall, "e7e5")));
     let asked = hall.last(1, Command::Respond);
     assert!(asked.draw_reject);
+    // Who comes back is told again.
+    hall.happen(Event::Closed(1));
+    hall.sign_on(3, "A");
+    assert!(hall.last(3, Command::Respond).draw_reject);
 
     let mut hall = Hall::with_game();
     let there_and_back = "g1f3 g8f6 f3g1 f6g8 ";
@@ -164,6 +168,40 @@ fn who_uses_more_time_than_there_is_has_lost() {
     hall.now += seconds(10) + std::time::Duration::from_millis(1);
     hall.play(1, "e2e4");
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::TimeForfeit));
+}
+
+/// REF-21: other events do not drop a flag while a line may still be unread that was complete in time.
+#[test]
+fn a_reply_in_time_counts_whatever_is_known_before_it() {
+    let mut hall = Hall::with_game();
+    hall.now = seconds(11);
+    hall.open(9);
+    hall.now = seconds(9);
+    hall.play(1, "e2e4");
+    assert!(hall.finished().is_empty());
+    hall.pass(seconds(12));
+    assert_eq!(hall.outcome(), (GameResult::WhiteWins, Termination::TimeForfeit));
+}
+
+/// REF-21: a respond of a game that is over may be written when the next one was sent already.
+#[test]
+fn the_clock_waits_for_its_own_respond() {
+    let mut hall = Hall::new(&TWO.replace("games = 1", "games = 3"));
+    hall.sign_on(1, "A");
+    hall.open(2);
+    let line = format!("{START} refreq sign_on; tcsi \"x\" \"B\";").into_bytes();
+    hall.arbiter.take(seconds(1), Event::Line(2, line));
+    for game in [1, 2] {
+        let order = Order::Adjudicate { game, result: GameResult::Draw };
+        hall.arbiter.take(seconds(1), Event::Order(order));
+    }
+    let runs = |hall: &Hall| hall.arbiter.snapshot(seconds(9)).running[0].running.is_some();
+    hall.arbiter.take(seconds(2), Event::Written(1));
+    assert!(!runs(&hall));
+    hall.arbiter.take(seconds(3), Event::Written(1));
+    assert!(runs(&hall));
+    let left = hall.arbiter.snapshot(seconds(4)).running[0].sides[0].left;
+    assert_eq!(left, Some(seconds(9)));
 }
 
 /// REF-21: what is written late is counted late, whatever comes first.
@@ -357,6 +395,88 @@ fn another_session_goes_on() {
     assert_eq!(asked.left.white, Some(seconds(10)));
     hall.happen(Event::Line(11, reply_line(&hall, "g1f3")));
     assert_eq!(hall.last(12, Command::Respond).position, Position::clone(&after(&asked)));
+}
+
+/// Who was there and does not sign on again with another referee is given up like one that goes away.
+#[test]
+fn another_session_awaits_who_was_there() {
+    let text = TWO.replace("'10'", "'inf'") + "[[player]]\nname = 'C'\n";
+    let mut hall = Hall::new(&text);
+    let names = (1..).zip(["A", "B", "C"]);
+    names.clone().for_each(|(channel, name)| hall.sign_on(channel, name));
+    let running = &hall.arbiter.snapshot(hall.now).running[0];
+    let (game, players) = (running.pairing.game, running.sides.clone().map(|side| side.player));
+    hall.happen(Event::Session { unix: 1_800_000_000 });
+    for (channel, name) in names.filter(|(channel, _)| players.contains(&(channel - 1))) {
+        hall.sign_on(10 + channel as u64, name);
+    }
+    hall.pass(seconds(60));
+    hall.order(Order::Adjudicate { game, result: GameResult::Draw });
+    assert_eq!((hall.finished().len(), hall.has_ended), (3, true));
+}
+
+/// Nobody attends another session until it says so, and no game waits.
+#[test]
+fn another_session_has_no_supervisor() {
+    let illegal = format!("{START} refreq reply; sm e5;");
+    let mut hall = Hall::with_game();
+    hall.order(Order::Attend);
+    hall.say(1, &illegal);
+    hall.order(Order::Pause);
+    hall.happen(Event::Session { unix: 1_800_000_000 });
+    hall.sign_on(11, "A");
+    hall.sign_on(12, "B");
+    assert_eq!(hall.commands(11), ["reset", "inform", "respond"]);
+    hall.say(11, &illegal);
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::RulesInfraction));
+}
+
+/// When the supervisor goes, what it was to decide is asked again.
+#[test]
+fn a_supervisor_may_go() {
+    let illegal = format!("{START} refreq reply; sm e5;");
+    let mut hall = Hall::with_game();
+    hall.order(Order::Attend);
+    hall.say(1, &illegal);
+    hall.heard(1);
+    hall.order(Order::Leave);
+    assert_eq!(hall.commands(1), ["respond"]);
+    hall.say(1, &illegal);
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::RulesInfraction));
+}
+
+/// One that never came is waited for while nobody plays, and no longer than others when all else is played.
+#[test]
+fn who_never_came_ends_no_tournament() {
+    let text = TWO.to_string() + "[[player]]\nname = 'C'\n";
+    let mut hall = Hall::new(&text);
+    hall.sign_on(1, "A");
+    hall.pass(seconds(1000));
+    assert!(hall.finished().is_empty());
+    hall.sign_on(2, "B");
+    let running = hall.arbiter.snapshot(hall.now).running[0].pairing.game;
+    hall.order(Order::Adjudicate { game: running, result: GameResult::Draw });
+    assert!(hall.messages.contains(&"C is awaited".to_string()), "{:?}", hall.messages);
+    hall.pass(seconds(59));
+    assert_eq!(hall.finished().len(), 1);
+    hall.pass(seconds(1));
+    assert!(hall.has_ended);
+    let all: Vec<_> = hall.finished().iter().map(|it| it.outcome.termination).collect();
+    let abandoned = Termination::Abandoned;
+    assert_eq!(all, [Termination::Adjudication, abandoned, abandoned]);
+}
+
+/// A client that nobody starts may come back as often as one that is started.
+#[test]
+fn who_goes_away_again_and_again_has_lost() {
+    let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 1\nrestarts = 2"));
+    for back in [11, 12] {
+        hall.happen(Event::Closed(if back == 11 { 1 } else { 11 }));
+        hall.sign_on(back, "A");
+    }
+    assert!(hall.finished().is_empty());
+    hall.happen(Event::Closed(12));
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 }
 
 /// ARG-14: with several at once, nobody plays two games, and each game is played once.

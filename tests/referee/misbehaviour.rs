@@ -2,10 +2,10 @@
 //! suffers.
 
 use epdb::model::GameResult;
-use epdb::referee::wire::{Command, Directive};
+use epdb::referee::wire::{Command, Directive, Reply, Request};
 use epdb::referee::{Event, Order, Termination};
 
-use crate::hall::{Hall, START, TWO, seconds};
+use crate::hall::{Hall, START, TWO, after, seconds};
 
 const LOST: (GameResult, Termination) = (GameResult::BlackWins, Termination::RulesInfraction);
 
@@ -61,7 +61,28 @@ fn nobody_signs_on_twice() {
     assert_eq!((faults(&mut hall, 3), hall.closed.clone()), (vec!["E-REF-STATE".into()], vec![3]));
     hall.say(2, &format!("{START} refreq sign_on; tcsi \"x\" \"B\";"));
     assert_eq!(faults(&mut hall, 2), ["E-REF-STATE"]);
+    // Not in place of a move either.
+    hall.say(1, &format!("{START} refreq sign_on; tcsi \"x\" \"A\";"));
+    assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
     assert!(hall.finished().is_empty());
+}
+
+/// ARG-13: nobody sees that a serial line was closed; who signs on again has come back.
+#[test]
+fn who_signs_on_again_on_a_serial_line_has_come_back() {
+    let serial = "serial = ['/dev/a', '/dev/b']\nrestarts = 1\n".to_string() + TWO;
+    let mut hall = Hall::with_game_of(&serial);
+    hall.play_all(1, "e2e4 e7e5");
+    hall.heard(1);
+    let again = format!("{START} refreq sign_on; tcsi \"x\" \"A\";");
+    hall.say(1, &again);
+    assert_eq!(hall.commands(1), ["reset", "inform", "execute", "respond"]);
+    // Under no other name, and not again and again.
+    hall.say(1, &format!("{START} refreq sign_on; tcsi \"x\" \"B\";"));
+    assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
+    assert!(hall.finished().is_empty());
+    hall.say(1, &again);
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
 }
 
 /// REF-23, REF-06: what stands in place of a move and is none loses the game.
@@ -115,11 +136,12 @@ fn a_supervisor_decides_about_infractions() {
 #[test]
 fn replies_out_of_turn_are_faults() {
     let reply = format!("{START} refreq reply; sm e4;");
-    // Resetting and signed on.
+    // Nothing is sent into a silence.
     let mut hall = Hall::new(&TWO.replace("reset = '0s'", "reset = '5s'"));
     hall.sign_on(1, "A");
     hall.say(1, &reply);
-    assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
+    assert_eq!(hall.commands(1), ["reset"]);
+    assert!(hall.messages.iter().any(|it| it.starts_with("fault of A: E-REF-STATE")));
     hall.pass(seconds(5));
     hall.say(1, &reply);
     assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
@@ -137,8 +159,11 @@ fn replies_out_of_turn_are_faults() {
     // Concluding.
     let mut hall = Hall::with_game_of(&TWO.replace("conclude = '0s'", "conclude = '5s'"));
     hall.play_with(1, "e2e4", |reply| (reply.mv, reply.resigns) = (None, true));
-    hall.say(1, &reply);
-    assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
+    hall.heard(1);
+    for _ in 0..8 {
+        hall.say(1, &reply);
+    }
+    assert_eq!((hall.heard(1).len(), hall.closed), (0, vec![1]));
 }
 
 /// A reply that was under way when the game ended is no fault.
@@ -147,21 +172,65 @@ fn a_reply_may_cross_the_end_of_the_game() {
     let mut hall = Hall::with_game_of(&TWO.replace("conclude = '0s'", "conclude = '5s'"));
     hall.order(Order::Adjudicate { game: 1, result: GameResult::Draw });
     let reply = format!("{START} refreq reply; sm e4;");
+    let faults = |hall: &Hall| hall.messages.iter().filter(|it| it.starts_with("fault")).count();
     hall.say(1, &reply);
-    assert_eq!(faults(&mut hall, 1), [""; 0]);
+    assert_eq!(faults(&hall), 0);
     hall.say(1, &reply);
-    assert_eq!(faults(&mut hall, 1), ["E-REF-STATE"]);
+    assert_eq!(faults(&hall), 1);
+    // Something else than a reply is heard.
+    let mut hall = Hall::with_game_of(&TWO.replace("conclude = '0s'", "conclude = '5s'"));
+    hall.order(Order::Adjudicate { game: 1, result: GameResult::Draw });
+    hall.say(1, &format!("{START} refreq sign_off;"));
+    assert_eq!(hall.closed, [1]);
+    // It may come when the next game has asked already.
+    let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 3"));
+    hall.play_all(1, "e2e4 e7e5");
+    let late = hall.last(1, Command::Respond);
+    for game in [1, 2] {
+        hall.order(Order::Adjudicate { game, result: GameResult::Draw });
+    }
+    let late = Reply::with_move(after(&late), "g1f3".parse().unwrap());
+    hall.happen(Event::Line(1, Request::Reply(late.clone()).line()));
+    assert_eq!(hall.finished().len(), 2);
+    hall.play(1, "e2e4");
+    assert_eq!(hall.arbiter.snapshot(hall.now).running[0].last_move.map(|it| it.to_string()), Some("e4".into()));
+    hall.play(2, "e7e5");
+    hall.happen(Event::Line(1, Request::Reply(Reply { position: epdb::model::Position::START, ..late }).line()));
+    assert_eq!(hall.finished().len(), 3, "a second one is wrong");
 }
 
-/// REF-16: a client that cannot go on is closed, and may come again.
+/// REF-16: a client that cannot go on has lost its game, and stays for the next one.
 #[test]
-fn a_fault_of_a_client_is_told() {
-    let mut hall = Hall::with_game();
-    hall.say(1, &format!("{START} c0 \"no memory\"; refreq fault;"));
-    assert_eq!(hall.closed, [1]);
-    assert!(hall.messages.contains(&"A cannot go on: no memory".to_string()));
-    hall.sign_on(3, "A");
-    assert_eq!(hall.commands(3), ["reset", "inform", "respond"]);
+fn a_fault_of_a_client_loses_its_game() {
+    let fault = format!("{START} c0 \"no memory\"; refreq fault;");
+    let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 2"));
+    hall.heard(1);
+    hall.say(1, &fault);
+    assert_eq!(hall.outcome(), LOST);
+    assert!(hall.messages.iter().any(|it| it.contains("A cannot go on: no memory")));
+    assert_eq!(hall.commands(1), ["inform", "conclude", "reset", "inform"]);
+    assert_eq!(hall.commands(2).last(), Some(&"respond"));
+    // A supervisor may say otherwise.
+    hall.order(Order::Attend);
+    hall.say(1, &fault);
+    assert_eq!(hall.finished().len(), 1);
+    hall.order(Order::Adjudicate { game: 2, result: GameResult::Draw });
+    assert!(hall.has_ended);
+    // Without a game nothing is lost but the channel.
+    let mut hall = Hall::new(TWO);
+    hall.sign_on(1, "A");
+    hall.say(1, &fault);
+    assert_eq!((hall.closed, hall.arbiter.finished().len()), (vec![1], 0));
+}
+
+/// A reason fits into a string, whatever was said.
+#[test]
+fn the_reason_of_a_fault_is_cut() {
+    let mut hall = Hall::new(TWO);
+    hall.open(5);
+    hall.say(5, &format!("{START} refreq sign_on; tcsi \"x\" \"{}\";", "\u{e9}".repeat(127)));
+    let reason = Directive::parse(hall.heard(5)[0].as_bytes()).unwrap().reason.unwrap();
+    assert!((250..=255).contains(&reason.len()), "{}", reason.len());
 }
 
 /// A flood: the clock does not suffer, and the channel is closed.

@@ -14,23 +14,36 @@ const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
 const MOST_FAULTS: u32 = 8;
 
 impl Arbiter {
-    /// A referee begins: nobody is there, and no clock runs. The time since the last event is charged to
-    /// nobody.
+    /// A referee begins: nobody is there, no supervisor either, and no clock runs. The time since the last
+    /// event is charged to nobody.
     pub(super) fn begin_session(&mut self, unix: u64) {
         self.session = (self.now, unix);
         self.channels.clear();
         let now = self.now;
         self.games.values_mut().for_each(|game| game.interrupt(now, false));
-        for seat in &mut self.seats {
+        for player in 0..self.seats.len() {
+            let is_awaited = self.seats[player].has_come && !self.can_be_started(player);
+            let seat = &mut self.seats[player];
             seat.leave();
-            seat.starts = 0;
+            (seat.starts, seat.departures) = (0, 0);
+            seat.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
         }
         self.asked_openings.clear();
+        self.end_attendance();
+        if std::mem::take(&mut self.is_paused) {
+            self.tell("the pause is over, as another referee begins");
+        }
+    }
+
+    /// No supervisor decides any more: who has broken the rules is asked once more.
+    pub(super) fn end_attendance(&mut self) {
+        self.is_attended = false;
+        self.games.values_mut().for_each(|game| game.is_held = false);
     }
 
     pub(super) fn admit(&mut self, channel: ChannelId) {
         let sign_on_until = self.now + SIGN_ON_WITHIN;
-        self.channels.insert(channel, Guest { player: None, sign_on_until });
+        self.channels.insert(channel, Guest { player: None, sign_on_until, unwritten: 0 });
     }
 
     pub(super) fn hear(&mut self, at: Duration, channel: ChannelId, line: Vec<u8>) {
@@ -68,7 +81,7 @@ impl Arbiter {
         self.turn_away(channel, &error);
     }
 
-    fn seat(&mut self, player: usize, channel: ChannelId) {
+    pub(super) fn seat(&mut self, player: usize, channel: ChannelId) {
         if let Some(guest) = self.channels.get_mut(&channel) {
             guest.player = Some(player);
         }
@@ -91,10 +104,12 @@ impl Arbiter {
         self.tell(format!("channel {channel} closed: {error}"));
     }
 
-    /// A player is sent a fault. Whoever makes too many of them is closed.
+    /// A player is sent a fault, but nothing into a silence. Whoever makes too many of them is closed.
     pub(super) fn send_fault(&mut self, player: usize, error: &WireError) {
-        let directive = fault(self.position_of(player), error);
-        self.say(player, &directive);
+        if self.seats[player].state.silent_until().is_none() {
+            let directive = fault(self.position_of(player), error);
+            self.say(player, &directive);
+        }
         self.tell(format!("fault of {}: {error}", self.name(player)));
         self.seats[player].faults += 1;
         if self.seats[player].faults >= MOST_FAULTS {
@@ -120,8 +135,9 @@ impl Arbiter {
     }
 
     /// Nobody sits for a player any more; its clock stands.
-    fn vacate(&mut self, player: usize, at: Duration) {
+    pub(super) fn vacate(&mut self, player: usize, at: Duration) {
         self.seats[player].leave();
+        self.seats[player].departures += 1;
         if self.seats[player].game.is_none() {
             self.seats[player].awaited_until = Some(at + self.tournament.return_within);
         }
@@ -133,7 +149,7 @@ impl Arbiter {
 
     pub(super) fn restart(&mut self, player: usize) {
         self.close(player);
-        self.seats[player].starts = 0;
+        (self.seats[player].starts, self.seats[player].departures) = (0, 0);
         let game = self.seats[player].game.and_then(|game| self.games.get_mut(&game));
         if let Some(game) = game {
             game.is_held = false;
@@ -176,12 +192,13 @@ impl Arbiter {
     fn await_client(&mut self, player: usize) {
         let until = self.now + self.tournament.return_within;
         let can_start = self.can_be_started(player);
+        let has_gone = self.has_gone_too_often(player);
         let seat = &mut self.seats[player];
         if can_start && seat.starts <= self.tournament.restarts {
             seat.starts += 1;
             seat.awaited_until = Some(until);
             self.actions.push(Action::Start(player));
-        } else if !can_start && seat.awaited_until.is_none() {
+        } else if !can_start && !has_gone && seat.awaited_until.is_none() {
             seat.awaited_until = Some(until);
             self.tell(format!("{} is awaited", self.name(player)));
         } else if can_start && !seat.has_come {
@@ -191,6 +208,11 @@ impl Arbiter {
         } else {
             self.abandon(player);
         }
+    }
+
+    /// Whether a player went away more often than one may come back to a game.
+    pub(super) fn has_gone_too_often(&self, player: usize) -> bool {
+        self.seats[player].departures > self.tournament.restarts
     }
 
     pub(super) fn can_be_started(&self, player: usize) -> bool {

@@ -29,7 +29,7 @@ pub enum Event {
     Opening(usize, Opening),
     /// The supervisor wants something.
     Order(Order),
-    /// Time has passed.
+    /// Time has passed, and all that came before was taken.
     Tick,
 }
 
@@ -38,6 +38,8 @@ pub enum Event {
 pub enum Order {
     /// Wait for the supervisor where a client has broken the rules.
     Attend,
+    /// The supervisor goes: decide without it.
+    Leave,
     /// Begin no game, and ask for no move.
     Pause,
     /// Go on.

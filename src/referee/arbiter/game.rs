@@ -122,6 +122,7 @@ impl GameInPlay {
         self.board.play(mv);
         self.played.push(PlayedMove { mv, used, left, score, depth: reply.search.depth });
         self.asked = Asked::No;
+        self.refused_claim = self.refused_claim.filter(|claimer| *claimer != color);
         self.offer = (reply.draw == Some(DrawWord::Offer)).then_some(color);
         if reply.draw == Some(DrawWord::Claim) {
             self.refused_claim = Some(color);

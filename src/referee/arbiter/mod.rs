@@ -77,6 +77,8 @@ struct Guest {
     player: Option<usize>,
     /// Until when it must have signed on.
     sign_on_until: Duration,
+    /// How many `respond` are on their way to it.
+    unwritten: u32,
 }
 
 impl Arbiter {
@@ -107,17 +109,21 @@ impl Arbiter {
 
     /// Takes what happened at a time, and says what is to be done. Times are on one scale for the whole
     /// tournament; an event may come a little after one of a later time.
+    ///
+    /// Only [`Event::Tick`] drops flags: it says that all lines of before its time have been taken.
     pub fn take(&mut self, at: Duration, event: Event) -> Vec<Action> {
         self.now = self.now.max(at);
+        let is_tick = event == Event::Tick;
         if !self.has_ended {
             self.happen(at, event);
             while self.end_silences()
                 | self.await_clients()
                 | self.call_players()
+                | self.await_latecomers()
                 | self.begin_games()
                 | self.brief_players()
                 | self.ask_for_moves()
-                | self.drop_flags()
+                | (is_tick && self.drop_flags())
                 | self.end_tournament()
             {}
         }
@@ -179,6 +185,7 @@ impl Arbiter {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Attend => self.is_attended = true,
+            Order::Leave => self.end_attendance(),
             Order::Pause => self.is_paused = true,
             Order::Resume => self.is_paused = false,
             Order::Adjudicate { game, result } => self.adjudicate(game, result),

@@ -8,6 +8,7 @@ use crate::model::rules::{Move, is_bare};
 use crate::model::{Color, GameResult};
 use crate::referee::outcome::{Outcome, Termination};
 use crate::referee::seat::{ChannelId, SeatState};
+use crate::referee::settings::Listen;
 use crate::referee::wire::{DrawWord, Reply, Request, WireError};
 use crate::text::codes;
 
@@ -58,23 +59,26 @@ impl Arbiter {
         let Some(game) = self.games.get_mut(&number) else { return };
         let directive = speech::respond(game);
         game.asked = Asked::Sent;
-        game.refused_claim = game.refused_claim.filter(|color| *color != game.board.turn());
         let (mover, players) = (game.mover(), game.players());
         for player in players {
             self.seats[player].state = SeatState::Waiting;
         }
         self.seats[mover].state = SeatState::Thinking;
-        self.seats[mover].owes_reply = false;
         if let Some(channel) = self.seats[mover].channel {
+            if let Some(guest) = self.channels.get_mut(&channel) {
+                guest.unwritten += 1;
+            }
             self.send(channel, &directive, true);
         }
     }
 
-    /// The clock of a player runs from now on.
+    /// The clock of a player runs from now on, if no later `respond` is on its way.
     pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
-        let Some(player) = self.channels.get(&channel).and_then(|guest| guest.player) else {
+        let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0) else {
             return;
         };
+        guest.unwritten -= 1;
+        let Some(player) = guest.player.filter(|_| guest.unwritten == 0) else { return };
         let number = self.seats[player].game;
         let Some(game) = number.and_then(|number| self.games.get_mut(&number)) else { return };
         if game.mover() != player || game.asked != Asked::Sent {
@@ -113,6 +117,11 @@ impl Arbiter {
     pub(super) fn hear_player(&mut self, at: Duration, player: usize, line: Vec<u8>) {
         let state = self.seats[player].state;
         let number = self.seats[player].game.unwrap_or_default();
+        let request = Request::parse(&line);
+        if self.seats[player].owes_reply && self.is_late(player, &request) {
+            self.seats[player].owes_reply = false;
+            return;
+        }
         if state == SeatState::Thinking
             && let Some(game) = self.games.get_mut(&number)
             && game.asked == Asked::Sent
@@ -123,45 +132,87 @@ impl Arbiter {
             }
             return;
         }
-        let request = Request::parse(&line);
-        if state != SeatState::Thinking && std::mem::take(&mut self.seats[player].owes_reply) {
-            // It was under way when the game ended.
-            return;
-        }
         let checked = request.and_then(|request| state.check(&request).map(|()| request));
         match checked {
             Err(error) => self.hear_wrong(player, &error),
             Ok(Request::Reply(reply)) => self.hear_reply(at, player, &reply),
-            Ok(Request::SignOff | Request::SignOn { .. }) => {
+            Ok(Request::SignOn { name, .. }) => self.hear_again(at, player, &name),
+            Ok(Request::SignOff) => {
                 self.tell(format!("{} has signed off", self.name(player)));
                 self.close(player);
             }
-            Ok(Request::Fault { reason }) => {
-                let reason = reason.unwrap_or_else(|| "it says no reason".into());
-                self.tell(format!("{} cannot go on: {reason}", self.name(player)));
-                self.close(player);
+            Ok(Request::Fault { reason }) => self.hear_fault(player, reason),
+        }
+    }
+
+    /// Nobody sees that a serial line was closed: there, who signs on again has gone away and come back.
+    fn hear_again(&mut self, at: Duration, player: usize, name: &str) {
+        let channel = self.seats[player].channel;
+        let is_serial = matches!(self.tournament.listen, Listen::Serial(_));
+        match channel.filter(|_| is_serial && name == self.name(player)) {
+            Some(channel) => {
+                self.vacate(player, at);
+                if self.has_gone_too_often(player) {
+                    self.abandon(player);
+                }
+                self.seat(player, channel);
             }
+            None => {
+                let state = self.seats[player].state.word();
+                let message = format!("a second sign_on; the client is {state}");
+                self.send_fault(player, &WireError::new(codes::E_REF_STATE, message));
+            }
+        }
+    }
+
+    /// Whether a line is the reply that was under way when the last game ended.
+    fn is_late(&self, player: usize, request: &Result<Request, WireError>) -> bool {
+        match (self.seats[player].state, request) {
+            (SeatState::Thinking, Ok(Request::Reply(reply))) => {
+                reply.position.identity() != self.position_of(player).identity()
+            }
+            (SeatState::Thinking, _) => false,
+            (_, Ok(Request::Reply(_)) | Err(_)) => true,
+            (_, Ok(_)) => false,
+        }
+    }
+
+    /// A client that cannot go on has lost its game, and may play the next one.
+    fn hear_fault(&mut self, player: usize, reason: Option<String>) {
+        let reason = reason.unwrap_or_else(|| "it says no reason".into());
+        let what = format!("{} cannot go on: {reason}", self.name(player));
+        self.tell(what.clone());
+        match self.seats[player].game.is_some_and(|number| self.games.contains_key(&number)) {
+            true => self.note_infraction(player, &what),
+            false => self.close(player),
         }
     }
 
     /// Something that is no message, or does not belong here: in place of a move it is an infraction.
     pub(super) fn hear_wrong(&mut self, player: usize, error: &WireError) {
         match self.seats[player].state {
-            SeatState::Thinking => self.note_infraction(player, error),
+            SeatState::Thinking => self.refuse_move(player, error),
             _ => self.send_fault(player, error),
         }
+    }
+
+    /// What came in place of a move is none.
+    fn refuse_move(&mut self, player: usize, error: &WireError) {
+        self.send_fault(player, error);
+        self.note_infraction(player, &error.to_string());
     }
 
     fn hear_reply(&mut self, at: Duration, player: usize, reply: &Reply) {
         let margin = self.tournament.time_margin;
         let Some(number) = self.seats[player].game else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
-        self.seats[player].state = SeatState::Waiting;
+        let seat = &mut self.seats[player];
+        (seat.state, seat.owes_reply) = (SeatState::Waiting, false);
         if game.clocks.is_overstepped(at, margin) {
             return self.forfeit_on_time(number);
         }
         match judged(game, reply) {
-            Err(error) => self.note_infraction(player, &error),
+            Err(error) => self.refuse_move(player, &error),
             Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, why),
             Ok(Judged::Move(mv)) => {
                 let outcome = game.make(mv, reply, at);
@@ -175,23 +226,25 @@ impl Arbiter {
         }
     }
 
-    /// The player on move has broken the rules. Where a supervisor is there, it decides; otherwise the game
-    /// is lost.
-    fn note_infraction(&mut self, player: usize, error: &WireError) {
+    /// A player has broken the rules. Where a supervisor is there, it decides; otherwise the game is lost.
+    fn note_infraction(&mut self, player: usize, why: &str) {
         let now = self.now;
-        self.seats[player].state = SeatState::Waiting;
-        self.send_fault(player, error);
+        if self.seats[player].state == SeatState::Thinking {
+            self.seats[player].state = SeatState::Waiting;
+        }
         let Some(number) = self.seats[player].game else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
         if self.is_attended {
-            game.interrupt(now, true);
+            if game.mover() == player {
+                game.interrupt(now, true);
+            }
             game.is_held = true;
             self.tell(format!("game {number} waits for the supervisor"));
             return;
         }
         let result = loss_of(game.color_of(player));
         let outcome = Outcome { result, termination: Termination::RulesInfraction };
-        self.finish(number, outcome, &error.to_string());
+        self.finish(number, outcome, why);
     }
 
     /// A player does not come back.
@@ -232,7 +285,7 @@ impl Arbiter {
                 seat.state,
                 SeatState::Informed | SeatState::Thinking | SeatState::Waiting
             );
-            seat.owes_reply = seat.state == SeatState::Thinking;
+            seat.owes_reply |= seat.state == SeatState::Thinking;
             (seat.game, seat.awaited_until) = (None, is_given_up.then_some(self.now));
             if is_briefed {
                 seat.state = SeatState::Concluding { until };

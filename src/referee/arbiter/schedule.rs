@@ -1,5 +1,6 @@
 //! Which games are played when.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::game::GameInPlay;
@@ -49,6 +50,26 @@ impl Arbiter {
         !self.to_come.is_empty()
     }
 
+    /// Awaits those who never came, as soon as others have played and nothing else is left to do.
+    pub(super) fn await_latecomers(&mut self) -> bool {
+        let is_idle = self.called.is_empty() && self.games.is_empty() && !self.is_paused;
+        if !is_idle || self.finished.is_empty() {
+            return false;
+        }
+        let players = self.to_come.iter().flat_map(|pairing| [pairing.white, pairing.black]);
+        let is_missed = |player: &usize| {
+            let seat = &self.seats[*player];
+            seat.is_away() && seat.awaited_until.is_none() && !self.can_be_started(*player)
+        };
+        let missed: BTreeSet<usize> = players.filter(is_missed).collect();
+        for &player in &missed {
+            let until = self.now + self.tournament.return_within;
+            self.seats[player].awaited_until = Some(until);
+            self.tell(format!("{} is awaited", self.name(player)));
+        }
+        !missed.is_empty()
+    }
+
     /// Lets the players of the next games sit down.
     pub(super) fn call_players(&mut self) -> bool {
         let mut has_changed = false;
@@ -60,6 +81,7 @@ impl Arbiter {
                 let seat = &mut self.seats[player];
                 seat.game = Some(pairing.game);
                 seat.starts = u32::from(!seat.is_away());
+                seat.departures = 0;
                 if self.can_be_started(player) {
                     self.seats[player].awaited_until = None;
                 }

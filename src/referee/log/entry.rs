@@ -147,6 +147,7 @@ fn event(word: &str, rest: &str) -> Option<Event> {
 fn order_text(order: &Order) -> String {
     match order {
         Order::Attend => "attend".into(),
+        Order::Leave => "leave".into(),
         Order::Pause => "pause".into(),
         Order::Resume => "resume".into(),
         Order::Adjudicate { game, result } => format!("adjudicate {game} {result}"),
@@ -161,6 +162,7 @@ fn order(text: &str) -> Option<Order> {
     let words: Vec<&str> = text.split(' ').collect();
     Some(match *words {
         ["attend"] => Order::Attend,
+        ["leave"] => Order::Leave,
         ["pause"] => Order::Pause,
         ["resume"] => Order::Resume,
         ["adjudicate", game, result] => Order::Adjudicate {

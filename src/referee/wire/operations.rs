@@ -57,9 +57,12 @@ fn spelled(position: &Position, moves: &[Move]) -> Vec<Operand> {
     line
 }
 
-/// A string operand, a quote in it as an apostrophe and a control character as a blank.
+/// A string operand, a quote in it as an apostrophe and a control character as a blank; what is too much
+/// is cut off.
 pub(super) fn string(text: &str) -> Operand {
-    let bytes = text.bytes().map(|byte| match byte {
+    let fits = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=text.len().min(LONGEST_STRING)).rev().find(fits).unwrap_or_default();
+    let bytes = text[..end].bytes().map(|byte| match byte {
         b'"' => b'\'',
         byte if byte.is_ascii_control() => b' ',
         byte => byte,
