@@ -131,6 +131,18 @@ impl GameBoard {
         }
     }
 
+    /// How the game ended, in words.
+    pub const fn reason(&self, ending: Ending) -> &'static str {
+        match (ending, self.turn()) {
+            (Ending::Checkmate, Color::White) => "Black mates",
+            (Ending::Checkmate, Color::Black) => "White mates",
+            (Ending::Stalemate, _) => "stalemate",
+            (Ending::BareMaterial, _) => "bare material",
+            (Ending::Repetition, _) => "threefold repetition",
+            (Ending::FiftyMoves, _) => "fifty moves",
+        }
+    }
+
     /// What an ending makes of the game.
     pub const fn outcome(&self, ending: Ending) -> Outcome {
         let result = match (ending, self.turn()) {

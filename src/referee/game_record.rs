@@ -29,8 +29,8 @@ pub struct PlayedMove {
 
 /// The game with its tags, and behind each move of the players a comment with what the mover says of
 /// the position that arises, in White's view, its clock, and how long it thought:
-/// `[%eval 0.34,18] [%clk 0:00:59.9] [%emt 0:00:00.5]`. `moves` are those behind the opening, `date` is
-/// `YYYY.MM.DD`.
+/// `[%eval 0.34,18] [%clk 0:00:59.9] [%emt 0:00:00.5]`. The last comment is the reason why it ended.
+/// `moves` are those behind the opening, `date` is `YYYY.MM.DD`.
 ///
 /// # Errors
 /// A move is not legal, or a text of the tournament cannot stand in a tag.
@@ -41,6 +41,7 @@ pub fn to_game(
     moves: &[PlayedMove],
     outcome: &Outcome,
     date: &str,
+    reason: &str,
 ) -> Result<Game, BuildError> {
     let mut game = GameBuilder::new();
     let [white, black] = [pairing.white, pairing.black].map(|place| &tournament.players[place]);
@@ -72,6 +73,7 @@ pub fn to_game(
         let turn = game.replay().map_or(Color::White, |replay| replay.position().turn());
         game.add_comment(&comment(played, turn))?;
     }
+    game.add_comment(reason)?;
     game.finish()
 }
 

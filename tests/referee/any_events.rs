@@ -32,6 +32,7 @@ enum Happening {
 fn happening() -> impl Strategy<Value = Happening> {
     let orders = prop::sample::select(vec![
         Order::Attend,
+        Order::Leave,
         Order::Pause,
         Order::Resume,
         Order::Resume,
@@ -42,7 +43,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => (0..3usize).prop_map(Happening::SignOn),
         8 => (0..3usize).prop_map(Happening::Reply),
         1 => (0..3usize).prop_map(Happening::Resign),
-        2 => (0..9u64, 0..4usize).prop_map(|(channel, kind)| Happening::Noise(channel, kind)),
+        2 => (0..9u64, 0..5usize).prop_map(|(channel, kind)| Happening::Noise(channel, kind)),
         1 => (0..9u64).prop_map(Happening::Close),
         1 => (0..3usize).prop_map(Happening::Exit),
         1 => orders.prop_map(Happening::Order),
@@ -102,7 +103,8 @@ impl Logged {
                 }
             }
             Happening::Noise(channel, kind) => {
-                let line = ["noise", "", START, "refreq reply;"][kind].as_bytes().to_vec();
+                let fault = format!("{START} refreq fault;");
+                let line = ["noise", "", START, "refreq reply;", &fault][kind].as_bytes().to_vec();
                 self.happen(Event::Line(channel, line));
                 self.happen(Event::TooLong(channel));
                 self.happen(Event::Written(channel));

@@ -228,11 +228,24 @@ fn the_rules_of_chess_end_games() {
     let mut hall = Hall::with_game();
     hall.play_all(1, "f2f3 e7e5 g2g4 d8h4");
     assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Normal));
+    assert_eq!(hall.finished()[0].reason, "Black mates");
+    assert!(hall.messages.contains(&"game 1: A - B 0-1 (Black mates)".to_string()));
     assert_eq!(hall.commands(1), ["inform", "conclude", "disconnect"]);
 
     let mut hall = Hall::with_game();
     hall.play_all(1, &"b1c3 b8c6 c3b1 c6b8 ".repeat(2));
     assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Normal));
+    assert_eq!(hall.finished()[0].reason, "threefold repetition");
+
+    let mut hall = Hall::with_game_of(
+        &("max-moves = 1
+"
+        .to_string()
+            + TWO),
+    );
+    hall.play_all(1, "e2e4 e7e5");
+    assert_eq!(hall.outcome(), (GameResult::Draw, Termination::Adjudication));
+    assert_eq!(hall.finished()[0].reason, "the last move that is allowed");
 }
 
 /// REF-02, REF-12, REF-13: the next game comes after conclude, silence, reset and silence.
@@ -405,10 +418,11 @@ fn another_session_awaits_who_was_there() {
     let names = (1..).zip(["A", "B", "C"]);
     names.clone().for_each(|(channel, name)| hall.sign_on(channel, name));
     let running = &hall.arbiter.snapshot(hall.now).running[0];
-    let (game, players) = (running.pairing.game, running.sides.clone().map(|side| side.player));
+    let (game, players) =
+        (running.pairing.game, running.sides.clone().map(|side| side.player as u64));
     hall.happen(Event::Session { unix: 1_800_000_000 });
     for (channel, name) in names.filter(|(channel, _)| players.contains(&(channel - 1))) {
-        hall.sign_on(10 + channel as u64, name);
+        hall.sign_on(10 + channel, name);
     }
     hall.pass(seconds(60));
     hall.order(Order::Adjudicate { game, result: GameResult::Draw });

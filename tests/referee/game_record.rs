@@ -33,7 +33,8 @@ fn played(mv: &str, used: u64, left: u64, score: Option<Score>) -> PlayedMove {
 fn pgn(tournament: &Tournament, opening: &Opening, moves: &[PlayedMove]) -> String {
     let pairing = Pairing { game: 17, round: 2, encounter: 5, white: 2, black: 0, opening: 3 };
     let outcome = Outcome { result: GameResult::BlackWins, termination: Termination::TimeForfeit };
-    let game = to_game(tournament, &pairing, opening, moves, &outcome, "2024.02.29").unwrap();
+    let why = "C is late";
+    let game = to_game(tournament, &pairing, opening, moves, &outcome, "2024.02.29", why).unwrap();
     let mut text = Vec::new();
     format(&game, &PgnFormatOptions::default(), &mut text).unwrap();
     String::from_utf8(text).unwrap()
@@ -62,7 +63,7 @@ fn a_game_has_its_tags_clocks_and_evaluations() {
 
 1. f3 e5 {[%eval -0.35,12] [%clk 0:00:59] [%emt 0:00:01.5]} 2. g4 {[%eval
 #-1,12] [%clk 1:02:05.05] [%emt 0:01:01]} 2... Qh4# {[%clk 0:01:00] [%emt
-0:00:00]} 0-1
+0:00:00]} {C is late} 0-1
 
 "#
     );
@@ -85,7 +86,7 @@ fn a_game_from_elsewhere_is_set_up() {
         "[Variant \"Chess960\"]",
         "[WhiteTimeControl \"40/60+0.5\"]",
         "[BlackTimeControl \"1/5\"]",
-        "9. e4 {[%emt 0:00:00.04]}",
+        "9. e4 {[%emt 0:00:00.04]} {C is late}",
     ] {
         assert!(text.contains(expected), "{text}");
     }
@@ -97,6 +98,7 @@ fn an_illegal_move_is_no_game() {
     let pairing = Pairing { game: 1, round: 1, encounter: 1, white: 0, black: 1, opening: 0 };
     let outcome = Outcome { result: GameResult::Draw, termination: Termination::Normal };
     let moves = [played("e2e5", 1, 1, None)];
-    let game = to_game(&tournament(), &pairing, &Opening::ARRAY, &moves, &outcome, "2024.01.01");
+    let game =
+        to_game(&tournament(), &pairing, &Opening::ARRAY, &moves, &outcome, "2024.01.01", "");
     assert_eq!(game, Err(epdb::model::BuildError::Illegal));
 }

@@ -17,7 +17,7 @@ pub(crate) struct Console {
 
 impl Console {
     /// Begins to read standard input. From now on the referee waits for the supervisor where a client
-    /// breaks the rules.
+    /// breaks the rules, until the input ends.
     pub(crate) fn open(remote: Remote, tournament: Tournament, silences: Silences) {
         remote.say(Wish::Order(Order::Attend));
         let mut console = Console { remote, tournament, silences };
@@ -25,6 +25,7 @@ impl Console {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 console.take(&line);
             }
+            console.remote.say(Wish::Order(Order::Leave));
         });
     }
 

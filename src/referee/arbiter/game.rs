@@ -26,6 +26,8 @@ pub struct FinishedGame {
     pub moves: Vec<PlayedMove>,
     /// How it ended.
     pub outcome: Outcome,
+    /// Why it ended, in words.
+    pub reason: String,
     /// The day on which it began, `YYYY.MM.DD`.
     pub date: String,
 }
@@ -59,7 +61,9 @@ pub(super) struct GameInPlay {
     pub(super) refused_claim: Option<Color>,
     /// Whether the supervisor must say how it goes on.
     pub(super) is_held: bool,
-    adjudicator: Adjudicator,
+    /// What the scores decide, and what the length does.
+    by_scores: Adjudicator,
+    by_length: Adjudicator,
 }
 
 impl GameInPlay {
@@ -72,6 +76,7 @@ impl GameInPlay {
         rules: AdjudicationRules,
     ) -> Option<GameInPlay> {
         let mut board = GameBoard::new(&opening.start)?;
+        let AdjudicationRules { max_moves, .. } = rules;
         if !opening.moves.iter().all(|mv| board.play(*mv)) {
             return None;
         }
@@ -87,7 +92,8 @@ impl GameInPlay {
             offer: None,
             refused_claim: None,
             is_held: false,
-            adjudicator: Adjudicator::new(rules),
+            by_scores: Adjudicator::new(AdjudicationRules { max_moves: None, ..rules }),
+            by_length: Adjudicator::new(AdjudicationRules { max_moves, ..Default::default() }),
         })
     }
 
@@ -113,8 +119,13 @@ impl GameInPlay {
         self.early = None;
     }
 
-    /// Makes the move of a reply, and says how the game ends by it, if it does.
-    pub(super) fn make(&mut self, mv: Move, reply: &Reply, at: Duration) -> Option<Outcome> {
+    /// Makes the move of a reply, and says how and why the game ends by it, if it does.
+    pub(super) fn make(
+        &mut self,
+        mv: Move,
+        reply: &Reply,
+        at: Duration,
+    ) -> Option<(Outcome, &'static str)> {
         let color = self.board.turn();
         let used = self.clocks.finish_move(at);
         let left = self.clocks.left(color);
@@ -128,15 +139,19 @@ impl GameInPlay {
             self.refused_claim = Some(color);
         }
         if let Some(ending) = self.board.ending() {
-            return Some(self.board.outcome(ending));
+            return Some((self.board.outcome(ending), self.board.reason(ending)));
         }
         let ply = u32::try_from(self.board.moves().len()).unwrap_or(u32::MAX);
-        let result = self.adjudicator.judge(ply, color, score)?;
-        Some(Outcome { result, termination: Termination::Adjudication })
+        let by_scores = self.by_scores.judge(ply, color, score);
+        let by_length = self.by_length.judge(ply, color, score);
+        let (result, why) = by_scores
+            .map(|result| (result, "the scores decide"))
+            .or(by_length.map(|result| (result, "the last move that is allowed")))?;
+        Some((Outcome { result, termination: Termination::Adjudication }, why))
     }
 
-    pub(super) fn finished(self, outcome: Outcome) -> FinishedGame {
+    pub(super) fn finished(self, outcome: Outcome, reason: String) -> FinishedGame {
         let GameInPlay { pairing, opening, played, date, .. } = self;
-        FinishedGame { pairing, opening, moves: played, outcome, date }
+        FinishedGame { pairing, opening, moves: played, outcome, reason, date }
     }
 }

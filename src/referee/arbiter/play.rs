@@ -74,7 +74,8 @@ impl Arbiter {
 
     /// The clock of a player runs from now on, if no later `respond` is on its way.
     pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
-        let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0) else {
+        let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0)
+        else {
             return;
         };
         guest.unwritten -= 1;
@@ -199,7 +200,8 @@ impl Arbiter {
     /// What came in place of a move is none.
     fn refuse_move(&mut self, player: usize, error: &WireError) {
         self.send_fault(player, error);
-        self.note_infraction(player, &error.to_string());
+        let why = format!("{}: {error}", self.name(player));
+        self.note_infraction(player, &why);
     }
 
     fn hear_reply(&mut self, at: Duration, player: usize, reply: &Reply) {
@@ -213,12 +215,12 @@ impl Arbiter {
         }
         match judged(game, reply) {
             Err(error) => self.refuse_move(player, &error),
-            Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, why),
+            Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, &why),
             Ok(Judged::Move(mv)) => {
-                let outcome = game.make(mv, reply, at);
+                let ended = game.make(mv, reply, at);
                 let is_claim = reply.draw == Some(DrawWord::Claim);
-                if let Some(outcome) = outcome {
-                    self.finish(number, outcome, "");
+                if let Some((outcome, why)) = ended {
+                    self.finish(number, outcome, why);
                 } else if is_claim {
                     self.tell(format!("the claim of {} is wrong", self.name(player)));
                 }
@@ -294,17 +296,19 @@ impl Arbiter {
         }
         let [white, black] = game.players().map(|player| self.name(player));
         let Outcome { result, termination } = outcome;
-        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        let message = format!("game {number}: {white} - {black} {result} ({termination}{why})");
-        self.tell(message);
-        self.record(game.finished(outcome));
+        let how = match termination {
+            Termination::Normal => String::new(),
+            other => format!("{other}: "),
+        };
+        self.tell(format!("game {number}: {white} - {black} {result} ({how}{why})"));
+        self.record(game.finished(outcome, why.to_string()));
     }
 }
 
 /// What becomes of a reply.
 enum Judged {
     Move(Move),
-    Over(Outcome, &'static str),
+    Over(Outcome, String),
 }
 
 /// What a reply means in its game, without making its move.
@@ -314,7 +318,11 @@ enum Judged {
 fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
     let color = game.board.turn();
     let position = game.board.place().position;
-    let over = |result, why| {
+    let [own, other] = match color {
+        Color::White => ["White", "Black"],
+        Color::Black => ["Black", "White"],
+    };
+    let over = |result, why: String| {
         let outcome = Outcome { result, termination: Termination::Normal };
         Ok(Judged::Over(outcome, why))
     };
@@ -323,14 +331,14 @@ fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
         return Err(WireError::new(codes::E_REF_POSITION, message));
     }
     if reply.resigns {
-        return over(loss_of(color), "resignation");
+        return over(loss_of(color), format!("{own} resigns"));
     }
     if reply.draw == Some(DrawWord::Accept) && game.offer == Some(!color) {
-        return over(GameResult::Draw, "agreed");
+        return over(GameResult::Draw, format!("{own} takes the draw that {other} offers"));
     }
     match reply.mv {
         None if reply.draw == Some(DrawWord::Claim) && is_bare(position.board()) => {
-            over(GameResult::Draw, "bare material")
+            over(GameResult::Draw, "bare material".into())
         }
         None => Err(WireError::new(codes::E_REF_NOMOVE, "a reply without a move")),
         Some(mv) if game.board.playable().is_legal(mv) => Ok(Judged::Move(mv)),

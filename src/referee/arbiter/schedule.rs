@@ -124,12 +124,13 @@ impl Arbiter {
         let game = GameInPlay::new(*pairing, opening.clone(), self.date(), times, rules);
         match game {
             Some(game) => {
-                let ending = game.board.ending().map(|ending| game.board.outcome(ending));
+                let ending = game.board.ending();
+                let ended = ending.map(|it| (game.board.outcome(it), game.board.reason(it)));
                 self.games.insert(pairing.game, game);
                 let [white, black] = [pairing.white, pairing.black].map(|player| self.name(player));
                 self.tell(format!("game {}: {white} - {black}", pairing.game));
-                if let Some(outcome) = ending {
-                    self.finish(pairing.game, outcome, "the opening is over");
+                if let Some((outcome, why)) = ended {
+                    self.finish(pairing.game, outcome, &format!("{why} in the opening"));
                 }
             }
             None => self.strike_out(pairing, opening),
@@ -149,9 +150,10 @@ impl Arbiter {
             opening: Opening { label: opening.label, ..Opening::ARRAY },
             moves: Vec::new(),
             outcome,
+            reason: "no move can be made in its opening".into(),
             date: self.date(),
         };
-        self.tell(format!("game {}: no move can be made in its opening", pairing.game));
+        self.tell(format!("game {}: {}", pairing.game, game.reason));
         self.record(game);
     }
 

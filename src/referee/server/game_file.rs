@@ -41,8 +41,8 @@ impl GameFile {
 
 /// A game as it stands in the file.
 fn game_text(tournament: &Tournament, game: &FinishedGame) -> Result<Vec<u8>> {
-    let FinishedGame { pairing, opening, moves, outcome, date } = game;
-    let game = to_game(tournament, pairing, opening, moves, outcome, date)
+    let FinishedGame { pairing, opening, moves, outcome, reason, date } = game;
+    let game = to_game(tournament, pairing, opening, moves, outcome, date, reason)
         .map_err(|error| Error::new(format!("game {}", pairing.game)).because(error))?;
     let mut text = Vec::new();
     pgn::format(&game, &PgnFormatOptions::default(), &mut text)
