@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::{Action, Arbiter, Guest};
+use crate::library::random;
 use crate::model::Position;
 use crate::referee::seat::{ChannelId, SeatState};
+use crate::referee::settings::Launch;
 use crate::referee::wire::{Command, Directive, LONGEST_LINE, Request, WireError};
 use crate::text::codes;
 
@@ -67,18 +69,46 @@ impl Arbiter {
     /// A line on a channel on which nobody has signed on yet.
     fn hear_stranger(&mut self, channel: ChannelId, line: &[u8]) {
         let error = match Request::parse(line) {
-            Ok(Request::SignOn { name, .. }) => match self.player(&name) {
-                Some(player) if self.seats[player].is_away() => return self.seat(player, channel),
-                Some(_) => WireError::new(
-                    codes::E_REF_STATE,
-                    format!("a client has signed on as {name} already"),
-                ),
-                None => WireError::new(codes::E_REF_STATE, format!("no player is called {name}")),
+            Ok(Request::SignOn { address, name }) => match self.newcomer(&address, &name) {
+                Ok(player) => return self.seat(player, channel),
+                Err(why) => WireError::new(codes::E_REF_STATE, why),
             },
             Ok(_) => WireError::new(codes::E_REF_STATE, "the first message is sign_on"),
             Err(error) => error,
         };
         self.turn_away(channel, &error);
+    }
+
+    /// The player as whom somebody may sign on.
+    fn newcomer(&self, address: &str, name: &str) -> Result<usize, String> {
+        let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
+        if !self.seats[player].is_away() {
+            return Err(format!("a client has signed on as {name} already"));
+        }
+        if self.takes_token(player) && self.token(player).as_deref() != Some(address) {
+            return Err(format!("the client of {name} is started by the referee"));
+        }
+        Ok(player)
+    }
+
+    /// Whether the client of a player is told a token when it is started, as our own one is and those whose
+    /// command has a place for it.
+    fn takes_token(&self, player: usize) -> bool {
+        match self.tournament.players.get(player).and_then(|player| player.launch.as_ref()) {
+            None => false,
+            Some(Launch::Client(words)) => words.iter().any(|word| word.contains("{token}")),
+            Some(Launch::Engine(_)) => true,
+        }
+    }
+
+    /// What the client of a player that was started last has as its address when it signs on; `None` before
+    /// any was. It follows from the log, and keeps those out who cannot read it.
+    pub fn token(&self, player: usize) -> Option<String> {
+        let launches = self.seats.get(player)?.launches;
+        let (at, unix) = self.session;
+        let at = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
+        let number = [at, player as u64, launches].into_iter().fold(unix, random::number);
+        (launches > 0).then(|| format!("{number:016x}"))
     }
 
     pub(super) fn seat(&mut self, player: usize, channel: ChannelId) {
@@ -196,6 +226,7 @@ impl Arbiter {
         let seat = &mut self.seats[player];
         if can_start && seat.starts <= self.tournament.restarts {
             seat.starts += 1;
+            seat.launches += 1;
             seat.awaited_until = Some(until);
             self.actions.push(Action::Start(player));
         } else if !can_start && !has_gone && seat.awaited_until.is_none() {

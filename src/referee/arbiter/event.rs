@@ -71,7 +71,7 @@ pub enum Action {
     },
     /// Close a channel when all is sent.
     Close(ChannelId),
-    /// Start the client of a player.
+    /// Start the client of a player, with its [token](super::Arbiter::token).
     Start(usize),
     /// End without an end of the tournament: the client of this player cannot be started.
     GiveUp(usize),

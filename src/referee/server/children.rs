@@ -43,11 +43,12 @@ impl Children {
         player: usize,
         settings: &Player,
         address: &Address,
+        token: &str,
     ) -> io::Result<()> {
         if let Some((_, child)) = self.running.remove(&player) {
             kill(child);
         }
-        let Some(words) = words(settings, address)? else { return Ok(()) };
+        let Some(words) = words(settings, address, token)? else { return Ok(()) };
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -106,7 +107,7 @@ fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
 }
 
 /// The program and the arguments of a player's client.
-fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> {
+fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<Vec<String>>> {
     let socket = address.local();
     let [host, port] = match socket {
         Some(socket) => [socket.ip().to_string(), socket.port().to_string()],
@@ -117,7 +118,7 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
         Some(Launch::Client(words)) => {
             let filled = |word: &String| {
                 let word = word.replace("{host}", &host).replace("{port}", &port);
-                word.replace("{name}", &player.name)
+                word.replace("{name}", &player.name).replace("{token}", token)
             };
             Some(words.iter().map(filled).collect())
         }
@@ -128,7 +129,7 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
             let engine = engine_text(engine);
             // When it loses the referee, the next one starts it again.
             let rest = ["client", "--retry", "1ms", "--connect", &connect, "--name", &player.name];
-            let rest = rest.into_iter().chain(["--engine", &engine]);
+            let rest = rest.into_iter().chain(["--engine", &engine, "--token", token]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })

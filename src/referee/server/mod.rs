@@ -340,7 +340,8 @@ impl Referee {
 
     fn start(&mut self, player: usize, watch: &mut dyn Watch) {
         let Some(settings) = self.arbiter.tournament().players.get(player) else { return };
-        if let Err(why) = self.children.start(player, settings, &self.address) {
+        let token = self.arbiter.token(player).unwrap_or_default();
+        if let Err(why) = self.children.start(player, settings, &self.address, &token) {
             watch.message(&format!("{} cannot be started: {why}", settings.name));
         }
     }
