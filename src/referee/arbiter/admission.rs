@@ -29,6 +29,9 @@ impl Arbiter {
             seat.leave();
             (seat.starts, seat.departures) = (0, 0);
             seat.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
+            if is_awaited {
+                self.tell(format!("{} is awaited", self.name(player)));
+            }
         }
         self.asked_openings.clear();
         self.end_attendance();
