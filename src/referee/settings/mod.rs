@@ -231,7 +231,8 @@ pub struct Player {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
     /// A client by its program and arguments. It is told the address by the words `{host}`, `{port}`
-    /// and `{name}` in them.
+    /// and `{name}` in them. With a word `{token}` nobody may sign on as the player who does not have
+    /// what stands there as its address.
     Client(Vec<String>),
     /// An engine behind a client of ours.
     Engine(EngineSpec),
