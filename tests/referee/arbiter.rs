@@ -418,8 +418,7 @@ fn another_session_awaits_who_was_there() {
     let names = (1..).zip(["A", "B", "C"]);
     names.clone().for_each(|(channel, name)| hall.sign_on(channel, name));
     let running = &hall.arbiter.snapshot(hall.now).running[0];
-    let (game, players) =
-        (running.pairing.game, running.sides.clone().map(|side| side.player as u64));
+    let (game, players) = (running.pairing.game, running.sides.map(|side| side.player as u64));
     hall.happen(Event::Session { unix: 1_800_000_000 });
     for (channel, name) in names.filter(|(channel, _)| players.contains(&(channel - 1))) {
         hall.sign_on(10 + channel, name);
