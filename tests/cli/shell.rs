@@ -162,7 +162,7 @@ fn records_are_gone_through_back_and_forth() {
 fn a_script_is_no_source() {
     let scratch = Scratch::with("s1.txt", "e4\ndvfe\n");
     let done = scratch.run(&["shell", "s1.txt"]);
-    let error = "epdb: s1.txt: no record in its first 2 lines; commands are read from standard input, \
+    let error = "epdb: error: s1.txt: no record in its first 2 lines; commands are read from standard input, \
                  as in `epdb shell < s1.txt`\n";
     assert_eq!((done.err.as_str(), done.status), (error, 2));
     let done = script(&scratch, &[], &["open s1.txt", "dvfe"]);
@@ -205,7 +205,7 @@ fn operations_that_are_none_are_refused() {
         ("set bm Nc6", "-:1: bm: `Nc6`: no legal move of this position\n"),
         ("set ce 5x", "-:1: ce: `ce` takes an integer, not `5x`\n"),
         ("set fmvn 0", "-:1: fmvn: `fmvn` takes 1 to 9223372036854775807, not `0`\n"),
-        ("set dm -3", "-:1: dm: dm -3 is not positive\n"),
+        ("set dm -3", "-:1: dm: `dm` takes 1 to 9223372036854775807, not `-3`\n"),
     ] {
         let done = script(&scratch, &[], &[line, "epd"]);
         assert_eq!((done.err.as_str(), done.out.as_str()), (expected, ""), "{line}");

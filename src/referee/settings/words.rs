@@ -101,7 +101,9 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         if engine.margin.is_some() {
             return Err("-engine: timemargin= is the same for all here: say it behind -each".into());
         }
-        let words: Vec<&str> = each.words.iter().chain(&engine.words).copied().collect();
+        // A part without blanks stands first, by which a description is known to have parts.
+        let words: Vec<&str> =
+            ["proto=uci"].iter().chain(&each.words).chain(&engine.words).copied().collect();
         let spec: EngineSpec = words.join(" ").parse()?;
         Ok(Player {
             name: spec.label.clone(),
