@@ -1,7 +1,7 @@
 //! Changes to the operations of records.
 
 use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
-use crate::text::{CastlingForm, EnPassantForm, ParseOptions, epd, fen};
+use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 
 /// What is changed in each record, in this order: what is not to be kept goes, what is to be
 /// dropped goes, names change, values are set, a number is set.
@@ -207,7 +207,8 @@ fn quoted(opcode: Opcode, text: &[u8]) -> Result<Vec<u8>, String> {
     Ok([b"\"", text, b"\""].concat())
 }
 
-/// Reads operands as the lenient reader does, but repairs nothing except the spelling of moves.
+/// Reads operands as the lenient reader does, but repairs nothing except the spelling of moves. What is
+/// wrong is told as the strict reader does, which has nothing to say of repairs.
 fn read_operands(position: &Position, opcode: Opcode, text: &[u8]) -> Result<Vec<Operand>, String> {
     let shown = || String::from_utf8_lossy(text).trim().to_owned();
     if text.contains(&b';') && !text.contains(&b'"') {
@@ -218,15 +219,24 @@ fn read_operands(position: &Position, opcode: Opcode, text: &[u8]) -> Result<Vec
     }
     let mut line = Vec::new();
     fen::format_fields(position, CastlingForm::Shredder, EnPassantForm::Keep, &mut line);
+    let behind_position = line.len();
     line.extend_from_slice(format!(" {opcode} ").as_bytes());
     line.extend_from_slice(text);
     line.push(b';');
     let mut warnings = Vec::new();
     let read = epd::parse_line(&line, &ParseOptions::default(), &mut warnings);
-    let complaint = |message: &str| format!("{opcode}: `{}`: {message}", shown());
+    let complaint = |message: &str| match shown() {
+        shown if shown.is_empty() || message.contains(&format!("`{shown}`")) => {
+            format!("{opcode}: {message}")
+        }
+        shown => format!("{opcode}: `{shown}`: {message}"),
+    };
     let about_operands = |code: &str| !code.starts_with("W-POS") && !code.starts_with("W-CONS");
     if let Some(warning) = warnings.iter().find(|warning| about_operands(warning.code)) {
-        return Err(complaint(&warning.message));
+        let strict = ParseOptions::new(Profile::Strict);
+        let error = epd::parse_line(&line, &strict, &mut Vec::new()).err();
+        let error = error.filter(|error| error.column > behind_position);
+        return Err(complaint(&error.map_or(warning.message.clone(), |error| error.message)));
     }
     match read {
         Ok(epd::Line::Record(record)) => match record.operations() {

@@ -10,7 +10,8 @@ pub struct AdjudicationRules {
     pub resign: Option<ResignRule>,
     /// When nothing happens any more.
     pub draw: Option<DrawRule>,
-    /// A game is drawn after so many moves of each side.
+    /// A game is drawn after so many moves of each side, those of its opening counted; the number that a
+    /// position of the opening has does not count.
     pub max_moves: Option<u32>,
 }
 
@@ -28,7 +29,7 @@ pub struct ResignRule {
 /// A game in which nothing happens is drawn.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct DrawRule {
-    /// Not before this number of a move.
+    /// Not before so many moves of each side, counted as for [`AdjudicationRules::max_moves`].
     pub from_move: u32,
     /// For so many moves of each side in a row.
     pub moves: u32,

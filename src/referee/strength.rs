@@ -21,8 +21,8 @@ pub struct Strength {
     pub elo: Estimate,
     /// The difference in normalized Elo: the mean in units of the standard deviation of a game.
     pub normalized: Estimate,
-    /// How probable it is that the side is the stronger one; `None` where all scores are the same.
-    pub superiority: Option<f64>,
+    /// How probable it is that the side is the stronger one.
+    pub superiority: f64,
 }
 
 /// A value, and the half of its interval of 95 %.
@@ -37,13 +37,14 @@ pub struct Estimate {
 /// What counts say; `None` of no games.
 ///
 /// The mean is taken as normally distributed with the variance of the counts, as fishtest does
-/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval.
+/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval. Counts
+/// of one score alone have no variance: the games that are surely decided then count as tosses of a coin.
 ///
 /// ```
 /// use epdb::referee::strength::strength;
 /// let of_games = strength(&[20, 50, 30]).expect("games");
 /// assert_eq!(format!("{:.2}", of_games.elo.value.expect("a value")), "34.86");
-/// assert_eq!(format!("{:.3}", of_games.superiority.expect("a share")), "0.923");
+/// assert_eq!(format!("{:.3}", of_games.superiority), "0.923");
 /// assert_eq!(strength(&[0, 0, 0]), None);
 /// ```
 pub fn strength(counts: &[u64]) -> Option<Strength> {
@@ -62,7 +63,10 @@ pub fn strength(counts: &[u64]) -> Option<Strength> {
             value: is_spread.then_some(normalized),
             error: is_spread.then_some(normalized_error),
         },
-        superiority: is_spread.then(|| normal((mean - 0.5) / deviation)),
+        superiority: normal(match is_spread {
+            true => (mean - 0.5) / deviation,
+            false => surplus(mean, games_in_each(counts) * count),
+        }),
     })
 }
 
@@ -110,6 +114,13 @@ fn elo(score: f64) -> Option<f64> {
 /// ```
 pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))
+}
+
+/// By how much more games were won than lost, if all gave this score, in standard deviations of tosses of a
+/// coin: one for each game that was won or lost, of which there were no fewer than this.
+fn surplus(score: f64, games: f64) -> f64 {
+    let lead = 2.0 * score - 1.0;
+    lead.signum() * (lead.abs() * games).sqrt()
 }
 
 /// The share of a normal distribution below a value.

@@ -542,7 +542,7 @@ fn wrong_calls_are_explained() {
         (vec!["split", "suite.epd", "--ratio", "90", "-o", "p%d.epd"], "such as 90:10"),
         (vec!["split", "suite.epd", "--lines", "5", "-o", "part.epd"], "exactly one %d"),
         (vec!["edit", "suite.epd"], "--set"),
-        (vec!["edit", "suite.epd", "--set", "ce=good"], "ce: `good`"),
+        (vec!["edit", "suite.epd", "--set", "ce=good"], "ce: `ce` takes an integer, not `good`"),
         (vec!["edit", "suite.epd", "--rename", "c1"], "such as c1:c9"),
         (vec!["edit", "suite.epd", "--drop", "9x"], "`9x` is no opcode"),
         (vec!["play", "suite.epd", "--op", "bm[all]"], "[all] goes with pv and sv"),

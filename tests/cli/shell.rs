@@ -66,7 +66,11 @@ fn what_is_wrong_with_a_position_is_told_with_its_line() {
     assert_eq!(done.out, format!("{START}\n8/8/8/8/8/8/8/K7 w - - 0 1\n"));
     assert_eq!(
         (done.err.as_str(), done.status),
-        ("-:2:6: warning[W-POS-ILLEGAL]: illegal position: Black has no king\n", 0)
+        (
+            "-:2:6: warning[W-POS-ILLEGAL]: illegal position: Black has no king; \
+         it is set, but no moves can be played from it\n",
+            0
+        )
     );
 }
 
@@ -155,6 +159,71 @@ fn records_are_gone_through_back_and_forth() {
 }
 
 #[test]
+fn a_script_is_no_source() {
+    let scratch = Scratch::with("s1.txt", "e4\ndvfe\n");
+    let done = scratch.run(&["shell", "s1.txt"]);
+    let error = "epdb: error: s1.txt: no record in its first 2 lines; commands are read from standard input, \
+                 as in `epdb shell < s1.txt`\n";
+    assert_eq!((done.err.as_str(), done.status), (error, 2));
+    let done = script(&scratch, &[], &["open s1.txt", "dvfe"]);
+    assert!(done.err.starts_with("-:1: s1.txt: no record") && done.out.is_empty(), "{}", done.err);
+}
+
+#[test]
+fn questions_that_fail_are_located() {
+    let scratch = library();
+    for wrong in ["perft 0", "perft x", "perft -1", "perft"] {
+        let done = script(&scratch, &[], &[wrong]);
+        assert_eq!(done.err, "-:1: expected `perft N [OPTION...]`\n", "{wrong}");
+    }
+    let done = script(&scratch, &["book.epd"], &["e4", "games"]);
+    assert!(done.err.ends_with("\n-:2: this command failed\n"), "{}", done.err);
+    // What is not there is said.
+    let done = script(&scratch, &["book.epd"], &["h4", "get"]);
+    assert_eq!((done.err.as_str(), done.status), ("no record has this position\n", 1));
+}
+
+// KIT-02
+#[test]
+fn moves_need_a_position_that_can_be_played() {
+    let scratch = Scratch::new();
+    let lines = ["svfe 8/8/8/8/8/8/8/8 w - -", "Ke2", "move e4"];
+    let done = script(&scratch, &["--keep-going"], &lines);
+    let errors: Vec<&str> = done.err.lines().collect();
+    assert_eq!(
+        errors[0],
+        "-:1:6: warning[W-POS-ILLEGAL]: illegal position: White has no king, Black has no king; \
+         it is set, but no moves can be played from it"
+    );
+    assert_eq!(errors[2], "-:3:6: error[E-MOVE-ILLEGAL]: `e4`: each side must have one king");
+}
+
+#[test]
+fn operations_that_are_none_are_refused() {
+    let scratch = Scratch::new();
+    for (line, expected) in [
+        ("set bm Nc6", "-:1: bm: `Nc6`: no legal move of this position\n"),
+        ("set ce 5x", "-:1: ce: `ce` takes an integer, not `5x`\n"),
+        ("set fmvn 0", "-:1: fmvn: `fmvn` takes 1 to 9223372036854775807, not `0`\n"),
+        ("set dm -3", "-:1: dm: `dm` takes 1 to 9223372036854775807, not `-3`\n"),
+    ] {
+        let done = script(&scratch, &[], &[line, "epd"]);
+        assert_eq!((done.err.as_str(), done.out.as_str()), (expected, ""), "{line}");
+    }
+}
+
+#[test]
+fn a_slip_of_a_command_is_recognized() {
+    let scratch = Scratch::new();
+    for (line, near) in [("baord", "board"), ("regsiters", "registers"), ("explroe x", "explore")] {
+        let done = script(&scratch, &[], &[line]);
+        assert!(done.err.contains(&format!("; is it `{near}`?")), "{line}: {}", done.err);
+        let done = script(&scratch, &[], &[&format!("help {}", line.split(' ').next().unwrap())]);
+        assert!(done.err.contains(&format!("; is it `{near}`?")), "{line}: {}", done.err);
+    }
+}
+
+#[test]
 fn sources_are_files_of_any_kind() {
     let scratch = library();
     scratch.write("a.pgn", "[ECO \"C20\"]\n\n1. e4 e5 *\n\n1. d4 *\n");
@@ -193,6 +262,14 @@ fn records_are_written_and_lines_saved() {
     assert_eq!(scratch.text("a.fen"), format!("{AFTER_E4}\n"));
     assert_eq!(scratch.text("line.epd"), format!("{start}\n{after}\n"));
     assert!(scratch.text("line.pgn").ends_with("\n\n1. e4 *\n\n"));
+    // EPD has four fields, also where the position came as FEN.
+    let done = script(&scratch, &[], &["e4", "epd", "write b.epd", "save c.epd"]);
+    assert_eq!(done.out, format!("{after}\n"), "{}", done.err);
+    assert_eq!(scratch.text("b.epd"), format!("{after}\n"));
+    let plain = start.replace("c0 \"one\"; ", "");
+    assert_eq!(scratch.text("c.epd"), format!("{plain}\n{after}\n"));
+    let done = script(&scratch, &[], &["write notes.txt"]);
+    assert_eq!((done.err.as_str(), done.status), ("notes.txt: a line of EPD\n", 0));
     scratch.write("a.pgn", "");
     for wrong in [
         "write a.epd.gz",
@@ -205,6 +282,7 @@ fn records_are_written_and_lines_saved() {
         let done = script(&scratch, &[], &[wrong]);
         assert_eq!((done.status, done.err.lines().count()), (2, 1), "{wrong}: {}", done.err);
         assert!(done.err.starts_with("-:1: "), "{}", done.err);
+        assert!(done.err.matches("cannot write").count() <= 1, "{}", done.err);
     }
     let lost = script(&scratch, &[], &["set c0 x", "write b.fen"]);
     assert!(lost.err.contains("1 operations not written"), "{}", lost.err);

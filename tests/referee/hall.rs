@@ -28,8 +28,8 @@ pub(crate) fn tournament(text: &str) -> Tournament {
     Tournament::from_toml(text, "t.toml").unwrap()
 }
 
-/// Two players that are not started, one game, no silences.
-pub(crate) const TWO: &str = "games = 1\ntime = '10'\nsilences = { conclude = '0s', reset = '0s' }\n\
+/// Two players that are not started, one game, no silences and no margin.
+pub(crate) const TWO: &str = "games = 1\ntime = '10'\nmargin = '0s'\nsilences = { conclude = '0s', reset = '0s' }\n\
     [[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
 
 impl Hall {

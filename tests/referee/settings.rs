@@ -78,6 +78,59 @@ fn what_is_not_said_has_a_value() {
     assert_eq!(tournament, Tournament { players: tournament.players.clone(), ..standard });
     assert_eq!((tournament.log, tournament.pgn), (PathBuf::from("t.log"), PathBuf::from("t.pgn")));
     assert_eq!(tournament.time.to_string(), "10+0.1");
+    assert_eq!(tournament.time_margin, Duration::from_millis(100));
+}
+
+// REF-12, REF-13
+#[test]
+fn a_tournament_of_engines_alone_has_no_silences() {
+    let silences = |conclude: u64, reset: u64| Silences {
+        conclude: Duration::from_secs(conclude),
+        reset: Duration::from_secs(reset),
+    };
+    let engines = "[[player]]\nengine = 'a'\n[[player]]\nengine = 'b'\n";
+    for (text, expected) in [
+        (engines.to_string(), silences(0, 0)),
+        (format!("{engines}[[player]]\nname = 'C'\n"), silences(5, 5)),
+        (format!("{engines}[[player]]\nname = 'C'\ncommand = ['c']\n"), silences(5, 5)),
+        (format!("silences = {{ reset = '2s' }}\n{engines}"), silences(0, 2)),
+        (format!("silences = {{ reset = '2s' }}\n{TWO}"), silences(5, 2)),
+    ] {
+        assert_eq!(of_file(&text).unwrap().silences, expected, "{text}");
+    }
+    assert_eq!(of_words("-engine cmd=./a -engine cmd=./b").unwrap().silences, silences(0, 0));
+}
+
+#[test]
+fn the_margin_of_other_managers_is_in_milliseconds() {
+    let two = "-engine cmd=./a -engine cmd=./b";
+    let margin = |words: &str| of_words(&format!("{two} {words}")).map(|it| it.time_margin);
+    assert_eq!(margin("-each st=0.3 timemargin=250"), Ok(Duration::from_millis(250)));
+    assert_eq!(margin("-each timemargin=0 st=0.3 option.Skill Level=3"), Ok(Duration::ZERO));
+    assert_eq!(margin("-each st=0.3"), Ok(Duration::from_millis(100)));
+    assert_eq!(
+        margin("-each timemargin=1s").unwrap_err(),
+        "-each: `timemargin=1s`: expected milliseconds up to 3600000"
+    );
+    let own = of_words("-engine cmd=./a timemargin=5 -engine cmd=./b").unwrap_err();
+    assert_eq!(own, "-engine: timemargin= is the same for all here: say it behind -each");
+}
+
+#[test]
+fn the_log_of_a_line_is_called_as_its_games() {
+    let two = "-engine cmd=./a -engine cmd=./b";
+    let files = |words: &str| {
+        let tournament = of_words(&format!("{two} {words}"));
+        tournament.map(|it| [it.log, it.pgn].map(|path| path.to_str().unwrap().to_string()))
+    };
+    assert_eq!(files("").unwrap(), ["t.log", "t.pgn"]);
+    assert_eq!(files("-pgnout out/games.pgn").unwrap(), ["out/games.log", "out/games.pgn"]);
+    assert_eq!(files("-log x.log -pgnout games.pgn").unwrap(), ["x.log", "games.pgn"]);
+    assert_eq!(files("-log x.log").unwrap(), ["x.log", "t.pgn"]);
+    assert_eq!(
+        files("-pgnout games.log").unwrap_err(),
+        "games.log cannot be both the log and the file of games"
+    );
 }
 
 #[test]
@@ -181,7 +234,6 @@ fn other_managers_lines_are_understood() {
         },
         concurrency: 3,
         seed: 42,
-        pgn: "out.pgn".into(),
         sprt: Some(Sprt {
             elo0: 0.0,
             elo1: 2.0,
@@ -189,7 +241,8 @@ fn other_managers_lines_are_understood() {
             beta: 0.1,
             model: EloModel::Normalized,
         }),
-        ..Tournament::new("t")
+        silences: Silences { conclude: Duration::ZERO, reset: Duration::ZERO },
+        ..Tournament::new("out")
     };
     assert_eq!(tournament, expected);
     assert_eq!(of_words(&line.replace(" -", " --")[..]).map(|_| ()), of_words(line).map(|_| ()));

@@ -39,13 +39,13 @@ fn strength_is_as_others_compute_it() {
             found.elo.error,
             found.normalized.value,
             found.normalized.error,
-            found.superiority,
+            Some(found.superiority),
         ];
         for (value, expected) in values.into_iter().zip(&line[1..]) {
             assert!(is_near(value, expected, 1e-6), "{line:?}\n{found:?}");
         }
     }
-    assert_eq!(lines(table).count(), 15);
+    assert_eq!(lines(table).count(), 17);
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn a_table_is_sorted_and_crossed() {
         standings.to_string(),
         "\
 #  player  points  games  +  =  -    SB     Elo  ±  LOS %  1   2   3
-1  Bob        3.0      4  2  2  0  3.00   190.8  -      -  x   =1  1=
-2  Ann        1.5      4  1  1  1  2.00  -190.8  -      -  =0  x   1*
-3  Cyd        0.5      4  0  1  2  1.50  -190.8  -      -  0=  0*  x
+1  Bob        3.0      4  2  2  0  3.00   190.8  -   92.1  x   =1  1=
+2  Ann        1.5      4  1  1  1  2.00  -190.8  -   15.9  =0  x   1*
+3  Cyd        0.5      4  0  1  2  1.50  -190.8  -   15.9  0=  0*  x
 "
     );
     assert_eq!(standings.tsv(), include_str!("standings.tsv"));
@@ -125,7 +125,7 @@ fn a_table_is_sorted_and_crossed() {
             r#"{"rank":2,"player":"Ann","points":1.5,"games":4,"wins":1,"draws":1,"losses":1,"#,
             r#""unknown":1,"white":2,"black":2,"byes":0.0,"sonneborn_berger":2.0,"#,
             r#""pairs":[0,1,0,0,0],"elo":-190.84850188786498,"elo_error":null,"nelo":null,"#,
-            r#""nelo_error":null,"los":null,"draw_ratio":0.3333333333333333,"#,
+            r#""nelo_error":null,"los":0.15865525393145707,"draw_ratio":0.3333333333333333,"#,
             r#""against":[{"player":"Bob","games":2,"points":0.5},"#,
             r#"{"player":"Cyd","games":2,"points":1.0}]}"#
         )
@@ -174,4 +174,7 @@ fn a_test_counts_pairs_for_the_first_player() {
     assert_eq!(standings.rows[0].pairs, [0, 0, 1, 0, 1]);
     assert_eq!(standings.sprt, Some(SprtState::new(&test, &[0, 0, 1, 0, 1])));
     assert!(standings.to_string().ends_with("LLR 0.03 (-2.94 to 2.94)\n"), "{standings}");
+    let shown = |llr| SprtState { llr, lower: -2.94, upper: 2.94 }.to_string();
+    assert_eq!(shown(3.0), "LLR 3.00 (-2.94 to 2.94), H1 is accepted");
+    assert_eq!(shown(-3.0), "LLR -3.00 (-2.94 to 2.94), H0 is accepted");
 }

@@ -18,8 +18,9 @@ use crate::cli::source::END_OF_INPUT;
 /// notation; `help` lists the commands. Tab completes commands, legal moves, opcodes and names of files,
 /// Ctrl-C drops the line or ends a long search, Ctrl-D ends.
 ///
-/// From a pipe, a file or -c it is a script: no prompt; the first error, which is printed with its line,
-/// ends it with exit status 2. Exit status 1 when something that was asked for was not found.
+/// From a pipe, a file (`epdb shell < FILE`) or -c it is a script: no prompt; the first error, which is
+/// printed with its line, ends it with exit status 2. Exit status 1 when something that was asked for was
+/// not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shell library.epa

@@ -21,6 +21,16 @@ Other keys
 Without openings games begin from the start array. Openings are positions or games in any format that is
 read (`epdb help sources`). Players of a Swiss tournament who are left over in a round get the points of
 an encounter; the first of a knockout are free in the first round.
+
+Unless they are said, silences are 5 s, and none where all players are engines. max-moves and from-move
+count the moves of each side, those of the opening too, whatever number its position has. Elo, LOS and the
+sequential test are of pairs of games from one opening; a game whose pair is not complete is not counted,
+unless there is no pair at all.
+
+On one line: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= and, behind -each, timemargin= in
+milliseconds), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
+-resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand,
+-tournament, -seeds, -recover, -listen. The log is called as the games unless it is said.
 ";
 
 /// The whole page.

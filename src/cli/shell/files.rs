@@ -1,10 +1,12 @@
 //! The record appended to a file, and the line written to one.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::cli::games;
+use crate::cli::message::note;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output;
 use crate::library::kit::Line;
@@ -28,11 +30,23 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
         );
     };
     let mut line = Vec::new();
-    let losses = epd::format(record, &FormatOptions::new().format(format), &mut line);
+    let record = in_form_of(path, record);
+    let losses = epd::format(&record, &FormatOptions::new().format(format), &mut line);
     line.push(b'\n');
     append_line(path, line).map_err(|error| cannot_write(path, error))?;
+    if FileFormat::of_name(path).is_none() {
+        note!("{}: a line of EPD", path.display());
+    }
     record_output::report_losses(&losses);
     Ok(Outcome::Done)
+}
+
+/// A record as a file has it: EPD has operations where FEN has counters.
+fn in_form_of<'r>(path: &Path, record: &'r EpdRecord) -> Cow<'r, EpdRecord> {
+    match FileFormat::of_name(path) {
+        None | Some(FileFormat::Epd) => Cow::Owned(record.with_counter_operations()),
+        Some(_) => Cow::Borrowed(record),
+    }
 }
 
 /// Appends a line with one call, behind a line end if the file lacks its last one.
@@ -61,7 +75,9 @@ pub(super) fn save(path: &Path, line: &Line) -> anyhow::Result<Outcome> {
     let mut target = Target::create(path)?;
     match is_of_games {
         true => target.write_game(&line.game()?)?,
-        false => line.records().try_for_each(|record| target.write(record))?,
+        false => {
+            line.records().try_for_each(|record| target.write(&in_form_of(path, record)))?;
+        }
     }
     let Lost { records, games, .. } = target.finish()?;
     record_output::report_losses(&records);

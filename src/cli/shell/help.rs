@@ -16,7 +16,10 @@ pub(super) fn list() -> String {
 /// One command.
 pub(super) fn of(name: &str) -> anyhow::Result<String> {
     let Some(verb) = Verb::named(name) else {
-        anyhow::bail!("there is no command `{name}`: `help` lists what there is");
+        let near = Verb::nearest(name);
+        let near = near.map(|verb| format!("; is it `{}`?", verb.name()));
+        let advice = near.unwrap_or_else(|| ": `help` lists what there is".into());
+        anyhow::bail!("there is no command `{name}`{advice}");
     };
     let mut text = format!("{}: {}", verb.usage(), verb.about());
     if let Some(alias) = verb.alias() {

@@ -84,7 +84,12 @@ impl Shell {
             }
             _ => {
                 let opened = self.records.paths();
-                programs::run(&programs::arguments(verb, words, &self.session, opened)?)
+                let outcome =
+                    programs::run(&programs::arguments(verb, words, &self.session, opened)?)?;
+                if (verb, outcome) == (Verb::Get, Outcome::Different) {
+                    note!("no record has this position");
+                }
+                Ok(outcome)
             }
         }
     }

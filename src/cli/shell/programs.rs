@@ -40,7 +40,9 @@ pub(super) fn arguments(
     let mut all: Vec<String> = command(verb).into_iter().map(String::from).collect();
     match (verb, names) {
         (Verb::Moves, []) => all.push(position),
-        (Verb::Perft, [depth]) => all.extend([position, "--depth".into(), depth.clone()]),
+        (Verb::Perft, [depth]) if depth.parse::<u8>().is_ok_and(|depth| depth > 0) => {
+            all.extend([position, "--depth".into(), depth.clone()])
+        }
         (Verb::Tfgg, [file]) => all.push(file.clone()),
         (Verb::Tfgg, [file, out]) => all.extend([file.clone(), "-o".into(), out.clone()]),
         (Verb::Get, names) => {

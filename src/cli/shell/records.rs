@@ -43,7 +43,8 @@ impl Records {
     /// Opens other sources.
     ///
     /// # Errors
-    /// One of them cannot be read, or is standard input; the ones before stay open then.
+    /// One of them cannot be read, is standard input, or begins with many lines that are no records, as
+    /// a script does; the ones before stay open then.
     pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
         for path in &paths {
             let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
@@ -52,7 +53,7 @@ impl Records {
                 "{}: no file, and records are gone through back and forth",
                 path.display()
             );
-            open(path)?;
+            check_beginning(path)?;
         }
         Ok(Records { paths, ..Records::default() })
     }
@@ -106,6 +107,26 @@ impl Records {
 fn open(path: &Path) -> anyhow::Result<Source> {
     let positions = PositionOptions::new().names(true);
     Ok(Source::open(path, &SourceOptions::new().positions(positions))?)
+}
+
+/// Checks that a source begins with records, if it has anything.
+fn check_beginning(path: &Path) -> anyhow::Result<()> {
+    const LOOKED_AT: usize = 100;
+    let mut rejected = 0;
+    for item in open(path)?.items().take(LOOKED_AT) {
+        match item? {
+            OwnedItem::Record { .. } => return Ok(()),
+            OwnedItem::Rejected { .. } => rejected += 1,
+            _ => {}
+        }
+    }
+    let name = path.display();
+    anyhow::ensure!(
+        rejected == 0,
+        "{name}: no record in its first {rejected} lines; commands are read from standard input, as in \
+         `epdb shell < {name}`"
+    );
+    Ok(())
 }
 
 /// Sources being read.

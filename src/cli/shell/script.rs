@@ -32,6 +32,9 @@ pub(crate) fn run(
         match obeyed {
             Ok(Obeyed::Done { outcome: of_line, warnings }) => {
                 warnings.iter().for_each(|warning| note!("{name}:{number}:{warning}"));
+                if of_line == Outcome::Failed {
+                    note!("{name}:{number}: this command failed");
+                }
                 outcome = outcome.and(of_line);
             }
             Ok(Obeyed::Quit) => break,

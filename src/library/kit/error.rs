@@ -10,9 +10,9 @@ pub enum KitError {
     /// A control character at a byte of the line, counted from 1.
     #[error("a control character, and a command is one line of text")]
     ControlCharacter(usize),
-    /// The first word is no command, and the line no moves.
-    #[error("error[{}]: {}; nor is it a command (`help` lists them)", .0.code, .0.message)]
-    Unknown(Diagnostic),
+    /// The first word is no command, and the line no moves; and the command that the word is like.
+    #[error("error[{}]: {}; nor is it a command{}", .0.code, .0.message, advice(*.1))]
+    Unknown(Diagnostic, Option<Verb>),
     /// A word is no move of the position.
     #[error("error[{}]: {}", .0.code, .0.message)]
     Move(Diagnostic),
@@ -38,7 +38,7 @@ impl KitError {
     pub const fn column(&self) -> Option<usize> {
         match self {
             KitError::ControlCharacter(column) => Some(*column),
-            KitError::Unknown(found) | KitError::Move(found) | KitError::Position(found) => {
+            KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) => {
                 Some(found.column)
             }
             _ => None,
@@ -47,11 +47,19 @@ impl KitError {
 
     /// The same error behind so many bytes.
     pub(super) fn behind(mut self, bytes: usize) -> KitError {
-        if let KitError::Unknown(found) | KitError::Move(found) | KitError::Position(found) =
+        if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
             &mut self
         {
             found.column += bytes;
         }
         self
+    }
+}
+
+/// What the word of no command may have been meant for.
+fn advice(near: Option<Verb>) -> String {
+    match near {
+        Some(verb) => format!("; is it `{}`?", verb.name()),
+        None => " (`help` lists them)".into(),
     }
 }

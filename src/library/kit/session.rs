@@ -8,8 +8,9 @@ use super::verb::Verb;
 use crate::library::edit::{Edit, Setting};
 use crate::library::field::parse_opcode;
 use crate::model::registers::Registers;
+use crate::model::rules::Playable;
 use crate::model::{Color, Counters, EpdRecord, Position};
-use crate::text::{Diagnostic, Format, FormatOptions, ParseOptions, epd};
+use crate::text::{CounterForm, Diagnostic, Format, FormatOptions, ParseOptions, codes, epd};
 
 /// What a command has to show.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -128,7 +129,7 @@ impl Session {
         let operands = operands.trim_start();
         let (read, reply) = match Verb::named(word) {
             Some(verb) => (operands, self.obey(verb, operands.trim_end())),
-            None => (text, self.play_only(text)),
+            None => (text, self.play_only(word, text)),
         };
         let before = line.len() - read.len();
         reply.map(|reply| reply.behind(before)).map_err(|error| error.behind(before))
@@ -163,7 +164,10 @@ impl Session {
             Verb::Dvfe => {
                 Ok(Reply::Text(formatted(self.record(), &FormatOptions::new().format(Format::Fen))))
             }
-            Verb::Record => Ok(Reply::Text(formatted(self.record(), &FormatOptions::new()))),
+            Verb::Record => {
+                let four_fields = FormatOptions::new().counters(CounterForm::Ops);
+                Ok(Reply::Text(formatted(self.record(), &four_fields)))
+            }
             Verb::Registers => Ok(Reply::Text(shown_registers(&self.registers()))),
             Verb::Next => Ok(Reply::Go(Step::On(count(verb, operands)?))),
             Verb::Previous => Ok(Reply::Go(Step::Back(count(verb, operands)?))),
@@ -177,6 +181,9 @@ impl Session {
         let read = epd::parse_line(text.as_bytes(), &ParseOptions::default(), &mut warnings);
         match read.map_err(KitError::Position)? {
             epd::Line::Record(record) => {
+                let is_playable = Playable::new(record.position()).is_ok();
+                let told = warnings.iter_mut().filter(|it| it.code == codes::W_POS_ILLEGAL);
+                told.filter(|_| !is_playable).for_each(|it| it.message += NO_MOVES);
                 self.set_record(record, Registers::default());
                 Ok(Reply::Position(warnings))
             }
@@ -185,8 +192,9 @@ impl Session {
     }
 
     /// Plays a line that is no command.
-    fn play_only(&mut self, text: &str) -> Result<Reply, KitError> {
-        let moves = self.line.read(text.as_bytes()).map_err(KitError::Unknown)?;
+    fn play_only(&mut self, word: &str, text: &str) -> Result<Reply, KitError> {
+        let unknown = |found| KitError::Unknown(found, Verb::nearest(word));
+        let moves = self.line.read(text.as_bytes()).map_err(unknown)?;
         self.line.make(&moves).map(|()| Reply::POSITION)
     }
 
@@ -215,6 +223,9 @@ impl Session {
         Ok(Reply::Done)
     }
 }
+
+/// What is behind the warning of a position without moves.
+const NO_MOVES: &str = "; it is set, but no moves can be played from it";
 
 /// The first record of a session, whose moves are counted.
 fn start_array() -> EpdRecord {

@@ -165,6 +165,21 @@ impl Verb {
         FACTS.iter().find(has_name).map(|facts| facts.verb)
     }
 
+    /// The command whose name is like a word that is none, if one is.
+    ///
+    /// ```
+    /// use epdb::library::kit::Verb;
+    /// assert_eq!(Verb::nearest("baord"), Some(Verb::Board));
+    /// assert_eq!(Verb::nearest("Nf3"), None);
+    /// ```
+    pub fn nearest(word: &str) -> Option<Verb> {
+        const ALIKE: f64 = 0.8;
+        let likeness = |facts: &Facts| (strsim::jaro(facts.name, word), facts.verb);
+        let nearest =
+            FACTS.iter().map(likeness).max_by(|(one, _), (other, _)| one.total_cmp(other));
+        nearest.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, verb)| verb)
+    }
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         self.facts().name

@@ -37,7 +37,7 @@ impl SettingsText {
     pub fn tournament(&self) -> Result<Tournament> {
         match self {
             SettingsText::Toml { name, text } => Tournament::from_toml(text, name),
-            SettingsText::Words(words) => Tournament::from_words(words, "epdb referee"),
+            SettingsText::Words(words) => Tournament::from_words(words, "tournament"),
         }
     }
 }

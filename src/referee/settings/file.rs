@@ -73,7 +73,6 @@ impl Tournament {
         put(&mut tournament.pgn, root.parsed("pgn")?);
         let (pairing, beside) = pairing(&mut root)?;
         tournament.pairing = pairing;
-        tournament.silences = silences(&mut root, tournament.silences)?;
         if let Some((openings, seed)) = openings(&mut root)? {
             (tournament.openings, tournament.seed) = (Some(openings), seed);
         }
@@ -82,6 +81,7 @@ impl Tournament {
         put(&mut tournament.listen, listen(&mut root)?);
         let players = root.tables("player", PLAYER_KEYS)?;
         tournament.players = players.into_iter().map(player).collect::<Result<_>>()?;
+        tournament.silences = silences(&mut root, Silences::of_players(&tournament.players))?;
         root.finish(&beside)?;
         tournament.checked().map_err(|error| Error::new(error).in_source(name))
     }

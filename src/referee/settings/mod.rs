@@ -31,7 +31,7 @@ pub struct Tournament {
     pub players: Vec<Player>,
     /// How long players may think that have no time of their own.
     pub time: TimeControl,
-    /// How long clients get no record.
+    /// How long clients get no record; if all players are engines not at all, unless told otherwise.
     pub silences: Silences,
     /// From where games begin; `None` is the start array.
     pub openings: Option<OpeningsSource>,
@@ -47,7 +47,7 @@ pub struct Tournament {
     pub restarts: u32,
     /// How long one that went away is awaited.
     pub return_within: Duration,
-    /// How far a clock may be overstepped without loss.
+    /// How far a clock may be overstepped without loss; 100 ms unless told otherwise.
     pub time_margin: Duration,
     /// The file of all that happens.
     pub log: PathBuf,
@@ -60,7 +60,6 @@ pub struct Tournament {
 impl Tournament {
     /// What is not said otherwise, without players: `NAME.log` and `NAME.pgn` are its files.
     pub fn new(name: &str) -> Tournament {
-        let silence = Duration::from_secs(5);
         Tournament {
             event: "?".into(),
             site: "?".into(),
@@ -72,7 +71,7 @@ impl Tournament {
                 time: Duration::from_secs(10),
                 increment: Duration::from_millis(100),
             }]),
-            silences: Silences { conclude: silence, reset: silence },
+            silences: Silences::STANDARD,
             openings: None,
             adjudication: AdjudicationRules::default(),
             listen: Listen::Tcp("127.0.0.1:0".into()),
@@ -80,7 +79,7 @@ impl Tournament {
             seed: 0,
             restarts: 3,
             return_within: Duration::from_secs(60),
-            time_margin: Duration::ZERO,
+            time_margin: Duration::from_millis(100),
             log: format!("{name}.log").into(),
             pgn: format!("{name}.pgn").into(),
             sprt: None,
@@ -135,6 +134,10 @@ impl Tournament {
         }
         if self.sprt.is_some() && players > 2 {
             return Err(format!("a sequential test is of two players, there are {players}"));
+        }
+        if self.log == self.pgn {
+            let name = self.log.display();
+            return Err(format!("{name} cannot be both the log and the file of games"));
         }
         Ok(self)
     }
@@ -245,6 +248,21 @@ pub struct Silences {
     pub conclude: Duration,
     /// After `reset`.
     pub reset: Duration,
+}
+
+impl Silences {
+    /// What clients need of which nothing is known.
+    const STANDARD: Silences =
+        Silences { conclude: Duration::from_secs(5), reset: Duration::from_secs(5) };
+
+    /// What players need: a client of ours needs none.
+    fn of_players(players: &[Player]) -> Silences {
+        let is_ours = |player: &Player| matches!(player.launch, Some(Launch::Engine(_)));
+        match players.iter().all(is_ours) {
+            true => Silences { conclude: Duration::ZERO, reset: Duration::ZERO },
+            false => Silences::STANDARD,
+        }
+    }
 }
 
 /// Where clients are awaited.

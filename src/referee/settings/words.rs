@@ -1,8 +1,9 @@
 //! Tournaments in one line, as cutechess and fastchess have them.
 
 use std::str::FromStr;
+use std::time::Duration;
 
-use super::{Launch, Listen, Player, Sprt, Tournament, of_name, unknown};
+use super::{Launch, Listen, Player, Silences, Sprt, Tournament, of_name, unknown};
 use crate::engine::EngineSpec;
 use crate::error::{Error, Result};
 use crate::referee::adjudication::{DrawRule, ResignRule};
@@ -37,7 +38,8 @@ const FLAGS: &[&str] = &[
 impl Tournament {
     /// Reads a tournament from words such as
     /// `-engine cmd=./a -engine cmd=./b name=B -each tc=10+0.1 -rounds 50 -pgnout games.pgn`.
-    /// `name` names the log and the games unless the words do.
+    /// `name` names the log and the games unless the words do; a log that they do not name is called as
+    /// the games.
     ///
     /// # Errors
     /// A word is not known here, or its value is none; the error names it.
@@ -61,6 +63,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
     let mut tournament = Tournament::new(name);
     let mut rule = RuleWords::default();
     let (mut engines, mut each) = (Vec::new(), EngineWords::default());
+    let mut log = None;
     for group in groups {
         match group.flag {
             "engine" => engines.push(group.engine()?),
@@ -76,7 +79,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "maxmoves" => tournament.adjudication.max_moves = Some(group.number(1)?),
             "sprt" => tournament.sprt = Some(sprt(group)?),
             "pgnout" => tournament.pgn = group.file()?.into(),
-            "log" => tournament.log = group.file()?.into(),
+            "log" => log = Some(group.file()?.into()),
             "event" => tournament.event = group.one()?.into(),
             "site" => tournament.site = group.one()?.into(),
             "srand" => tournament.seed = group.parsed(group.one()?)?,
@@ -87,11 +90,20 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         }
     }
     tournament.pairing = rule.rule()?;
-    if let Some(time) = each.time {
+    tournament.log = log.unwrap_or_else(|| tournament.pgn.with_extension("log"));
+    if let Some(time) = each.time.take() {
         tournament.time = time;
     }
+    if let Some(margin) = each.margin {
+        tournament.time_margin = margin;
+    }
     let player = |engine: EngineWords| {
-        let words: Vec<&str> = each.words.iter().chain(&engine.words).copied().collect();
+        if engine.margin.is_some() {
+            return Err("-engine: timemargin= is the same for all here: say it behind -each".into());
+        }
+        // A part without blanks stands first, by which a description is known to have parts.
+        let words: Vec<&str> =
+            ["proto=uci"].iter().chain(&each.words).chain(&engine.words).copied().collect();
         let spec: EngineSpec = words.join(" ").parse()?;
         Ok(Player {
             name: spec.label.clone(),
@@ -100,6 +112,7 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         })
     };
     tournament.players = engines.into_iter().map(player).collect::<Result<_, String>>()?;
+    tournament.silences = Silences::of_players(&tournament.players);
     tournament.checked()
 }
 
@@ -203,32 +216,53 @@ impl<'w> Group<'w> {
             match part {
                 Some(("tc", value)) => engine.time = Some(self.parsed(value)?),
                 Some(("st", value)) => engine.time = Some(self.parsed(&format!("{value}/move"))?),
+                Some(("timemargin", value)) => engine.margin = Some(self.margin(word, value)?),
                 _ if EngineSpec::is_part(word) || begins_name || is_name => engine.words.push(word),
                 None if is_value => engine.words.push(word),
                 _ => {
                     let name = word.split('=').next().unwrap_or_default();
-                    let known = ["cmd", "name", "dir", "arg", "proto", "option.NAME", "tc", "st"];
+                    let known = [
+                        "cmd",
+                        "name",
+                        "dir",
+                        "arg",
+                        "proto",
+                        "option.NAME",
+                        "tc",
+                        "st",
+                        "timemargin",
+                    ];
                     return Err(format!("-{}: {}", self.flag, unknown("part", name, &known)));
                 }
             }
             is_name = begins_name || (is_name && part.is_none());
-            is_value = !matches!(part, Some(("tc" | "st", _)));
+            is_value = !matches!(part, Some(("tc" | "st" | "timemargin", _)));
         }
         Ok(engine)
     }
+
+    /// Milliseconds, at most an hour.
+    fn margin(&self, word: &str, value: &str) -> Result<Duration, String> {
+        const MOST: u64 = 3_600_000;
+        let milliseconds = value.parse().ok().filter(|milliseconds| *milliseconds <= MOST);
+        let wrong = || format!("-{}: `{word}`: expected milliseconds up to {MOST}", self.flag);
+        milliseconds.map(Duration::from_millis).ok_or_else(wrong)
+    }
 }
 
-/// The parts of an engine's description, and its time.
+/// The parts of an engine's description, its time, and how far that may be overstepped.
 #[derive(Default)]
 struct EngineWords<'w> {
     words: Vec<&'w str>,
     time: Option<TimeControl>,
+    margin: Option<Duration>,
 }
 
 impl<'w> EngineWords<'w> {
     fn add(&mut self, more: EngineWords<'w>) {
         self.words.extend(more.words);
         self.time = more.time.or(self.time.take());
+        self.margin = more.margin.or(self.margin);
     }
 }
 

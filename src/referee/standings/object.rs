@@ -43,7 +43,7 @@ pub struct StandingsObject<'s> {
     pub nelo: Option<f64>,
     /// The half of its interval of 95 %.
     pub nelo_error: Option<f64>,
-    /// How probable it is that the player is stronger than the field.
+    /// How probable it is that the player is stronger than the field; null without a game.
     pub los: Option<f64>,
     /// The share of drawn games.
     pub draw_ratio: Option<f64>,
@@ -97,7 +97,7 @@ impl Standings {
             elo_error: elo.error,
             nelo: nelo.value,
             nelo_error: nelo.error,
-            los: row.strength.and_then(|strength| strength.superiority),
+            los: row.strength.map(|strength| strength.superiority),
             draw_ratio: (known > 0).then(|| f64::from(draws) / f64::from(known)),
             against: against.collect(),
         }

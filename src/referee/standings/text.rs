@@ -109,8 +109,8 @@ impl Display for SprtState {
         let SprtState { llr, lower, upper } = self;
         write!(f, "LLR {llr:.2} ({lower:.2} to {upper:.2})")?;
         f.write_str(match self.verdict() {
-            Some(Verdict::First) => ", elo0 is taken",
-            Some(Verdict::Second) => ", elo1 is taken",
+            Some(Verdict::First) => ", H0 is accepted",
+            Some(Verdict::Second) => ", H1 is accepted",
             None => "",
         })
     }
