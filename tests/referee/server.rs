@@ -147,6 +147,33 @@ fn a_new_tournament_writes_over_no_games() {
     drop(open(&settings(folder.path(), TWO)));
 }
 
+/// Two games that one event ends are both in the file of games, each once.
+#[test]
+fn games_that_end_together_are_each_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let bare = folder.path().join("bare.epd");
+    std::fs::write(&bare, "8/8/8/4k3/8/8/8/K7 w - -\n").unwrap();
+    let openings = format!("openings = {{ file = '{}' }}\n", bare.display());
+    let text = openings + &TWO.replace("games = 1", "games = 2");
+    let running = run(open(&settings(folder.path(), &text)));
+    let players = ["A", "B"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
+    for white in ["A", "B"] {
+        assert_eq!(games.matches(&format!("[White \"{white}\"]")).count(), 1, "{games}");
+    }
+}
+
+/// Openings that cannot be read are told before clients are awaited.
+#[test]
+fn openings_are_read_before_clients_are_awaited() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("openings = {{ file = '/none/bare.epd' }}\n{TWO}");
+    let error = Referee::open(&settings(folder.path(), &text)).unwrap_err();
+    assert!(error.to_string().contains("bare.epd"), "{error}");
+}
+
 /// Another tournament does not go on with the log.
 #[test]
 fn a_log_is_of_one_tournament() {

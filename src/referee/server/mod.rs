@@ -313,8 +313,10 @@ impl Referee {
                 let opening = self.opening(number)?;
                 self.waiting.push_back((self.watch_time.now(), Event::Opening(number, opening)));
             }
-            Action::GameOver(_) => {
-                if let Some(game) = self.arbiter.finished().last() {
+            Action::GameOver(number) => {
+                // One event can end several games.
+                let mut games = self.arbiter.finished().iter().rev();
+                if let Some(game) = games.find(|game| game.pairing.game == number) {
                     self.games.add(self.arbiter.tournament(), game)?;
                 }
             }
