@@ -151,3 +151,18 @@ fn damaged_logs_are_refused() {
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "a damaged log stays as it is");
     }
 }
+
+/// Half a line that was read is forgotten when another referee takes it away and writes on.
+#[test]
+fn a_torn_line_is_read_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let whole = "epdb referee log 1\n0 opened 1\n";
+    fs::write(&path, format!("{whole}5 from 1 half a line")).unwrap();
+    let mut reader = LogReader::open(&path).unwrap();
+    assert_eq!(reader.next_entry().unwrap().unwrap().1, Entry::Event(Event::Opened(1)));
+    assert!(reader.next_entry().unwrap().is_none());
+    fs::write(&path, format!("{whole}6 session 0\n")).unwrap();
+    let (_, entry) = reader.next_entry().unwrap().unwrap();
+    assert_eq!(entry, Entry::Event(Event::Session { unix: 0 }));
+}
