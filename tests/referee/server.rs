@@ -16,17 +16,27 @@ use crate::hall::START;
 use crate::referee_client;
 
 /// Hands messages on.
-struct Told(Sender<String>);
+struct Told {
+    sender: Sender<String>,
+    dies_of_standings: bool,
+}
+
+impl Told {
+    const fn new(sender: Sender<String>) -> Told {
+        Told { sender, dies_of_standings: false }
+    }
+}
 
 impl Watch for Told {
     fn message(&mut self, text: &str) {
-        self.0.send(text.into()).unwrap_or(());
+        self.sender.send(text.into()).unwrap_or(());
     }
 
     fn show(&mut self, _: &Snapshot<'_>) {}
 
     fn standings(&mut self, snapshot: &Snapshot<'_>) {
-        self.0.send(format!("{} finished", snapshot.finished.len())).unwrap_or(());
+        assert!(!self.dies_of_standings, "as a referee does that is killed");
+        self.sender.send(format!("{} finished", snapshot.finished.len())).unwrap_or(());
     }
 }
 
@@ -52,9 +62,13 @@ fn open(settings: &SettingsText) -> Box<Referee> {
 }
 
 fn run(referee: Box<Referee>) -> Running {
+    run_with(referee, Told::new)
+}
+
+fn run_with(referee: Box<Referee>, watch: fn(Sender<String>) -> Told) -> Running {
     let (sender, messages) = channel();
     let (address, remote) = (referee.address(), referee.remote());
-    let thread = thread::spawn(move || referee.run(&mut Told(sender)).unwrap());
+    let thread = thread::spawn(move || referee.run(&mut watch(sender)).unwrap());
     Running { address, remote, messages, thread }
 }
 
@@ -98,7 +112,7 @@ fn replayed(log: &Path) -> (Arbiter, Vec<Action>, Vec<Action>) {
         match entry {
             Entry::Event(event) => wanted.extend(arbiter.take(at, event)),
             Entry::Note(Note::Action(action)) => noted.push(action),
-            Entry::Note(Note::Listen(_)) | Entry::Settings(_) => {}
+            Entry::Note(Note::Listen(_) | Note::Stopped) | Entry::Settings(_) => {}
         }
     }
     (arbiter, wanted, noted)
@@ -191,17 +205,17 @@ fn a_log_is_of_one_tournament() {
 fn an_observer_takes_over() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(folder.path(), FOUR);
-    let first = run(open(&settings));
+    let first = run_with(open(&settings), |sender| Told { dies_of_standings: true, sender });
     assert!(matches!(Referee::open(&settings).unwrap(), Opened::Taken));
     let players = ["A", "B"].map(|name| first.player(name));
     first.wait_for("A - B");
     let log = folder.path().join("t.log");
     let observer = thread::spawn(move || {
         let (sender, _messages) = channel();
-        observe(&log, &mut Told(sender)).unwrap()
+        observe(&log, &mut Told::new(sender)).unwrap()
     });
-    first.remote.say(Wish::Stop);
-    assert!(!first.thread.join().unwrap());
+    first.remote.say(Wish::Standings);
+    assert!(first.thread.join().is_err(), "it has died");
     players.into_iter().for_each(|player| player.join().unwrap());
     let second = observer.join().unwrap().expect("the tournament is not over");
     assert_eq!(second.address(), first.address, "clients know where to go");
@@ -215,7 +229,7 @@ fn an_observer_takes_over() {
     assert_eq!(games, (1..=12).collect::<Vec<u32>>());
     // Who looks on at the end sees that it is over.
     let (sender, _messages) = channel();
-    assert!(observe(&folder.path().join("t.log"), &mut Told(sender)).unwrap().is_none());
+    assert!(observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap().is_none());
 }
 
 /// The directives that come on a channel until it is closed.
@@ -274,6 +288,11 @@ fn a_supervisor_is_heard() {
     assert!(!running.thread.join().unwrap());
     b.read_to_end(&mut Vec::new()).unwrap_or(0);
     drop(a);
+    // Who looks on leaves what was stopped alone.
+    let (sender, messages) = channel();
+    let observed = observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap();
+    assert!(observed.is_none());
+    assert!(messages.iter().any(|message| message.contains("was stopped")));
     let running = run(open(&settings));
     let a = running.sign_on("A");
     running.wait_for("A has signed on");

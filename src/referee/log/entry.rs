@@ -58,6 +58,8 @@ pub enum Entry {
 pub enum Note {
     /// Where clients are awaited.
     Listen(String),
+    /// The referee ends because it was told to, or because it cannot go on: nobody takes over.
+    Stopped,
     /// Something that is done next.
     Action(Action),
 }
@@ -76,6 +78,7 @@ impl Entry {
             }
             Entry::Event(event) => event_text(event),
             Entry::Note(Note::Listen(address)) => format!("listen {}", escaped(address.as_bytes())),
+            Entry::Note(Note::Stopped) => "stopped".into(),
             Entry::Note(Note::Action(action)) => action_text(action),
         }
     }
@@ -86,6 +89,7 @@ impl Entry {
         match word {
             "settings" => settings(rest).map(Entry::Settings),
             "listen" => Some(Entry::Note(Note::Listen(text_of(rest)?))),
+            "stopped" if rest.is_empty() => Some(Entry::Note(Note::Stopped)),
             _ => match action(word, rest) {
                 Some(action) => Some(Entry::Note(Note::Action(action))),
                 None => event(word, rest).map(Entry::Event),

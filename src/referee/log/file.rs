@@ -34,6 +34,8 @@ pub struct Recovered {
     pub last_channel: ChannelId,
     /// Where clients were awaited last.
     pub address: Option<String>,
+    /// Whether the last referee did not just go away: it was told to end, or could not go on.
+    pub is_stopped: bool,
 }
 
 impl Recovered {
@@ -43,7 +45,8 @@ impl Recovered {
     /// The settings describe no tournament.
     pub fn begin(settings: SettingsText) -> Result<Recovered> {
         let arbiter = Arbiter::new(Arc::new(settings.tournament()?));
-        Ok(Recovered { settings, arbiter, at: Duration::ZERO, last_channel: 0, address: None })
+        let at = Duration::ZERO;
+        Ok(Recovered { settings, arbiter, at, last_channel: 0, address: None, is_stopped: false })
     }
 
     /// Takes what a log says next.
@@ -51,12 +54,15 @@ impl Recovered {
         self.at = self.at.max(at);
         match entry {
             Entry::Event(event) => {
-                if let Event::Opened(channel) = event {
-                    self.last_channel = self.last_channel.max(channel);
+                match event {
+                    Event::Opened(channel) => self.last_channel = self.last_channel.max(channel),
+                    Event::Session { .. } => self.is_stopped = false,
+                    _ => {}
                 }
                 self.arbiter.take(at, event);
             }
             Entry::Note(Note::Listen(address)) => self.address = Some(address),
+            Entry::Note(Note::Stopped) => self.is_stopped = true,
             Entry::Note(Note::Action(_)) | Entry::Settings(_) => {}
         }
     }

@@ -12,7 +12,7 @@ use crate::referee::log::{Log, LogReader, Recovered};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Follows the log of a tournament and shows it. When the referee has gone, this one takes over.
-/// `None` when the tournament is over.
+/// `None` when the tournament is over, or its referee was stopped.
 ///
 /// # Errors
 /// The log cannot be read or is damaged; what [`Referee::open`] says.
@@ -31,6 +31,10 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
         if let Some(seen) = &seen {
             watch.show(&seen.arbiter.snapshot(seen.at));
             if seen.arbiter.has_ended() {
+                return Ok(None);
+            }
+            if seen.is_stopped {
+                watch.message("the referee was stopped; its command goes on");
                 return Ok(None);
             }
             if let Some(mut held) = Log::lock(log)? {
