@@ -74,7 +74,9 @@ fn each_entry_comes_back() {
     let notes = actions.map(|action| Entry::Note(Note::Action(action)));
     let all =
         settings.map(Entry::Settings).into_iter().chain(events.map(Entry::Event)).chain(notes);
-    for entry in all.chain([Entry::Note(Note::Listen("[::1]:4000".into())), Entry::Note(Note::Stopped)]) {
+    for entry in
+        all.chain([Entry::Note(Note::Listen("[::1]:4000".into())), Entry::Note(Note::Stopped)])
+    {
         let text = entry.text();
         assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\t'), "{text}");
         assert_eq!(Entry::parse(&text), Some(entry), "{text}");

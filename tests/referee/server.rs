@@ -192,9 +192,17 @@ fn openings_are_read_before_clients_are_awaited() {
 #[test]
 fn a_log_is_of_one_tournament() {
     let folder = tempfile::tempdir().unwrap();
-    drop(open(&settings(folder.path(), TWO)));
-    let error = Referee::open(&settings(folder.path(), FOUR)).unwrap_err();
-    assert!(error.to_string().contains("other settings"), "{error}");
+    // One that nobody has come to is none.
+    drop(open(&settings(folder.path(), FOUR)));
+    let running = run(open(&settings(folder.path(), TWO)));
+    let _players = ["A", "B"].map(|name| running.sign_on(name));
+    running.wait_for("game 1: A - B");
+    running.remote.say(Wish::Stop);
+    assert!(!running.thread.join().unwrap());
+    let other = TWO.replace("games = 1", "games = 2");
+    let error = Referee::open(&settings(folder.path(), &other)).unwrap_err();
+    let told = "with other settings: `games = 1` there, `games = 2` here";
+    assert!(error.to_string().contains(told), "{error}");
     std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
     let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
     assert!(error.to_string().contains("t.log:1: expected `epdb referee log 1`"), "{error}");

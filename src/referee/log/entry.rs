@@ -40,6 +40,20 @@ impl SettingsText {
             SettingsText::Words(words) => Tournament::from_words(words, "epdb referee"),
         }
     }
+
+    /// The first line or word that others have not: it, and what they have in its place.
+    pub(crate) fn difference<'a>(&'a self, others: &'a SettingsText) -> [&'a str; 2] {
+        let [mine, theirs] = [self, others].map(SettingsText::parts);
+        let place = mine.iter().zip(&theirs).take_while(|(one, other)| one == other).count();
+        [mine, theirs].map(|parts| parts.get(place).copied().unwrap_or("nothing"))
+    }
+
+    fn parts(&self) -> Vec<&str> {
+        match self {
+            SettingsText::Toml { text, .. } => text.lines().collect(),
+            SettingsText::Words(words) => words.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// What a line of a log says, beside the time.

@@ -49,6 +49,12 @@ impl Recovered {
         Ok(Recovered { settings, arbiter, at, last_channel: 0, address: None, is_stopped: false })
     }
 
+    /// Whether a game was begun.
+    fn has_games(&self) -> bool {
+        let snapshot = self.arbiter.snapshot(self.at);
+        !snapshot.finished.is_empty() || !snapshot.running.is_empty()
+    }
+
     /// Takes what a log says next.
     pub fn take(&mut self, at: Duration, entry: Entry) {
         self.at = self.at.max(at);
@@ -103,7 +109,7 @@ impl Log {
     }
 
     /// Reads what is there. Half a line at the end, which was being written when its referee ended, is
-    /// taken away. A log without settings begins anew, with these.
+    /// taken away. A log without settings, or without a game and with others, begins anew with these.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.
@@ -117,14 +123,21 @@ impl Log {
         let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
         cut.map_err(|error| cannot_write(&self.path, error))?;
         match found {
-            Some(recovered) => Ok(recovered),
-            None => {
-                let recovered = Recovered::begin(settings.clone())?;
-                let line = Entry::Settings(settings.clone()).text();
-                self.write(format!("{HEADER}\n0 {line}\n").as_bytes())?;
+            Some(recovered) if recovered.settings == *settings || recovered.has_games() => {
                 Ok(recovered)
             }
+            // What was begun with other settings was not played.
+            Some(_) | None => self.begin(settings),
         }
+    }
+
+    fn begin(&mut self, settings: &SettingsText) -> Result<Recovered> {
+        let recovered = Recovered::begin(settings.clone())?;
+        let emptied = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
+        emptied.map_err(|error| cannot_write(&self.path, error))?;
+        let line = Entry::Settings(settings.clone()).text();
+        self.write(format!("{HEADER}\n0 {line}\n").as_bytes())?;
+        Ok(recovered)
     }
 
     /// Adds a line.

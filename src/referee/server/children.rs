@@ -162,7 +162,16 @@ fn words(player: &Player, address: &Address) -> io::Result<Option<Vec<String>>> 
             let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine_text(engine);
             // When it loses the referee, the next one starts it again.
-            let rest = ["client", "--quiet", "--retry", "1ms", "--connect", &connect, "--name", &player.name];
+            let rest = [
+                "client",
+                "--quiet",
+                "--retry",
+                "1ms",
+                "--connect",
+                &connect,
+                "--name",
+                &player.name,
+            ];
             let rest = rest.into_iter().chain(["--engine", &engine]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }

@@ -7,6 +7,7 @@ mod children;
 mod game_file;
 mod input;
 mod observer;
+mod score;
 mod stopwatch;
 
 pub use input::{Remote, Wish};
@@ -26,6 +27,7 @@ use self::channel::{Channel, WRITE_WITHIN};
 use self::children::Children;
 use self::game_file::GameFile;
 use self::input::{Input, Queue};
+use self::score::Score;
 use self::stopwatch::Stopwatch;
 use super::arbiter::{Action, Arbiter, Event};
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
@@ -49,13 +51,13 @@ pub trait Watch {
     /// Something for the supervisor to know.
     fn message(&mut self, text: &str);
 
-    /// Something has changed, or the time has come to show clocks anew.
+    /// The time has come to show boards and clocks anew, or the tournament is over.
     fn show(&mut self, snapshot: &Snapshot<'_>);
 
     /// The standings are asked for.
     fn standings(&mut self, snapshot: &Snapshot<'_>);
 
-    /// How often clocks are shown anew; `None` where they are not shown.
+    /// How often boards and clocks are shown anew; `None` where they are not shown.
     fn refresh(&self) -> Option<Duration> {
         None
     }
@@ -69,6 +71,8 @@ pub struct Referee {
     watch_time: Stopwatch,
     queue: Queue,
     inputs: Receiver<(Duration, Input)>,
+    /// When the tournament was last shown.
+    shown: Option<Duration>,
     /// Whether a tick is behind other inputs.
     has_tick: bool,
     channels: BTreeMap<ChannelId, Channel>,
@@ -80,6 +84,7 @@ pub struct Referee {
     address: Address,
     children: Children,
     games: GameFile,
+    score: Score,
     openings: Vec<Opening>,
     waiting: VecDeque<(Duration, Event)>,
 }
@@ -115,7 +120,11 @@ impl Referee {
     ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
         if recovered.arbiter.tournament() != tournament {
-            let what = "the log of a tournament with other settings; move it away to begin anew";
+            let [there, here] = recovered.settings.difference(settings);
+            let what = format!(
+                "the log of a tournament with other settings: `{there}` there, `{here}` here; move it \
+                 away to begin anew"
+            );
             return Err(Error::new(what).in_source(tournament.log.display().to_string()));
         }
         if recovered.at.is_zero() {
@@ -130,7 +139,8 @@ impl Referee {
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
         let (queue, inputs) = input::queue(watch_time);
         // Clients wait for nothing that is read.
-        let openings = if arbiter.has_ended() { Vec::new() } else { arbiter.tournament().openings()? };
+        let openings =
+            if arbiter.has_ended() { Vec::new() } else { arbiter.tournament().openings()? };
         let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
         let mut referee = Referee {
             log,
@@ -142,10 +152,12 @@ impl Referee {
             address: Address::default(),
             children: Children::new(queue.clone()),
             games,
+            score: Score::of(arbiter.finished()),
             openings,
             waiting: VecDeque::new(),
             queue,
             inputs,
+            shown: None,
             has_tick: false,
             arbiter,
         };
@@ -210,6 +222,7 @@ impl Referee {
     }
 
     fn play(&mut self, watch: &mut dyn Watch) -> Result<bool> {
+        self.greet(watch);
         if !self.arbiter.has_ended() {
             let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             self.happen(self.watch_time.now(), Event::Session { unix }, watch)?;
@@ -226,18 +239,53 @@ impl Referee {
         Ok(true)
     }
 
+    /// Says where the tournament stands, and whom it waits for.
+    fn greet(&self, watch: &mut dyn Watch) {
+        let Tournament { players, concurrency, log, .. } = self.arbiter.tournament();
+        let score = self.score.line(&self.arbiter);
+        if self.arbiter.has_ended() {
+            let log = log.display();
+            return watch.message(&format!("over already: {score}; move {log} away to begin anew"));
+        }
+        if !self.arbiter.finished().is_empty() {
+            watch.message(&format!("the tournament goes on: {score}"));
+        }
+        if *concurrency > players.len() / 2 {
+            let most = players.len() / 2;
+            watch.message(&format!(
+                "at most {most} of {concurrency} games are played at once: a player plays one at a time"
+            ));
+        }
+        let awaited = players.iter().filter(|player| player.launch.is_none());
+        let awaited: Vec<&str> = awaited.map(|player| player.name.as_str()).collect();
+        if !awaited.is_empty() {
+            watch.message(&format!("who has to sign on: {}", awaited.join(", ")));
+        }
+    }
+
     /// Waits for what happens next; false when it is to stop.
     fn step(&mut self, watch: &mut dyn Watch) -> Result<bool> {
         self.tick_when_due();
         let deadline = self.deadline().unwrap_or(Duration::MAX);
         let until = deadline.saturating_sub(self.watch_time.now()).min(LONGEST_WAIT);
-        match self.inputs.recv_timeout(until.min(watch.refresh().unwrap_or(LONGEST_WAIT))) {
+        match self.inputs.recv_timeout(until.min(self.until_shown(watch))) {
             Ok((_, Input::Wish(Wish::Stop))) => return Ok(false),
             Ok((at, input)) => self.take(at, input, watch)?,
             Err(_) => {}
         }
-        watch.show(&self.arbiter.snapshot(self.watch_time.now()));
+        if self.until_shown(watch).is_zero() {
+            let now = self.watch_time.now();
+            self.shown = Some(now);
+            watch.show(&self.arbiter.snapshot(now));
+        }
         Ok(true)
+    }
+
+    /// How long it is until clocks are shown anew.
+    fn until_shown(&self, watch: &dyn Watch) -> Duration {
+        let Some(refresh) = watch.refresh() else { return LONGEST_WAIT };
+        let due = self.shown.map_or(Duration::ZERO, |shown| shown + refresh);
+        due.saturating_sub(self.watch_time.now())
     }
 
     fn deadline(&self) -> Option<Duration> {
@@ -377,6 +425,8 @@ impl Referee {
                 let mut games = self.arbiter.finished().iter().rev();
                 if let Some(game) = games.find(|game| game.pairing.game == number) {
                     self.games.add(self.arbiter.tournament(), game)?;
+                    self.score.add(game);
+                    watch.message(&self.score.line(&self.arbiter));
                 }
             }
             Action::Message(text) => watch.message(&text),

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::score::Score;
 use super::{Referee, Watch};
 use crate::error::Result;
-use crate::referee::log::{Log, LogReader, Recovered};
+use crate::referee::arbiter::Action;
+use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
 
 /// How often the log is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -21,9 +23,18 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
     let mut seen: Option<Recovered> = None;
     loop {
         match &mut seen {
-            None => seen = Recovered::read(&mut reader)?,
+            None => {
+                seen = Recovered::read(&mut reader)?;
+                if let Some(Recovered { arbiter, .. }) = &seen {
+                    let score = Score::of(arbiter.finished()).line(arbiter);
+                    watch.message(&format!("looking on: {score}"));
+                }
+            }
             Some(seen) => {
                 while let Some((at, entry)) = reader.next_entry()? {
+                    if let Entry::Note(Note::Action(Action::Message(text))) = &entry {
+                        watch.message(text);
+                    }
                     seen.take(at, entry);
                 }
             }
