@@ -13,7 +13,7 @@ adjudicate GAME RESULT     end a game: 1-0, 0-1, 1/2-1/2 or *
 restart NAME               close the channel of a player and start it again
 silence conclude|reset TIME  how long clients are left alone, such as 5s
 standings                  the table
-stop                       end; the tournament goes on when it is called again
+stop, quit                 end; the tournament goes on when it is called again
 help                       this";
 
 /// What a line wants.
@@ -50,7 +50,7 @@ pub fn typed(line: &str, tournament: &Tournament, silences: Silences) -> Result<
         ("", "") => return Ok(Typed::Nothing),
         ("help", _) => return Ok(Typed::Help),
         ("standings", "") => return Ok(Typed::Wish(Wish::Standings)),
-        ("stop", "") => return Ok(Typed::Wish(Wish::Stop)),
+        ("stop" | "quit", "") => return Ok(Typed::Wish(Wish::Stop)),
         ("pause", "") => Order::Pause,
         ("resume", "") => Order::Resume,
         ("adjudicate", rest) => adjudication(rest)?,

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -147,7 +148,7 @@ fn an_observer_takes_over_from_a_killed_referee() {
 #[test]
 fn a_supervisor_types() {
     let scratch = Scratch::with("t.toml", "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n");
-    let typed = "help\nnonsense\nsilence reset 2s\nrestart C\nadjudicate 1 1-0\nstandings\nstop\n";
+    let typed = "help\nnonsense\npause\nresume\nsilence reset 2s\nrestart C\nadjudicate 1 1-0\nstandings\nquit\n";
     let done = scratch.run_with(&["referee", "t.toml", "--attended"], typed);
     assert_eq!(done.status, 0, "{}", done.err);
     for text in [
@@ -156,6 +157,8 @@ fn a_supervisor_types() {
         "`nonsense` is no command; help shows them",
         "no player is called `C`",
         "no game 1 is played",
+        "who has to sign on: A, B",
+        "resume goes on",
         "stopped; the same command goes on",
     ] {
         assert!(done.err.contains(text), "{text}: {}", done.err);
@@ -227,6 +230,66 @@ fn two_serial_lines_play_a_tournament() {
     assert_eq!(done.status, 0, "{}", done.err);
     clients.into_iter().for_each(|client| client.join().unwrap());
     assert_eq!(scratch.text("t.pgn").matches("[Termination \"normal\"]").count(), 4);
+}
+
+/// A client is over when its program has, whatever becomes of its standard error.
+#[test]
+fn a_client_may_close_its_standard_error() {
+    let client = client().display().to_string();
+    let mut text =
+        "games = 2\ntime = '60'\nsilences = { conclude = '0s', reset = '0s' }\n".to_string();
+    for name in ["A", "B"] {
+        let call = format!("exec {client} \"$@\" 2>/dev/null");
+        text += &format!("[[player]]\nname = '{name}'\n");
+        text += &format!(
+            "command = ['sh', '-c', '{call}', 'sh', '{{host}}', '{{port}}', '{{name}}', '12']\n"
+        );
+    }
+    let scratch = Scratch::with("t.toml", text);
+    let done = scratch.run(&["referee", "t.toml"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(scratch.text("t.log").matches(" start ").count(), 2);
+    assert!(done.err.contains(", 2 of 2 games"), "{}", done.err);
+    let again = scratch.run(&["referee", "t.toml"]);
+    assert!(again.err.contains("over already: A "), "{}", again.err);
+    assert!(again.err.contains("t.log away to begin anew"), "{}", again.err);
+}
+
+/// A command that cannot be started is told at once.
+#[test]
+fn a_command_that_is_wrong_is_told_at_once() {
+    let player = |name: &str| format!("[[player]]\nname = '{name}'\ncommand = ['./none']\n");
+    let scratch = Scratch::with("t.toml", player("A") + &player("B"));
+    let done = scratch.run(&["referee", "t.toml"]);
+    assert_ne!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("A cannot be started: "), "{}", done.err);
+    assert!(done.err.contains("call again when its command is right"), "{}", done.err);
+}
+
+/// Over a serial line a client goes away and another one comes in one packet.
+#[test]
+fn a_serial_line_is_never_deaf() {
+    let (mut line, path, _kept) = terminal();
+    let (_other, other, _other_kept) = terminal();
+    let players = "silences = { conclude = '0s', reset = '0s' }\n\
+        [[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
+    let scratch = Scratch::with("t.toml", players);
+    let lines = format!("{path},{other}");
+    let mut referee = scratch.spawn(&["-q", "referee", "t.toml", "--serial", &lines]);
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let come = format!("{start} refreq sign_on; tcsi \"x\" \"A\";\n");
+    let go = format!("{start} refreq sign_off;\n");
+    let mut replies = BufReader::new(line.try_clone().unwrap());
+    line.write_all(come.as_bytes()).unwrap();
+    // More often than lines may wait.
+    for _ in 0..70 {
+        line.write_all(format!("{go}{come}").as_bytes()).unwrap();
+        let mut heard = String::new();
+        replies.read_line(&mut heard).unwrap();
+        assert!(heard.contains("refcom reset"), "{heard}");
+    }
+    referee.kill().unwrap();
+    referee.wait().unwrap();
 }
 
 /// ARG-01: engines are started behind clients of ours.

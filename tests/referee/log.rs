@@ -74,7 +74,9 @@ fn each_entry_comes_back() {
     let notes = actions.map(|action| Entry::Note(Note::Action(action)));
     let all =
         settings.map(Entry::Settings).into_iter().chain(events.map(Entry::Event)).chain(notes);
-    for entry in all.chain([Entry::Note(Note::Listen("[::1]:4000".into()))]) {
+    for entry in
+        all.chain([Entry::Note(Note::Listen("[::1]:4000".into())), Entry::Note(Note::Stopped)])
+    {
         let text = entry.text();
         assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\t'), "{text}");
         assert_eq!(Entry::parse(&text), Some(entry), "{text}");
@@ -150,4 +152,19 @@ fn damaged_logs_are_refused() {
         assert!(error.to_string().contains(place), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "a damaged log stays as it is");
     }
+}
+
+/// Half a line that was read is forgotten when another referee takes it away and writes on.
+#[test]
+fn a_torn_line_is_read_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let whole = "epdb referee log 1\n0 opened 1\n";
+    fs::write(&path, format!("{whole}5 from 1 half a line")).unwrap();
+    let mut reader = LogReader::open(&path).unwrap();
+    assert_eq!(reader.next_entry().unwrap().unwrap().1, Entry::Event(Event::Opened(1)));
+    assert!(reader.next_entry().unwrap().is_none());
+    fs::write(&path, format!("{whole}6 session 0\n")).unwrap();
+    let (_, entry) = reader.next_entry().unwrap().unwrap();
+    assert_eq!(entry, Entry::Event(Event::Session { unix: 0 }));
 }

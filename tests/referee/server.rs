@@ -16,17 +16,27 @@ use crate::hall::START;
 use crate::referee_client;
 
 /// Hands messages on.
-struct Told(Sender<String>);
+struct Told {
+    sender: Sender<String>,
+    dies_of_standings: bool,
+}
+
+impl Told {
+    const fn new(sender: Sender<String>) -> Told {
+        Told { sender, dies_of_standings: false }
+    }
+}
 
 impl Watch for Told {
     fn message(&mut self, text: &str) {
-        self.0.send(text.into()).unwrap_or(());
+        self.sender.send(text.into()).unwrap_or(());
     }
 
     fn show(&mut self, _: &Snapshot<'_>) {}
 
     fn standings(&mut self, snapshot: &Snapshot<'_>) {
-        self.0.send(format!("{} finished", snapshot.finished.len())).unwrap_or(());
+        assert!(!self.dies_of_standings, "as a referee does that is killed");
+        self.sender.send(format!("{} finished", snapshot.finished.len())).unwrap_or(());
     }
 }
 
@@ -52,9 +62,13 @@ fn open(settings: &SettingsText) -> Box<Referee> {
 }
 
 fn run(referee: Box<Referee>) -> Running {
+    run_with(referee, Told::new)
+}
+
+fn run_with(referee: Box<Referee>, watch: fn(Sender<String>) -> Told) -> Running {
     let (sender, messages) = channel();
     let (address, remote) = (referee.address(), referee.remote());
-    let thread = thread::spawn(move || referee.run(&mut Told(sender)).unwrap());
+    let thread = thread::spawn(move || referee.run(&mut watch(sender)).unwrap());
     Running { address, remote, messages, thread }
 }
 
@@ -98,7 +112,7 @@ fn replayed(log: &Path) -> (Arbiter, Vec<Action>, Vec<Action>) {
         match entry {
             Entry::Event(event) => wanted.extend(arbiter.take(at, event)),
             Entry::Note(Note::Action(action)) => noted.push(action),
-            Entry::Note(Note::Listen(_)) | Entry::Settings(_) => {}
+            Entry::Note(Note::Listen(_) | Note::Stopped) | Entry::Settings(_) => {}
         }
     }
     (arbiter, wanted, noted)
@@ -147,13 +161,48 @@ fn a_new_tournament_writes_over_no_games() {
     drop(open(&settings(folder.path(), TWO)));
 }
 
+/// Two games that one event ends are both in the file of games, each once.
+#[test]
+fn games_that_end_together_are_each_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let bare = folder.path().join("bare.epd");
+    std::fs::write(&bare, "8/8/8/4k3/8/8/8/K7 w - -\n").unwrap();
+    let openings = format!("openings = {{ file = '{}' }}\n", bare.display());
+    let text = openings + &TWO.replace("games = 1", "games = 2");
+    let running = run(open(&settings(folder.path(), &text)));
+    let players = ["A", "B"].map(|name| running.player(name));
+    assert!(running.thread.join().unwrap());
+    players.into_iter().for_each(|player| player.join().unwrap());
+    let games = std::fs::read_to_string(folder.path().join("t.pgn")).unwrap();
+    for white in ["A", "B"] {
+        assert_eq!(games.matches(&format!("[White \"{white}\"]")).count(), 1, "{games}");
+    }
+}
+
+/// Openings that cannot be read are told before clients are awaited.
+#[test]
+fn openings_are_read_before_clients_are_awaited() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("openings = {{ file = '/none/bare.epd' }}\n{TWO}");
+    let error = Referee::open(&settings(folder.path(), &text)).unwrap_err();
+    assert!(error.to_string().contains("bare.epd"), "{error}");
+}
+
 /// Another tournament does not go on with the log.
 #[test]
 fn a_log_is_of_one_tournament() {
     let folder = tempfile::tempdir().unwrap();
-    drop(open(&settings(folder.path(), TWO)));
-    let error = Referee::open(&settings(folder.path(), FOUR)).unwrap_err();
-    assert!(error.to_string().contains("other settings"), "{error}");
+    // One that nobody has come to is none.
+    drop(open(&settings(folder.path(), FOUR)));
+    let running = run(open(&settings(folder.path(), TWO)));
+    let _players = ["A", "B"].map(|name| running.sign_on(name));
+    running.wait_for("game 1: A - B");
+    running.remote.say(Wish::Stop);
+    assert!(!running.thread.join().unwrap());
+    let other = TWO.replace("games = 1", "games = 2");
+    let error = Referee::open(&settings(folder.path(), &other)).unwrap_err();
+    let told = "with other settings: `games = 1` there, `games = 2` here";
+    assert!(error.to_string().contains(told), "{error}");
     std::fs::write(folder.path().join("t.log"), "hello\n").unwrap();
     let error = Referee::open(&settings(folder.path(), TWO)).unwrap_err();
     assert!(error.to_string().contains("t.log:1: expected `epdb referee log 1`"), "{error}");
@@ -164,17 +213,17 @@ fn a_log_is_of_one_tournament() {
 fn an_observer_takes_over() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(folder.path(), FOUR);
-    let first = run(open(&settings));
+    let first = run_with(open(&settings), |sender| Told { dies_of_standings: true, sender });
     assert!(matches!(Referee::open(&settings).unwrap(), Opened::Taken));
     let players = ["A", "B"].map(|name| first.player(name));
     first.wait_for("A - B");
     let log = folder.path().join("t.log");
     let observer = thread::spawn(move || {
         let (sender, _messages) = channel();
-        observe(&log, &mut Told(sender)).unwrap()
+        observe(&log, &mut Told::new(sender)).unwrap()
     });
-    first.remote.say(Wish::Stop);
-    assert!(!first.thread.join().unwrap());
+    first.remote.say(Wish::Standings);
+    assert!(first.thread.join().is_err(), "it has died");
     players.into_iter().for_each(|player| player.join().unwrap());
     let second = observer.join().unwrap().expect("the tournament is not over");
     assert_eq!(second.address(), first.address, "clients know where to go");
@@ -188,7 +237,7 @@ fn an_observer_takes_over() {
     assert_eq!(games, (1..=12).collect::<Vec<u32>>());
     // Who looks on at the end sees that it is over.
     let (sender, _messages) = channel();
-    assert!(observe(&folder.path().join("t.log"), &mut Told(sender)).unwrap().is_none());
+    assert!(observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap().is_none());
 }
 
 /// The directives that come on a channel until it is closed.
@@ -247,6 +296,11 @@ fn a_supervisor_is_heard() {
     assert!(!running.thread.join().unwrap());
     b.read_to_end(&mut Vec::new()).unwrap_or(0);
     drop(a);
+    // Who looks on leaves what was stopped alone.
+    let (sender, messages) = channel();
+    let observed = observe(&folder.path().join("t.log"), &mut Told::new(sender)).unwrap();
+    assert!(observed.is_none());
+    assert!(messages.iter().any(|message| message.contains("was stopped")));
     let running = run(open(&settings));
     let a = running.sign_on("A");
     running.wait_for("A has signed on");

@@ -35,11 +35,24 @@ impl Console {
                 if let Wish::Order(Order::Silences(silences)) = wish {
                     self.silences = silences;
                 }
+                match wish {
+                    Wish::Order(Order::Pause) => {
+                        note!("no game begins and nobody is asked; resume goes on")
+                    }
+                    Wish::Order(Order::Resume) => note!("it goes on"),
+                    _ => {}
+                }
                 self.remote.say(wish);
             }
-            Ok(Typed::Help) => COMMANDS.lines().for_each(|line| note!("{line}")),
+            Ok(Typed::Help) => help(line.trim().trim_start_matches("help").trim()),
             Ok(Typed::Nothing) => {}
             Err(why) => print_line(&why),
         }
     }
+}
+
+/// Shows what can be typed, or the command of that name.
+fn help(command: &str) {
+    let is_wanted = |line: &&str| command.is_empty() || line.starts_with(command);
+    COMMANDS.lines().filter(is_wanted).for_each(|line| note!("{line}"));
 }

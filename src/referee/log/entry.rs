@@ -40,6 +40,20 @@ impl SettingsText {
             SettingsText::Words(words) => Tournament::from_words(words, "tournament"),
         }
     }
+
+    /// The first line or word that others have not: it, and what they have in its place.
+    pub(crate) fn difference<'a>(&'a self, others: &'a SettingsText) -> [&'a str; 2] {
+        let [mine, theirs] = [self, others].map(SettingsText::parts);
+        let place = mine.iter().zip(&theirs).take_while(|(one, other)| one == other).count();
+        [mine, theirs].map(|parts| parts.get(place).copied().unwrap_or("nothing"))
+    }
+
+    fn parts(&self) -> Vec<&str> {
+        match self {
+            SettingsText::Toml { text, .. } => text.lines().collect(),
+            SettingsText::Words(words) => words.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// What a line of a log says, beside the time.
@@ -58,6 +72,8 @@ pub enum Entry {
 pub enum Note {
     /// Where clients are awaited.
     Listen(String),
+    /// The referee ends because it was told to, or because it cannot go on: nobody takes over.
+    Stopped,
     /// Something that is done next.
     Action(Action),
 }
@@ -76,6 +92,7 @@ impl Entry {
             }
             Entry::Event(event) => event_text(event),
             Entry::Note(Note::Listen(address)) => format!("listen {}", escaped(address.as_bytes())),
+            Entry::Note(Note::Stopped) => "stopped".into(),
             Entry::Note(Note::Action(action)) => action_text(action),
         }
     }
@@ -86,6 +103,7 @@ impl Entry {
         match word {
             "settings" => settings(rest).map(Entry::Settings),
             "listen" => Some(Entry::Note(Note::Listen(text_of(rest)?))),
+            "stopped" if rest.is_empty() => Some(Entry::Note(Note::Stopped)),
             _ => match action(word, rest) {
                 Some(action) => Some(Entry::Note(Note::Action(action))),
                 None => event(word, rest).map(Entry::Event),

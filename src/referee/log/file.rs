@@ -34,6 +34,8 @@ pub struct Recovered {
     pub last_channel: ChannelId,
     /// Where clients were awaited last.
     pub address: Option<String>,
+    /// Whether the last referee did not just go away: it was told to end, or could not go on.
+    pub is_stopped: bool,
 }
 
 impl Recovered {
@@ -43,7 +45,14 @@ impl Recovered {
     /// The settings describe no tournament.
     pub fn begin(settings: SettingsText) -> Result<Recovered> {
         let arbiter = Arbiter::new(Arc::new(settings.tournament()?));
-        Ok(Recovered { settings, arbiter, at: Duration::ZERO, last_channel: 0, address: None })
+        let at = Duration::ZERO;
+        Ok(Recovered { settings, arbiter, at, last_channel: 0, address: None, is_stopped: false })
+    }
+
+    /// Whether a game was begun.
+    fn has_games(&self) -> bool {
+        let snapshot = self.arbiter.snapshot(self.at);
+        !snapshot.finished.is_empty() || !snapshot.running.is_empty()
     }
 
     /// Takes what a log says next.
@@ -51,12 +60,15 @@ impl Recovered {
         self.at = self.at.max(at);
         match entry {
             Entry::Event(event) => {
-                if let Event::Opened(channel) = event {
-                    self.last_channel = self.last_channel.max(channel);
+                match event {
+                    Event::Opened(channel) => self.last_channel = self.last_channel.max(channel),
+                    Event::Session { .. } => self.is_stopped = false,
+                    _ => {}
                 }
                 self.arbiter.take(at, event);
             }
             Entry::Note(Note::Listen(address)) => self.address = Some(address),
+            Entry::Note(Note::Stopped) => self.is_stopped = true,
             Entry::Note(Note::Action(_)) | Entry::Settings(_) => {}
         }
     }
@@ -97,7 +109,7 @@ impl Log {
     }
 
     /// Reads what is there. Half a line at the end, which was being written when its referee ended, is
-    /// taken away. A log without settings begins anew, with these.
+    /// taken away. A log without settings, or without a game and with others, begins anew with these.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.
@@ -111,14 +123,21 @@ impl Log {
         let cut = self.file.set_len(len).and_then(|()| self.file.seek(SeekFrom::Start(len)));
         cut.map_err(|error| cannot_write(&self.path, error))?;
         match found {
-            Some(recovered) => Ok(recovered),
-            None => {
-                let recovered = Recovered::begin(settings.clone())?;
-                let line = Entry::Settings(settings.clone()).text();
-                self.write(format!("{HEADER}\n0 {line}\n").as_bytes())?;
+            Some(recovered) if recovered.settings == *settings || recovered.has_games() => {
                 Ok(recovered)
             }
+            // What was begun with other settings was not played.
+            Some(_) | None => self.begin(settings),
         }
+    }
+
+    fn begin(&mut self, settings: &SettingsText) -> Result<Recovered> {
+        let recovered = Recovered::begin(settings.clone())?;
+        let emptied = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
+        emptied.map_err(|error| cannot_write(&self.path, error))?;
+        let line = Entry::Settings(settings.clone()).text();
+        self.write(format!("{HEADER}\n0 {line}\n").as_bytes())?;
+        Ok(recovered)
     }
 
     /// Adds a line.

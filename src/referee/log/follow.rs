@@ -1,7 +1,7 @@
 //! Logs read, also while they are written.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl LogReader {
         Ok(LogReader::of(file, path))
     }
 
-    /// The lines of an open file, from where it stands.
+    /// The lines of an open file, which stands at its begin.
     pub(super) fn of(file: File, path: &Path) -> LogReader {
         let path = path.to_path_buf();
         LogReader { file, path, buffer: Vec::new(), start: 0, number: 0, offset: 0 }
@@ -86,10 +86,22 @@ impl LogReader {
             self.start = 0;
             searched = self.buffer.len();
             let most = (CHUNK as u64).min((LONGEST_LINE + 1).saturating_sub(searched) as u64);
-            if (&mut self.file).take(most).read_to_end(&mut self.buffer)? == 0 {
-                return Ok(None);
+            let read = (&mut self.file).take(most).read_to_end(&mut self.buffer)?;
+            if (read as u64) < most || most == 0 {
+                if memchr::memchr(b'\n', &self.buffer[searched..]).is_none() {
+                    return self.forget_half_a_line().map(|()| None);
+                }
             }
         }
+    }
+
+    /// Half a line may be taken away by the next referee: it is read anew. One that is too long stays.
+    fn forget_half_a_line(&mut self) -> io::Result<()> {
+        if self.buffer.len() <= LONGEST_LINE {
+            self.buffer.clear();
+            self.file.seek(SeekFrom::Start(self.offset))?;
+        }
+        Ok(())
     }
 
     fn damaged(&self, what: &str) -> Error {

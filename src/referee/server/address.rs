@@ -6,13 +6,16 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::input::{Input, Queue};
 use crate::error::{Error, Result};
 
 /// So long is waited when no connection can be taken.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// So long the address of before is tried that is still in use.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// An address at which connections are taken, as long as this is there.
 #[derive(Debug, Default)]
@@ -53,12 +56,26 @@ impl Drop for Address {
 /// already.
 pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
     let is_free = wanted.ends_with(":0");
-    if let Some(listener) = before.filter(|_| is_free).and_then(|it| TcpListener::bind(it).ok()) {
+    if let Some(listener) = before.filter(|_| is_free).and_then(bind_again) {
         return Ok(listener);
     }
     TcpListener::bind(wanted).map_err(|error| {
         Error::new(format!("cannot await clients at {wanted} (HOST:PORT)")).because(error)
     })
+}
+
+/// Binds where a referee was that may only just be going away.
+fn bind_again(before: &str) -> Option<TcpListener> {
+    let until = Instant::now() + GONE_WITHIN;
+    loop {
+        match TcpListener::bind(before) {
+            Ok(listener) => return Some(listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                thread::sleep(PAUSE);
+            }
+            Err(_) => return None,
+        }
+    }
 }
 
 /// Takes connections from now on.

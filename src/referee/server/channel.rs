@@ -3,64 +3,61 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::input::{Input, Queue};
-use super::stopwatch::Stopwatch;
+use super::input::{Input, Number, Permits, Queue};
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::{Lines, write_line};
 
 /// So many lines of a channel may wait to be heard. Then no more are read.
 const WAITING_LINES: usize = 64;
 /// So long a client may not take a line.
-const WRITE_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// So long a client may take to close its side.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A channel that is open.
 pub(super) struct Channel {
-    /// A serial line has another number for each client that comes over it.
-    id: Arc<AtomicU64>,
+    number: Number,
     outgoing: Sender<Outgoing>,
-    permits: SyncSender<()>,
     writer: Option<JoinHandle<()>>,
     is_serial: bool,
 }
 
 struct Outgoing {
     line: Vec<u8>,
-    is_respond: bool,
+    /// For whom it is to be told that it was written.
+    told_for: Option<ChannelId>,
 }
 
 impl Channel {
-    pub(super) fn tcp(id: ChannelId, stream: TcpStream, queue: Queue, time: Stopwatch) -> Channel {
+    /// # Errors
+    /// The system has no more threads or files.
+    pub(super) fn tcp(id: ChannelId, stream: TcpStream, queue: Queue) -> io::Result<Channel> {
         stream.set_nodelay(true).ok();
         stream.set_write_timeout(Some(WRITE_WITHIN)).ok();
-        let clones = (stream.try_clone(), stream.try_clone());
-        let (Ok(reader), Ok(writer)) = clones else {
-            return Channel::open(id, io::empty(), io::sink(), |_| {}, queue, time);
-        };
+        let (reader, writer) = (stream.try_clone()?, stream.try_clone()?);
         let hang_up = move |done: Receiver<()>| {
             // What was said is read before the channel is gone.
             stream.shutdown(Shutdown::Write).ok();
             done.recv_timeout(LINGER).ok();
             stream.shutdown(Shutdown::Both).ok();
         };
-        Channel::open(id, reader, writer, hang_up, queue, time)
+        Channel::open(id, reader, writer, hang_up, queue)
     }
 
+    /// # Errors
+    /// The system has no more threads.
     pub(super) fn serial(
         id: ChannelId,
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
         queue: Queue,
-        time: Stopwatch,
-    ) -> Channel {
-        Channel { is_serial: true, ..Channel::open(id, reader, writer, |_| {}, queue, time) }
+    ) -> io::Result<Channel> {
+        let channel = Channel::open(id, reader, writer, |_| {}, queue)?;
+        Ok(Channel { is_serial: true, ..channel })
     }
 
     fn open(
@@ -69,36 +66,27 @@ impl Channel {
         writer: impl Write + Send + 'static,
         hang_up: impl FnOnce(Receiver<()>) + Send + 'static,
         queue: Queue,
-        time: Stopwatch,
-    ) -> Channel {
-        let id = Arc::new(AtomicU64::new(id));
-        let (permits, permitted) = sync_channel(WAITING_LINES);
-        for _ in 0..WAITING_LINES {
-            permits.try_send(()).ok();
-        }
+    ) -> io::Result<Channel> {
+        let number = Number::new(id);
         let (outgoing, lines) = channel();
         let (ended, done) = channel();
-        let reading = Side { id: id.clone(), queue, time };
+        let reading = Side { number: number.clone(), queue };
         let writing = reading.clone();
-        thread::spawn(move || {
-            reading.read(reader, &permitted);
-            drop(ended);
-        });
-        let writer = thread::spawn(move || {
+        let writer = thread::Builder::new().spawn(move || {
             writing.write(writer, &lines);
             hang_up(done);
-        });
-        Channel { id, outgoing, permits, writer: Some(writer), is_serial: false }
+        })?;
+        thread::Builder::new().spawn(move || {
+            reading.read(reader);
+            drop(ended);
+        })?;
+        Ok(Channel { number, outgoing, writer: Some(writer), is_serial: false })
     }
 
     /// Sends a line; if it is a `respond`, the queue hears when it was written.
     pub(super) fn send(&self, line: Vec<u8>, is_respond: bool) {
-        self.outgoing.send(Outgoing { line, is_respond }).ok();
-    }
-
-    /// A line was heard, so that another one may come.
-    pub(super) fn let_one_more_in(&self) {
-        self.permits.try_send(()).ok();
+        let told_for = is_respond.then(|| self.number.get());
+        self.outgoing.send(Outgoing { line, told_for }).ok();
     }
 
     /// Closes the channel when all is written; the thread that does so ends soon.
@@ -112,7 +100,7 @@ impl Channel {
     /// The channel, which is no serial line.
     pub(super) fn reopen(self, id: ChannelId) -> Result<Channel, Channel> {
         if self.is_serial {
-            self.id.store(id, Ordering::Relaxed);
+            self.number.set(id);
             Ok(self)
         } else {
             Err(self)
@@ -122,44 +110,40 @@ impl Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Channel").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Channel").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
 /// One side of a channel.
 #[derive(Clone)]
 struct Side {
-    id: Arc<AtomicU64>,
+    number: Number,
     queue: Queue,
-    time: Stopwatch,
 }
 
 impl Side {
-    fn id(&self) -> ChannelId {
-        self.id.load(Ordering::Relaxed)
-    }
-
-    /// Hands on each line with the time at which it was complete.
-    fn read(&self, stream: impl Read, permitted: &Receiver<()>) {
+    /// Hands on each line as soon as it is complete.
+    fn read(&self, stream: impl Read) {
         let mut lines = Lines::new(stream);
-        while let Ok(Some(incoming)) = lines.next_line() {
-            let at = self.time.now();
-            if permitted.recv().is_err() {
+        let permits = Permits::new(WAITING_LINES);
+        while let Some(permit) = permits.wait()
+            && let Ok(Some(incoming)) = lines.next_line()
+        {
+            if self.queue.send(Input::Came(self.number.clone(), permit, incoming)).is_err() {
                 return;
             }
-            self.queue.send(Input::Came(self.id(), at, incoming)).ok();
         }
-        self.queue.send(Input::Closed(self.id(), self.time.now())).ok();
+        self.queue.send(Input::Closed(self.number.clone())).ok();
     }
 
     fn write(&self, mut stream: impl Write, lines: &Receiver<Outgoing>) {
-        for Outgoing { line, is_respond } in lines {
+        for Outgoing { line, told_for } in lines {
             if write_line(&mut stream, &line).is_err() {
-                self.queue.send(Input::Closed(self.id(), self.time.now())).ok();
+                self.queue.send(Input::Closed(self.number.clone())).ok();
                 return;
             }
-            if is_respond {
-                self.queue.send(Input::Written(self.id(), self.time.now())).ok();
+            if let Some(id) = told_for {
+                self.queue.send(Input::Written(id)).ok();
             }
         }
     }

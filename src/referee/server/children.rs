@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
-use super::input::{Input, Queue};
+use super::input::{Input, Permits, Queue};
 use crate::engine::EngineSpec;
 use crate::referee::settings::{Launch, Player};
 
@@ -16,6 +16,8 @@ use crate::referee::settings::{Launch, Player};
 const END_WITHIN: Duration = Duration::from_secs(2);
 /// How often it is looked whether they have.
 const LOOK: Duration = Duration::from_millis(10);
+/// So many lines of a client's standard error may wait to be repeated. Those above are left out.
+const WAITING_LINES: usize = 16;
 /// The longest line of a client's standard error that is repeated.
 const LONGEST_LINE: u64 = 400;
 
@@ -55,11 +57,14 @@ impl Children {
         let mut child = command.spawn()?;
         self.starts += 1;
         let (start, queue) = (self.starts, self.queue.clone());
-        let errors = child.stderr.take();
+        let (errors, process) = (child.stderr.take(), child.id());
+        let told = queue.clone();
+        let telling = thread::spawn(move || match errors {
+            Some(errors) => hand_on(errors, player, &told),
+            None => (),
+        });
         thread::spawn(move || {
-            if let Some(errors) = errors {
-                hand_on(errors, player, &queue);
-            }
+            wait(process, telling);
             queue.send(Input::Exited(player, start)).ok();
         });
         self.running.insert(player, (start, child));
@@ -88,20 +93,50 @@ fn kill(mut child: Child) {
     child.wait().ok();
 }
 
-/// Tells what a client says on its standard error, until it ends.
+/// Waits until a program has ended, which stays there for who started it to look after.
+#[cfg(unix)]
+fn wait(process: u32, _: JoinHandle<()>) {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    if let Some(process) = Pid::from_raw(process.cast_signed()) {
+        rustix::io::retry_on_intr(|| waitid(WaitId::Pid(process), options)).ok();
+    }
+}
+
+/// Waits until a program says nothing more.
+#[cfg(not(unix))]
+fn wait(_: u32, telling: JoinHandle<()>) {
+    telling.join().ok();
+}
+
+/// Tells what a client says on its standard error, until it ends or nobody listens.
 fn hand_on(errors: impl Read, player: usize, queue: &Queue) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
+    let permits = Permits::new(WAITING_LINES);
+    let mut left_out = 0_u64;
     loop {
         line.clear();
         match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(1..) => {
-                let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-                if !text.is_empty() {
-                    queue.send(Input::Complaint(player, text)).ok();
-                }
-            }
+            Ok(1..) => {}
             _ => return,
+        }
+        let text = line.trim_ascii_end();
+        if text.is_empty() {
+            continue;
+        }
+        let Some(permit) = permits.try_take() else {
+            left_out += 1;
+            continue;
+        };
+        let mut text = String::from_utf8_lossy(text).into_owned();
+        if left_out > 0 {
+            text = format!("({left_out} lines are left out) {text}");
+            left_out = 0;
+        }
+        if queue.send(Input::Complaint(player, permit, text)).is_err() {
+            return;
         }
     }
 }
@@ -128,7 +163,16 @@ fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<V
             let connect = socket.ok_or_else(no_address)?.to_string();
             let engine = engine_text(engine);
             // When it loses the referee, the next one starts it again.
-            let rest = ["client", "--retry", "1ms", "--connect", &connect, "--name", &player.name];
+            let rest = [
+                "client",
+                "--quiet",
+                "--retry",
+                "1ms",
+                "--connect",
+                &connect,
+                "--name",
+                &player.name,
+            ];
             let rest = rest.into_iter().chain(["--engine", &engine, "--token", token]);
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }

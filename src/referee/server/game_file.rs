@@ -1,7 +1,7 @@
 //! The file of finished games.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
@@ -23,9 +23,12 @@ impl GameFile {
         let path = tournament.pgn.clone();
         let unwritten = |error| cannot_write(&path, error);
         let file = NewFile::create(&path).map_err(unwritten)?;
+        let mut out = BufWriter::new(file.file());
         for game in games {
-            file.file().write_all(&game_text(tournament, game)?).map_err(unwritten)?;
+            out.write_all(&game_text(tournament, game)?).map_err(unwritten)?;
         }
+        out.flush().map_err(unwritten)?;
+        drop(out);
         file.finish().map_err(unwritten)?;
         Ok(GameFile { path })
     }

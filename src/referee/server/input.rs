@@ -1,9 +1,12 @@
 //! The one queue in which all comes to the referee.
 
 use std::net::TcpStream;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
+use super::stopwatch::Stopwatch;
 use crate::referee::arbiter::Order;
 use crate::referee::seat::ChannelId;
 use crate::referee::wire::Incoming;
@@ -24,24 +27,94 @@ pub enum Wish {
 pub(super) enum Input {
     /// A client has connected.
     Accepted(TcpStream),
-    /// A line came at that time.
-    Came(ChannelId, Duration, Incoming),
-    /// A `respond` was written at that time.
-    Written(ChannelId, Duration),
+    /// A line came.
+    Came(Number, Permit, Incoming),
+    /// A `respond` was written.
+    Written(ChannelId),
     /// Nothing more will come.
-    Closed(ChannelId, Duration),
+    Closed(Number),
     /// The client of a player, by the number of its start, has ended.
     Exited(usize, u64),
     /// The client of a player has something to say to people.
-    Complaint(usize, String),
+    Complaint(usize, Permit, String),
     /// A supervisor wants something.
     Wish(Wish),
+    /// The time has come that was waited for, and all that came before it was taken.
+    Tick,
 }
 
-pub(super) type Queue = Sender<Input>;
+/// Where inputs go, each with the time at which it did.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    sender: Sender<(Duration, Input)>,
+    time: Stopwatch,
+}
 
-pub(super) fn queue() -> (Queue, Receiver<Input>) {
-    channel()
+impl Queue {
+    /// # Errors
+    /// There is no referee any more.
+    pub(super) fn send(&self, input: Input) -> Result<(), SendError<(Duration, Input)>> {
+        self.sender.send((self.time.now(), input))
+    }
+}
+
+pub(super) fn queue(time: Stopwatch) -> (Queue, Receiver<(Duration, Input)>) {
+    let (sender, inputs) = channel();
+    (Queue { sender, time }, inputs)
+}
+
+/// The number of a channel. A serial line has another one for each client that comes over it, from the
+/// moment at which the last one's channel is closed.
+#[derive(Clone, Debug)]
+pub(super) struct Number(Arc<AtomicU64>);
+
+impl Number {
+    pub(super) fn new(id: ChannelId) -> Number {
+        Number(Arc::new(AtomicU64::new(id)))
+    }
+
+    pub(super) fn get(&self) -> ChannelId {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, id: ChannelId) {
+        self.0.store(id, Ordering::Relaxed);
+    }
+}
+
+/// Leave to put one input into the queue. It is given back when the input was taken.
+#[derive(Debug)]
+pub(super) struct Permit(SyncSender<()>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.try_send(()).ok();
+    }
+}
+
+/// So many inputs of one origin as may wait to be taken.
+#[derive(Debug)]
+pub(super) struct Permits {
+    giver: SyncSender<()>,
+    free: Receiver<()>,
+}
+
+impl Permits {
+    pub(super) fn new(count: usize) -> Permits {
+        let (giver, free) = sync_channel(count);
+        (0..count).for_each(|_| giver.try_send(()).unwrap_or(()));
+        Permits { giver, free }
+    }
+
+    /// Waits until one is free.
+    pub(super) fn wait(&self) -> Option<Permit> {
+        self.free.recv().ok().map(|()| Permit(self.giver.clone()))
+    }
+
+    /// One that is free now.
+    pub(super) fn try_take(&self) -> Option<Permit> {
+        self.free.try_recv().ok().map(|()| Permit(self.giver.clone()))
+    }
 }
 
 /// By which a supervisor speaks to a referee that runs.

@@ -7,6 +7,7 @@ mod children;
 mod game_file;
 mod input;
 mod observer;
+mod score;
 mod stopwatch;
 
 pub use input::{Remote, Wish};
@@ -14,17 +15,19 @@ pub use observer::observe;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
+use std::io;
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use self::address::{Address, bind, listen};
-use self::channel::Channel;
+use self::channel::{Channel, WRITE_WITHIN};
 use self::children::Children;
 use self::game_file::GameFile;
 use self::input::{Input, Queue};
+use self::score::Score;
 use self::stopwatch::Stopwatch;
 use super::arbiter::{Action, Arbiter, Event};
 use super::log::{Entry, Log, Note, Recovered, SettingsText};
@@ -38,6 +41,8 @@ use crate::error::{Error, Result};
 
 /// So many more channels may be open than there are players.
 const MORE_CHANNELS: usize = 64;
+/// How often it is looked whether the last lines are written.
+const LOOK: Duration = Duration::from_millis(10);
 /// So long a step waits at most where nothing happens.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
@@ -46,13 +51,13 @@ pub trait Watch {
     /// Something for the supervisor to know.
     fn message(&mut self, text: &str);
 
-    /// Something has changed, or the time has come to show clocks anew.
+    /// The time has come to show boards and clocks anew, or the tournament is over.
     fn show(&mut self, snapshot: &Snapshot<'_>);
 
     /// The standings are asked for.
     fn standings(&mut self, snapshot: &Snapshot<'_>);
 
-    /// How often clocks are shown anew; `None` where they are not shown.
+    /// How often boards and clocks are shown anew; `None` where they are not shown.
     fn refresh(&self) -> Option<Duration> {
         None
     }
@@ -65,15 +70,22 @@ pub struct Referee {
     log: Log,
     watch_time: Stopwatch,
     queue: Queue,
-    inputs: Receiver<Input>,
+    inputs: Receiver<(Duration, Input)>,
+    /// When the tournament was last shown.
+    shown: Option<Duration>,
+    /// Whether a tick is behind other inputs.
+    has_tick: bool,
     channels: BTreeMap<ChannelId, Channel>,
     last_channel: ChannelId,
+    /// Until when each `respond` must be written that is not.
+    unwritten: BTreeMap<ChannelId, Duration>,
     /// Channels that are being closed.
     closing: Vec<thread::JoinHandle<()>>,
     address: Address,
     children: Children,
     games: GameFile,
-    openings: Option<Vec<Opening>>,
+    score: Score,
+    openings: Vec<Opening>,
     waiting: VecDeque<(Duration, Event)>,
 }
 
@@ -108,7 +120,11 @@ impl Referee {
     ) -> Result<Box<Referee>> {
         let recovered = log.recover(settings)?;
         if recovered.arbiter.tournament() != tournament {
-            let what = "the log of a tournament with other settings; move it away to begin anew";
+            let [there, here] = recovered.settings.difference(settings);
+            let what = format!(
+                "the log of a tournament with other settings: `{there}` there, `{here}` here; move it \
+                 away to begin anew"
+            );
             return Err(Error::new(what).in_source(tournament.log.display().to_string()));
         }
         if recovered.at.is_zero() {
@@ -120,22 +136,29 @@ impl Referee {
     /// Goes on with what was found in a log.
     fn go_on(log: Log, recovered: Recovered) -> Result<Box<Referee>> {
         let Recovered { arbiter, at, last_channel, address, .. } = recovered;
-        let (queue, inputs) = input::queue();
         let watch_time = Stopwatch::starting_at(at + Duration::from_micros(1));
+        let (queue, inputs) = input::queue(watch_time);
+        // Clients wait for nothing that is read.
+        let openings =
+            if arbiter.has_ended() { Vec::new() } else { arbiter.tournament().openings()? };
         let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
         let mut referee = Referee {
             log,
             watch_time,
             channels: BTreeMap::new(),
             last_channel,
+            unwritten: BTreeMap::new(),
             closing: Vec::new(),
             address: Address::default(),
             children: Children::new(queue.clone()),
             games,
-            openings: None,
+            score: Score::of(arbiter.finished()),
+            openings,
             waiting: VecDeque::new(),
             queue,
             inputs,
+            shown: None,
+            has_tick: false,
             arbiter,
         };
         if !referee.arbiter.has_ended() {
@@ -158,12 +181,13 @@ impl Referee {
     }
 
     fn open_serial(&mut self, path: &Path) -> Result<()> {
-        let (reader, writer) = open_line(path).map_err(|error| {
+        let opened = open_line(path).and_then(|(reader, writer)| {
+            self.add_channel(|id, queue| Channel::serial(id, reader, writer, queue))
+        });
+        opened.map(drop).map_err(|error| {
             let what = "cannot open the line of a player";
             Error::new(what).because(error).in_source(path.display().to_string())
-        })?;
-        self.add_channel(|id, queue, time| Channel::serial(id, reader, writer, queue, time));
-        Ok(())
+        })
     }
 
     /// Where clients are awaited; nothing where they are on serial lines.
@@ -186,6 +210,19 @@ impl Referee {
     /// # Errors
     /// The log or the file of games cannot be written, or an opening not be read.
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<bool> {
+        let played = self.play(watch);
+        if !matches!(played, Ok(true)) {
+            // Whoever looks on is not to take over. Where even this cannot be written it may.
+            self.log.add(self.watch_time.now(), &Entry::Note(Note::Stopped)).ok();
+            return played;
+        }
+        watch.show(&self.arbiter.snapshot(self.watch_time.now()));
+        self.say_goodbye();
+        Ok(true)
+    }
+
+    fn play(&mut self, watch: &mut dyn Watch) -> Result<bool> {
+        self.greet(watch);
         if !self.arbiter.has_ended() {
             let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             self.happen(self.watch_time.now(), Event::Session { unix }, watch)?;
@@ -199,85 +236,152 @@ impl Referee {
                 return Ok(false);
             }
         }
-        watch.show(&self.arbiter.snapshot(self.watch_time.now()));
-        self.say_goodbye();
         Ok(true)
+    }
+
+    /// Says where the tournament stands, and whom it waits for.
+    fn greet(&self, watch: &mut dyn Watch) {
+        let Tournament { players, concurrency, log, .. } = self.arbiter.tournament();
+        let score = self.score.line(&self.arbiter);
+        if self.arbiter.has_ended() {
+            let log = log.display();
+            return watch.message(&format!("over already: {score}; move {log} away to begin anew"));
+        }
+        if !self.arbiter.finished().is_empty() {
+            watch.message(&format!("the tournament goes on: {score}"));
+        }
+        if *concurrency > players.len() / 2 {
+            let most = players.len() / 2;
+            watch.message(&format!(
+                "at most {most} of {concurrency} games are played at once: a player plays one at a time"
+            ));
+        }
+        let awaited = players.iter().filter(|player| player.launch.is_none());
+        let awaited: Vec<&str> = awaited.map(|player| player.name.as_str()).collect();
+        if !awaited.is_empty() {
+            watch.message(&format!("who has to sign on: {}", awaited.join(", ")));
+        }
     }
 
     /// Waits for what happens next; false when it is to stop.
     fn step(&mut self, watch: &mut dyn Watch) -> Result<bool> {
-        let now = self.watch_time.now();
-        let deadline = self.arbiter.next_deadline();
-        let until = deadline.map_or(LONGEST_WAIT, |deadline| deadline.saturating_sub(now));
-        let wait = until.min(watch.refresh().unwrap_or(LONGEST_WAIT));
-        match self.inputs.recv_timeout(wait) {
-            Ok(Input::Wish(Wish::Stop)) => return Ok(false),
-            Ok(input) => self.take(input, watch)?,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        self.tick_when_due();
+        let deadline = self.deadline().unwrap_or(Duration::MAX);
+        let until = deadline.saturating_sub(self.watch_time.now()).min(LONGEST_WAIT);
+        match self.inputs.recv_timeout(until.min(self.until_shown(watch))) {
+            Ok((_, Input::Wish(Wish::Stop))) => return Ok(false),
+            Ok((at, input)) => self.take(at, input, watch)?,
+            Err(_) => {}
         }
-        let now = self.watch_time.now();
-        if self.arbiter.next_deadline().is_some_and(|deadline| deadline <= now) {
-            self.happen(now, Event::Tick, watch)?;
+        if self.until_shown(watch).is_zero() {
+            let now = self.watch_time.now();
+            self.shown = Some(now);
+            watch.show(&self.arbiter.snapshot(now));
         }
-        watch.show(&self.arbiter.snapshot(now));
         Ok(true)
     }
 
-    fn take(&mut self, input: Input, watch: &mut dyn Watch) -> Result<()> {
-        let now = self.watch_time.now();
+    /// How long it is until clocks are shown anew.
+    fn until_shown(&self, watch: &dyn Watch) -> Duration {
+        let Some(refresh) = watch.refresh() else { return LONGEST_WAIT };
+        let due = self.shown.map_or(Duration::ZERO, |shown| shown + refresh);
+        due.saturating_sub(self.watch_time.now())
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        let unwritten = self.unwritten.values().copied();
+        unwritten.chain(self.arbiter.next_deadline()).min()
+    }
+
+    /// When time is over, what came in time is taken first: the tick goes behind it.
+    fn tick_when_due(&mut self) {
+        let is_due = self.deadline().is_some_and(|deadline| deadline <= self.watch_time.now());
+        if is_due && !self.has_tick {
+            self.has_tick = self.queue.send(Input::Tick).is_ok();
+        }
+    }
+
+    /// So late is it, and all is taken that came before.
+    fn tick(&mut self, at: Duration, watch: &mut dyn Watch) -> Result<()> {
+        self.has_tick = false;
+        let late = |(id, until): (&ChannelId, &Duration)| (*until <= at).then_some(*id);
+        let late: Vec<ChannelId> = self.unwritten.iter().filter_map(late).collect();
+        for id in late {
+            self.close(id, at);
+            self.happen(at, Event::Closed(id), watch)?;
+        }
+        match self.arbiter.next_deadline().is_some_and(|deadline| deadline <= at) {
+            true => self.happen(at, Event::Tick, watch),
+            false => Ok(()),
+        }
+    }
+
+    fn take(&mut self, at: Duration, input: Input, watch: &mut dyn Watch) -> Result<()> {
         match input {
             Input::Accepted(stream) => {
                 let most = self.arbiter.tournament().players.len() + MORE_CHANNELS;
-                if self.channels.len() >= most {
+                self.closing.retain(|thread| !thread.is_finished());
+                if self.channels.len() + self.closing.len() >= most {
                     return Ok(());
                 }
-                let id = self.add_channel(|id, queue, time| Channel::tcp(id, stream, queue, time));
-                self.happen(now, Event::Opened(id), watch)
+                match self.add_channel(|id, queue| Channel::tcp(id, stream, queue)) {
+                    Ok(id) => self.happen(at, Event::Opened(id), watch),
+                    Err(why) => {
+                        watch.message(&format!("a client is turned away: {why}"));
+                        Ok(())
+                    }
+                }
             }
-            Input::Came(id, at, incoming) => {
-                let Some(channel) = self.channels.get(&id) else { return Ok(()) };
-                channel.let_one_more_in();
+            Input::Came(number, _permit, incoming) => {
+                let id = number.get();
+                if !self.channels.contains_key(&id) {
+                    return Ok(());
+                }
                 let event = match incoming {
                     Incoming::Line(line) => Event::Line(id, line),
                     Incoming::TooLong => Event::TooLong(id),
                 };
                 self.happen(at, event, watch)
             }
-            Input::Written(id, at) => match self.channels.contains_key(&id) {
-                true => self.happen(at, Event::Written(id), watch),
-                false => Ok(()),
+            Input::Written(id) => match self.unwritten.remove(&id) {
+                Some(_) => self.happen(at, Event::Written(id), watch),
+                None => Ok(()),
             },
-            Input::Closed(id, at) => match self.channels.remove(&id) {
-                Some(_) => self.happen(at, Event::Closed(id), watch),
+            Input::Closed(number) => match self.channels.remove(&number.get()) {
+                Some(_) => {
+                    self.unwritten.remove(&number.get());
+                    self.happen(at, Event::Closed(number.get()), watch)
+                }
                 None => Ok(()),
             },
             Input::Exited(player, start) if self.children.is_current(player, start) => {
-                self.happen(now, Event::Exited(player), watch)
+                self.happen(at, Event::Exited(player), watch)
             }
             Input::Exited(..) | Input::Wish(Wish::Stop) => Ok(()),
-            Input::Complaint(player, text) => {
+            Input::Complaint(player, _permit, text) => {
                 let players = &self.arbiter.tournament().players;
                 let name = players.get(player).map_or("?", |player| &player.name);
                 watch.message(&format!("{name}: {text}"));
                 Ok(())
             }
-            Input::Wish(Wish::Order(order)) => self.happen(now, Event::Order(order), watch),
+            Input::Wish(Wish::Order(order)) => self.happen(at, Event::Order(order), watch),
             Input::Wish(Wish::Standings) => {
-                watch.standings(&self.arbiter.snapshot(now));
+                watch.standings(&self.arbiter.snapshot(at));
                 Ok(())
             }
+            Input::Tick => self.tick(at, watch),
         }
     }
 
     fn add_channel(
         &mut self,
-        open: impl FnOnce(ChannelId, Queue, Stopwatch) -> Channel,
-    ) -> ChannelId {
+        open: impl FnOnce(ChannelId, Queue) -> io::Result<Channel>,
+    ) -> io::Result<ChannelId> {
         self.last_channel += 1;
         let id = self.last_channel;
-        let channel = open(id, self.queue.clone(), self.watch_time);
+        let channel = open(id, self.queue.clone())?;
         self.channels.insert(id, channel);
-        id
+        Ok(id)
     }
 
     /// Something happens: it is written down before anything is done about it.
@@ -287,21 +391,24 @@ impl Referee {
             self.log.add(at, &Entry::Event(event.clone()))?;
             for action in self.arbiter.take(at, event) {
                 self.log.add(at, &Entry::Note(Note::Action(action.clone())))?;
-                self.carry_out(action, watch)?;
+                self.carry_out(at, action, watch)?;
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, action: Action, watch: &mut dyn Watch) -> Result<()> {
+    fn carry_out(&mut self, at: Duration, action: Action, watch: &mut dyn Watch) -> Result<()> {
         match action {
-            Action::Send { channel, line, is_respond } => {
-                if let Some(channel) = self.channels.get(&channel) {
+            Action::Send { channel: id, line, is_respond } => {
+                if let Some(channel) = self.channels.get(&id) {
                     channel.send(line, is_respond);
+                    if is_respond {
+                        self.unwritten.insert(id, self.watch_time.now() + WRITE_WITHIN);
+                    }
                 }
             }
-            Action::Close(channel) => self.close(channel),
-            Action::Start(player) => self.start(player, watch),
+            Action::Close(channel) => self.close(channel, at),
+            Action::Start(player) => self.start(player, at, watch),
             Action::GiveUp(player) => {
                 let players = &self.arbiter.tournament().players;
                 let name = players.get(player).map_or("?", |player| &player.name);
@@ -311,11 +418,15 @@ impl Referee {
             }
             Action::FetchOpening(number) => {
                 let opening = self.opening(number)?;
-                self.waiting.push_back((self.watch_time.now(), Event::Opening(number, opening)));
+                self.waiting.push_back((at, Event::Opening(number, opening)));
             }
-            Action::GameOver(_) => {
-                if let Some(game) = self.arbiter.finished().last() {
+            Action::GameOver(number) => {
+                // One event can end several games.
+                let mut games = self.arbiter.finished().iter().rev();
+                if let Some(game) = games.find(|game| game.pairing.game == number) {
                     self.games.add(self.arbiter.tournament(), game)?;
+                    self.score.add(game);
+                    watch.message(&self.score.line(&self.arbiter));
                 }
             }
             Action::Message(text) => watch.message(&text),
@@ -324,35 +435,32 @@ impl Referee {
         Ok(())
     }
 
-    fn close(&mut self, id: ChannelId) {
+    fn close(&mut self, id: ChannelId, at: Duration) {
+        self.unwritten.remove(&id);
         let Some(channel) = self.channels.remove(&id) else { return };
         match channel.reopen(self.last_channel + 1) {
             Ok(channel) => {
                 // A serial line stays.
                 self.last_channel += 1;
                 self.channels.insert(self.last_channel, channel);
-                let now = self.watch_time.now();
-                self.waiting.push_back((now, Event::Opened(self.last_channel)));
+                self.waiting.push_back((at, Event::Opened(self.last_channel)));
             }
             Err(channel) => self.closing.extend(channel.close()),
         }
     }
 
-    fn start(&mut self, player: usize, watch: &mut dyn Watch) {
+    fn start(&mut self, player: usize, at: Duration, watch: &mut dyn Watch) {
         let Some(settings) = self.arbiter.tournament().players.get(player) else { return };
         let token = self.arbiter.token(player).unwrap_or_default();
         if let Err(why) = self.children.start(player, settings, &self.address, &token) {
             watch.message(&format!("{} cannot be started: {why}", settings.name));
+            self.waiting.push_back((at, Event::Exited(player)));
         }
     }
 
     /// An opening by its place; where there are fewer they begin again.
-    fn opening(&mut self, number: usize) -> Result<Opening> {
-        if self.openings.is_none() {
-            self.openings = Some(self.arbiter.tournament().openings()?);
-        }
-        let openings = self.openings.as_deref().unwrap_or_default();
-        let opening = openings.get(number % openings.len().max(1)).cloned();
+    fn opening(&self, number: usize) -> Result<Opening> {
+        let opening = self.openings.get(number % self.openings.len().max(1)).cloned();
         opening.ok_or_else(|| Error::new("there is no opening"))
     }
 
@@ -360,8 +468,9 @@ impl Referee {
     fn say_goodbye(mut self) {
         let channels = std::mem::take(&mut self.channels);
         self.closing.extend(channels.into_values().flat_map(Channel::close));
-        for thread in self.closing {
-            thread.join().ok();
+        let until = Instant::now() + WRITE_WITHIN;
+        while self.closing.iter().any(|it| !it.is_finished()) && Instant::now() < until {
+            thread::sleep(LOOK);
         }
         self.children.end();
     }

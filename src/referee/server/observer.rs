@@ -4,15 +4,17 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::score::Score;
 use super::{Referee, Watch};
 use crate::error::Result;
-use crate::referee::log::{Log, LogReader, Recovered};
+use crate::referee::arbiter::Action;
+use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
 
 /// How often the log is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Follows the log of a tournament and shows it. When the referee has gone, this one takes over.
-/// `None` when the tournament is over.
+/// `None` when the tournament is over, or its referee was stopped.
 ///
 /// # Errors
 /// The log cannot be read or is damaged; what [`Referee::open`] says.
@@ -21,9 +23,18 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
     let mut seen: Option<Recovered> = None;
     loop {
         match &mut seen {
-            None => seen = Recovered::read(&mut reader)?,
+            None => {
+                seen = Recovered::read(&mut reader)?;
+                if let Some(Recovered { arbiter, .. }) = &seen {
+                    let score = Score::of(arbiter.finished()).line(arbiter);
+                    watch.message(&format!("looking on: {score}"));
+                }
+            }
             Some(seen) => {
                 while let Some((at, entry)) = reader.next_entry()? {
+                    if let Entry::Note(Note::Action(Action::Message(text))) = &entry {
+                        watch.message(text);
+                    }
                     seen.take(at, entry);
                 }
             }
@@ -31,6 +42,10 @@ pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>
         if let Some(seen) = &seen {
             watch.show(&seen.arbiter.snapshot(seen.at));
             if seen.arbiter.has_ended() {
+                return Ok(None);
+            }
+            if seen.is_stopped {
+                watch.message("the referee was stopped; its command goes on");
                 return Ok(None);
             }
             if let Some(mut held) = Log::lock(log)? {
