@@ -275,7 +275,7 @@ fn a_serial_line_is_never_deaf() {
         [[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
     let scratch = Scratch::with("t.toml", players);
     let lines = format!("{path},{other}");
-    let mut referee = scratch.spawn(&["-q", "referee", "t.toml", "--serial", &lines]);
+    let mut referee = scratch.spawn(&["referee", "-q", "t.toml", "--serial", &lines]);
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     let come = format!("{start} refreq sign_on; tcsi \"x\" \"A\";\n");
     let go = format!("{start} refreq sign_off;\n");

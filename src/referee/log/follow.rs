@@ -87,10 +87,9 @@ impl LogReader {
             searched = self.buffer.len();
             let most = (CHUNK as u64).min((LONGEST_LINE + 1).saturating_sub(searched) as u64);
             let read = (&mut self.file).take(most).read_to_end(&mut self.buffer)?;
-            if (read as u64) < most || most == 0 {
-                if memchr::memchr(b'\n', &self.buffer[searched..]).is_none() {
-                    return self.forget_half_a_line().map(|()| None);
-                }
+            let is_all = most == 0 || (read as u64) < most;
+            if is_all && memchr::memchr(b'\n', &self.buffer[searched..]).is_none() {
+                return self.forget_half_a_line().map(|()| None);
             }
         }
     }

@@ -15,6 +15,9 @@ use crate::referee::wire::{Lines, write_line};
 const WAITING_LINES: usize = 64;
 /// So long a client may not take a line.
 pub(super) const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// So long the machine of a client may not answer.
+#[cfg(target_os = "linux")]
+const GONE_WITHIN: Duration = Duration::from_secs(20);
 /// So long a client may take to close its side.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,7 @@ impl Channel {
     pub(super) fn tcp(id: ChannelId, stream: TcpStream, queue: Queue) -> io::Result<Channel> {
         stream.set_nodelay(true).ok();
         stream.set_write_timeout(Some(WRITE_WITHIN)).ok();
+        keep_alive(&stream);
         let (reader, writer) = (stream.try_clone()?, stream.try_clone()?);
         let hang_up = move |done: Receiver<()>| {
             // What was said is read before the channel is gone.
@@ -113,6 +117,22 @@ impl fmt::Debug for Channel {
         f.debug_struct("Channel").field("number", &self.number).finish_non_exhaustive()
     }
 }
+
+/// A client whose machine is gone without a word is noticed, so that another one may have its place.
+#[cfg(target_os = "linux")]
+fn keep_alive(stream: &TcpStream) {
+    use rustix::net::sockopt;
+
+    let millis = u32::try_from(GONE_WITHIN.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_socket_keepalive(stream, true).ok();
+    sockopt::set_tcp_keepidle(stream, GONE_WITHIN / 2).ok();
+    sockopt::set_tcp_keepintvl(stream, GONE_WITHIN / 4).ok();
+    sockopt::set_tcp_keepcnt(stream, 2).ok();
+    sockopt::set_tcp_user_timeout(stream, millis).ok();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_alive(_: &TcpStream) {}
 
 /// One side of a channel.
 #[derive(Clone)]

@@ -59,9 +59,10 @@ impl Children {
         let (start, queue) = (self.starts, self.queue.clone());
         let (errors, process) = (child.stderr.take(), child.id());
         let told = queue.clone();
-        let telling = thread::spawn(move || match errors {
-            Some(errors) => hand_on(errors, player, &told),
-            None => (),
+        let telling = thread::spawn(move || {
+            if let Some(errors) = errors {
+                hand_on(errors, player, &told);
+            }
         });
         thread::spawn(move || {
             wait(process, telling);
