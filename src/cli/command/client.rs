@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long)]
     name: Option<String>,
     /// What to sign on with as the own address; a referee that starts its clients knows them by it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide = true)]
     token: Option<String>,
     /// How long to think about a move when the referee tells no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
