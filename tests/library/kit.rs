@@ -56,7 +56,8 @@ fn what_is_wrong_with_a_position_is_told() {
     assert_eq!(warnings.len(), 1);
     assert_eq!(
         warnings[0].message,
-        "illegal position: Black has no king, a pawn stands on rank 1 or 8"
+        "illegal position: Black has no king, a pawn stands on rank 1 or 8; it is set, but no moves can \
+         be played from it"
     );
     assert_eq!(fen(&mut session), "P7/8/8/8/8/8/8/K7 w - - 0 1");
 }
