@@ -239,10 +239,10 @@ impl GameDigests {
 
 /// The digest of a game by the hash of what tells it from others.
 pub fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
-    hash.first_chunk().map_or_else(GameDigest::default, |hash| joined(hash, said))
+    joined(&hash[..HASH], said)
 }
 
-fn joined(hash: &[u8; HASH], said: u32) -> GameDigest {
+fn joined(hash: &[u8], said: u32) -> GameDigest {
     let mut digest = GameDigest::default();
     digest[..HASH].copy_from_slice(hash);
     digest[HASH..].copy_from_slice(&said.to_le_bytes());

@@ -13,7 +13,7 @@ use crate::text::san;
 
 /// What the clocks of a game show.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub struct Clocks {
+pub struct ClockReading {
     /// The time that White and Black have left.
     pub left: [Duration; 2],
     /// What each gains by a move.
@@ -26,7 +26,7 @@ pub struct Clocks {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum MoveTime {
     /// As it likes, by these clocks.
-    Clocks(Clocks),
+    Clocks(ClockReading),
     /// So long.
     Fixed(Duration),
 }
@@ -37,7 +37,7 @@ impl MoveTime {
         let milliseconds = |time: Duration| Some(time.as_millis() as u64);
         let (command, time) = match self {
             MoveTime::Fixed(time) => (go(&[("movetime", milliseconds(*time))]), *time),
-            MoveTime::Clocks(Clocks { left, increment, moves_to_go }) => {
+            MoveTime::Clocks(ClockReading { left, increment, moves_to_go }) => {
                 let [white, black] = left.map(milliseconds);
                 let increments = increment.map(|time| milliseconds(time).filter(|time| *time > 0));
                 let limits = [

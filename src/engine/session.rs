@@ -7,12 +7,12 @@ use super::clock::Clock;
 use super::declared::{Declared, MOST_OPTIONS, find};
 use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};
-use super::moves::read_move;
+use super::moves::{read_line, read_move};
 use super::process::Process;
 use super::search::{Effort, Moment, Search};
 use super::spec::EngineSpec;
 use crate::library::run_file::{RunEngine, RunLimit};
-use crate::model::rules::Playable;
+use crate::model::rules::{Move, Playable};
 use crate::model::{EpdRecord, Operand};
 use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
 
@@ -111,6 +111,17 @@ impl Answer {
         let begins = |info: &&Info| info.pv.first() == Some(&self.best_word);
         let (exact, bound) = self.lines.first()?;
         exact.as_ref().filter(begins).or_else(|| bound.as_ref().filter(begins))
+    }
+
+    /// The moves of the line that begins with the best move, at most so many, up to one that is not legal.
+    pub fn line(&self, start: &Playable, most: usize) -> Vec<Move> {
+        let words = self.chosen().map_or(&[][..], |info| &info.pv);
+        let moves = read_line(start, &words[..words.len().min(most)]).moves;
+        let mv = |operand: &Operand| match operand {
+            Operand::Move { mv, .. } => Some(*mv),
+            _ => None,
+        };
+        moves.iter().filter_map(mv).collect()
     }
 
     /// What has the score: [`Answer::chosen`], or else what was last told of the best line, but not a

@@ -1,6 +1,7 @@
 //! Which engine is meant: a program, what it is called here, and its options.
 
 use std::env;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -122,6 +123,17 @@ impl EngineSpec {
     }
 }
 
+impl fmt::Display for EngineSpec {
+    /// All parts, as they are read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EngineSpec { label, path, arguments, folder, options } = self;
+        write!(f, "cmd={} name={label}", path.display())?;
+        arguments.iter().try_for_each(|argument| write!(f, " arg={argument}"))?;
+        folder.iter().try_for_each(|folder| write!(f, " dir={}", folder.display()))?;
+        options.iter().try_for_each(|(name, value)| write!(f, " option.{name}={value}"))
+    }
+}
+
 impl FromStr for EngineSpec {
     type Err = String;
 
@@ -157,10 +169,11 @@ mod tests {
     fn parts_come_in_any_order_and_with_blanks() {
         let text = "name=A b cmd=./my engine proto=uci arg=-x arg=y dir=/tmp option.Skill Level=3";
         let spec: EngineSpec = text.parse().unwrap();
-        assert_eq!((spec.label.as_str(), spec.path), ("A b", PathBuf::from("./my engine")));
+        assert_eq!((spec.label.as_str(), spec.path.to_str()), ("A b", Some("./my engine")));
         assert_eq!(spec.arguments, ["-x", "y"]);
         assert_eq!(spec.folder, Some(PathBuf::from("/tmp")));
         assert_eq!(spec.options, [("Skill Level".to_string(), "3".to_string())]);
+        assert_eq!(spec.to_string().parse(), Ok(spec));
     }
 
     #[test]

@@ -96,10 +96,10 @@ impl Adjudicator {
                     && (!rule.two_sided || self.winning[other] >= rule.moves)
             };
             if has_lost(own, other) {
-                return Some(win_of(!mover));
+                return Some(GameResult::win_of(!mover));
             }
             if has_lost(other, own) {
-                return Some(win_of(mover));
+                return Some(GameResult::win_of(mover));
             }
         }
         if let Some(rule) = self.rules.draw {
@@ -110,13 +110,6 @@ impl Adjudicator {
             }
         }
         self.rules.max_moves.filter(|most| ply / 2 >= *most).map(|_| GameResult::Draw)
-    }
-}
-
-const fn win_of(color: Color) -> GameResult {
-    match color {
-        Color::White => GameResult::WhiteWins,
-        Color::Black => GameResult::BlackWins,
     }
 }
 

@@ -144,10 +144,9 @@ impl GameBoard {
     }
 
     /// What an ending makes of the game.
-    pub const fn outcome(&self, ending: Ending) -> Outcome {
-        let result = match (ending, self.turn()) {
-            (Ending::Checkmate, Color::White) => GameResult::BlackWins,
-            (Ending::Checkmate, Color::Black) => GameResult::WhiteWins,
+    pub fn outcome(&self, ending: Ending) -> Outcome {
+        let result = match ending {
+            Ending::Checkmate => GameResult::win_of(!self.turn()),
             _ => GameResult::Draw,
         };
         Outcome { result, termination: Termination::Normal }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::arbiter::FinishedGame;
+use super::arbiter::{FinishedGame, outcomes};
 use super::pairing::Pairing;
 use super::settings::Tournament;
 use super::standings::Standings;
@@ -33,8 +33,7 @@ pub struct Snapshot<'a> {
 impl Snapshot<'_> {
     /// The table of the games that are over.
     pub fn standings(&self) -> Standings {
-        let done: Vec<_> = self.finished.iter().map(|game| (game.pairing, game.outcome)).collect();
-        Standings::new(self.tournament, &done)
+        Standings::new(self.tournament, &outcomes(self.finished))
     }
 }
 

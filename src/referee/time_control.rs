@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::wire::LONGEST_TIME;
+
 /// How long a player may think.
 ///
 /// It is written as tools for tournaments have it: `40/60+0.5` is 40 moves in 60 seconds with half a
@@ -40,7 +42,7 @@ pub struct Stage {
 }
 
 /// The longest time that clocks of records can show.
-const LONGEST: Duration = Duration::from_secs(1000 * 24 * 60 * 60 - 1);
+const LONGEST: Duration = Duration::from_secs(LONGEST_TIME);
 
 /// What one player has left before a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,5 @@
 //! Tournaments as a user plays them: interrupted anywhere, and looked on.
 
-use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -9,18 +8,13 @@ use std::process::{Child, Command};
 
 use epdb::referee::log::{LogReader, Recovered};
 
+use crate::engines_at_hand::example;
 use crate::referee_client;
 use crate::scratch::Scratch;
 
-/// The program that plays for a client. It is an example, which `cargo test` builds.
+/// The program that plays for a client.
 pub(crate) fn client() -> PathBuf {
-    let mut folder = env::current_exe().unwrap();
-    folder.pop();
-    folder.pop();
-    let program =
-        folder.join("examples").join(format!("referee_client{}", env::consts::EXE_SUFFIX));
-    assert!(program.exists(), "first: cargo build --example referee_client");
-    program
+    example("referee_client")
 }
 
 /// A folder with a tournament of four clients that are started, whose games have few moves.

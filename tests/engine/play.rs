@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epdb::engine::{Clocks, Engine, EngineSpec, MoveTime, SystemClock};
+use epdb::engine::{ClockReading, Engine, EngineSpec, MoveTime, SystemClock};
 use epdb::model::rules::{Move, Playable};
 use epdb::text::{Profile, san};
 
@@ -15,7 +15,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 fn clocks() -> MoveTime {
     let (left, increment) = ([60_000, 59_500], [1_000, 0]);
-    MoveTime::Clocks(Clocks {
+    MoveTime::Clocks(ClockReading {
         left: left.map(Duration::from_millis),
         increment: increment.map(Duration::from_millis),
         moves_to_go: Some(40),

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use epdb::engine::{Clocks, MoveTime};
+use epdb::engine::{ClockReading, MoveTime};
 use epdb::referee::client::{Client, Conduct, End, Note, Thinker, Thought, Threshold, Turn};
 use epdb::referee::wire::SearchReport;
 use epdb::text::{Profile, san};
@@ -254,7 +254,11 @@ fn clocks_are_those_that_the_referee_sends() {
     };
     let clocks = |left: [u64; 2], increment: [u64; 2], moves_to_go| {
         let ms = Duration::from_millis;
-        MoveTime::Clocks(Clocks { left: left.map(ms), increment: increment.map(ms), moves_to_go })
+        MoveTime::Clocks(ClockReading {
+            left: left.map(ms),
+            increment: increment.map(ms),
+            moves_to_go,
+        })
     };
     let tags = "TimeControl \"40/7200:3600\"";
     // The words of engines, which are exact, come before the whole seconds of the standard.

@@ -3,14 +3,18 @@
 use std::env;
 use std::path::PathBuf;
 
-/// The program that plays engine from a script. It is an example, which `cargo test` builds.
+/// The program that plays engine from a script.
 pub(crate) fn scripted() -> PathBuf {
+    example("scripted_engine")
+}
+
+/// A program that is an example, which `cargo test` builds.
+pub(crate) fn example(name: &str) -> PathBuf {
     let mut folder = env::current_exe().unwrap();
     folder.pop();
     folder.pop();
-    let program =
-        folder.join("examples").join(format!("scripted_engine{}", env::consts::EXE_SUFFIX));
-    assert!(program.exists(), "first: cargo build --example scripted_engine");
+    let program = folder.join("examples").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "first: cargo build --example {name}");
     program
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::Color;
+
 /// How a game ended: its termination marker and the value of its `Result` tag.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GameResult {
@@ -21,6 +23,14 @@ impl GameResult {
     /// All four.
     pub const ALL: [GameResult; 4] =
         [GameResult::WhiteWins, GameResult::BlackWins, GameResult::Draw, GameResult::Unknown];
+
+    /// The result of a game that this side wins.
+    pub const fn win_of(color: Color) -> GameResult {
+        match color {
+            Color::White => GameResult::WhiteWins,
+            Color::Black => GameResult::BlackWins,
+        }
+    }
 
     /// Reads exactly one of the four texts.
     pub fn from_text(text: &[u8]) -> Option<GameResult> {

@@ -32,6 +32,11 @@ pub struct FinishedGame {
     pub date: String,
 }
 
+/// Which games are over, and how they ended: what pairings and tables follow from.
+pub(in crate::referee) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, Outcome)> {
+    finished.iter().map(|game| (game.pairing, game.outcome)).collect()
+}
+
 /// Whether the player on move was sent `respond`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Asked {

@@ -13,6 +13,7 @@ mod view;
 
 pub use event::{Action, Event, Order};
 pub use game::FinishedGame;
+pub(super) use game::outcomes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

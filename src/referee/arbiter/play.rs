@@ -108,7 +108,7 @@ impl Arbiter {
 
     fn forfeit_on_time(&mut self, number: u32) {
         let Some(game) = self.games.get(&number) else { return };
-        let result = loss_of(game.board.turn());
+        let result = GameResult::win_of(!game.board.turn());
         let outcome = Outcome { result, termination: Termination::TimeForfeit };
         let why = format!("{} has used more time than it had", self.name(game.mover()));
         self.finish(number, outcome, &why);
@@ -244,7 +244,7 @@ impl Arbiter {
             self.tell(format!("game {number} waits for the supervisor"));
             return;
         }
-        let result = loss_of(game.color_of(player));
+        let result = GameResult::win_of(!game.color_of(player));
         let outcome = Outcome { result, termination: Termination::RulesInfraction };
         self.finish(number, outcome, why);
     }
@@ -258,7 +258,7 @@ impl Arbiter {
         let opponent = game.players()[!color as usize];
         let result = match self.seats[opponent].is_away() {
             true => GameResult::Unknown,
-            false => loss_of(color),
+            false => GameResult::win_of(!color),
         };
         let outcome = Outcome { result, termination: Termination::Abandoned };
         self.finish(number, outcome, &why);
@@ -331,7 +331,7 @@ fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
         return Err(WireError::new(codes::E_REF_POSITION, message));
     }
     if reply.resigns {
-        return over(loss_of(color), format!("{own} resigns"));
+        return over(GameResult::win_of(!color), format!("{own} resigns"));
     }
     if reply.draw == Some(DrawWord::Accept) && game.offer == Some(!color) {
         return over(GameResult::Draw, format!("{own} takes the draw that {other} offers"));
@@ -348,11 +348,4 @@ fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
 
 fn unasked() -> WireError {
     WireError::new(codes::E_REF_STATE, "a second reply to one respond")
-}
-
-const fn loss_of(color: Color) -> GameResult {
-    match color {
-        Color::White => GameResult::BlackWins,
-        Color::Black => GameResult::WhiteWins,
-    }
 }

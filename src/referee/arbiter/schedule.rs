@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::game::GameInPlay;
+use super::game::{GameInPlay, outcomes};
 use super::{Action, Arbiter, FinishedGame};
 use crate::model::{GameResult, Position};
 use crate::referee::openings::Opening;
@@ -17,12 +17,9 @@ impl Arbiter {
     /// Finds the games that are to come by now.
     pub(super) fn plan(&mut self) {
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
-        let next = next_games(pairing, players.len(), *games_per_encounter, &self.done());
+        let next =
+            next_games(pairing, players.len(), *games_per_encounter, &outcomes(&self.finished));
         self.to_come = next.into();
-    }
-
-    fn done(&self) -> Vec<(Pairing, Outcome)> {
-        self.finished.iter().map(|game| (game.pairing, game.outcome)).collect()
     }
 
     /// Lets no game begin when the sequential test has its answer.
@@ -30,7 +27,7 @@ impl Arbiter {
         if self.tournament.sprt.is_none() {
             return;
         }
-        let test = Standings::new(&self.tournament, &self.done()).sprt;
+        let test = Standings::new(&self.tournament, &outcomes(&self.finished)).sprt;
         if let Some(test) = test.filter(|test| test.verdict().is_some() && !self.is_tested) {
             self.is_tested = true;
             self.tell(format!("the test is over: {test}"));

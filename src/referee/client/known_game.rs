@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{Clocks, MoveTime};
+use crate::engine::{ClockReading, MoveTime};
 use crate::model::rules::Move;
 use crate::model::{Color, Counters, Start};
 use crate::referee::board::{GameBoard, Place};
@@ -93,7 +93,7 @@ impl KnownGame {
         // Whole seconds: up to one more was used.
         let seconds = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
         let left = |side: usize| Some(remaining[side].time?.saturating_sub(seconds[side]));
-        Some(MoveTime::Clocks(Clocks {
+        Some(MoveTime::Clocks(ClockReading {
             left: [left(0)?, left(1)?],
             increment: [0, 1].map(|side| control.increment(&remaining[side])),
             moves_to_go: remaining[board.turn() as usize].moves,
@@ -140,7 +140,7 @@ fn told(left: &TimeLeft, turn: Color) -> Option<MoveTime> {
         return Some(MoveTime::Fixed(time));
     }
     let own = if turn == Color::White { left.white? } else { left.black? };
-    Some(MoveTime::Clocks(Clocks {
+    Some(MoveTime::Clocks(ClockReading {
         left: [left.white, left.black].map(|time| time.unwrap_or(own)),
         increment: [left.white_increment, left.black_increment].map(Option::unwrap_or_default),
         moves_to_go: left.moves_to_go,

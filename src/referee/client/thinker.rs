@@ -8,7 +8,6 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Counters, EpdRecord, Operand};
 use crate::referee::board::{GameBoard, Place};
 use crate::referee::wire::SearchReport;
-use crate::text::{Profile, san};
 
 /// A move to be found.
 #[derive(Clone, Debug)]
@@ -133,17 +132,6 @@ fn report(start: &Playable, answer: &Answer) -> SearchReport {
         depth: depth.filter(|depth| *depth > 0),
         nodes: Some(answer.end.nodes).filter(|nodes| *nodes > 0),
         seconds: Some(answer.end.time.as_secs()),
-        line: answer.chosen().map(|info| line(start, &info.pv)).unwrap_or_default(),
+        line: answer.line(start, LONGEST_LINE),
     }
-}
-
-/// The moves of a line up to one that is not legal.
-fn line(start: &Playable, words: &[String]) -> Vec<Move> {
-    let mut now = *start;
-    let read = |word: &String| {
-        let read = san::parse(&now, word.as_bytes(), Profile::Lenient).ok()?;
-        now = read.after;
-        Some(read.mv)
-    };
-    words.iter().take(LONGEST_LINE).map_while(read).collect()
 }

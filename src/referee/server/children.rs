@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::input::{Input, Permits, Queue};
-use crate::engine::EngineSpec;
 use crate::referee::settings::{Launch, Player};
 
 /// So long clients may take to end when their channels are closed.
@@ -162,7 +161,7 @@ fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<V
             let program = env::current_exe()?.display().to_string();
             let no_address = || io::Error::other("a client of ours needs an address to connect to");
             let connect = socket.ok_or_else(no_address)?.to_string();
-            let engine = engine_text(engine);
+            let engine = engine.to_string();
             // When it loses the referee, the next one starts it again.
             let rest = [
                 "client",
@@ -178,14 +177,4 @@ fn words(player: &Player, address: &Address, token: &str) -> io::Result<Option<V
             Some([program.as_str()].into_iter().chain(rest).map(str::to_string).collect())
         }
     })
-}
-
-/// An engine as one word of a command line.
-fn engine_text(engine: &EngineSpec) -> String {
-    let EngineSpec { label, path, arguments, folder, options } = engine;
-    let mut parts = vec![format!("cmd={}", path.display()), format!("name={label}")];
-    parts.extend(arguments.iter().map(|argument| format!("arg={argument}")));
-    parts.extend(folder.iter().map(|folder| format!("dir={}", folder.display())));
-    parts.extend(options.iter().map(|(name, value)| format!("option.{name}={value}")));
-    parts.join(" ")
 }

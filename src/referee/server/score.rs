@@ -1,7 +1,7 @@
 //! The running score.
 
-use crate::model::GameResult;
 use crate::referee::arbiter::{Arbiter, FinishedGame};
+use crate::referee::pairing::Pairing;
 use crate::referee::settings::Tournament;
 
 /// What two players have won so far; where there are more the table says it.
@@ -20,12 +20,7 @@ impl Score {
     }
 
     pub(super) fn add(&mut self, game: &FinishedGame) {
-        let [white, black] = match game.outcome.result {
-            GameResult::WhiteWins => [2, 0],
-            GameResult::BlackWins => [0, 2],
-            GameResult::Draw => [1, 1],
-            GameResult::Unknown => [0, 0],
-        };
+        let [white, black] = Pairing::half_points(game.outcome.result);
         for (player, halves) in [(game.pairing.white, white), (game.pairing.black, black)] {
             if let Some(sum) = self.halves.get_mut(player) {
                 *sum += halves;

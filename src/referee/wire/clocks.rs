@@ -26,12 +26,12 @@ impl UsedTime {
     }
 }
 
-/// The longest time of a clock: a second less than a thousand days.
-const LONGEST: u64 = 1000 * 24 * 60 * 60 - 1;
+/// The longest time of a clock in seconds: a second less than a thousand days.
+pub(in crate::referee) const LONGEST_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
 
 /// `DDD:HH:MM:SS`.
 fn clock(seconds: u64) -> String {
-    let seconds = seconds.min(LONGEST);
+    let seconds = seconds.min(LONGEST_TIME);
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     format!("{:03}:{:02}:{:02}:{:02}", hours / 24, hours % 24, minutes % 60, seconds % 60)
 }

@@ -10,6 +10,7 @@ mod framing;
 mod operations;
 mod request;
 
+pub(super) use clocks::LONGEST_TIME;
 pub use clocks::{TimeLeft, UsedTime};
 pub use directive::{Command, Directive};
 pub use error::{NOT_SIGNED_ON, WireError};
