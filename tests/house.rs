@@ -23,7 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["store", "archive"],
     &["source"],
     &["library"],
-    &["engine", "report"],
+    &["engine", "report", "server"],
     &["referee"],
     &["cli"],
 ];

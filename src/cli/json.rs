@@ -9,11 +9,9 @@ use serde::Serialize;
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin, TallySource};
 use crate::library::census::CensusTally;
 use crate::library::diff;
-use crate::library::field::operand_value;
 use crate::library::game_census::GameCensus;
+use crate::library::json::operands;
 use crate::library::sets;
-use crate::library::value::{Number, Value};
-use crate::model::{Opcode, Operand};
 use crate::store::ImportCounts;
 
 use super::pipe::Places;
@@ -33,29 +31,6 @@ pub(crate) fn part(out: &mut impl Write, part: &str, value: &impl Serialize) -> 
         value: &'p T,
     }
     line(out, &Part { part, value })
-}
-
-/// A value of a field: numbers as numbers, flags as true and false, moves as arrays, everything
-/// else as a string, and what is missing as null. An unquoted operand of an opcode that is not
-/// standard is a number where it reads as one. Bytes that are no UTF-8 become a replacement
-/// character.
-pub(crate) fn value(value: &Value<'_>) -> serde_json::Value {
-    let text = |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text).into_owned());
-    match (value, value.number()) {
-        (_, Some(Number::Whole(number))) => serde_json::Number::from_i128(number)
-            .map_or_else(|| text(&value.text()), serde_json::Value::Number),
-        (_, Some(Number::Fraction(number))) => number.into(),
-        (Value::Missing, _) => serde_json::Value::Null,
-        (Value::Flag(flag), _) => (*flag).into(),
-        (Value::Moves(moves), _) => moves.iter().map(|mv| text(&mv.text())).collect(),
-        (Value::Coordinates(moves), _) => moves.iter().map(|mv| text(mv)).collect(),
-        (other, _) => text(&other.text()),
-    }
-}
-
-/// The operands of an opcode, [`value`] of them; null where there is no such operation.
-pub(crate) fn operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json::Value {
-    operands.map_or(serde_json::Value::Null, |operands| value(&operand_value(opcode, operands)))
 }
 
 /// Two records that contradict each other (`dedupe --conflicts FILE --json`).

@@ -81,6 +81,8 @@ enum Command {
     Registers(registers::Args),
     Moves(moves::Args),
     Tfgg(tfgg::Args),
+    #[cfg(feature = "server")]
+    Serve(serve::Args),
     Shell(command::shell::Args),
     Tally(tally::Args),
     Backsolve(backsolve::Args),
@@ -217,6 +219,8 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Registers(args) => registers::run(&args),
         Command::Moves(args) => moves::run(&args),
         Command::Tfgg(args) => tfgg::run(&args),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(&args),
         Command::Shell(args) => command::shell::run(&args),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),

@@ -1,7 +1,13 @@
 //! Games behind a position: those that its records list.
 
+use serde::Serialize;
+
+use crate::error::Result;
 use crate::model::rules::Move;
-use crate::model::{EpdRecord, Game, KeptGames, Opcode, Position, Replay, San};
+use crate::model::{
+    EpdRecord, Game, GameDate, GameResult, KeptGame, KeptGames, Opcode, Position, Replay, San,
+};
+use crate::source::OpenLookup;
 use crate::text::san;
 
 /// The games that records of one position list: the best rated and the latest of all; `None` where none
@@ -35,4 +41,114 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
         replay.play(mv);
     }
     None
+}
+
+/// A game that reached a position.
+#[derive(Clone, Debug)]
+pub struct FoundGame {
+    /// What it was chosen by.
+    pub kept: KeptGame,
+    /// What it played there when it was there first, if it went on.
+    pub played: Option<(Move, San)>,
+    /// The game.
+    pub game: Game,
+}
+
+impl FoundGame {
+    /// Those of some games of a position that its library has.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn find(
+        library: &OpenLookup,
+        games: &[&KeptGame],
+        position: &Position,
+    ) -> Result<Vec<FoundGame>> {
+        let mut found = Vec::new();
+        for &&kept in games {
+            if let Some(game) = library.kept_game(kept.id)? {
+                found.push(FoundGame { kept, played: move_played(&game, position), game });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The value of a tag that says something.
+pub fn known_tag<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
+    game.tag(name).filter(|value| !["", "?", "-"].contains(value))
+}
+
+/// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not
+/// known is left out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct GameObject {
+    /// What it is found by.
+    pub id: String,
+    /// What it played in the position, as coordinates; castling as the king taking its rook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uci: Option<String>,
+    /// The same in canonical SAN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub san: Option<String>,
+    /// `white` or `black`; null for a draw, and where it is not known.
+    pub winner: Option<&'static str>,
+    /// As PGN has it.
+    pub result: &'static str,
+    /// Who had White.
+    pub white: PlayerObject,
+    /// Who had Black.
+    pub black: PlayerObject,
+    /// The year.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub year: Option<u16>,
+    /// Year and month, such as `2019-05`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub month: Option<String>,
+    /// The date as PGN has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// The event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+}
+
+/// Who played.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PlayerObject {
+    /// As the game has it.
+    pub name: String,
+    /// The rating.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<u16>,
+}
+
+impl GameObject {
+    /// The object of a game.
+    pub fn new(found: &FoundGame) -> GameObject {
+        let FoundGame { kept, played, game } = found;
+        let date = kept.date;
+        let (year, month, _) = date.parts();
+        let player = |name: &str, elo: &str| PlayerObject {
+            name: game.tag(name).unwrap_or_default().to_string(),
+            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|&elo: &u16| elo > 0),
+        };
+        GameObject {
+            id: kept.id.to_string(),
+            uci: played.map(|(mv, _)| mv.to_string()),
+            san: played.map(|(_, san)| san.to_string()),
+            winner: match game.result() {
+                GameResult::WhiteWins => Some("white"),
+                GameResult::BlackWins => Some("black"),
+                _ => None,
+            },
+            result: game.result().as_str(),
+            white: player("White", "WhiteElo"),
+            black: player("Black", "BlackElo"),
+            year: (year > 0).then_some(year),
+            month: (month > 0).then(|| format!("{year:04}-{month:02}")),
+            date: (date != GameDate::default()).then(|| date.to_string()),
+            event: known_tag(game, "Event").map(str::to_string),
+        }
+    }
 }

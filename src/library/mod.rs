@@ -17,6 +17,7 @@ pub mod game_sets;
 pub mod game_tag;
 pub mod group;
 pub mod join;
+pub mod json;
 pub mod kept_games;
 pub mod kit;
 pub mod lookup;

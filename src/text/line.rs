@@ -29,6 +29,8 @@ pub struct PositionLine {
     /// The one that the line begins with.
     start: Position,
     moves: Vec<San>,
+    /// The same moves.
+    coordinates: Vec<Move>,
     /// The position after each move.
     after: Vec<Position>,
 }
@@ -36,7 +38,7 @@ pub struct PositionLine {
 impl PositionLine {
     /// A position without moves that lead to it.
     pub const fn new(start: Position) -> PositionLine {
-        PositionLine { start, moves: Vec::new(), after: Vec::new() }
+        PositionLine { start, moves: Vec::new(), coordinates: Vec::new(), after: Vec::new() }
     }
 
     /// Reads a position: FEN or EPD, whose operations do not matter, with or without the word
@@ -83,6 +85,11 @@ impl PositionLine {
         &self.moves
     }
 
+    /// The same as coordinates; castling as the king taking its rook.
+    pub fn coordinates(&self) -> &[Move] {
+        &self.coordinates
+    }
+
     /// The position after so many moves, if there are so many.
     pub fn position(&self, moves: usize) -> Option<&Position> {
         match moves.checked_sub(1) {
@@ -95,6 +102,7 @@ impl PositionLine {
     fn play(&mut self, text: &[u8], from: usize, profile: Profile) -> Result<(), Diagnostic> {
         each_move(*self.end(), text, from, profile, &mut |read| {
             self.moves.push(read.san);
+            self.coordinates.push(read.mv);
             self.after.push(*read.after.position());
         })
     }

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde::Serialize;
 
 use crate::cli::args::{GameWriteArgs, MemoryArgs};
 use crate::cli::columns;
@@ -18,9 +17,8 @@ use crate::cli::searched::games_are_no_library;
 use crate::cli::source::Visited;
 use crate::cli::tsv;
 use crate::codec::query::Query;
-use crate::library::kept_games;
-use crate::model::rules::Move;
-use crate::model::{Game, GameDate, GameResult, KeptGame, KeptGames, San};
+use crate::library::kept_games::{self, FoundGame, GameObject, known_tag};
+use crate::model::{GameDate, KeptGame, KeptGames};
 use crate::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
 use crate::text::{ParseOptions, Profile};
 
@@ -91,14 +89,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Different);
     };
     let chosen = chosen(&listed, args.top);
-    let (mut found, mut missing) = (Vec::new(), 0);
-    for kept in chosen.iter().take(args.most.unwrap_or(MOST)) {
-        let Some(game) = library.kept_game(kept.id)? else {
-            missing += 1;
-            continue;
-        };
-        found.push(Found { kept: **kept, played: kept_games::move_played(&game, &position), game });
-    }
+    let wanted = chosen.len().min(args.most.unwrap_or(MOST));
+    let found = FoundGame::find(&library, &chosen[..wanted], &position)?;
+    let missing = wanted - found.len();
     match &args.output {
         Some(output) => write_games(output, args, &found)?,
         None => print(args, &found)?,
@@ -122,15 +115,7 @@ fn chosen(listed: &KeptGames, top: Top) -> Vec<&KeptGame> {
     }
 }
 
-/// A game that reached the position.
-struct Found {
-    kept: KeptGame,
-    /// What it played there, if it went on.
-    played: Option<(Move, San)>,
-    game: Game,
-}
-
-fn write_games(path: &Path, args: &Args, found: &[Found]) -> anyhow::Result<()> {
+fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
     let format = match path == Path::new("-") {
         true => Some(FileFormat::Pgn),
         false => FileFormat::of_name(path),
@@ -138,7 +123,7 @@ fn write_games(path: &Path, args: &Args, found: &[Found]) -> anyhow::Result<()> 
     let no_games = || Usage(format!("{}: games become .pgn or .pgc", path.display()));
     let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
     let mut output = GameOutput::open(Some(path), format)?;
-    for Found { kept, game, .. } in found {
+    for FoundGame { kept, game, .. } in found {
         if let Visited::Refused(refusal) = output.write(game)? {
             anyhow::bail!("{}: game {}: {}", path.display(), kept.id, refusal.message);
         }
@@ -150,11 +135,11 @@ fn write_games(path: &Path, args: &Args, found: &[Found]) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn print(args: &Args, found: &[Found]) -> anyhow::Result<()> {
+fn print(args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
     if args.json {
         for one in found {
-            json::line(&mut out, &Object::new(one))?;
+            json::line(&mut out, &GameObject::new(one))?;
         }
         return Ok(out.finish()?);
     }
@@ -172,9 +157,9 @@ fn print(args: &Args, found: &[Found]) -> anyhow::Result<()> {
 const NAMES: [&str; 9] =
     ["white", "white_elo", "black", "black_elo", "result", "date", "event", "move", "id"];
 
-fn row(found: &Found) -> Vec<String> {
-    let Found { kept, played, game } = found;
-    let known = |name: &str| known(game, name).unwrap_or_default().to_string();
+fn row(found: &FoundGame) -> Vec<String> {
+    let FoundGame { kept, played, game } = found;
+    let known = |name: &str| known_tag(game, name).unwrap_or_default().to_string();
     vec![
         known("White"),
         known("WhiteElo"),
@@ -186,70 +171,4 @@ fn row(found: &Found) -> Vec<String> {
         played.map(|(_, san)| san.to_string()).unwrap_or_default(),
         kept.id.to_string(),
     ]
-}
-
-/// The value of a tag that says something.
-fn known<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
-    game.tag(name).filter(|value| !["", "?", "-"].contains(value))
-}
-
-/// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not
-/// known is left out.
-#[derive(Serialize)]
-struct Object<'a> {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uci: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    san: Option<String>,
-    /// `white` or `black`; null for a draw, and where it is not known.
-    winner: Option<&'static str>,
-    result: &'static str,
-    white: Player<'a>,
-    black: Player<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    year: Option<u16>,
-    /// `2019-05`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    month: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    date: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Player<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rating: Option<u16>,
-}
-
-impl Object<'_> {
-    fn new(found: &Found) -> Object<'_> {
-        let Found { kept, played, game } = found;
-        let date = kept.date;
-        let (year, month, _) = date.parts();
-        let player = |name: &str, elo: &str| Player {
-            name: game.tag(name).unwrap_or_default(),
-            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|&elo: &u16| elo > 0),
-        };
-        Object {
-            id: kept.id.to_string(),
-            uci: played.map(|(mv, _)| mv.to_string()),
-            san: played.map(|(_, san)| san.to_string()),
-            winner: match game.result() {
-                GameResult::WhiteWins => Some("white"),
-                GameResult::BlackWins => Some("black"),
-                _ => None,
-            },
-            result: game.result().as_str(),
-            white: player("White", "WhiteElo"),
-            black: player("Black", "BlackElo"),
-            year: (year > 0).then_some(year),
-            month: (month > 0).then(|| format!("{year:04}-{month:02}")),
-            date: (date != GameDate::default()).then(|| date.to_string()),
-            event: known(game, "Event"),
-        }
-    }
 }

@@ -36,6 +36,8 @@ pub(crate) mod registers;
 pub(crate) mod repertoire;
 pub(crate) mod report;
 pub(crate) mod sample;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod shuffle;
 pub(crate) mod solve;

@@ -22,6 +22,7 @@
 //! ```
 
 mod cells;
+pub mod object;
 mod parents;
 
 use std::cmp::{Ordering, Reverse};

@@ -1,14 +1,10 @@
 //! `epdb explore`: what a library knows of a position.
 
-mod object;
-mod shown;
 mod table;
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use shown::Shown;
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -20,6 +16,7 @@ use crate::cli::query;
 use crate::cli::searched::{Searched, games_are_no_library};
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::Query;
+use crate::library::explore::object::{PositionObject, Shown};
 use crate::library::explore::{self, ExploreOptions, SortBy};
 use crate::library::names::Names;
 use crate::model::{EpdRecord, Position, San};
@@ -118,7 +115,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false if can_ask_on => names.nearest(&line, &options.cells, ask)?,
         false => names.nearest(&line, &options.cells, &mut no_more)?,
     };
-    let opening = opening.cloned();
     let is_there = explored.entry.is_some();
     let missing = if is_there { None } else { Some(missing(args, &line, ask)?) };
     let other = args.vs.as_ref().map(|other| {
@@ -127,7 +123,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let options = args.options().limit(None).min_games(0).children(false);
         explore::explore(line.end(), 1, &options, &mut |queries| searcher.ask(queries))
     });
-    let shown = Shown { explored, parents, names, opening, other: other.transpose()? };
+    let other = other.transpose()?;
+    let shown = Shown {
+        explored: &explored,
+        parents: parents.as_deref(),
+        names: &names,
+        opening,
+        other: other.as_ref(),
+        with_operations: args.children,
+    };
     print(args, &shown)?;
     if let Some(missing) = missing {
         print_line(&missing);
@@ -140,20 +144,20 @@ fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
     Ok(vec![Vec::new(); queries.len()])
 }
 
-fn print(args: &Args, shown: &Shown) -> anyhow::Result<()> {
+fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
-    let Shown { explored, parents, .. } = shown;
+    let Shown { explored, parents, .. } = *shown;
     let is_empty = explored.entry.is_none() && explored.rows.is_empty();
     match (args.json, args.tsv, parents) {
-        (true, ..) => json::line(&mut out, &object::Position::new(shown, args.children))?,
+        (true, ..) => json::line(&mut out, &PositionObject::new(shown))?,
         (_, true, Some(parents)) => table::parents(parents).write_tsv(&mut out)?,
-        (_, true, None) => table::moves(shown, args.children).write_tsv(&mut out)?,
+        (_, true, None) => table::moves(shown).write_tsv(&mut out)?,
         (.., None) if is_empty && shown.other.is_none() => {}
         (.., parents) => {
             table::write_head(shown, &mut out)?;
             match parents {
                 Some(parents) => table::parents(parents).write_text(&mut out)?,
-                None => table::moves(shown, args.children).write_text(&mut out)?,
+                None => table::moves(shown).write_text(&mut out)?,
             }
             if explored.left_out > 0 && parents.is_none() {
                 writeln!(out, "{} more moves", explored.left_out)?;

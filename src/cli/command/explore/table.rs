@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::shown::Shown;
 use crate::cli::board::{self, Look};
 use crate::cli::columns;
+use crate::library::explore::object::Shown;
 use crate::library::explore::{Explored, MoveRow, ParentRow, performance};
 use crate::library::names::OpeningName;
 use crate::model::{Color, GameCounts, Operation, San};
@@ -40,7 +40,7 @@ enum Cell {
 ///
 /// Beside them, where another library is asked, what it knows of the same moves; moves that only it
 /// knows come last.
-pub(super) fn moves(shown: &Shown, with_operations: bool) -> Table {
+pub(super) fn moves(shown: &Shown<'_>) -> Table {
     const NAMES: [&str; 17] = [
         "move",
         "games",
@@ -62,9 +62,9 @@ pub(super) fn moves(shown: &Shown, with_operations: bool) -> Table {
     ];
     const OTHER: [&str; 7] =
         ["vs", "vs_share", "vs_white", "vs_draws", "vs_black", "vs_score", "vs_reached"];
-    let Shown { explored, other, .. } = shown;
+    let Shown { explored, other, .. } = *shown;
     let mut rows = Vec::new();
-    add_moves(shown, explored, with_operations, &mut Vec::new(), &mut rows);
+    add_moves(shown, explored, &mut Vec::new(), &mut rows);
     if let Some(other) = other {
         for row in explored.rows_only_in(other) {
             let mut cells = vec![Cell::Line(vec![row.san])];
@@ -105,9 +105,8 @@ fn other_cells(other: &Explored, counts: &GameCounts, reached: Option<u64>) -> [
 
 /// The rows of the moves of a position, each followed by those of the one that it leads to.
 fn add_moves(
-    shown: &Shown,
+    shown: &Shown<'_>,
     explored: &Explored,
-    with_operations: bool,
     line: &mut Vec<San>,
     rows: &mut Vec<Vec<Cell>>,
 ) {
@@ -117,21 +116,21 @@ fn add_moves(
         line.push(*san);
         let mut cells = vec![Cell::Line(line.clone())];
         cells.extend(cells_of(counts, &all, explored.position.turn()));
-        let operations = child.as_ref().filter(|_| with_operations);
+        let operations = child.as_ref().filter(|_| shown.with_operations);
         let operations = operations.map(|child| text_of(&child.operations));
         let name = shown.names.get(row.leads_to()).map(shown_name);
         cells.push(Cell::of(*ce, Cell::Ce));
         cells.push(Cell::of(*reached, Cell::Count));
         cells.push(Cell::of(name, Cell::Text));
         cells.push(Cell::of(operations, Cell::Text));
-        if let Some(other) = &shown.other {
+        if let Some(other) = shown.other {
             let same = other.row(row.mv);
             let counts = same.map(|same| same.counts).unwrap_or_default();
             cells.extend(other_cells(other, &counts, same.and_then(|same| same.reached)));
         }
         rows.push(cells);
         if let Some(next) = next {
-            add_moves(shown, next, with_operations, line, rows);
+            add_moves(shown, next, line, rows);
         }
         line.pop();
     }
@@ -259,13 +258,13 @@ impl Table {
 }
 
 /// The position, on a terminal as a board, and its games.
-pub(super) fn write_head(shown: &Shown, out: &mut Output) -> io::Result<()> {
-    let explored = &shown.explored;
+pub(super) fn write_head(shown: &Shown<'_>, out: &mut Output) -> io::Result<()> {
+    let explored = shown.explored;
     if io::stdout().is_terminal() {
         writeln!(out, "{}\n", board::text(&explored.position, Color::White, Look::PLAIN))?;
     }
     writeln!(out, "{}", explored.position)?;
-    if let Some(name) = &shown.opening {
+    if let Some(name) = shown.opening {
         writeln!(out, "{}", shown_name(name))?;
     }
     match &explored.games {

@@ -1,0 +1,43 @@
+//! What all requests have in common.
+
+use std::sync::Arc;
+
+use super::answer::Refusal;
+use super::settings::ServerSettings;
+use super::sources::{Served, Sources};
+use crate::error::Result;
+use crate::library::names::Names;
+
+/// What all requests have in common.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) settings: ServerSettings,
+    pub(super) sources: Sources,
+    /// Names of openings.
+    pub(super) names: Names,
+}
+
+impl App {
+    /// Opens all sources and reads the names of openings.
+    pub(super) fn open(settings: ServerSettings) -> Result<App> {
+        let mut names = Names::new();
+        settings.openings.iter().try_for_each(|file| names.add_file(file))?;
+        let sources = Sources::open(&settings.sources, settings.memory)?;
+        Ok(App { settings, sources, names })
+    }
+
+    /// The source of a name, or the first where none is named.
+    pub(super) fn source(&self, name: Option<&str>) -> Result<Arc<Served>, Refusal> {
+        match name {
+            None => self.sources.first().ok_or_else(|| Refusal::not_found("there is no source")),
+            Some(name) => self.sources.get(name).ok_or_else(|| {
+                let names: Vec<String> =
+                    self.sources.all().iter().map(|it| it.name().to_string()).collect();
+                Refusal::not_found(format!(
+                    "no source is named {name}: there are {}",
+                    names.join(", ")
+                ))
+            }),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The server as programs and people ask it.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod explorer;
+#[path = "../support/scratch.rs"]
+mod scratch;
+#[path = "../support/server.rs"]
+mod server;

@@ -1,0 +1,125 @@
+//! A server that is started for a test, and questions for it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use crate::scratch::Scratch;
+
+/// `epdb serve` as a process of its own, at a free port; it ends with the test.
+pub(crate) struct Running {
+    child: Child,
+    /// Such as `http://127.0.0.1:34567`.
+    pub(crate) base: String,
+    log: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// What came back.
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) headers: ureq::http::HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Running {
+    /// Starts it in a folder, with arguments behind `epdb serve`.
+    pub(crate) fn start(scratch: &Scratch, args: &[&str]) -> Running {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).current_dir(scratch.path(""));
+        let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut first = String::new();
+        let base = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "it ended: {first}");
+            first += &line;
+            let address = line.split("listening at ").nth(1);
+            if let Some(address) = address.and_then(|rest| rest.split_whitespace().next()) {
+                break address.trim_end_matches('/').to_string();
+            }
+        };
+        let log = Arc::new(Mutex::new(first));
+        let kept = Arc::clone(&log);
+        let reader = thread::spawn(move || {
+            lines.lines().map_while(Result::ok).for_each(|line| {
+                *kept.lock().unwrap() += &(line + "\n");
+            });
+        });
+        Running { child, base, log, reader: Some(reader) }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `HOST:PORT`.
+    pub(crate) fn address(&self) -> &str {
+        self.base.strip_prefix("http://").unwrap().split('/').next().unwrap()
+    }
+
+    /// What it said so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// A question; `path` begins with a slash.
+    pub(crate) fn get(&self, path: &str) -> Got {
+        self.get_with(path, &[])
+    }
+
+    pub(crate) fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Got {
+        let mut request = agent().get(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Got::new(request.call().unwrap())
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> Got {
+        Got::new(agent().post(format!("{}{path}", self.base)).send(body).unwrap())
+    }
+
+    /// Ends it as a user does, and gives its status and all that it said.
+    #[cfg(unix)]
+    pub(crate) fn stop(mut self) -> (std::process::ExitStatus, String) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        let status = self.child.wait().unwrap();
+        self.reader.take().unwrap().join().unwrap();
+        (status, self.log())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().http_status_as_error(false).build().into()
+}
+
+impl Got {
+    fn new(mut response: ureq::http::Response<ureq::Body>) -> Got {
+        let mut body = Vec::new();
+        response.body_mut().as_reader().read_to_end(&mut body).unwrap();
+        Got { status: response.status().as_u16(), headers: response.headers().clone(), body }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.status, 200, "{}", self.text());
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}
