@@ -414,8 +414,8 @@ impl ScratchFile {
     }
 }
 
-/// A temporary copy of what has no path, for readers that need one, such as a store that comes
-/// through a pipe. It is removed when it is dropped, and by [`abandon_all`].
+/// A temporary file for readers that need a path, such as a copy of a store that comes through a
+/// pipe. It is removed when it is dropped, and by [`abandon_all`].
 #[derive(Debug)]
 pub struct SpooledFile {
     /// Held for its lock.
@@ -429,6 +429,17 @@ impl SpooledFile {
     /// # Errors
     /// The input, or the file.
     pub fn copy(folder: impl AsRef<Path>, input: &mut impl Read) -> io::Result<SpooledFile> {
+        SpooledFile::fill(folder, |file| io::copy(input, file).map(drop))
+    }
+
+    /// Makes a file in `folder` that only its owner may read, and has it filled.
+    ///
+    /// # Errors
+    /// The file, and those of `fill`.
+    pub fn fill<E: From<io::Error>>(
+        folder: impl AsRef<Path>,
+        fill: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<SpooledFile, E> {
         let folder = std::path::absolute(folder)?;
         let (mut file, path) = {
             let mut unfinished = unfinished();
@@ -439,11 +450,13 @@ impl SpooledFile {
             unfinished.paths.insert(made.1.clone());
             made
         };
-        let copied = io::copy(input, &mut file);
+        let filled = fill(&mut file);
         // Readers lock it as well; a shared lock lets them, and says that it has an owner.
-        let shared = copied.and_then(|_| file.unlock()).and_then(|()| file.lock_shared());
+        let shared = file.unlock().and_then(|()| file.lock_shared());
         let spooled = SpooledFile { _file: file, path };
-        shared.map(|()| spooled)
+        filled?;
+        shared?;
+        Ok(spooled)
     }
 
     /// Where it is.

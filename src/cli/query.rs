@@ -3,23 +3,13 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::codec::identity;
-use crate::codec::query::Query;
 use crate::model::Position;
-use crate::text::{Diagnostic, ParseOptions, PositionLine, Profile};
+use crate::text::{ParseOptions, PositionLine};
 
 /// Whether an argument is a position: it has a blank in it, and no file has its name.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let has_blank = argument.to_string_lossy().contains([' ', '\t']);
     has_blank && !Path::new(argument).exists()
-}
-
-/// Reads a position as [`PositionLine`] has them. `None` for a blank line or a comment.
-///
-/// # Errors
-/// The reader's error.
-pub(crate) fn parse(text: &[u8], options: &ParseOptions) -> Result<Option<Position>, Diagnostic> {
-    Ok(PositionLine::parse(text, options)?.map(|line| *line.end()))
 }
 
 /// The position that the words of arguments say, and the line to it; the start for none.
@@ -37,90 +27,5 @@ pub(crate) fn parse_position(
         Some(line) => Ok(line),
         None if text.is_empty() => Ok(PositionLine::new(Position::START)),
         None => anyhow::bail!("expected a position, found {text}"),
-    }
-}
-
-/// What [`parse`] reads, as a query: the straight way for the lines that nearly all are.
-///
-/// # Errors
-/// The reader's error.
-pub(crate) fn parse_query(
-    text: &[u8],
-    options: &ParseOptions,
-) -> Result<Option<Query>, Diagnostic> {
-    if options.profile == Profile::Lenient
-        && let Some(identity) = identity::read_fields(text)
-        && is_counters(&text[identity.len..])
-    {
-        return Ok(Some(identity.into()));
-    }
-    Ok(parse(text, options)?.map(|position| Query::from(&position)))
-}
-
-/// Whether nothing stands behind the four fields, or blanks and digits: counters, or what the
-/// lenient reader keeps when they are none.
-fn is_counters(tail: &[u8]) -> bool {
-    tail.len() <= 64 && tail.iter().all(|&byte| byte == b' ' || byte.is_ascii_digit())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const PROFILES: [Profile; 3] = [Profile::Strict, Profile::Standard, Profile::Lenient];
-
-    fn assert_same(line: &[u8]) {
-        for profile in PROFILES {
-            let options = ParseOptions::new(profile);
-            let position = parse(line, &options);
-            let expected = position.map(|position| position.as_ref().map(Query::from));
-            assert_eq!(parse_query(line, &options), expected, "{}", line.escape_ascii());
-        }
-    }
-
-    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(5_000))]
-
-        #[test]
-        fn tails(
-            fields in prop::sample::select(vec!["w KQkq -", "b KQkq -", "w HAha -", "b - e3", "w -"]),
-            tail in prop_oneof!["[ 0-9]{0,30}", "[ 0-9;,|#\\[\\]bme4-]{0,12}", ".{0,8}"],
-        ) {
-            assert_same(format!("{START} {fields}{tail}").as_bytes());
-        }
-
-        #[test]
-        fn changed_lines(place in 0..60usize, byte in any::<u8>(), tail in "( [0-9]{1,3}){0,3}") {
-            let mut line = format!("{START} w KQkq - {tail}").into_bytes();
-            if let Some(changed) = line.get_mut(place) {
-                *changed = byte;
-            }
-            assert_same(&line);
-        }
-    }
-
-    /// Other people's files, where they are at hand.
-    #[test]
-    fn found_lines() {
-        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
-        let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
-        let mut folders = vec![std::path::Path::new(&data).join("epd")];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    let text = std::fs::read(path).unwrap();
-                    text.split(|&byte| byte == b'\n').take(500).for_each(assert_same);
-                }
-            }
-        }
     }
 }

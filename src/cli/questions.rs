@@ -9,9 +9,10 @@ use anyhow::Context;
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
-use super::{query, source};
+use super::source;
 use crate::error::{At, Place};
 use crate::library::lookup::QuestionBatch;
+use crate::library::question;
 use crate::source::Lines;
 use crate::text::lines::{self, Next};
 
@@ -153,7 +154,7 @@ impl Question<'_> {
         text: &[u8],
         raw: &[u8],
     ) -> anyhow::Result<()> {
-        match query::parse_query(text, &self.args.form.options()) {
+        match question::parse_query(text, &self.args.form.options()) {
             Ok(Some(query)) => self.asked.push(before + line, text, query),
             Ok(None) => {}
             Err(error) => {

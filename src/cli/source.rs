@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Place;
+use crate::library::question;
 use crate::model::Game;
 use crate::source::{Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions};
 use crate::text::epd::{Line, parse_line};
@@ -215,7 +216,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
     let lenient = ParseOptions::new(Profile::Lenient);
     let line = match (
         parse_line(text.as_bytes(), &lenient, &mut Vec::new()),
-        query::parse(text.as_bytes(), &lenient),
+        question::parse(text.as_bytes(), &lenient),
     ) {
         (Ok(_), _) => text.to_string(),
         (Err(_), Ok(position)) => position.map(|it| it.to_string()).unwrap_or_default(),

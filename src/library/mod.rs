@@ -26,6 +26,7 @@ pub mod order;
 mod ordered;
 pub mod perft;
 pub mod play;
+pub mod question;
 pub mod random;
 pub mod registers;
 pub mod repertoire;

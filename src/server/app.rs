@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use super::answer::Refusal;
+use super::cache::{self, Answers};
 use super::settings::ServerSettings;
 use super::sources::{Served, Sources};
 use crate::error::Result;
 use crate::library::names::Names;
 
+/// Answers are kept in this part of the memory.
+const ANSWERS_OF_MEMORY: usize = 8;
+
 /// What all requests have in common.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) settings: ServerSettings,
-    pub(super) sources: Sources,
+    pub(super) sources: Arc<Sources>,
     /// Names of openings.
     pub(super) names: Names,
+    pub(super) answers: Answers,
 }
 
 impl App {
@@ -22,8 +27,9 @@ impl App {
     pub(super) fn open(settings: ServerSettings) -> Result<App> {
         let mut names = Names::new();
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
-        let sources = Sources::open(&settings.sources, settings.memory)?;
-        Ok(App { settings, sources, names })
+        let sources = Arc::new(Sources::open(&settings.sources, settings.memory)?);
+        let answers = cache::answers(settings.memory / ANSWERS_OF_MEMORY);
+        Ok(App { settings, sources, names, answers })
     }
 
     /// The source of a name, or the first where none is named.

@@ -8,7 +8,9 @@
 mod answer;
 mod api;
 mod app;
+mod cache;
 mod explorer;
+mod line;
 mod listener;
 mod router;
 mod run;

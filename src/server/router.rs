@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::routing::get;
+use axum::{Router, middleware};
 
 use super::app::App;
-use super::{api, explorer};
+use super::{api, cache, explorer};
 
 /// All paths.
 pub(super) fn router(app: Arc<App>) -> Router {
-    let routes = Router::new().merge(explorer::routes()).merge(api::routes());
+    let questions = Router::new().merge(explorer::routes()).merge(api::routes());
+    let keep = middleware::from_fn_with_state(Arc::clone(&app), cache::keep);
+    let routes = questions.layer(keep).route("/healthz", get(async || "ok\n"));
     match app.settings.base_path.trim_end_matches('/') {
         "" => routes.with_state(app),
         base => Router::new().nest(base, routes).with_state(app),

@@ -52,10 +52,14 @@ impl Server {
     /// Connections cannot be accepted any more.
     pub fn run(self) -> Result<()> {
         let Server { app, runtime, listener, .. } = self;
+        let watch = app.sources.watch();
+        watch.map_err(|error| Error::new("cannot start threads").because(error))?;
+        let sources = Arc::clone(&app.sources);
         let stop = async {
             tokio::signal::ctrl_c().await.ok();
         };
         let served = runtime.block_on(listener::serve(listener, router::router(app), stop));
+        sources.close();
         served.map_err(|error| Error::new("cannot accept connections").because(error))
     }
 }

@@ -7,7 +7,7 @@ use super::input::{self, Input};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::new_file::SpooledFile;
-use crate::store::{Store, StoreOptions};
+use crate::store::{self, Store, StoreError, StoreOptions};
 
 /// A store or an archive where it can be opened by its path.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Local {
         let copy = SpooledFile::copy(&folder, &mut input.bytes).map_err(|error| {
             Error::new(format!("cannot copy {name} into {}", folder.display())).because(error)
         })?;
-        Ok(Local { path: copy.path().to_path_buf(), copy: Some(copy), name })
+        Ok(Local::temporary(name, copy))
     }
 
     /// The store or archive that a path leads to, `-` being standard input; it is not looked at.
@@ -49,6 +49,26 @@ impl Local {
             return Ok(Local { name, path, copy: None });
         }
         Local::of(path, input::open(path, None)?)
+    }
+
+    /// A store as of its last commit, as a copy beside it, or among the temporary files where nothing can be
+    /// written there: the store itself stays free for whoever writes to it.
+    ///
+    /// # Errors
+    /// When it cannot be copied, with its name.
+    pub fn snapshot(path: impl AsRef<Path>) -> Result<Local> {
+        let path = path.as_ref();
+        let beside = path.parent().filter(|parent| *parent != Path::new(""));
+        let copy = match store::copy_of(path, beside.unwrap_or(Path::new("."))) {
+            Err(StoreError::Io { .. }) => store::copy_of(path, &std::env::temp_dir()),
+            copy => copy,
+        }?;
+        Ok(Local::temporary(path.display().to_string(), copy))
+    }
+
+    /// A temporary file that has the content of what the user named.
+    pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
+        Local { path: copy.path().to_path_buf(), copy: Some(copy), name }
     }
 
     /// Where it is.

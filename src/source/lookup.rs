@@ -1,18 +1,22 @@
 //! One way to look positions up, whatever has them: a store or an archive.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::local::Local;
 use super::open::{Content, Source};
 use super::options::SourceOptions;
-use crate::archive::{self, Archive};
+use crate::archive::{self, Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, Visit};
 use crate::codec::record;
+use crate::codec::tally_origin::TallyLedger;
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game, GameId};
+use crate::new_file::SpooledFile;
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::FormatOptions;
 
@@ -227,7 +231,7 @@ enum Opened {
     Store {
         reader: Box<Reader>,
         /// Open as long as the reader is used.
-        _store: Store,
+        store: Store,
     },
     Archive(Box<Archive>),
 }
@@ -255,17 +259,48 @@ impl OpenLookup {
     pub fn new(source: Source, memory: usize) -> Result<OpenLookup> {
         let name = Arc::clone(source.name());
         match source.into_content() {
-            Content::Store(local) => {
-                let store = local.store(memory)?;
-                let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
-                Ok(OpenLookup { name, opened: Opened::Store { reader, _store: store }, local })
-            }
-            Content::Archive(local) => {
-                let archive = Box::new(local.archive()?.memory_bytes(memory / 2));
-                Ok(OpenLookup { name, opened: Opened::Archive(archive), local })
-            }
+            Content::Store(local) => OpenLookup::of_store(local, memory),
+            Content::Archive(local) => OpenLookup::of_archive(local, memory),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
+    }
+
+    /// Opens a store as of its last commit, and leaves the store itself free for whoever writes to it.
+    ///
+    /// # Errors
+    /// It cannot be copied or opened.
+    pub fn snapshot(path: impl AsRef<Path>, memory: usize) -> Result<OpenLookup> {
+        OpenLookup::of_store(Local::snapshot(path)?, memory)
+    }
+
+    /// An archive in a temporary file that `write` fills, under a name that its errors say.
+    ///
+    /// # Errors
+    /// Those of `write`, and of the file.
+    pub fn built(
+        name: &str,
+        options: PackOptions,
+        memory: usize,
+        write: impl FnOnce(&mut ArchiveWriter<BufWriter<&mut File>>) -> Result<()>,
+    ) -> Result<OpenLookup> {
+        let file = SpooledFile::fill(std::env::temp_dir(), |file| {
+            let mut writer = ArchiveWriter::new(BufWriter::new(file), options)?;
+            write(&mut writer)?;
+            Ok::<(), Error>(writer.finish()?.flush()?)
+        })?;
+        OpenLookup::of_archive(Local::temporary(name.to_string(), file), memory)
+    }
+
+    fn of_store(local: Local, memory: usize) -> Result<OpenLookup> {
+        let store = local.store(memory)?;
+        let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
+        let name = local.name().into();
+        Ok(OpenLookup { name, opened: Opened::Store { reader, store }, local })
+    }
+
+    fn of_archive(local: Local, memory: usize) -> Result<OpenLookup> {
+        let archive = Box::new(local.archive()?.memory_bytes(memory / 2));
+        Ok(OpenLookup { name: local.name().into(), opened: Opened::Archive(archive), local })
     }
 
     /// The name that it was opened by.
@@ -285,6 +320,45 @@ impl OpenLookup {
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
         let no_game = || self.named(Error::new(format!("damaged: kept game {id} is no game")));
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
+    }
+
+    /// How many records it has.
+    pub fn len(&self) -> u64 {
+        match &self.opened {
+            Opened::Store { reader, .. } => reader.len(),
+            Opened::Archive(archive) => archive.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How its tallies came to be, and which games they count; `None` where that was not kept.
+    ///
+    /// # Errors
+    /// Damage, and what the system reports.
+    pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
+        let ledger = match &self.opened {
+            Opened::Store { store, .. } => store.tally_ledger()?,
+            Opened::Archive(archive) => {
+                archive.tally_ledger().map_err(|error| self.named(error.into()))?
+            }
+        };
+        Ok(ledger)
+    }
+
+    /// How many games it keeps.
+    ///
+    /// # Errors
+    /// Damage, and what the system reports.
+    pub fn kept_game_count(&self) -> Result<u64> {
+        let count = match &self.opened {
+            Opened::Store { reader, .. } => reader.kept_game_count().map_err(Error::from),
+            Opened::Archive(archive) => archive.kept_game_count().map_err(Error::from),
+        };
+        count.map_err(|error| self.named(error))
     }
 
     fn lookup(&self) -> &dyn Lookup {

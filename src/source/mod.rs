@@ -90,17 +90,14 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
-    match open(path)?.into_content() {
-        Content::Store(local) => {
-            let store = local.store(LEDGER_MEMORY)?;
-            store.tally_ledger().map_err(|error| local.failed(error))
-        }
-        Content::Archive(local) => {
-            let read = local.archive()?.tally_ledger();
-            read.map_err(|error| local.failed(error).in_source(local.name()))
-        }
-        _ => Ok(None),
-    }
+    open_library(path)?.map_or(Ok(None), |library| library.tally_ledger())
+}
+
+/// A store or an archive, opened to be asked for little; `None` for anything else.
+fn open_library(path: impl AsRef<Path>) -> Result<Option<OpenLookup>> {
+    let source = open(path)?;
+    let is_library = matches!(source.format(), FileFormat::Epdb | FileFormat::Epa);
+    is_library.then(|| OpenLookup::new(source, LIBRARY_MEMORY)).transpose()
 }
 
 /// Hands on all games that a library keeps for the positions that list them, their ids ascending; what is
@@ -114,7 +111,7 @@ pub fn each_kept_game(
 ) -> Result<()> {
     match open(path)?.into_content() {
         Content::Store(local) => {
-            let store = local.store(LEDGER_MEMORY)?;
+            let store = local.store(LIBRARY_MEMORY)?;
             let reader = store.reader().map_err(|error| local.failed(error))?;
             reader.each_kept_game(&mut |id, game| visit(id, game))
         }
@@ -148,22 +145,11 @@ impl From<ArchiveError> for Stop {
 /// # Errors
 /// As [`tally_ledger`].
 pub fn kept_game_count(path: impl AsRef<Path>) -> Result<u64> {
-    match open(path)?.into_content() {
-        Content::Store(local) => {
-            let store = local.store(LEDGER_MEMORY)?;
-            let count = store.reader().and_then(|reader| reader.kept_game_count());
-            count.map_err(|error| local.failed(error))
-        }
-        Content::Archive(local) => {
-            let count = local.archive()?.kept_game_count();
-            count.map_err(|error| local.failed(error).in_source(local.name()))
-        }
-        _ => Ok(0),
-    }
+    open_library(path)?.map_or(Ok(0), |library| library.kept_game_count())
 }
 
-/// What a store may take to be asked for its ledger, in bytes.
-const LEDGER_MEMORY: usize = 1 << 20;
+/// What a store may take to be asked for little, in bytes.
+const LIBRARY_MEMORY: usize = 1 << 20;
 
 /// The bytes of a file, or of standard input for `-`: decompressed, and UTF-16 as UTF-8.
 ///

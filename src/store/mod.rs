@@ -8,6 +8,7 @@
 //! - One process may have a store open for writing, or many for reading only; any other gets
 //!   [`StoreError::InUse`] at once. In the process that writes, any number of [`Reader`]s see what
 //!   was committed when they were made.
+//! - Who reads for long beside writers of other processes reads a copy of the store ([`copy_of`]).
 //! - Writing goes through an [`Importer`], which commits in batches. What was committed survives
 //!   the death of the process, and an import that was interrupted can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory that a store takes.
@@ -38,6 +39,7 @@ mod room;
 mod row;
 mod schema;
 mod shared;
+mod snapshot;
 mod source_digest;
 mod transaction;
 mod verify;
@@ -53,5 +55,6 @@ pub use open::Store;
 pub use options::StoreOptions;
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
+pub use snapshot::{copy_of, is_being_written};
 pub use source_digest::SourceDigest;
 pub use verify::verify;

@@ -12,7 +12,7 @@ use twox_hash::XxHash3_128;
 use super::error::{Result, damaged};
 use super::schema::{self, Access};
 
-const HEADER_BYTES: usize = 320;
+pub(super) const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
 const PRIMARY_BIT: u8 = 1;
 const RECOVERY_REQUIRED: u8 = 2;
@@ -48,6 +48,11 @@ pub(super) fn check(file: &File, access: Access) -> Result<()> {
         (Access::Write, Some(root)) => pages.check_tables(root, |_| true),
         _ => Ok(()),
     }
+}
+
+/// Whether the database of a header was opened for writing and not closed since.
+pub(super) const fn is_open_for_writing(header: &[u8; HEADER_BYTES]) -> bool {
+    header[GOD_BYTE] & RECOVERY_REQUIRED != 0
 }
 
 /// Where the trees of a commit begin: that of the user's tables and that of redb's own.

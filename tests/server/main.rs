@@ -1,8 +1,11 @@
 //! The server as programs and people ask it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod api;
 mod explorer;
+mod libraries;
 #[path = "../support/scratch.rs"]
 mod scratch;
 #[path = "../support/server.rs"]
 mod server;
+mod sources;

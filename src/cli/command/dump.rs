@@ -17,6 +17,7 @@ use crate::cli::source;
 use crate::codec::pgc::{Explainer, Records};
 use crate::codec::record::{self, Part};
 use crate::codec::{key, packed, stream};
+use crate::library::question;
 use crate::model::EpdRecord;
 use crate::source::{Content, FileFormat, Local, Output};
 use crate::text::FormatOptions;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn position(out: &mut Output, args: &Args) -> anyhow::Result<()> {
-    let position = query::parse(args.what.to_string_lossy().as_bytes(), &args.read.options())
+    let position = question::parse(args.what.to_string_lossy().as_bytes(), &args.read.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .context("expected a position, found nothing")?;
     let identity = position.identity();

@@ -12,6 +12,7 @@ use crate::cli::questions::{BatchLimit, Questions};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::searched::Searched;
 use crate::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
+use crate::library::question;
 use crate::source::{FileFormat, Filter};
 
 /// Find all records of positions, given as arguments, in files (-f) or on standard input
@@ -60,8 +61,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .map(OsString::as_os_str)
         .partition(|argument| query::is_position(argument));
     let options = args.read.form.options();
-    let is_no_position =
-        |argument: &&&OsStr| query::parse(argument.to_string_lossy().as_bytes(), &options).is_err();
+    let is_no_position = |argument: &&&OsStr| {
+        question::parse(argument.to_string_lossy().as_bytes(), &options).is_err()
+    };
     if sources.is_empty() {
         let missing = positions.iter().find(is_no_position);
         let missing = missing.map(|name| format!("there is no file {}; ", name.display()));

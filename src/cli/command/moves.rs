@@ -8,8 +8,8 @@ use crate::cli::args::PositionArgs;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::query;
 use crate::codec::ordinal;
+use crate::library::question;
 use crate::model::rules::Playable;
 use crate::text::san;
 
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let position = query::parse(args.position.as_bytes(), &args.read.options())
+    let position = question::parse(args.position.as_bytes(), &args.read.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .context("expected a position, found nothing")?;
     let Ok(playable) = Playable::new(&position) else {

@@ -20,6 +20,7 @@ use crate::cli::source;
 use crate::cli::threads;
 use crate::error::Place;
 use crate::library::perft::{divide, expected, perft};
+use crate::library::question;
 use crate::model::EpdRecord;
 use crate::model::rules::Playable;
 use crate::source::Output;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn of_position(args: &Args, text: &str) -> anyhow::Result<Outcome> {
-    let position = query::parse(text.as_bytes(), &args.read.form.options())
+    let position = question::parse(text.as_bytes(), &args.read.form.options())
         .map_err(|error| anyhow::anyhow!("FEN:1:{error}"))?
         .ok_or_else(|| anyhow::anyhow!("expected a position, found nothing"))?;
     let playable = Playable::new(&position).map_err(|_| anyhow::anyhow!(NOT_PLAYABLE))?;

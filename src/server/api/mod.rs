@@ -1,13 +1,24 @@
 //! The server's own paths: what no other dialect says.
 
+mod batch;
+mod game;
+mod line;
+mod position;
+mod sources;
+
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use super::app::App;
 
 /// Its paths.
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(async || "ok\n"))
+    Router::new()
+        .route("/api/sources", get(sources::sources))
+        .route("/api/position", get(position::position))
+        .route("/api/line", get(line::line))
+        .route("/api/game", get(game::game))
+        .route("/api/batch", post(batch::batch))
 }

@@ -1,13 +1,107 @@
 //! How a file becomes a source that is served.
 
-use super::served::Served;
-use crate::error::Result;
+use super::served::{Origin, Served};
+use crate::archive::{Level, PackOptions};
+use crate::codec::record;
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
+use crate::error::{Error, Result};
+use crate::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
 use crate::server::settings::SourceSpec;
-use crate::source::{self, OpenLookup};
+use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions};
+use crate::text::Severity;
 
-/// Opens a file in about so many bytes of memory.
+/// So many of the best rated and of the latest games of each position are kept where games are served.
+const KEPT_GAMES: u8 = 15;
+
+/// Opens a file in about so many bytes of memory: a store as of its last commit, an archive as it is, games
+/// counted, and anything else packed into a temporary archive.
 pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Served> {
-    let lookup = OpenLookup::open(&spec.path, memory)?;
-    let origin = source::tally_ledger(&spec.path)?.map(|ledger| ledger.origin);
-    Ok(Served { name: spec.name.clone(), lookup, origin })
+    let source = Source::open(&spec.path, &SourceOptions::new())?;
+    let format = source.format();
+    let lookup = match format {
+        FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory)?,
+        FileFormat::Epdb | FileFormat::Epa => OpenLookup::new(source, memory)?,
+        _ if format.is_of_games() => of_games(source, memory)?,
+        _ => of_records(source, memory)?,
+    };
+    let origin = Origin::new(&lookup)?;
+    Ok(Served::new(spec, format, lookup, origin))
+}
+
+/// A library of games: with all that they can be told apart by, and the games themselves.
+fn of_games(source: Source, memory: usize) -> Result<OpenLookup> {
+    let split = Split { year: true, month: true, speed: true, rating: true };
+    let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
+    let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory / 2);
+    let name = source.name().to_string();
+    builder.begin_source(&name);
+    let mut findings = Findings::default();
+    source.read(&mut |item| {
+        findings.note(&item);
+        match item {
+            Item::Game { game, .. } => drop(builder.add(game)?),
+            Item::Rejected { is_more: false, .. } => builder.leave_out(),
+            _ => {}
+        }
+        Ok::<bool, Error>(true)
+    })?;
+    findings.log(&name);
+    let (sources, _) = builder.take_games();
+    let settings = format!("--by month,speed,rating --keep-games {KEPT_GAMES}");
+    let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
+    OpenLookup::built(&name, options_within(memory), memory, |writer| {
+        writer.set_tally_ledger(TallyLedger { origin, games: None });
+        builder.drain(TallyOrder::Key, &mut |batch| {
+            batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))
+        })?;
+        builder.drain_games(&mut |game| Ok(writer.keep_game(game)?))
+    })
+}
+
+/// An archive of the records of a text, a stream or a book.
+fn of_records(source: Source, memory: usize) -> Result<OpenLookup> {
+    let name = source.name().to_string();
+    OpenLookup::built(&name, options_within(memory), memory, |writer| {
+        let mut findings = Findings::default();
+        source.read(&mut |item| {
+            findings.note(&item);
+            if let Item::Record { record, .. } = item {
+                writer.push(&record)?;
+            }
+            Ok::<bool, Error>(true)
+        })?;
+        findings.log(&name);
+        Ok(())
+    })
+}
+
+fn options_within(memory: usize) -> PackOptions {
+    PackOptions::new().level(Level::Fast).memory(memory / 2)
+}
+
+/// What was not taken of a text, for the log.
+#[derive(Default)]
+struct Findings {
+    rejected: u64,
+    first: Option<String>,
+}
+
+impl Findings {
+    fn note(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Rejected { is_more: false, .. } => self.rejected += 1,
+            Item::Diagnostic { diagnostic, place } if diagnostic.severity == Severity::Error => {
+                self.first.get_or_insert_with(|| format!("{place}: {diagnostic}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn log(&self, source: &str) {
+        let Findings { rejected, first } = self;
+        if *rejected > 0 {
+            let first = first.as_deref().unwrap_or_default();
+            tracing::warn!(source, rejected, first, "lines or games that cannot be served");
+        }
+    }
 }

@@ -1,24 +1,65 @@
 //! A source as it was when it was opened.
 
-use crate::codec::query::Query;
+use std::time::SystemTime;
+
+use crate::codec::query::{Query, Visit};
 use crate::codec::tally_origin::TallyOrigin;
 use crate::error::Result;
-use crate::library::explore;
-use crate::model::EpdRecord;
-use crate::source::OpenLookup;
+use crate::model::{EpdRecord, Position};
+use crate::server::settings::SourceSpec;
+use crate::source::{FileFormat, Lookup, OpenLookup};
 
 /// A source as it was when it was opened.
 #[derive(Debug)]
 pub(in crate::server) struct Served {
-    pub(super) name: String,
-    pub(super) lookup: OpenLookup,
-    pub(super) origin: Option<TallyOrigin>,
+    spec: SourceSpec,
+    format: FileFormat,
+    lookup: OpenLookup,
+    origin: Origin,
+    opened: SystemTime,
+}
+
+/// What a source says of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    tallies: Option<TallyOrigin>,
+    kept_games: u64,
+}
+
+impl Origin {
+    pub(super) fn new(lookup: &OpenLookup) -> Result<Origin> {
+        let tallies = lookup.tally_ledger()?.map(|ledger| ledger.origin);
+        Ok(Origin { tallies, kept_games: lookup.kept_game_count()? })
+    }
 }
 
 impl Served {
+    pub(super) fn new(
+        spec: &SourceSpec,
+        format: FileFormat,
+        lookup: OpenLookup,
+        origin: Origin,
+    ) -> Served {
+        Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now() }
+    }
+
     /// What it is asked by.
     pub(in crate::server) fn name(&self) -> &str {
-        &self.name
+        &self.spec.name
+    }
+
+    pub(in crate::server) const fn spec(&self) -> &SourceSpec {
+        &self.spec
+    }
+
+    /// The format of the file.
+    pub(in crate::server) const fn format(&self) -> FileFormat {
+        self.format
+    }
+
+    /// When it was opened.
+    pub(in crate::server) const fn opened(&self) -> SystemTime {
+        self.opened
     }
 
     /// The store or archive that has its records.
@@ -28,11 +69,43 @@ impl Served {
 
     /// How its tallies came to be, where it says so.
     pub(in crate::server) const fn origin(&self) -> Option<&TallyOrigin> {
-        self.origin.as_ref()
+        self.origin.tallies.as_ref()
     }
 
-    /// All records of positions.
+    /// How many games it keeps for positions to list.
+    pub(in crate::server) const fn kept_games(&self) -> u64 {
+        self.origin.kept_games
+    }
+
+    /// By what its games can be told apart.
+    pub(in crate::server) fn splits(&self) -> Vec<&'static str> {
+        let settings = self.origin().map_or("", |origin| origin.settings.as_str());
+        let mut words = settings.split_ascii_whitespace();
+        let by = words.by_ref().skip_while(|word| *word != "--by").nth(1).unwrap_or_default();
+        let is_in = |what: &&str| by.split(',').any(|word| word == *what);
+        let all = ["year", "month", "speed", "rating"].into_iter();
+        all.filter(|what| is_in(what) || *what == "year" && is_in(&"month")).collect()
+    }
+
+    /// The records of positions, of each the first [`MOST_RECORDS`].
     pub(in crate::server) fn records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
-        explore::records_of(&self.lookup, queries)
+        let mut records = vec![Vec::new(); queries.len()];
+        self.lookup.get_batch(queries, &mut |place, found| {
+            records[place].push(found.record()?);
+            let is_full = records[place].len() == MOST_RECORDS;
+            Ok(if is_full { Visit::SkipQuery } else { Visit::Continue })
+        })?;
+        Ok(records)
+    }
+
+    /// The same of one position, with their numbers.
+    pub(in crate::server) fn numbered_records(
+        &self,
+        position: &Position,
+    ) -> Result<Vec<(u64, EpdRecord)>> {
+        self.lookup.matches(&Query::from(position)).take(MOST_RECORDS).collect()
     }
 }
+
+/// A position that stands in every game may have as many records as there are games: so many are looked at.
+pub(in crate::server) const MOST_RECORDS: usize = 1000;

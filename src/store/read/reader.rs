@@ -106,6 +106,16 @@ impl Reader {
         })
     }
 
+    /// How many records the store holds.
+    pub const fn len(&self) -> u64 {
+        self.meta.records
+    }
+
+    /// Whether it holds none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The store, for messages.
     pub(super) fn path(&self) -> &Path {
         &self.shared.path

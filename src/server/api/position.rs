@@ -1,0 +1,284 @@
+//! `/api/position`: all that a source knows of a position, and what can be played there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use serde::{Deserialize, Serialize};
+
+use crate::codec::ordinal;
+use crate::codec::query;
+use crate::error::Error;
+use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
+use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
+use crate::library::explore::{ExploreOptions, explore, parents};
+use crate::library::json;
+use crate::library::kept_games::{FoundGame, GameObject, listed};
+use crate::library::names::Names;
+use crate::model::rules::{Move, Playable, is_bare};
+use crate::model::{Color, EpdRecord, KeptGame, Opcode, Position};
+use crate::server::answer::{Answer, Refusal, blocking, object};
+use crate::server::app::App;
+use crate::server::line::AskedLine;
+use crate::server::sources::{MOST_RECORDS, Served};
+
+#[derive(Deserialize, Debug)]
+pub(super) struct Asked {
+    source: Option<String>,
+    fen: Option<String>,
+    #[serde(default)]
+    play: String,
+    /// Whether the positions that lead here are asked for.
+    parents: Option<u8>,
+}
+
+/// So many records are told in full.
+const TOLD_RECORDS: usize = 100;
+
+/// A position.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PositionAnswer {
+    source: String,
+    start: String,
+    fen: String,
+    chess960: bool,
+    turn: &'static str,
+    check: bool,
+    over: Option<&'static str>,
+    line: Vec<Step>,
+    legal: Vec<LegalMove>,
+    found: bool,
+    #[serde(flatten)]
+    explored: PositionObject,
+    records: Vec<RecordObject>,
+    /// How many records there are; one of them stands for more than are looked at.
+    record_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backsolved: Option<BacksolvedObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    games: Option<GamesObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<Option<Nearest>>,
+    not_split: Vec<&'static str>,
+}
+
+/// A move of the line.
+#[derive(Serialize)]
+struct Step {
+    ply: usize,
+    number: String,
+    uci: String,
+    san: String,
+    fen: String,
+    opening: Option<OpeningObject>,
+}
+
+/// A move that can be played.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LegalMove {
+    uci: String,
+    san: String,
+    from: String,
+    /// Where the piece goes; the king, where it castles.
+    to: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    takes_rook: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promotion: Option<char>,
+}
+
+/// A record.
+#[derive(Serialize)]
+struct RecordObject {
+    number: u64,
+    epd: String,
+    operations: BTreeMap<String, serde_json::Value>,
+}
+
+/// A score that was carried back from the ends of lines.
+#[derive(Serialize)]
+struct BacksolvedObject {
+    ce: serde_json::Value,
+    /// What the record said before.
+    own: serde_json::Value,
+    /// The position that the score comes from.
+    leaf: serde_json::Value,
+    /// How many plies away that is.
+    plies: serde_json::Value,
+    /// The score is 0 because a side does best to repeat positions.
+    repeats: bool,
+    pm: serde_json::Value,
+}
+
+/// Games that reached the position.
+#[derive(Serialize)]
+struct GamesObject {
+    top: Vec<GameObject>,
+    recent: Vec<GameObject>,
+}
+
+/// The last position on the line that is there.
+#[derive(Serialize)]
+struct Nearest {
+    ply: usize,
+    fen: String,
+    play: String,
+}
+
+pub(super) async fn position(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
+    let served = app.source(asked.source.as_deref())?;
+    let line = AskedLine::parse(asked.fen.as_deref(), &asked.play)?;
+    let with_parents = asked.parents.unwrap_or_default() > 0;
+    blocking(move || Ok(object(&PositionAnswer::new(&app, &served, &line, with_parents)?))).await
+}
+
+impl PositionAnswer {
+    fn new(
+        app: &App,
+        served: &Served,
+        line: &AskedLine,
+        with_parents: bool,
+    ) -> Result<PositionAnswer, Refusal> {
+        let options = ExploreOptions::new().children(true);
+        let mut ask = |queries: &[query::Query]| served.records(queries);
+        let explored = explore::<Error>(line.end(), 1, &options, &mut ask)?;
+        let parents =
+            with_parents.then(|| parents::<Error>(line.end(), &ExploreOptions::new(), &mut ask));
+        let parents = parents.transpose()?;
+        let opening = app.names.nearest::<Error>(line.line(), &options.cells, &mut |queries| {
+            Ok(vec![Vec::new(); queries.len()])
+        })?;
+        let shown = Shown {
+            parents: parents.as_deref(),
+            opening,
+            with_operations: true,
+            ..Shown::new(&explored, &app.names)
+        };
+        let numbered = served.numbered_records(line.end())?;
+        let records: Vec<EpdRecord> = numbered.iter().map(|(_, record)| record.clone()).collect();
+        let mut fens = line.fens();
+        let playable = Playable::new(line.end()).ok();
+        let found = explored.entry.is_some();
+        Ok(PositionAnswer {
+            source: served.name().to_string(),
+            start: fens[0].clone(),
+            chess960: line.end().is_chess960(),
+            turn: if line.end().turn() == Color::White { "white" } else { "black" },
+            check: playable.as_ref().is_some_and(|playable| playable.checkers() != 0),
+            over: playable.as_ref().and_then(over),
+            line: steps(line, &fens, &app.names),
+            legal: playable.as_ref().map(legal_moves).unwrap_or_default(),
+            found,
+            explored: PositionObject::new(&shown),
+            records: numbered.iter().take(TOLD_RECORDS).map(RecordObject::new).collect(),
+            record_count: numbered.len().min(MOST_RECORDS),
+            backsolved: records.iter().find_map(BacksolvedObject::of),
+            games: GamesObject::of(served, &records, line.end())?,
+            nearest: if found { None } else { Some(nearest(served, line, &fens)?) },
+            not_split: Vec::new(),
+            fen: fens.pop().unwrap_or_default(),
+        })
+    }
+}
+
+/// How a position ends a game, if it does.
+fn over(playable: &Playable) -> Option<&'static str> {
+    match playable.has_move() {
+        false if playable.checkers() != 0 => Some("checkmate"),
+        false => Some("stalemate"),
+        true => is_bare(playable.position().board()).then_some("insufficient"),
+    }
+}
+
+fn steps(line: &AskedLine, fens: &[String], names: &Names) -> Vec<Step> {
+    let moves = line.line().moves().iter().zip(line.line().coordinates());
+    let step = |(before, (san, uci)): (usize, (&_, &Move))| Step {
+        ply: before + 1,
+        number: line.number_of(before),
+        uci: uci.to_string(),
+        san: ToString::to_string(san),
+        fen: fens[before + 1].clone(),
+        opening: line
+            .line()
+            .position(before + 1)
+            .and_then(|position| names.get(position))
+            .map(OpeningObject::new),
+    };
+    moves.enumerate().map(step).collect::<Vec<Step>>()
+}
+
+fn legal_moves(playable: &Playable) -> Vec<LegalMove> {
+    let turn = playable.position().turn();
+    let legal = |mv: Move| {
+        let castling = playable.castling_side(mv);
+        let to = castling.map_or(mv.to, |side| side.targets(turn).0);
+        LegalMove {
+            uci: mv.to_string(),
+            san: crate::text::san::format(playable, mv).to_string(),
+            from: mv.from.to_string(),
+            to: to.to_string(),
+            takes_rook: castling.map(|_| mv.to.to_string()),
+            promotion: mv.promotion.map(|role| char::from(role.letter())),
+        }
+    };
+    ordinal::list(playable).into_iter().map(legal).collect()
+}
+
+impl RecordObject {
+    fn new((number, record): &(u64, EpdRecord)) -> RecordObject {
+        RecordObject {
+            number: *number,
+            epd: String::from_utf8_lossy(&crate::format_epd(record)).into_owned(),
+            operations: json::operations(record.operations()),
+        }
+    }
+}
+
+impl BacksolvedObject {
+    /// What a record says of a score that was carried back to it.
+    fn of(record: &EpdRecord) -> Option<BacksolvedObject> {
+        let value = |opcode| json::operands(opcode, record.operands(opcode));
+        let own = record.operands(CE_OWN)?;
+        Some(BacksolvedObject {
+            ce: value(Opcode::CE),
+            own: if own.is_empty() { serde_json::Value::Null } else { value(CE_OWN) },
+            leaf: value(CE_LEAF),
+            plies: value(CE_PLIES),
+            repeats: record.operands(CE_REPEATS).is_some(),
+            pm: value(Opcode::PM),
+        })
+    }
+}
+
+impl GamesObject {
+    fn of(
+        served: &Served,
+        records: &[EpdRecord],
+        position: &Position,
+    ) -> Result<Option<GamesObject>, Refusal> {
+        let Some(listed) = listed(records) else { return Ok(None) };
+        let objects = |games: Vec<&KeptGame>| -> Result<Vec<GameObject>, Refusal> {
+            let found = FoundGame::find(served.lookup(), &games, position)?;
+            Ok(found.iter().map(GameObject::new).collect())
+        };
+        let top = objects(listed.best().collect())?;
+        Ok(Some(GamesObject { top, recent: objects(listed.latest().collect())? }))
+    }
+}
+
+/// The last position on the line that is there.
+fn nearest(served: &Served, line: &AskedLine, fens: &[String]) -> Result<Option<Nearest>, Refusal> {
+    let before = 0..line.line().moves().len();
+    let queries: Vec<query::Query> =
+        before.filter_map(|ply| line.line().position(ply)).map(query::Query::from).collect();
+    let found = served.records(&queries)?;
+    let ply = found.iter().rposition(|records| !records.is_empty());
+    let moves = line.line().coordinates();
+    Ok(ply.map(|ply| Nearest {
+        ply,
+        fen: fens[ply].clone(),
+        play: moves[..ply].iter().map(Move::to_string).collect::<Vec<_>>().join(","),
+    }))
+}

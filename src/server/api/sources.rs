@@ -1,0 +1,54 @@
+//! `/api/sources`: what is served.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::State;
+use serde::Serialize;
+
+use crate::server::answer::{Answer, object};
+use crate::server::app::App;
+use crate::server::sources::Served;
+
+/// A source.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceObject {
+    name: String,
+    format: &'static str,
+    records: u64,
+    /// Games that its tallies count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    games: Option<u64>,
+    /// Which games count: arguments of `epdb tally`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<String>,
+    /// By what its games can be told apart.
+    splits: Vec<&'static str>,
+    keeps_games: bool,
+    /// When it was opened last, in seconds since 1970.
+    opened: u64,
+}
+
+pub(super) async fn sources(State(app): State<Arc<App>>) -> Answer {
+    let all: Vec<SourceObject> =
+        app.sources.all().iter().map(|served| SourceObject::new(served)).collect();
+    Ok(object(&all))
+}
+
+impl SourceObject {
+    fn new(served: &Served) -> SourceObject {
+        let origin = served.origin();
+        let since = served.opened().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        SourceObject {
+            name: served.name().to_string(),
+            format: served.format().description(),
+            records: served.lookup().len(),
+            games: origin.map(|origin| origin.games()),
+            settings: origin.map(|origin| origin.settings.clone()),
+            splits: served.splits(),
+            keeps_games: served.kept_games() > 0,
+            opened: since.as_secs(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The line that a question asks for: where it begins, and the moves from there.
+
+use super::answer::Refusal;
+use crate::model::rules::{Move, Playable};
+use crate::model::{Counters, EpdRecord, Game, Position, Replay, Start};
+use crate::text::epd::{self, Line};
+use crate::text::pgn::{GameReader, PgnReadOptions};
+use crate::text::{ParseOptions, PositionLine, Profile, parse_moves};
+
+/// No game has as many.
+const MOST_MOVES: usize = 20_000;
+
+/// Where a line begins, and the moves from there.
+#[derive(Clone, Debug)]
+pub(super) struct AskedLine {
+    start: Start,
+    line: PositionLine,
+}
+
+impl AskedLine {
+    /// Reads a FEN, the start array where there is none, and moves with commas between them.
+    pub(super) fn parse(fen: Option<&str>, play: &str) -> Result<AskedLine, Refusal> {
+        let fen = fen.unwrap_or_default();
+        let start = if fen.trim().is_empty() { Start::ARRAY } else { parse_start(fen)? };
+        AskedLine::of_moves(start, &play.replace(',', " "))
+    }
+
+    fn of_moves(start: Start, moves: &str) -> Result<AskedLine, Refusal> {
+        let text = format!("{} moves {moves}", start.position);
+        let refuse = |error: crate::text::Diagnostic| Refusal::bad_request(error.message);
+        let line = PositionLine::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient));
+        let line = line.map_err(refuse)?.ok_or_else(|| Refusal::bad_request("no position"))?;
+        if line.moves().len() > MOST_MOVES {
+            return Err(Refusal::bad_request(format!("more than {MOST_MOVES} moves")));
+        }
+        Ok(AskedLine { start, line })
+    }
+
+    /// What a person says, from this position on: a FEN or EPD, one move or more to be played on, moves from
+    /// the start array where they begin with their number 1, or a game in PGN.
+    pub(super) fn read_on(&self, text: &str) -> Result<AskedLine, Refusal> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Refusal::bad_request("type a move, a FEN, or a game in PGN"));
+        }
+        let from_start = text.starts_with("1.") || text.starts_with("startpos");
+        let on = parse_moves(self.line.end(), text.as_bytes(), Profile::Lenient);
+        if let Ok(on) = &on
+            && !from_start
+        {
+            return self.played_on(on);
+        }
+        if let Ok(line) = parse_whole(text) {
+            return Ok(line);
+        }
+        if let Some(game) = parse_game(text) {
+            let moves: Vec<String> = game.main_line().map(|mv| mv.to_string()).collect();
+            return AskedLine::of_moves(*game.start(), &moves.join(" "));
+        }
+        let why = on.err().map(|error| error.message).unwrap_or_default();
+        Err(Refusal::bad_request(format!("neither a move here, nor a FEN or a game: {why}")))
+    }
+
+    fn played_on(&self, moves: &[Move]) -> Result<AskedLine, Refusal> {
+        let all = self.line.coordinates().iter().chain(moves);
+        let all: Vec<String> = all.map(Move::to_string).collect();
+        AskedLine::of_moves(self.start, &all.join(" "))
+    }
+
+    /// The positions and the moves.
+    pub(super) const fn line(&self) -> &PositionLine {
+        &self.line
+    }
+
+    /// The position that is asked for.
+    pub(super) fn end(&self) -> &Position {
+        self.line.end()
+    }
+
+    /// The FEN of each position with its six fields, from the first to the one that is asked for.
+    pub(super) fn fens(&self) -> Vec<String> {
+        let mut replay = Replay::new(&self.start);
+        let mut fens = vec![fen(&self.start.position, self.start.counters)];
+        for (place, &mv) in self.line.coordinates().iter().enumerate() {
+            let Some((replay, position)) = replay.as_mut().zip(self.line.position(place + 1))
+            else {
+                break;
+            };
+            replay.play(mv);
+            let counters = Counters {
+                halfmove_clock: replay.halfmove_clock(),
+                fullmove_number: replay.fullmove_number(),
+            };
+            fens.push(fen(position, counters));
+        }
+        fens
+    }
+
+    /// The number before a move as PGN writes it, such as `12.` or `12...`.
+    pub(super) fn number_of(&self, ply: usize) -> String {
+        let turn = self.start.position.turn() as usize;
+        let number = self.start.counters.fullmove_number as usize + (ply + turn) / 2;
+        let dots = if (ply + turn).is_multiple_of(2) { "." } else { "..." };
+        format!("{number}{dots}")
+    }
+}
+
+/// A FEN of six fields, with an en passant square only where a capture is legal.
+fn fen(position: &Position, counters: Counters) -> String {
+    let Counters { halfmove_clock, fullmove_number } = counters;
+    format!("{} {halfmove_clock} {fullmove_number}", position.identity())
+}
+
+/// A FEN or an EPD, with or without moves behind it, or moves from the start array.
+fn parse_whole(text: &str) -> Result<AskedLine, Refusal> {
+    let options = ParseOptions::new(Profile::Lenient);
+    let line = PositionLine::parse(text.as_bytes(), &options).ok().flatten();
+    let line = line.ok_or_else(|| Refusal::bad_request("no position"))?;
+    let position = line.position(0).copied().unwrap_or(Position::START);
+    let before_moves = text.split(" moves ").next().unwrap_or(text);
+    let counters = parse_start(before_moves).map_or(Counters::default(), |start| start.counters);
+    let start = Start { position, counters };
+    Ok(AskedLine { start, line })
+}
+
+fn parse_start(fen: &str) -> Result<Start, Refusal> {
+    let fen = fen.replace('_', " ");
+    let options = ParseOptions::new(Profile::Lenient);
+    let record = match epd::parse_line(fen.as_bytes(), &options, &mut Vec::new()) {
+        Ok(Line::Record(record)) => record,
+        Ok(Line::Blank | Line::Comment) => return Err(Refusal::bad_request("no position")),
+        Err(error) => return Err(Refusal::bad_request(format!("invalid fen: {}", error.message))),
+    };
+    Ok(Start { position: *record.position(), counters: counters_of(&record) })
+}
+
+fn counters_of(record: &EpdRecord) -> Counters {
+    let usual = Counters::default();
+    let (clock, number) = record.counters();
+    Counters {
+        halfmove_clock: clock.unwrap_or(usual.halfmove_clock),
+        fullmove_number: number.unwrap_or(usual.fullmove_number),
+    }
+}
+
+/// The first game of a text, if it is one without errors.
+fn parse_game(text: &str) -> Option<Game> {
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let game = reader.next_game().ok()??.game.ok()?.clone();
+    let is_playable = Playable::new(&game.start().position).is_ok();
+    (is_playable && game.main_line().next().is_some()).then_some(game)
+}

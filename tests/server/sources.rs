@@ -1,0 +1,104 @@
+//! What is served changes with its files.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::libraries::{GAMES, games_library, suite};
+use crate::scratch::Scratch;
+use crate::server::Running;
+
+const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
+
+/// Asks until an answer is as wanted, which has to come within a time that is long for any machine.
+fn wait_for(running: &Running, path: &str, wanted: impl Fn(&Value) -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !wanted(&running.get(path).json()) {
+        assert!(Instant::now() < end, "{path}: never: {}", running.log());
+    }
+}
+
+#[test]
+fn an_import_goes_on_beside_the_server_and_appears() {
+    let scratch = Scratch::with("suite.epd", suite());
+    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
+    let running = Running::start(&scratch, &["suite.epdb"]);
+    assert_eq!(running.get(LINE).json()["recordCount"], 1);
+    scratch.write("more.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"more\";\n");
+    let done = scratch.run(&["import", "suite.epdb", "more.epd"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    wait_for(&running, LINE, |position| position["recordCount"] == 2);
+}
+
+#[test]
+fn files_that_are_replaced_are_served_anew() {
+    let scratch = games_library();
+    scratch.write("suite.epd", suite());
+    let running = Running::start(&scratch, &["games.epa", "mine=games.pgn", "suite.epd"]);
+    let games = GAMES.replace("1. e4 c5", "1. d4 c5");
+    let games = games.replace("2. Nf3 d6", "2. d5 d6").replace("2. Nf3 Nc6", "2. d5 e6");
+    scratch.write("new.pgn", &games);
+    assert_eq!(scratch.run(&["tally", "new.pgn", "-o", "new.epa"]).status, 0);
+    for (new, old) in [("new.epa", "games.epa"), ("new.pgn", "games.pgn")] {
+        fs::rename(scratch.path(new), scratch.path(old)).unwrap();
+    }
+    scratch.write("suite.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(7));
+    wait_for(&running, "/api/position", |position| position["moves"][0]["san"] == "d4");
+    wait_for(&running, "/api/position?source=mine", |position| position["moves"][0]["san"] == "d4");
+    let suite = format!("{LINE}&source=suite");
+    wait_for(&running, &suite, |position| position["recordCount"] == 7);
+}
+
+/// What cannot be opened is said, and what is served stays.
+#[test]
+fn a_file_that_is_broken_later_is_served_as_before() {
+    let scratch = games_library();
+    let running = Running::start(&scratch, &["games.epa"]);
+    scratch.write("broken", &scratch.read("games.epa")[..1000]);
+    fs::rename(scratch.path("broken"), scratch.path("games.epa")).unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while !running.log().contains("served as before") {
+        assert!(Instant::now() < end, "{}", running.log());
+        assert_eq!(running.get("/api/position").json()["found"], true);
+    }
+    fs::remove_file(scratch.path("games.epa")).unwrap();
+    assert_eq!(running.get("/api/position").json()["found"], true);
+}
+
+/// What cannot be read of a file is said with its place, and the rest is served.
+#[test]
+fn lines_that_are_rejected_are_told() {
+    let scratch = Scratch::with("suite.epd", suite() + "no position\n");
+    let running = Running::start(&scratch, &["suite.epd"]);
+    assert_eq!(running.get("/api/sources").json()[0]["records"], 3);
+    assert!(running.log().contains("suite.epd:4:1: error[E-EPD-FIELDS]"), "{}", running.log());
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_at_the_start() {
+    let scratch = Scratch::with("a.epd", suite());
+    scratch.write("b.xyz", "x");
+    let cases = [
+        (vec!["a.epd", "a.epd"], "two sources are named a"),
+        (vec!["b.xyz"], "say NAME=FILE"),
+        (vec!["none.epa"], "none.epa"),
+        (vec![], "name a source"),
+    ];
+    for (args, said) in cases {
+        let done = scratch.run(&[vec!["serve", "--listen", "127.0.0.1:0"], args].concat());
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert!(done.err.contains(said), "{}", done.err);
+    }
+}
+
+/// A store stays free, whatever the server does with it.
+#[test]
+fn a_store_keeps_no_copy_behind() {
+    let scratch = Scratch::with("suite.epd", suite());
+    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
+    let running = Running::start(&scratch, &["suite.epdb"]);
+    assert_eq!(running.get(LINE).json()["recordCount"], 1);
+    assert!(running.stop().0.success());
+    assert_eq!(scratch.names(), ["suite.epd", "suite.epdb"]);
+}
