@@ -26,10 +26,10 @@ fn sources_say_what_they_are() {
         .map(Value::clone)
     };
     let all = json!(["year", "month"]);
-    assert_eq!(said(0), [json!("masters"), json!(9), json!(4), all, json!(true)]);
+    assert_eq!(said(0), [json!("masters"), json!(10), json!(4), all, json!(true)]);
     assert_eq!(said(1), [json!("suite"), json!(3), json!(null), json!([]), json!(false)]);
     let all = json!(["year", "month", "speed", "rating"]);
-    assert_eq!(said(2), [json!("mine"), json!(9), json!(4), all, json!(true)]);
+    assert_eq!(said(2), [json!("mine"), json!(10), json!(4), all, json!(true)]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_a_person_types_is_read_from_the_position_on() {
     let scratch = Scratch::with("suite.epd", suite());
     let running = Running::start(&scratch, &["suite.epd"]);
     let read = |text: &str, play: &str| {
-        let text: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        let text: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
         running.get(&format!("/api/line?text={text}&play={play}"))
     };
     let play = |text: &str, play: &str| read(text, play).json()["play"].clone();
@@ -190,6 +190,13 @@ fn a_batch_answers_line_by_line() {
     assert!(got.text().lines().all(|line| line.contains("tally")));
     assert_eq!(running.post("/api/batch?source=none", b"").status, 404);
     assert_eq!(running.post("/api/batch?most=0", b"").status, 400);
-    let long = running.post("/api/batch", &[b'x'; 300_000]);
-    assert!(long.text().lines().all(|line| line.contains("too long")), "{}", long.text());
+    let long = [&[b'x'; 300_000][..], b"\nno position\n"].concat();
+    let long = running.post("/api/batch", &long);
+    let lines: Vec<&str> = long.text().lines().collect();
+    assert_eq!(lines[0], r#"{"line":1,"fen":"","error":"the line is too long"}"#);
+    assert!(
+        lines.len() == 2 && lines[1].starts_with(r#"{"line":2,"fen":"no position","#),
+        "{}",
+        lines[1]
+    );
 }

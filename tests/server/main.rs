@@ -4,6 +4,8 @@
 mod api;
 mod explorer;
 mod libraries;
+mod openapi;
+mod schema;
 #[path = "../support/scratch.rs"]
 mod scratch;
 #[path = "../support/server.rs"]

@@ -56,6 +56,8 @@ struct Batch {
     most: usize,
     /// Lines that were read.
     lines: u64,
+    /// What comes belongs to a line that is too long, up to its end.
+    is_in_long_line: bool,
 }
 
 pub(super) async fn batch(
@@ -68,7 +70,7 @@ pub(super) async fn batch(
     if !(1..=MOST_OF_ALL).contains(&most) {
         return Err(Refusal::bad_request(format!("most is a number from 1 to {MOST_OF_ALL}")));
     }
-    let batch = Batch { served, form: asked.form, most, lines: 0 };
+    let batch = Batch { served, form: asked.form, most, lines: 0, is_in_long_line: false };
     let (parts, answer) = Channel::new(PARTS_WAITING);
     tokio::spawn(answer_all(batch, body, parts));
     let lines = [(header::CONTENT_TYPE, "application/x-ndjson")];
@@ -132,20 +134,23 @@ impl Batch {
         let options = ParseOptions::new(Profile::Lenient);
         let mut queries: Vec<query::Query> = Vec::new();
         let mut asked = Vec::new();
-        for line in text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n') {
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
+            let belongs_to_long = self.is_in_long_line;
+            let is_long = line.len() > MAX_QUESTION;
+            self.is_in_long_line = (is_long || belongs_to_long) && !line.ends_with(b"\n");
+            if belongs_to_long {
+                continue;
+            }
             self.lines += 1;
             let line = line.trim_ascii();
-            let read = match line.len() {
-                ..=MAX_QUESTION => question::parse_query(line, &options),
-                _ => Ok(None),
-            };
-            match read {
+            if is_long {
+                asked.push((self.lines, &line[..0], Some("the line is too long".to_string())));
+                continue;
+            }
+            match question::parse_query(line, &options) {
                 Ok(Some(query)) => {
                     queries.push(query);
                     asked.push((self.lines, line, None));
-                }
-                Ok(None) if line.len() > MAX_QUESTION => {
-                    asked.push((self.lines, &line[..0], Some("the line is too long".to_string())));
                 }
                 Ok(None) => {}
                 Err(error) => asked.push((self.lines, line, Some(error.message))),

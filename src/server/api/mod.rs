@@ -9,6 +9,8 @@ mod sources;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 
 use super::app::App;
@@ -21,4 +23,10 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/api/line", get(line::line))
         .route("/api/game", get(game::game))
         .route("/api/batch", post(batch::batch))
+        .route("/api/openapi.json", get(openapi))
+}
+
+/// What can be asked, and what comes back, for programs.
+async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json"))
 }

@@ -220,7 +220,7 @@ fn legal_moves(playable: &Playable) -> Vec<LegalMove> {
             from: mv.from.to_string(),
             to: to.to_string(),
             takes_rook: castling.map(|_| mv.to.to_string()),
-            promotion: mv.promotion.map(|role| char::from(role.letter())),
+            promotion: mv.promotion.map(|role| char::from(role.letter().to_ascii_lowercase())),
         }
     };
     ordinal::list(playable).into_iter().map(legal).collect()
