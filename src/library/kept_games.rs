@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::library::tally::{GameFacts, Split};
 use crate::model::rules::Move;
 use crate::model::{
     EpdRecord, Game, GameDate, GameResult, KeptGame, KeptGames, Opcode, Position, Replay, San,
+    Speed,
 };
 use crate::source::OpenLookup;
 use crate::text::san;
@@ -79,6 +81,15 @@ pub fn known_tag<'a>(game: &'a Game, name: &str) -> Option<&'a str> {
     game.tag(name).filter(|value| !["", "?", "-"].contains(value))
 }
 
+/// What the name of an event on lichess.org begins with.
+fn mode(event: &str) -> Option<&'static str> {
+    match event.split(' ').next() {
+        Some("Rated") => Some("rated"),
+        Some("Casual") => Some("casual"),
+        _ => None,
+    }
+}
+
 /// A game in the shape in which the opening explorer of lichess.org lists games, and more. What is not
 /// known is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -95,6 +106,12 @@ pub struct GameObject {
     pub winner: Option<&'static str>,
     /// As PGN has it.
     pub result: &'static str,
+    /// The class of the time control, such as `blitz`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<&'static str>,
+    /// `rated` or `casual`, as the names of events on lichess.org begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<&'static str>,
     /// Who had White.
     pub white: PlayerObject,
     /// Who had Black.
@@ -102,8 +119,7 @@ pub struct GameObject {
     /// The year.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub year: Option<u16>,
-    /// Year and month, such as `2019-05`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Year and month, such as `2019-05`; null where it is not known.
     pub month: Option<String>,
     /// The date as PGN has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +145,7 @@ impl GameObject {
         let FoundGame { kept, played, game } = found;
         let date = kept.date;
         let (year, month, _) = date.parts();
+        let facts = GameFacts::of(game, Split { speed: true, ..Split::default() });
         let player = |name: &str, elo: &str| PlayerObject {
             name: game.tag(name).unwrap_or_default().to_string(),
             rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|&elo: &u16| elo > 0),
@@ -143,6 +160,8 @@ impl GameObject {
                 _ => None,
             },
             result: game.result().as_str(),
+            speed: facts.cell.speed.map(Speed::name),
+            mode: known_tag(game, "Event").and_then(mode),
             white: player("White", "WhiteElo"),
             black: player("Black", "BlackElo"),
             year: (year > 0).then_some(year),

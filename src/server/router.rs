@@ -6,11 +6,12 @@ use axum::routing::get;
 use axum::{Router, middleware};
 
 use super::app::App;
-use super::{api, cache, explorer};
+use super::{api, cache, chessdb, explorer};
 
 /// All paths.
 pub(super) fn router(app: Arc<App>) -> Router {
-    let questions = Router::new().merge(explorer::routes()).merge(api::routes());
+    let questions =
+        Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
     let keep = middleware::from_fn_with_state(Arc::clone(&app), cache::keep);
     let routes = questions.layer(keep).route("/healthz", get(async || "ok\n"));
     match app.settings.base_path.trim_end_matches('/') {

@@ -66,7 +66,7 @@ fn objects_have_the_shape_of_the_lichess_explorer() {
     let wanted = serde_json::json!({
         "id": id, "uci": "b8c6", "san": "Nc6", "winner": "black", "result": "0-1",
         "white": {"name": "Bob", "rating": 2600}, "black": {"name": "Dan", "rating": 2500},
-        "year": 2001, "date": "2001.??.??",
+        "year": 2001, "month": null, "date": "2001.??.??",
     });
     assert_eq!(object, wanted);
 }

@@ -1,0 +1,147 @@
+//! What records say of a position and its moves.
+
+use std::cmp::Reverse;
+
+use super::reply::{Named, Reply};
+use crate::error::Error;
+use crate::library::explore::{Entry, ExploreOptions, explore};
+use crate::model::rules::{Move, Playable};
+use crate::model::score::Score;
+use crate::model::{Opcode, Operand, Position};
+use crate::server::answer::Refusal;
+use crate::server::sources::Served;
+use crate::text::san;
+
+/// So many scored moves are enough not to queue a position.
+const ENOUGH: usize = 5;
+/// The most centipawns; beyond are mates.
+const MOST_CENTIPAWNS: i32 = 9999;
+/// What a mate on the board is worth.
+const MATE: i32 = 30_000;
+
+/// What records say of a position and its moves.
+pub(super) struct Known {
+    pub(super) playable: Playable,
+    /// The moves that have a score, the best first.
+    pub(super) moves: Vec<KnownMove>,
+    /// What the records of the position itself say, from the mover's view.
+    own: Option<i32>,
+    /// The moves that they go on with: `pv`, or `pm`, or the first of `bm`.
+    pub(super) line: Vec<Move>,
+}
+
+/// A move that has a score.
+pub(super) struct KnownMove {
+    pub(super) mv: Move,
+    pub(super) named: Named,
+    pub(super) score: i32,
+    pub(super) after: Position,
+    /// The score is that of the position it leads to.
+    pub(super) is_of_child: bool,
+}
+
+impl Known {
+    /// Looks up a position and those that its moves lead to.
+    pub(super) fn of(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
+        let ask = &mut |queries: &[_]| served.records(queries);
+        let options = ExploreOptions::new().children(true);
+        let explored = explore::<Error>(playable.position(), 1, &options, ask)?;
+        let entry = explored.entry.as_ref();
+        let own = entry.and_then(own_score);
+        let line = entry.map(own_line).unwrap_or_default();
+        let mut moves: Vec<KnownMove> = Vec::new();
+        for row in &explored.rows {
+            let of_child = row.ce.and_then(score);
+            if let Some(score) = of_child {
+                moves.push(KnownMove::new(playable, row.mv, score, true));
+            }
+        }
+        if let (Some(&first), Some(own)) = (line.first(), own)
+            && playable.is_legal(first)
+            && moves.iter().all(|known| known.mv != first)
+        {
+            moves.push(KnownMove::new(playable, first, own, false));
+        }
+        moves.sort_by(|one, other| one.order().cmp(&other.order()));
+        Ok(Known { playable: *playable, moves, own, line })
+    }
+
+    /// That the position has no score: nothing to say, or nothing left to play.
+    pub(super) fn nothing(&self) -> Reply {
+        Reply::word(match (self.playable.has_move(), self.playable.is_checkmate()) {
+            (true, _) => "unknown",
+            (false, true) => "checkmate",
+            (false, false) => "stalemate",
+        })
+    }
+
+    /// What the position is worth.
+    pub(super) fn score_reply(&self) -> Reply {
+        let best = self.moves.first().map(|known| known.score);
+        match self.own.or(best).filter(|_| self.playable.has_move()) {
+            Some(eval) => Reply { eval: Some(eval), ..Reply::word("ok") },
+            None => self.nothing(),
+        }
+    }
+
+    /// That there is nothing to be queued, or that it is not done.
+    pub(super) fn queue_reply(&self) -> Reply {
+        match self.playable.has_move() {
+            false => Reply::default(),
+            true if self.moves.len() >= ENOUGH => Reply::word("ok"),
+            true => Reply::word("unknown"),
+        }
+    }
+}
+
+impl KnownMove {
+    fn new(playable: &Playable, mv: Move, score: i32, is_of_child: bool) -> KnownMove {
+        let after = *playable.after(mv).position();
+        KnownMove { mv, named: named(playable, mv), score, after, is_of_child }
+    }
+
+    fn order(&self) -> (Reverse<i32>, &str) {
+        (Reverse(self.score), &self.named.uci)
+    }
+}
+
+/// A move as chessdb writes it.
+pub(super) fn named(playable: &Playable, mv: Move) -> Named {
+    Named { uci: san::uci(playable, mv), san: san::format(playable, mv).to_string() }
+}
+
+/// What a `ce` is on the scale of chessdb.
+fn score(ce: i32) -> Option<i32> {
+    match Score::from_ce(ce.into()).ok()? {
+        Score::Centipawns(value) => Some(value.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS)),
+        Score::Mates(plies) => Some(MATE - i32::try_from(plies).ok()?),
+        Score::Mated(plies) => Some(i32::try_from(plies).ok()? - MATE),
+        Score::Checkmated => Some(-MATE),
+        Score::Illegal => None,
+    }
+}
+
+fn operands(entry: &Entry, opcode: Opcode) -> &[Operand] {
+    let found = entry.operations.iter().find(|operation| operation.opcode == opcode);
+    found.map(|operation| &operation.operands[..]).unwrap_or_default()
+}
+
+fn own_score(entry: &Entry) -> Option<i32> {
+    match operands(entry, Opcode::CE).first()? {
+        Operand::Integer(ce) => score(i32::try_from(*ce).ok()?),
+        _ => None,
+    }
+}
+
+fn own_line(entry: &Entry) -> Vec<Move> {
+    let moves = |opcode, most: usize| -> Vec<Move> {
+        let moves = operands(entry, opcode).iter().map_while(|operand| match operand {
+            Operand::Move { mv, .. } => Some(*mv),
+            _ => None,
+        });
+        moves.take(most).collect()
+    };
+    let lines = [(Opcode::PV, usize::MAX), (Opcode::PM, 1), (Opcode::BM, 1)];
+    let mut lines = lines.into_iter().map(|(opcode, most)| moves(opcode, most));
+    lines.find(|line| !line.is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,53 @@
+//! A line of best moves.
+
+use std::collections::HashSet;
+
+use super::known::{Known, named};
+use super::reply::{LineReply, Named, Reply};
+use crate::model::rules::{Move, Playable};
+use crate::server::answer::Refusal;
+use crate::server::sources::Served;
+
+/// No line has more moves.
+const LONGEST: usize = 200;
+
+/// The line of best moves from a position on, up to a position that it reached before; where records have no
+/// scores any more, it goes on as the record there says.
+pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> {
+    let score = known.moves.first().map(|first| first.score);
+    let Some(score) = score else { return Ok(known.nothing()) };
+    let mut line = Vec::new();
+    let mut seen = HashSet::from([known.playable.position().identity()]);
+    while line.len() < LONGEST {
+        match known.moves.first().filter(|first| first.is_of_child) {
+            None => {
+                add_told(&mut line, known.playable, &known.line);
+                break;
+            }
+            Some(first) => {
+                let after = first.after;
+                line.push(first.named.clone());
+                let is_new = seen.insert(after.identity());
+                match Playable::new(&after).ok().filter(|_| is_new) {
+                    Some(playable) => known = Known::of(served, &playable)?,
+                    None => break,
+                }
+            }
+        }
+    }
+    let (pv, pv_san) =
+        line.into_iter().map(|Named { uci, san }| (uci, san)).unzip::<_, _, Vec<_>, Vec<_>>();
+    let line = Some(LineReply { score, depth: pv.len(), pv, pv_san });
+    Ok(Reply { line, ..Reply::word("ok") })
+}
+
+/// Adds the moves that a record goes on with, as far as they are legal.
+fn add_told(line: &mut Vec<Named>, mut playable: Playable, told: &[Move]) {
+    for &mv in told.iter().take(LONGEST - line.len()) {
+        if !playable.is_legal(mv) {
+            break;
+        }
+        line.push(named(&playable, mv));
+        playable = playable.after(mv);
+    }
+}

@@ -1,0 +1,165 @@
+//! Moves by their worth.
+
+use super::known::{Known, KnownMove, named};
+use super::reply::{MoveReply, Named, Reply, Scored};
+use crate::model::rules::Playable;
+use crate::server::answer::Refusal;
+use crate::server::sources::Served;
+
+/// Where scores are so large, and beyond, nothing but the best is good.
+const DECIDED: f64 = 75.0;
+const NEARLY_DECIDED: f64 = 50.0;
+/// Where scores are so low, and below, everything is good that is not worse than the lowest.
+const BAD: f64 = -30.0;
+const LOST: f64 = -50.0;
+
+/// All moves that have a score, and if wanted those that have none.
+pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply, Refusal> {
+    let best = known.moves.first().map(|one| one.score).unwrap_or_default();
+    let mut scored = Vec::new();
+    for one in &known.moves {
+        let replies = Playable::new(&one.after).ok().map(|after| Known::of(served, &after));
+        scored.push((one, Replies::of(replies.transpose()?)));
+    }
+    // Of equal moves the one that leaves fewer good replies.
+    scored.sort_by_key(|(one, replies)| {
+        (-one.score, replies.good, std::cmp::Reverse(replies.all), one.named.uci.clone())
+    });
+    let mut moves: Vec<MoveReply> =
+        scored.iter().map(|(one, replies)| scored_move(one, best, replies)).collect();
+    if showall {
+        moves.extend(moves_without_score(known));
+    }
+    Ok(if moves.is_empty() { known.nothing() } else { Reply { moves, ..Reply::word("ok") } })
+}
+
+/// The best move: by score, else the one that the record names.
+pub(super) fn best(known: &Known) -> Reply {
+    let scored = known.moves.first().map(|one| one.named.uci.clone());
+    let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));
+    match scored.or_else(|| Some(named(&known.playable, *told()?).uci)) {
+        Some(uci) => Reply { single: Some(uci), ..Reply::word("ok") },
+        None => Reply::word("nobestmove"),
+    }
+}
+
+/// The good moves, and where there are none the best; a single one also by itself.
+pub(super) fn good(known: &Known) -> Reply {
+    let Some(best) = known.moves.first() else { return Reply::word("nobestmove") };
+    let is_good = |one: &&KnownMove| one.score == best.score || rank(one.score, best.score) > 0;
+    let search_moves: Vec<Named> =
+        known.moves.iter().filter(is_good).map(|one| one.named.clone()).collect();
+    let single = Some(best.named.uci.clone()).filter(|_| known.moves.len() == 1);
+    Reply { search_moves, single, ..Reply::word("ok") }
+}
+
+/// How many moves can be replied.
+#[derive(Default)]
+struct Replies {
+    /// Those that have a score.
+    all: usize,
+    /// The good ones of them.
+    good: usize,
+}
+
+impl Replies {
+    fn of(known: Option<Known>) -> Replies {
+        let moves = known.map(|known| known.moves).unwrap_or_default();
+        let best = moves.first().map(|one| one.score).unwrap_or_default();
+        let good = moves.iter().filter(|one| rank(one.score, best) > 0).count();
+        Replies { all: moves.len(), good }
+    }
+}
+
+fn scored_move(one: &KnownMove, best: i32, replies: &Replies) -> MoveReply {
+    let rank = rank(one.score, best);
+    let mark = ["?", "*", "!"][usize::from(rank)];
+    let Replies { all, good } = replies;
+    MoveReply {
+        named: one.named.clone(),
+        score: Scored::Known(one.score),
+        rank,
+        note: format!("{mark} ({all:02}-{good:02})"),
+        winrate: (one.score.abs() < 10_000).then(|| format!("{:.2}", points(one.score))),
+    }
+}
+
+fn moves_without_score(known: &Known) -> impl Iterator<Item = MoveReply> {
+    let moves = known.playable.legal_moves().into_iter();
+    let others = moves.filter(|mv| known.moves.iter().all(|one| one.mv != *mv));
+    others.map(|mv| MoveReply {
+        named: named(&known.playable, mv),
+        score: Scored::Unknown("??"),
+        rank: 0,
+        note: "? (??-??)".into(),
+        winrate: None,
+    })
+}
+
+/// How many points of 100 a score stands for.
+fn points(score: i32) -> f64 {
+    100.0 * logistic(f64::from(score) / 330.0)
+}
+
+fn logistic(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// 2 for moves that are as good as the best, 1 for good ones, 0 for others.
+fn rank(score: i32, best: i32) -> u8 {
+    let (score, best) = (f64::from(score), f64::from(best));
+    match score >= good_from(best) {
+        false => 0,
+        true => 1 + u8::from(score >= best_from(best)),
+    }
+}
+
+/// From which score on a move is good: 5 to 10 below the best where the game is open.
+fn good_from(best: f64) -> f64 {
+    let below = |best: f64| best - 10.0 * logistic(best.abs() / 10.0);
+    if best >= DECIDED {
+        best
+    } else if best > NEARLY_DECIDED {
+        let share = (best - NEARLY_DECIDED) / (DECIDED - NEARLY_DECIDED);
+        below(best) + share * (best - below(best))
+    } else if best >= BAD {
+        below(best)
+    } else if best > LOST {
+        LOST + (best - LOST) / (BAD - LOST) * (below(BAD) - LOST)
+    } else {
+        LOST
+    }
+}
+
+/// From which score on a move is as good as the best: up to 5 below it where the game is open.
+fn best_from(best: f64) -> f64 {
+    if !(BAD..NEARLY_DECIDED).contains(&best) {
+        return best;
+    }
+    let from = best - 5.0 * logistic(best.abs() / 20.0);
+    if best > 0.0 { from.max(1.0) } else { from }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_rank_by_their_distance_to_the_best() {
+        for (best, wanted) in [
+            (200, [(200, 2), (199, 0)]),
+            (20, [(17, 2), (12, 1)]),
+            (20, [(15, 1), (10, 0)]),
+            (1, [(1, 2), (0, 1)]),
+            (0, [(-2, 2), (-6, 0)]),
+            (-40, [(-40, 2), (-46, 0)]),
+            (-29_990, [(-29_990, 0), (-29_990, 0)]),
+        ] {
+            for (score, rank_wanted) in wanted {
+                assert_eq!(rank(score, best), rank_wanted, "{score} of {best}");
+            }
+        }
+        assert_eq!(format!("{:.2}", points(0)), "50.00");
+        assert_eq!(format!("{:.2}", points(330)), "73.11");
+    }
+}

@@ -1,0 +1,70 @@
+//! The games of a position that a library keeps.
+
+use crate::error::Result;
+use crate::library::explore::{CellFilter, Explored};
+use crate::library::kept_games::{FoundGame, GameObject};
+use crate::library::tally::{GameFacts, Split};
+use crate::model::rules::Move;
+use crate::model::{GameId, KeptGame, KeptGames, Position, San};
+use crate::source::OpenLookup;
+
+/// The games of a position that a library keeps, that are among those asked for and went on there.
+#[derive(Default)]
+pub(super) struct GamesHere {
+    best: Vec<GameId>,
+    latest: Vec<GameId>,
+    found: Vec<FoundGame>,
+}
+
+impl GamesHere {
+    /// Those that the records of the position list.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub(super) fn find(
+        library: &OpenLookup,
+        listed: &KeptGames,
+        position: &Position,
+        cells: &CellFilter,
+    ) -> Result<GamesHere> {
+        let all: Vec<&KeptGame> = listed.games().iter().collect();
+        let mut found = FoundGame::find(library, &all, position)?;
+        let split = Split { year: true, month: true, speed: true, rating: true };
+        found.retain(|it| it.played.is_some());
+        found.retain(|it| cells.is_empty() || cells.takes(&GameFacts::of(&it.game, split).cell));
+        let best = listed.best().map(|kept| kept.id).collect();
+        let latest = listed.latest().map(|kept| kept.id).collect();
+        Ok(GamesHere { best, latest, found })
+    }
+
+    /// The best, at most so many.
+    pub(super) fn best(&self, most: usize) -> Vec<GameObject> {
+        self.listed(&self.best).take(most).collect()
+    }
+
+    /// The latest, at most so many, that are not among others.
+    pub(super) fn latest(&self, most: usize, others: &[GameObject]) -> Vec<GameObject> {
+        let is_new = |game: &GameObject| others.iter().all(|other| other.id != game.id);
+        self.listed(&self.latest).filter(is_new).take(most).collect()
+    }
+
+    /// The game in which a move was played, for each move that was played in no other.
+    pub(super) fn singles(&self, explored: &Explored) -> Vec<(Move, GameObject)> {
+        let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
+        let is_needed = explored.rows.iter().any(|row| row.counts.games() == 1);
+        let total = tally.filter(|_| is_needed).map(|tally| tally.total()).unwrap_or_default();
+        let once = total.moves.iter().filter(|one| one.counts.games() == 1);
+        let once: Vec<San> = once.map(|one| one.san).collect();
+        let single = |found: &FoundGame| {
+            let (mv, san) = found.played?;
+            let object = GameObject { uci: None, san: None, ..GameObject::new(found) };
+            once.contains(&san).then_some((mv, object))
+        };
+        self.found.iter().filter_map(single).collect()
+    }
+
+    fn listed<'a>(&'a self, ids: &'a [GameId]) -> impl Iterator<Item = GameObject> + 'a {
+        let found = |id: &GameId| self.found.iter().find(|found| found.kept.id == *id);
+        ids.iter().filter_map(found).map(GameObject::new)
+    }
+}

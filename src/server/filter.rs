@@ -1,0 +1,210 @@
+//! Which games a question asks for, and by what a library cannot tell them apart.
+
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::answer::{Answer, Refusal};
+use crate::library::explore::{CellFilter, YearMonth};
+use crate::library::tally::RATING_GROUPS;
+use crate::model::{Speed, Tally};
+
+/// Names what was asked for and not done, since the library keeps these games together.
+pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
+
+/// What a query says of the games that it asks for. What is empty is not said.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AskedGames {
+    /// A year, or a month of it.
+    pub(super) since: Option<String>,
+    pub(super) until: Option<String>,
+    /// Names of [`Speed`], with commas between.
+    pub(super) speeds: Option<String>,
+    /// Ratings, with commas between: each stands for the group in which it lies.
+    pub(super) ratings: Option<String>,
+}
+
+/// What can be done of what was asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Applied {
+    pub(super) filter: CellFilter,
+    /// The words of the query that could not be done, or not wholly: of a month its year counts where
+    /// only years are told apart.
+    pub(super) not_split: Vec<&'static str>,
+}
+
+impl AskedGames {
+    /// The games that are asked for. All speeds, or all ratings, are as good as none.
+    ///
+    /// # Errors
+    /// Which word says nothing.
+    pub(super) fn filter(&self) -> Result<CellFilter, Refusal> {
+        let month = |name: &str, text: &Option<String>| {
+            let read = |text: &str| text.replace('/', "-").parse::<YearMonth>();
+            let wrong = |error| Refusal::bad_request(format!("bad request: {name}: {error}"));
+            given(text).map(read).transpose().map_err(wrong)
+        };
+        let speeds = words(&self.speeds).map(|word| {
+            let names = Speed::ALL.map(Speed::name).join(", ");
+            Speed::from_name(word).ok_or(format!("bad request: speeds: {word} is none of {names}"))
+        });
+        let ratings = words(&self.ratings).map(|word| {
+            let rating: Option<u16> = word.parse().ok();
+            rating.map(group_of).ok_or(format!("bad request: ratings: {word} is no rating"))
+        });
+        Ok(CellFilter {
+            since: month("since", &self.since)?,
+            until: month("until", &self.until)?,
+            speeds: some_of(speeds, Speed::ALL.len())?,
+            ratings: some_of(ratings, RATING_GROUPS.len())?,
+        })
+    }
+}
+
+/// A value that says something.
+pub(super) fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// What stands between the commas.
+pub(super) fn words(text: &Option<String>) -> impl Iterator<Item = &str> {
+    given(text).into_iter().flat_map(|text| text.split(',')).map(str::trim)
+}
+
+/// The lowest rating of the group in which a rating lies.
+fn group_of(rating: u16) -> u16 {
+    RATING_GROUPS.into_iter().rev().find(|&least| least <= rating).unwrap_or_default()
+}
+
+/// Each value once; none where there are all that there are.
+fn some_of<T: PartialEq>(
+    values: impl Iterator<Item = Result<T, String>>,
+    all: usize,
+) -> Result<Vec<T>, Refusal> {
+    let mut some = Vec::new();
+    for value in values {
+        let value = value.map_err(Refusal::bad_request)?;
+        if !some.contains(&value) {
+            some.push(value);
+        }
+    }
+    Ok(if some.len() == all { Vec::new() } else { some })
+}
+
+impl Applied {
+    /// What a tally can do of what is asked for; all of it where there is no tally.
+    pub(super) fn new(asked: CellFilter, tally: Option<&Tally>) -> Applied {
+        let mut applied = Applied { filter: asked, not_split: Vec::new() };
+        while let Some(what) = tally.and_then(|tally| applied.filter.not_told_apart(tally)) {
+            applied.give_up(what);
+        }
+        applied
+    }
+
+    /// Does without what `tally --by` calls so.
+    fn give_up(&mut self, what: &str) {
+        let CellFilter { since, until, speeds, ratings } = &mut self.filter;
+        let bounds = [("since", since), ("until", until)];
+        match what {
+            "speed" => {
+                speeds.clear();
+                self.not_split.push("speeds");
+            }
+            "rating" => {
+                ratings.clear();
+                self.not_split.push("ratings");
+            }
+            _ => {
+                for (name, bound) in bounds {
+                    let year = |it: &YearMonth| YearMonth { month: None, ..*it };
+                    let left = bound.as_ref().filter(|_| what == "month").map(year);
+                    if *bound != left {
+                        *bound = left;
+                        self.not_split.push(name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Refuses where not all was done and it must be.
+    ///
+    /// # Errors
+    /// By what the library does not tell games apart.
+    pub(super) fn check(&self, strict: bool) -> Result<(), Refusal> {
+        if !strict || self.not_split.is_empty() {
+            return Ok(());
+        }
+        let what = self.not_split.join(", ");
+        Err(Refusal::bad_request(format!("the library does not tell games apart by {what}")))
+    }
+
+    /// Names in an answer what was not done.
+    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Answer {
+        let mut answer: Response = answer.into_response();
+        if !self.not_split.is_empty()
+            && let Ok(value) = HeaderValue::from_str(&self.not_split.join(", "))
+        {
+            answer.headers_mut().insert(NOT_SPLIT, value);
+        }
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn asked(since: &str, until: &str, speeds: &str, ratings: &str) -> AskedGames {
+        let [since, until, speeds, ratings] =
+            [since, until, speeds, ratings].map(|text| Some(text.to_string()));
+        AskedGames { since, until, speeds, ratings }
+    }
+
+    #[test]
+    fn all_of_a_kind_is_as_good_as_none() {
+        let all = Speed::ALL.map(Speed::name).join(",");
+        let filter = asked("", "", &all, "400,1000,1200,1400,1600,1800,2000,2200,2500").filter();
+        assert_eq!(filter, Ok(CellFilter::default()));
+        assert_eq!(AskedGames::default().filter(), Ok(CellFilter::default()));
+        let filter = asked("2019", "2020/05", "blitz,blitz", "1700,2600").filter().unwrap();
+        assert_eq!(filter.since, Some("2019".parse().unwrap()));
+        assert_eq!(filter.until, Some("2020-05".parse().unwrap()));
+        assert_eq!((filter.speeds, filter.ratings), (vec![Speed::Blitz], vec![1600, 2500]));
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_refused() {
+        for wrong in [
+            asked("May", "", "", ""),
+            asked("", "2020-13", "", ""),
+            asked("", "", "fast", ""),
+            asked("", "", "blitz,", ""),
+            asked("", "", "", "good"),
+        ] {
+            assert!(wrong.filter().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_tally_keeps_together_is_given_up_and_named() {
+        let asked = asked("2019-05", "2020", "blitz", "1600").filter().unwrap();
+        let by = |text: &str| {
+            let tally = Tally::from_text(text.as_bytes()).unwrap();
+            Applied::new(asked.clone(), Some(&tally))
+        };
+        let none = by("reached 2");
+        assert!(none.filter.is_empty());
+        assert_eq!(none.not_split, ["since", "until", "speeds", "ratings"]);
+        assert!(none.check(false).is_ok() && none.check(true).is_err());
+        let years = by("[2020 blitz] reached 2");
+        assert_eq!(years.not_split, ["since", "ratings"]);
+        assert_eq!(years.filter.since, Some("2019".parse().unwrap()));
+        assert_eq!(years.filter.speeds, [Speed::Blitz]);
+        assert_eq!(by("[2020-01 blitz 1600+] reached 2").not_split, [""; 0]);
+        assert_eq!(Applied::new(asked.clone(), None).filter, asked);
+    }
+}
