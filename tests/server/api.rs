@@ -200,3 +200,26 @@ fn a_batch_answers_line_by_line() {
         lines[1]
     );
 }
+
+#[test]
+fn games_are_chosen_by_what_they_are_told_apart_by() {
+    let scratch = games_library();
+    let running = Running::start(&scratch, &["games.epa", "mine=games.pgn"]);
+    let of = |query: &str| running.get(&format!("/api/position?{query}")).json();
+    let games = |query: &str| {
+        let position = of(query);
+        let count = |name: &str| position[name].as_u64().unwrap_or_default();
+        (count("white") + count("draws") + count("black"), position["notSplit"].clone())
+    };
+    assert_eq!(games(""), (4, json!([])));
+    assert_eq!(games("since=2020&until=2021"), (2, json!([])));
+    assert_eq!(games("since=2020&speeds=blitz&ratings=2500"), (3, json!(["speeds", "ratings"])));
+    assert_eq!(games("source=mine&ratings=2200"), (3, json!([])));
+    assert_eq!(running.get("/api/position?since=May").status, 400);
+    scratch.write("serve.toml", "sources = ['games.epa']\nstrict = true\n");
+    let strict = Running::start(&scratch, &["--config", "serve.toml"]);
+    let refused = strict.get("/api/position?speeds=blitz");
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("speeds"), "{}", refused.text());
+    assert_eq!(strict.get("/api/position?since=2020").status, 200);
+}

@@ -39,6 +39,7 @@ fn answers_are_what_the_document_says() {
         for play in ["", "e2e4", "e2e4,c7c5,g1f3,d7d6", "h2h4"] {
             paths.push(format!("/api/position?source={source}&play={play}&parents=1"));
             paths.push(format!("/masters?source={source}&play={play}"));
+            paths.push(format!("/lichess?source={source}&play={play}&history=true"));
         }
         for fen in [
             "8/8/8/4k3/8/1K6/8/8_b_-_-",
@@ -46,6 +47,9 @@ fn answers_are_what_the_document_says() {
             "7k/6Q1/6K1/8/8/8/8/8_b_-_-",
         ] {
             paths.push(format!("/api/position?source={source}&fen={fen}&parents=1"));
+            for action in ["queryall", "querybest", "querysearch", "queryscore", "querypv"] {
+                paths.push(format!("/cdb.php?source={source}&action={action}&board={fen}&json=1"));
+            }
         }
     }
     for path in paths {

@@ -14,6 +14,12 @@ const MOST_MOVES: usize = 16;
 const MOST_POSITIONS: usize = 16;
 
 impl Names {
+    /// The name of the last position on a line that has one.
+    pub fn last_on_line(&self, line: &PositionLine) -> Option<&OpeningName> {
+        let positions = (0..=line.moves().len()).rev().filter_map(|moves| line.position(moves));
+        positions.filter_map(|position| self.get(position)).next()
+    }
+
     /// The name of the position at the end of a line: its own, else that of the last position on the
     /// line that has one, else that of the nearest one from which moves of a library lead here: of several
     /// the one that most games came from, then the first code.
@@ -26,9 +32,7 @@ impl Names {
         cells: &CellFilter,
         ask: &mut Ask<'_, E>,
     ) -> Result<Option<&OpeningName>, E> {
-        let on_line = (0..=line.moves().len()).rev().filter_map(|moves| line.position(moves));
-        let on_line = on_line.filter_map(|position| self.get(position)).next();
-        match on_line {
+        match self.last_on_line(line) {
             Some(name) => Ok(Some(name)),
             None => self.nearest_parent(line.end(), cells, ask),
         }

@@ -11,14 +11,15 @@ use crate::codec::query;
 use crate::error::Error;
 use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
-use crate::library::explore::{ExploreOptions, explore, parents};
+use crate::library::explore::{CellFilter, Entry, ExploreOptions, ParentRow, explore, parents};
 use crate::library::json;
 use crate::library::kept_games::{FoundGame, GameObject, listed};
-use crate::library::names::Names;
+use crate::library::names::{Names, OpeningName};
 use crate::model::rules::{Move, Playable, is_bare};
 use crate::model::{Color, EpdRecord, KeptGame, Opcode, Position};
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
+use crate::server::filter::{Applied, AskedGames};
 use crate::server::line::AskedLine;
 use crate::server::sources::{MOST_RECORDS, Served};
 
@@ -28,8 +29,11 @@ pub(super) struct Asked {
     fen: Option<String>,
     #[serde(default)]
     play: String,
-    /// Whether the positions that lead here are asked for.
-    parents: Option<u8>,
+    /// `1`: the positions that lead here are asked for.
+    #[serde(default)]
+    parents: String,
+    #[serde(flatten)]
+    games: AskedGames,
 }
 
 /// So many records are told in full.
@@ -130,8 +134,10 @@ struct Nearest {
 pub(super) async fn position(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
     let served = app.source(asked.source.as_deref())?;
     let line = AskedLine::parse(asked.fen.as_deref(), &asked.play)?;
-    let with_parents = asked.parents.unwrap_or_default() > 0;
-    blocking(move || Ok(object(&PositionAnswer::new(&app, &served, &line, with_parents)?))).await
+    let cells = asked.games.filter()?;
+    let with_parents = asked.parents == "1";
+    let answer = blocking(move || PositionAnswer::new(&app, &served, &line, cells, with_parents));
+    Ok(object(&answer.await?))
 }
 
 impl PositionAnswer {
@@ -139,25 +145,29 @@ impl PositionAnswer {
         app: &App,
         served: &Served,
         line: &AskedLine,
+        cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
-        let options = ExploreOptions::new().children(true);
+        let numbered = served.numbered_records(line.end())?;
+        let records: Vec<EpdRecord> = numbered.iter().map(|(_, record)| record.clone()).collect();
+        let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
+        let applied = Applied::new(cells, tally.as_ref());
+        applied.check(app.settings.strict)?;
+
+        let options = ExploreOptions::new().cells(applied.filter);
+        let with_children = options.clone().children(true);
         let mut ask = |queries: &[query::Query]| served.records(queries);
-        let explored = explore::<Error>(line.end(), 1, &options, &mut ask)?;
-        let parents =
-            with_parents.then(|| parents::<Error>(line.end(), &ExploreOptions::new(), &mut ask));
+        let explored = explore::<Error>(line.end(), 1, &with_children, &mut ask)?;
+        let parents = with_parents.then(|| parents::<Error>(line.end(), &options, &mut ask));
         let parents = parents.transpose()?;
-        let opening = app.names.nearest::<Error>(line.line(), &options.cells, &mut |queries| {
-            Ok(vec![Vec::new(); queries.len()])
-        })?;
+        let opening = app.names.last_on_line(line.line());
+        let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, &app.names));
         let shown = Shown {
             parents: parents.as_deref(),
             opening,
             with_operations: true,
             ..Shown::new(&explored, &app.names)
         };
-        let numbered = served.numbered_records(line.end())?;
-        let records: Vec<EpdRecord> = numbered.iter().map(|(_, record)| record.clone()).collect();
         let mut fens = line.fens();
         let playable = Playable::new(line.end()).ok();
         let found = explored.entry.is_some();
@@ -177,10 +187,16 @@ impl PositionAnswer {
             backsolved: records.iter().find_map(BacksolvedObject::of),
             games: GamesObject::of(served, &records, line.end())?,
             nearest: if found { None } else { Some(nearest(served, line, &fens)?) },
-            not_split: Vec::new(),
+            not_split: applied.not_split,
             fen: fens.pop().unwrap_or_default(),
         })
     }
+}
+
+/// The name of the parent that most games came from, of those that have one.
+fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n OpeningName> {
+    let played = parents.iter().filter(|row| row.counts.games() > 0);
+    played.filter_map(|row| names.get(&row.position)).next()
 }
 
 /// How a position ends a game, if it does.

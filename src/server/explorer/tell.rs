@@ -35,9 +35,7 @@ pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<To
     let ask = &mut |queries: &[Query]| served.records(queries);
     let explored = explore::<Error>(question.line.end(), 1, &options, ask)?;
     // Only the line tells: a name through parents would take thousands of lookups.
-    let on_line =
-        (0..=question.line.moves().len()).rev().filter_map(|it| question.line.position(it));
-    let opening = on_line.filter_map(|position| app.names.get(position)).next();
+    let opening = app.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = kept_games::listed(&records).filter(|_| question.wants_games());
