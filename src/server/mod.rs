@@ -12,6 +12,7 @@ mod cache;
 mod chessdb;
 mod explorer;
 mod filter;
+mod keep;
 mod line;
 mod listener;
 mod router;

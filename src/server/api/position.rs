@@ -22,6 +22,7 @@ use crate::server::app::App;
 use crate::server::filter::{Applied, AskedGames};
 use crate::server::line::AskedLine;
 use crate::server::sources::{MOST_RECORDS, Served};
+use crate::text::{FormatOptions, epd, san};
 
 #[derive(Deserialize, Debug)]
 pub(super) struct Asked {
@@ -232,7 +233,7 @@ fn legal_moves(playable: &Playable) -> Vec<LegalMove> {
         let to = castling.map_or(mv.to, |side| side.targets(turn).0);
         LegalMove {
             uci: mv.to_string(),
-            san: crate::text::san::format(playable, mv).to_string(),
+            san: san::format(playable, mv).to_string(),
             from: mv.from.to_string(),
             to: to.to_string(),
             takes_rook: castling.map(|_| mv.to.to_string()),
@@ -246,10 +247,16 @@ impl RecordObject {
     fn new((number, record): &(u64, EpdRecord)) -> RecordObject {
         RecordObject {
             number: *number,
-            epd: String::from_utf8_lossy(&crate::format_epd(record)).into_owned(),
+            epd: canonical(record),
             operations: json::operations(record.operations()),
         }
     }
+}
+
+fn canonical(record: &EpdRecord) -> String {
+    let mut line = Vec::new();
+    epd::format(record, &FormatOptions::default(), &mut line);
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 impl BacksolvedObject {
