@@ -49,6 +49,21 @@ pub enum At {
     Byte(u64),
 }
 
+impl At {
+    /// The line and column of a byte of a text.
+    ///
+    /// ```
+    /// use epdb::error::At;
+    /// assert_eq!(At::byte_of("one\ntwo", 5), At::Column { line: 2, column: 2 });
+    /// ```
+    pub fn byte_of(text: &str, byte: usize) -> At {
+        let before = text.get(..byte).unwrap_or(text);
+        let line = before.matches('\n').count() as u64 + 1;
+        let column = before.len() - before.rfind('\n').map_or(0, |end| end + 1) + 1;
+        At::Column { line, column }
+    }
+}
+
 impl Place {
     /// A place in a source.
     pub fn new(source: impl Into<Arc<str>>, at: At) -> Place {

@@ -8,7 +8,8 @@
 //! nor a compressor.
 //!
 //! - `cli`: arguments, printing, exit statuses; a file a command (`cli`, the default).
-//! - [`server`]: libraries over HTTP: the dialects of explorers, and a page (`server`, on by default).
+//! - [`server`]: libraries over HTTP: the dialects of explorers and a page, within limits for who asks
+//!   (`server`, on by default).
 //! - [`referee`]: tournaments: settings, pairings, openings, adjudication, standings; the messages of
 //!   referee and clients ([`referee::wire`]), the arbiter and its log, servers and clients (`referee`).
 //! - [`engine`]: UCI engines as child processes: options, searches with limits and time-outs, scores and

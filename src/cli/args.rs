@@ -443,7 +443,8 @@ pub(crate) enum Revision {
 /// Less is no memory to work in.
 const LEAST_MEMORY: usize = 1 << 10;
 
-fn parse_memory(text: &str) -> Result<usize, String> {
+/// Reads how much memory there is.
+pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
         size if size < LEAST_MEMORY => Err("at least 1K; 256M is the default".to_string()),
         size => Ok(size),

@@ -11,6 +11,14 @@ use crate::new_file::abandon_all;
 /// Where interrupts end only what is being done: whether there was one.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
+/// Whether the command does itself what it is told.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// From now on signals neither end the process nor what it is doing: the command has handlers of its own.
+pub(crate) fn leave_to_command() {
+    LEFT.store(true, Ordering::SeqCst);
+}
+
 /// From now on an interrupt does not end the process, but what it is doing: work that takes long asks
 /// [`was_interrupted`], and programs of the same terminal that it waits for are interrupted themselves.
 ///
@@ -56,7 +64,8 @@ pub(crate) fn install() -> std::io::Result<()> {
         };
         sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
-            if signal == SIGINT && INTERRUPTED.get().is_some() {
+            let is_of_work = signal == SIGINT && INTERRUPTED.get().is_some();
+            if is_of_work || LEFT.load(Ordering::SeqCst) {
                 continue;
             }
             leave_terminal();
@@ -98,6 +107,9 @@ pub(crate) fn install() -> std::io::Result<()> {
     /// As shells count an interrupt.
     const INTERRUPTED: i32 = 130;
     ctrlc::set_handler(|| {
+        if LEFT.load(Ordering::SeqCst) {
+            return;
+        }
         if let Some(interrupted) = INTERRUPTED.get() {
             return interrupted.store(true, Ordering::SeqCst);
         }

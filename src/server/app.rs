@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::answer::Refusal;
 use super::cache::{self, Answers};
+use super::metrics::Metrics;
 use super::settings::ServerSettings;
 use super::sources::{Served, Sources};
 use crate::error::Result;
@@ -20,6 +21,7 @@ pub(super) struct App {
     /// Names of openings.
     pub(super) names: Names,
     pub(super) answers: Answers,
+    pub(super) metrics: Metrics,
 }
 
 impl App {
@@ -29,7 +31,7 @@ impl App {
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
         let sources = Arc::new(Sources::open(&settings.sources, settings.memory)?);
         let answers = cache::answers(settings.memory / ANSWERS_OF_MEMORY);
-        Ok(App { settings, sources, names, answers })
+        Ok(App { settings, sources, names, answers, metrics: Metrics::new() })
     }
 
     /// The source of a name, or the first where none is named.

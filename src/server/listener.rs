@@ -1,16 +1,116 @@
 //! Connections: accepted, limited, and ended.
 
-use std::future::Future;
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutWriter;
 
-/// Serves connections until `stop` is ready, then lets open answers end.
-pub(super) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(listener, router).with_graceful_shutdown(stop).await
+use super::app::App;
+use super::limits::Limits;
+use super::signals::Stops;
+
+/// How long no connection is asked for when the system has none to give.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves connections until it is told to stop, and lets open answers end then, for as long as the limits say
+/// and it is not told again.
+pub(super) async fn serve(listener: TcpListener, router: Router, app: Arc<App>, mut stops: Stops) {
+    let stop_time = app.settings.limits.stop_time;
+    let connections = Connections::new(router, app);
+    tokio::select! {
+        () = connections.accept_all(&listener) => {}
+        () = stops.next() => {}
+    }
+    drop(listener);
+    let open = connections.graceful.count();
+    tracing::info!(open, "stopping");
+    tokio::select! {
+        done = timeout(stop_time, connections.graceful.shutdown()) => match done {
+            Ok(()) => tracing::info!("stopped"),
+            Err(_) => tracing::warn!("stopped; answers that did not end in time are cut off"),
+        },
+        () = stops.next() => tracing::warn!("stopped at once; open answers are cut off"),
+    }
+}
+
+/// The open connections and what they have in common.
+struct Connections {
+    app: Arc<App>,
+    service: TowerToHyperService<Router>,
+    http: http1::Builder,
+    places: Arc<Semaphore>,
+    graceful: GracefulShutdown,
+}
+
+impl Connections {
+    fn new(router: Router, app: Arc<App>) -> Connections {
+        let Limits { connections, head_size, head_time, .. } = app.settings.limits;
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(head_time).max_header_size(head_size);
+        // Who has asked may close his side and still read.
+        http.half_close(true);
+        Connections {
+            app,
+            service: TowerToHyperService::new(router),
+            http,
+            places: Arc::new(Semaphore::new(connections.get().min(Semaphore::MAX_PERMITS))),
+            graceful: GracefulShutdown::new(),
+        }
+    }
+
+    /// Takes connections as long as there are places. That one cannot be had ends nothing: files are closed
+    /// again, and memory is freed.
+    async fn accept_all(&self, listener: &TcpListener) {
+        let mut is_failing = false;
+        while let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    is_failing = false;
+                    self.begin(stream, place);
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(error) => {
+                    self.app.metrics.accept_failures.inc();
+                    if !is_failing {
+                        tracing::error!(%error, "no connection can be had");
+                    }
+                    is_failing = true;
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn begin(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        stream.set_nodelay(true).ok();
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(self.app.settings.limits.write_time));
+        let stream = TokioIo::new(Box::pin(stream));
+        let connection = self.http.serve_connection(stream, self.service.clone());
+        let connection = self.graceful.watch(connection);
+        let app = Arc::clone(&self.app);
+        tokio::spawn(async move {
+            app.metrics.connections.inc();
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended");
+            }
+            app.metrics.connections.dec();
+            drop(place);
+        });
+    }
+}
+
+/// Whether it was the client who gave up before he was served.
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

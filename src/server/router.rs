@@ -1,21 +1,56 @@
-//! Which path leads where.
+//! Which path leads where, and what all answers go through.
 
+use std::any::Any;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::routing::get;
-use axum::{Router, middleware};
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use tower::util::option_layer;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use super::answer::Refusal;
 use super::app::App;
-use super::{api, chessdb, explorer, keep};
+use super::guard::{Guard, guard, no_method, no_path};
+use super::observe::observe;
+use super::{api, chessdb, cors, explorer, health, keep};
 
-/// All paths.
-pub(super) fn router(app: Arc<App>) -> Router {
+/// Bodies of fewer bytes go as they are.
+const COMPRESSED_FROM: u64 = 1024;
+
+/// All paths, for a server at an address.
+pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
-    let keep = middleware::from_fn_with_state(Arc::clone(&app), keep::keep);
-    let routes = questions.layer(keep).route("/healthz", get(async || "ok\n"));
-    match app.settings.base_path.trim_end_matches('/') {
-        "" => routes.with_state(app),
-        base => Router::new().nest(base, routes).with_state(app),
-    }
+    let keep = from_fn_with_state(Arc::clone(&app), keep::keep);
+    let routes = questions.layer(keep).merge(health::routes());
+    let settings = &app.settings;
+    let routes = settings.base_path.before(routes);
+    let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
+    let guarded = Arc::new(Guard::new(settings, listen));
+    // What streams its lines is sent line by line, which a compressor would collect.
+    let large =
+        SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::const_new("application/x-ndjson"));
+    let cors = (!settings.cors.is_empty()).then(|| cors::layer(&settings.cors));
+    // The last one meets the request first.
+    routes
+        .with_state(Arc::clone(&app))
+        .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(large))
+        .layer(option_layer(cors))
+        .layer(from_fn_with_state(guarded, guard))
+        .layer(CatchPanicLayer::custom(failed))
+        .layer(from_fn_with_state(app, observe))
+}
+
+/// The answer where there should have been one.
+fn failed(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+    tracing::error!(reason = text, "a request failed");
+    let text = "failed; the log says why".to_string();
+    Refusal { status: StatusCode::INTERNAL_SERVER_ERROR, text }.into_response()
 }

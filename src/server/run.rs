@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::spawn_blocking;
 
 use super::app::App;
 use super::settings::ServerSettings;
+use super::signals::{Reloads, Stops};
 use super::{listener, router};
 use crate::error::{Error, Result};
 
@@ -18,27 +20,27 @@ pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
+    stops: Stops,
+    reloads: Reloads,
 }
 
 impl Server {
-    /// Opens all sources and takes the address.
+    /// Opens all sources, takes the address, and from then on the signals that [`Server::run`] obeys.
     ///
     /// # Errors
-    /// A source cannot be opened, or the address is taken already.
+    /// A source cannot be opened, the address is taken already, or the system grants no handler of signals.
     pub fn open(settings: ServerSettings) -> Result<Server> {
         let listen = settings.listen;
         let app = Arc::new(App::open(settings)?);
-        let failed = |what: &str| {
-            let what = what.to_string();
-            move |error| Error::new(what).because(error)
-        };
         let runtime = Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(failed("cannot start threads"))?;
         let listener = runtime
             .block_on(TcpListener::bind(listen))
-            .map_err(failed(&format!("cannot listen at {listen}")))?;
+            .map_err(failed(format!("cannot listen at {listen}")))?;
         let address = listener.local_addr().map_err(failed("no address"))?;
-        Ok(Server { app, runtime, listener, address })
+        let signals = runtime.block_on(async { Ok((Stops::new()?, Reloads::new()?)) });
+        let (stops, reloads) = signals.map_err(failed("cannot take signals"))?;
+        Ok(Server { app, runtime, listener, address, stops, reloads })
     }
 
     /// Where connections are awaited.
@@ -46,20 +48,58 @@ impl Server {
         self.address
     }
 
-    /// Answers requests until the process is told to end, and lets open answers end then.
+    /// Answers requests until the process is told to end (SIGINT, SIGTERM), and lets open answers end then; told
+    /// once more, it cuts them off. On SIGHUP it reads the settings anew and serves their sources, or goes on as
+    /// before where that fails.
     ///
     /// # Errors
-    /// Connections cannot be accepted any more.
-    pub fn run(self) -> Result<()> {
-        let Server { app, runtime, listener, .. } = self;
+    /// The system grants no threads.
+    pub fn run(
+        self,
+        settings: impl Fn() -> Result<ServerSettings> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Server { app, runtime, listener, address, stops, reloads } = self;
         let watch = app.sources.watch();
-        watch.map_err(|error| Error::new("cannot start threads").because(error))?;
+        watch.map_err(failed("cannot start threads"))?;
         let sources = Arc::clone(&app.sources);
-        let stop = async {
-            tokio::signal::ctrl_c().await.ok();
-        };
-        let served = runtime.block_on(listener::serve(listener, router::router(app), stop));
+        runtime.spawn(reload_when_told(reloads, Arc::clone(&app), Arc::new(settings)));
+        let router = router::router(Arc::clone(&app), address);
+        runtime.block_on(listener::serve(listener, router, app, stops));
         sources.close();
-        served.map_err(|error| Error::new("cannot accept connections").because(error))
+        // What threads still look up is for nobody.
+        runtime.shutdown_background();
+        Ok(())
+    }
+}
+
+fn failed(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
+    |error| Error::new(what).because(error)
+}
+
+async fn reload_when_told<F>(mut reloads: Reloads, app: Arc<App>, settings: Arc<F>)
+where
+    F: Fn() -> Result<ServerSettings> + Send + Sync + 'static,
+{
+    loop {
+        reloads.next().await;
+        let (app, settings) = (Arc::clone(&app), Arc::clone(&settings));
+        spawn_blocking(move || reload(&app, settings())).await.unwrap_or(());
+    }
+}
+
+/// Serves the sources of other settings.
+fn reload(app: &App, settings: Result<ServerSettings>) {
+    let done = settings.and_then(|settings| {
+        app.sources.reload(&settings.sources)?;
+        let sources = app.settings.sources.clone();
+        Ok(ServerSettings { sources, ..settings } == app.settings)
+    });
+    app.metrics.reloaded(done.is_ok());
+    match done {
+        Ok(true) => tracing::info!("reloaded"),
+        Ok(false) => {
+            tracing::warn!("reloaded the sources; other settings are taken at the next start")
+        }
+        Err(error) => tracing::error!(%error, "not reloaded: all is served as before"),
     }
 }

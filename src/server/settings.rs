@@ -6,7 +6,12 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use super::base_path::BasePath;
+use super::cors::Origin;
+use super::host::HostName;
+use super::limits::Limits;
+use super::log::LogLevel;
+use crate::error::{At, Error, Place, Result};
 use crate::source::FileFormat;
 
 /// What is served, to whom, and within which limits: the words of the command line, or a file.
@@ -16,7 +21,8 @@ use crate::source::FileFormat;
 /// let text = "sources = ['masters=a.epa', 'mine.pgn']\nlisten = '127.0.0.1:9003'\n";
 /// let settings = ServerSettings::from_toml("serve.toml", text)?;
 /// assert_eq!(settings.sources[1].name, "mine");
-/// assert!(ServerSettings::from_toml("serve.toml", "lisen = 1").is_err());
+/// let error = ServerSettings::from_toml("serve.toml", "\ncors = ['lichess.org']").unwrap_err();
+/// assert!(error.to_string().starts_with("serve.toml:2:8: `lichess.org` is no origin"), "{error}");
 /// # Ok::<(), epdb::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -27,20 +33,24 @@ pub struct ServerSettings {
     pub sources: Vec<SourceSpec>,
     /// Where connections are awaited.
     pub listen: SocketAddr,
-    /// By which names the server may be called beside those of this machine.
-    pub allow_host: Vec<String>,
-    /// Which pages of other servers may ask: an origin such as `https://lichess.org`, or `*`.
-    pub cors: Vec<String>,
-    /// What all paths begin with, such as `/explorer`; empty for nothing.
-    pub base_path: String,
+    /// By which names the server may be called beside `localhost` and addresses.
+    pub allow_host: Vec<HostName>,
+    /// Which pages of other servers may ask.
+    pub cors: Vec<Origin>,
+    /// What all paths begin with.
+    pub base_path: BasePath,
     /// A filter that a library cannot split by is an error.
     pub strict: bool,
     /// Files of names of openings, of which later ones override.
     pub openings: Vec<PathBuf>,
     /// About how many bytes of memory are used.
     pub memory: usize,
+    /// What the log has.
+    pub log_level: LogLevel,
     /// The log is written as JSON, one object a line.
     pub log_json: bool,
+    /// How much of the server its clients may take.
+    pub limits: Limits,
 }
 
 impl Default for ServerSettings {
@@ -50,11 +60,13 @@ impl Default for ServerSettings {
             listen: SocketAddr::from(([127, 0, 0, 1], 9002)),
             allow_host: Vec::new(),
             cors: Vec::new(),
-            base_path: String::new(),
+            base_path: BasePath::default(),
             strict: false,
             openings: Vec::new(),
-            memory: 1 << 30,
+            memory: 256 << 20,
+            log_level: LogLevel::default(),
             log_json: false,
+            limits: Limits::default(),
         }
     }
 }
@@ -65,7 +77,10 @@ impl ServerSettings {
     /// # Errors
     /// Where the text is wrong, and how.
     pub fn from_toml(file: &str, text: &str) -> Result<ServerSettings> {
-        toml::from_str(text).map_err(|error| Error::from_cause(error).in_source(file))
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(At::Whole, |span| At::byte_of(text, span.start));
+            Error::new(error.message()).at(Place::new(file, at))
+        })
     }
 }
 

@@ -6,9 +6,14 @@ mod chessdb;
 mod explorer;
 mod libraries;
 mod openapi;
+mod raw;
+mod safety;
 mod schema;
 #[path = "../support/scratch.rs"]
 mod scratch;
 #[path = "../support/server.rs"]
 mod server;
+mod settings;
 mod sources;
+#[cfg(unix)]
+mod stop;

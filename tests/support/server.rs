@@ -27,8 +27,19 @@ impl Running {
     /// Starts it in a folder, with arguments behind `epdb serve`.
     pub(crate) fn start(scratch: &Scratch, args: &[&str]) -> Running {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).current_dir(scratch.path(""));
-        let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
+        Running::spawn(scratch, command)
+    }
+
+    /// The same by a command that runs it.
+    pub(crate) fn spawn(scratch: &Scratch, mut command: Command) -> Running {
+        command.current_dir(scratch.path(""));
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut first = String::new();
         let base = loop {
@@ -36,7 +47,7 @@ impl Running {
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended: {first}");
             first += &line;
             let address = line.split("listening at ").nth(1);
-            if let Some(address) = address.and_then(|rest| rest.split_whitespace().next()) {
+            if let Some(address) = address.and_then(|rest| rest.split([' ', '"']).next()) {
                 break address.trim_end_matches('/').to_string();
             }
         };
@@ -81,11 +92,22 @@ impl Running {
         Got::new(agent().post(format!("{}{path}", self.base)).send(body).unwrap())
     }
 
+    /// Tells it something as a user does.
+    #[cfg(unix)]
+    pub(crate) fn tell(&self, signal: rustix::process::Signal) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, signal).unwrap();
+    }
+
     /// Ends it as a user does, and gives its status and all that it said.
     #[cfg(unix)]
-    pub(crate) fn stop(mut self) -> (std::process::ExitStatus, String) {
-        let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    pub(crate) fn stop(self) -> (std::process::ExitStatus, String) {
+        self.tell(rustix::process::Signal::TERM);
+        self.end()
+    }
+
+    /// Its status and all that it said, when it has ended.
+    pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let status = self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
         (status, self.log())

@@ -1,15 +1,18 @@
 //! `epdb serve`: libraries over HTTP.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use anyhow::Context;
-
-use crate::cli::args::MemoryArgs;
-use crate::cli::message::note;
+use crate::cli::args::parse_memory;
+use crate::cli::message::{is_quiet, note};
 use crate::cli::outcome::{Outcome, Usage};
-use crate::server::{Server, ServerSettings, SourceSpec};
+use crate::cli::signals;
+use crate::error::{Error, Result};
+use crate::new_file::abandon_all;
+use crate::server::{
+    BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
+};
 
 /// Serve libraries to programs and people: an opening explorer over HTTP, with a page
 ///
@@ -17,7 +20,10 @@ use crate::server::{Server, ServerSettings, SourceSpec};
 /// its suffix. Programs that ask the opening explorer of lichess.org or chessdb.cn find their own paths; the
 /// page is at the address that is printed. Nothing is ever written to a source; a file that is replaced or
 /// imported into is served anew within a second.
-#[derive(clap::Args, Debug)]
+///
+/// Only this machine can ask unless --listen says otherwise, and only by its own names and addresses unless
+/// --allow-host does. SIGHUP reads the sources of --config again; SIGINT and SIGTERM let open answers end.
+#[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb serve masters=library.epa lichess=mine.epdb
   epdb serve games.pgn --listen 127.0.0.1:8080
@@ -29,14 +35,33 @@ pub(crate) struct Args {
     /// Where connections are awaited [default: 127.0.0.1:9002]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Settings, and sources that come first; options override. Read again on SIGHUP
+    /// Settings, limits among them, and sources that come first; options override
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
+    /// A name by which the server may be called, with or without a port
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<HostName>,
+    /// Pages of this origin may ask, such as https://lichess.org; * for any
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Vec<Origin>,
+    /// What all paths begin with, such as /explorer
+    #[arg(long, value_name = "PATH")]
+    base_path: Option<BasePath>,
+    /// A filter that a library cannot split by is an error
+    #[arg(long)]
+    strict: bool,
     /// A file of opening names, as `epdb name` takes it; of several, later ones override
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
-    #[command(flatten)]
-    memory: MemoryArgs,
+    /// error, warn, info or debug, which has a line a request [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<LogLevel>,
+    /// Write the log as JSON, an object a line
+    #[arg(long)]
+    log_json: bool,
+    /// How much memory the work may use: bytes, or with K, M, G [default: 256M]
+    #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
+    memory: Option<usize>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -44,27 +69,67 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if settings.sources.is_empty() {
         return Err(Usage("name a source to serve".into()).into());
     }
-    let server = Server::open(settings)?;
-    note!("listening at http://{}", server.address());
-    server.run()?;
+    let level = if is_quiet() { LogLevel::ERROR } else { settings.log_level };
+    log_to_stderr(level, settings.log_json);
+    let server = Server::open(settings.clone())?;
+    signals::leave_to_command();
+    introduce(&settings, server.address());
+    let args = args.clone();
+    server.run(move || self::settings(&args))?;
+    // Copies of stores, for what still reads them is ended with the process.
+    drop(abandon_all());
     Ok(Outcome::Done)
 }
 
 /// What the file says, and the arguments over it.
-fn settings(args: &Args) -> anyhow::Result<ServerSettings> {
+fn settings(args: &Args) -> Result<ServerSettings> {
     let mut settings = match &args.config {
         None => ServerSettings::default(),
         Some(file) => {
             let name = file.display().to_string();
-            let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+            let text = fs::read_to_string(file)
+                .map_err(|error| Error::new(format!("cannot read {name}")).because(error))?;
             ServerSettings::from_toml(&name, &text)?
         }
     };
     settings.sources.extend(args.sources.iter().cloned());
     settings.openings.extend(args.openings.iter().cloned());
-    if let Some(listen) = args.listen {
-        settings.listen = listen;
-    }
-    settings.memory = args.memory.memory;
+    settings.allow_host.extend(args.allow_host.iter().cloned());
+    settings.cors.extend(args.cors.iter().cloned());
+    settings.listen = args.listen.unwrap_or(settings.listen);
+    settings.base_path = args.base_path.clone().unwrap_or(settings.base_path);
+    settings.log_level = args.log_level.unwrap_or(settings.log_level);
+    settings.memory = args.memory.unwrap_or(settings.memory);
+    settings.strict |= args.strict;
+    settings.log_json |= args.log_json;
     Ok(settings)
+}
+
+/// Says where the server is and how programs find it. A log of objects has no other lines.
+fn introduce(settings: &ServerSettings, address: SocketAddr) {
+    let url = format!("http://{}{}", reachable(address), settings.base_path);
+    if settings.log_json {
+        return tracing::info!("listening at {url}/");
+    }
+    for SourceSpec { name, path } in &settings.sources {
+        note!("{name}: {}", path.display());
+    }
+    note!("listening at {url}/ (the page)");
+    match settings.base_path.is_root() {
+        true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
+        false => note!("berserk asks at the root of a server only, not below --base-path"),
+    }
+    let cors = if settings.cors.is_empty() { ", and --cors with the origin of lila" } else { "" };
+    note!("lila: explorer.endpoint = \"{url}\" in conf/application.conf{cors}");
+    if !address.ip().is_loopback() {
+        note!("whoever reaches {address} may ask");
+    }
+}
+
+/// An address by which this machine calls itself.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip().is_unspecified() {
+        true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
+        false => address,
+    }
 }

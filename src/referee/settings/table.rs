@@ -32,10 +32,8 @@ impl<'t> Document<'t> {
 
     /// An error at a place of the text.
     pub(super) fn error(self, span: &Range<usize>, what: impl Display) -> Error {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line = before.matches('\n').count() as u64 + 1;
-        let column = before.len() - before.rfind('\n').map_or(0, |end| end + 1) + 1;
-        Error::new(what.to_string()).at(Place::new(self.name, At::Column { line, column }))
+        let at = At::byte_of(self.text, span.start);
+        Error::new(what.to_string()).at(Place::new(self.name, at))
     }
 }
 

@@ -91,7 +91,7 @@ impl Findings {
         match item {
             Item::Rejected { is_more: false, .. } => self.rejected += 1,
             Item::Diagnostic { diagnostic, place } if diagnostic.severity == Severity::Error => {
-                self.first.get_or_insert_with(|| format!("{place}: {diagnostic}"));
+                self.first.get_or_insert_with(|| format!("{place}:{diagnostic}"));
             }
             _ => {}
         }

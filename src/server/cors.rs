@@ -1,0 +1,69 @@
+//! Which pages of other servers may ask (CORS).
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, Method, Uri};
+use serde::Deserialize;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
+
+use crate::error::{Error, Result};
+
+/// How long a browser need not ask again whether it may.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Where a page comes from: `https://lichess.org`, with a port where it has one, or `*` for anywhere.
+///
+/// ```
+/// use epdb::server::Origin;
+/// assert!("http://localhost:9663".parse::<Origin>().is_ok());
+/// assert!("https://lichess.org/".parse::<Origin>().is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Origin(HeaderValue);
+
+impl FromStr for Origin {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Origin> {
+        let value = HeaderValue::from_str(text);
+        match value {
+            Ok(value) if text == "*" || is_origin(text) => Ok(Origin(value)),
+            _ => Err(Error::new(format!(
+                "`{text}` is no origin such as https://lichess.org (no path, no slash at the end), nor *"
+            ))),
+        }
+    }
+}
+
+/// Browsers send it in lower case, and it is compared byte for byte.
+fn is_origin(text: &str) -> bool {
+    let Ok(uri) = text.parse::<Uri>() else { return false };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
+    !authority.as_str().contains('@') && text == format!("{scheme}://{authority}").to_lowercase()
+}
+
+impl TryFrom<String> for Origin {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Origin> {
+        text.parse()
+    }
+}
+
+/// What tells browsers that pages of these origins may ask.
+pub(super) fn layer(origins: &[Origin]) -> CorsLayer {
+    let origins: Vec<HeaderValue> = origins.iter().map(|Origin(value)| value.clone()).collect();
+    let allowed = match origins.iter().any(|origin| origin == "*") {
+        true => AllowOrigin::any(),
+        false => AllowOrigin::list(origins),
+    };
+    CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        // `*` would leave out Authorization, which clients of other explorers send.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::any())
+        .max_age(MAX_AGE)
+}

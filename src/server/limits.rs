@@ -1,0 +1,66 @@
+//! How much of the server its clients may take.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// How much of the server its clients may take: of its connections, its memory and its time.
+///
+/// ```
+/// use epdb::server::ServerSettings;
+/// use std::time::Duration;
+/// let text = "[limits]\nconnections = 64\nhead-time = '5s'\n";
+/// let limits = ServerSettings::from_toml("serve.toml", text)?.limits;
+/// assert_eq!((limits.connections.get(), limits.head_time), (64, Duration::from_secs(5)));
+/// # Ok::<(), epdb::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Limits {
+    /// Connections at once. More wait until one of these ends, which the times below see to.
+    pub connections: NonZeroUsize,
+    /// Bytes of the head of a request, which has at most 100 headers.
+    pub head_size: usize,
+    /// Bytes of the address that a request asks for.
+    pub uri_size: usize,
+    /// Time for the head of a request, from the beginning of the connection or the end of the answer
+    /// before: so long a connection may also be idle.
+    #[serde(deserialize_with = "length_of_time")]
+    pub head_time: Duration,
+    /// The longest pause within the body of a request.
+    #[serde(deserialize_with = "length_of_time")]
+    pub body_time: Duration,
+    /// Time until an answer begins.
+    #[serde(deserialize_with = "length_of_time")]
+    pub answer_time: Duration,
+    /// The longest pause in which a client takes nothing of its answer.
+    #[serde(deserialize_with = "length_of_time")]
+    pub write_time: Duration,
+    /// Time for open answers to end when the server is stopped.
+    #[serde(deserialize_with = "length_of_time")]
+    pub stop_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: NonZeroUsize::MIN.saturating_add(511),
+            head_size: 64 << 10,
+            uri_size: 32 << 10,
+            head_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(30),
+            answer_time: Duration::from_secs(60),
+            write_time: Duration::from_secs(30),
+            stop_time: Duration::from_secs(10),
+        }
+    }
+}
+
+fn length_of_time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    humantime::parse_duration(&text).map_err(|_| {
+        de::Error::custom(format!("`{text}` is no length of time such as 500ms, 5s or 2m"))
+    })
+}

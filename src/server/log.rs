@@ -1,0 +1,110 @@
+//! The log: what happens, one line each, on standard error.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use serde::Deserialize;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::error::{Error, Result};
+
+/// What the log has: `error`; `warn`; `info`, with what changes; `debug`, with a line a request.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct LogLevel(LevelFilter);
+
+impl LogLevel {
+    /// Errors only.
+    pub const ERROR: LogLevel = LogLevel(LevelFilter::ERROR);
+}
+
+impl Default for LogLevel {
+    fn default() -> LogLevel {
+        LogLevel(LevelFilter::INFO)
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<LogLevel> {
+        match text {
+            "error" => Ok(LogLevel(LevelFilter::ERROR)),
+            "warn" => Ok(LogLevel(LevelFilter::WARN)),
+            "info" => Ok(LogLevel(LevelFilter::INFO)),
+            "debug" => Ok(LogLevel(LevelFilter::DEBUG)),
+            _ => Err(Error::new(format!("`{text}` is none of error, warn, info and debug"))),
+        }
+    }
+}
+
+impl TryFrom<String> for LogLevel {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<LogLevel> {
+        text.parse()
+    }
+}
+
+/// Writes the log of this process to standard error from now on, unless it is written already.
+pub fn log_to_stderr(level: LogLevel, as_json: bool) {
+    // A standard error that is gone is no reason to end.
+    let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
+    let ours = Targets::new().with_target("epdb", level.0);
+    let lines = match as_json {
+        true => lines.json().flatten_event(true).with_writer(io::stderr).boxed(),
+        false => {
+            lines.with_ansi(false).with_target(false).with_writer(|| Plain(io::stderr())).boxed()
+        }
+    };
+    tracing_subscriber::registry().with(lines).with(ours).try_init().ok();
+}
+
+/// Writes lines in which nothing can pass for another line or command a terminal. Each call has one line.
+struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        self.0.write_all(escaped(text.trim_end_matches('\n')).as_bytes())?;
+        self.0.write_all(b"\n")?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::new();
+    for char in text.chars() {
+        let done = match char.is_control() {
+            true => write!(escaped, "{}", char.escape_default()),
+            false => escaped.write_char(char),
+        };
+        done.unwrap_or(());
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_is_one_line() {
+        let mut written = Vec::new();
+        let done = Plain(&mut written).write_all("a\nb\u{1b}[2Jc\u{9b}é\n".as_bytes());
+        assert!(done.is_ok());
+        assert_eq!(written, "a\\nb\\u{1b}[2Jc\\u{9b}é\n".as_bytes());
+    }
+}

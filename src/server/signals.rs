@@ -1,0 +1,80 @@
+//! What the process is told while it serves: to stop (SIGINT, SIGTERM), and to read its settings again (SIGHUP).
+
+use std::io;
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Each time that the process is told to stop.
+#[derive(Debug)]
+pub(super) struct Stops {
+    #[cfg(unix)]
+    interrupt: Signal,
+    #[cfg(unix)]
+    terminate: Signal,
+}
+
+/// Each time that the process is told to read its settings again.
+#[derive(Debug)]
+pub(super) struct Reloads {
+    #[cfg(unix)]
+    hang_up: Signal,
+}
+
+#[cfg(unix)]
+impl Stops {
+    /// All from now on.
+    pub(super) fn new() -> io::Result<Stops> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Stops { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next time.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Reloads {
+    /// All from now on.
+    pub(super) fn new() -> io::Result<Reloads> {
+        Ok(Reloads { hang_up: signal(SignalKind::hangup())? })
+    }
+
+    /// Waits for the next time.
+    pub(super) async fn next(&mut self) {
+        self.hang_up.recv().await;
+    }
+}
+
+#[cfg(not(unix))]
+impl Stops {
+    /// All from now on.
+    pub(super) fn new() -> io::Result<Stops> {
+        Ok(Stops {})
+    }
+
+    /// Waits for the next time.
+    pub(super) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Reloads {
+    /// There is none.
+    pub(super) fn new() -> io::Result<Reloads> {
+        Ok(Reloads {})
+    }
+
+    /// Waits for ever.
+    pub(super) async fn next(&mut self) {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,104 @@
+//! Settings, from the command line and from files, and the examples of both.
+
+use epdb::server::ServerSettings;
+
+use crate::scratch::Scratch;
+use crate::server::Running;
+
+const SETTINGS: &str = include_str!("../examples/serve/serve.toml");
+const UNIT: &str = include_str!("../examples/serve/epdb.service");
+const CONTAINER: &str = include_str!("../examples/serve/Containerfile");
+
+#[test]
+fn the_example_says_what_is_so_without_it() {
+    let mut settings = ServerSettings::from_toml("serve.toml", SETTINGS).unwrap();
+    assert_eq!(settings.sources[1].name, "lichess");
+    settings.sources.clear();
+    assert_eq!(settings, ServerSettings::default());
+    let keys = SETTINGS.lines().filter_map(|line| line.split_once(" = ")).count();
+    assert_eq!(keys, 18, "each key is in the example");
+}
+
+/// What the README shows is what is printed, with another port.
+#[test]
+fn a_server_says_where_it_is_and_how_programs_find_it() {
+    let readme = include_str!("../../README.md");
+    let shown =
+        readme.split("```console\n$ epdb serve ").nth(1).unwrap().split("```").next().unwrap();
+    let (args, shown) = shown.split_once('\n').unwrap();
+    let scratch = Scratch::with("games.pgn", "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n");
+    scratch.run(&["tally", "games.pgn", "-o", "library.epa"]);
+    let args: Vec<&str> = args.split(' ').collect();
+    let running = Running::start(&scratch, &args);
+    let shown = shown.replace("127.0.0.1:9002", running.address());
+    let (_, log) = running.stop();
+    assert!(log.starts_with(&shown), "{log}\ninstead of\n{shown}");
+}
+
+#[test]
+fn the_options_of_the_examples_are_there() {
+    let help = Scratch::new().run(&["serve", "--help"]).out;
+    let words = UNIT
+        .lines()
+        .chain(CONTAINER.lines())
+        .filter(|line| line.starts_with("ExecStart=") || line.starts_with("ENTRYPOINT"));
+    let is_end = |c: char| !c.is_ascii_lowercase() && c != '-';
+    let options: Vec<&str> =
+        words.flat_map(|line| line.split(is_end)).filter(|word| word.starts_with("--")).collect();
+    assert_eq!(options, ["--config", "--log-json", "--listen"]);
+    for option in options {
+        assert!(
+            help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")),
+            "{option}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_setting_is_told_with_its_place() {
+    let scratch = Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n");
+    for (text, expected) in [
+        ("listen = 'here'\n", "serve.toml:1:10: "),
+        ("strict = false\nlisen = '127.0.0.1:1'\n", "serve.toml:2:1: unknown field `lisen`"),
+        ("cors = ['*', 'lichess.org']\n", "serve.toml:1:8: `lichess.org` is no origin"),
+        ("allow-host = ['http://x']\n", "serve.toml:1:14: `http://x` is no name of a host"),
+        ("base-path = 'explorer'\n", "serve.toml:1:13: `explorer` is no path"),
+        ("[limits]\nhead-time = '5 apples'\n", "serve.toml:2:13: `5 apples` is no length of time"),
+        ("[limits]\nconnections = 0\n", "serve.toml:2:15: "),
+        ("log-level = 'loud'\n", "serve.toml:1:13: `loud` is none of"),
+        ("sources = ['']\n", "serve.toml:1:11: "),
+        ("= 1\n", "serve.toml:1:1: "),
+    ] {
+        scratch.write("serve.toml", text);
+        let done = scratch.run(&["serve", "a.epd", "--config", "serve.toml"]);
+        assert_eq!(done.status, 2, "{text}");
+        assert!(done.err.contains(expected), "{text}: {}", done.err);
+    }
+    let missing = scratch.run(&["serve", "--config", "missing.toml"]);
+    assert_eq!(missing.status, 2);
+    assert!(missing.err.contains("cannot read missing.toml"), "{}", missing.err);
+}
+
+#[test]
+fn a_wrong_option_is_an_error_of_usage() {
+    let scratch = Scratch::new();
+    for (option, value, says) in [
+        ("--cors", "lichess.org", "is no origin"),
+        ("--cors", "https://lichess.org/", "is no origin"),
+        ("--allow-host", "chess.example/", "is no name of a host"),
+        ("--allow-host", "*", "is no name of a host"),
+        ("--base-path", "explorer", "begins with a slash"),
+        ("--base-path", "/a/../b", "is no path"),
+        ("--base-path", "/{a}", "is no path"),
+        ("--listen", "localhost", "invalid socket address"),
+        ("--log-level", "loud", "is none of"),
+        ("--memory", "1", "at least 1K"),
+    ] {
+        let done = scratch.run(&["serve", "a.epa", option, value]);
+        assert_eq!(done.status, 2, "{option} {value}");
+        assert!(done.err.contains(says), "{option} {value}: {}", done.err);
+    }
+    let nothing = scratch.run(&["serve"]);
+    assert_eq!(nothing.status, 2);
+    assert!(nothing.err.contains("name a source to serve"), "{}", nothing.err);
+}
