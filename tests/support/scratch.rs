@@ -1,5 +1,7 @@
 //! A folder of its own to call epdb in.
 
+#![allow(dead_code, reason = "each test binary uses its part")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};

@@ -61,10 +61,6 @@ impl Running {
         Running { child, base, log, reader: Some(reader) }
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// `HOST:PORT`.
     pub(crate) fn address(&self) -> &str {
         self.base.strip_prefix("http://").unwrap().split('/').next().unwrap()
