@@ -24,6 +24,7 @@ mod listener;
 mod log;
 mod metrics;
 mod observe;
+mod page;
 mod router;
 mod run;
 mod settings;

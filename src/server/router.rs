@@ -17,7 +17,7 @@ use super::answer::Refusal;
 use super::app::App;
 use super::guard::{Guard, guard, no_method, no_path};
 use super::observe::observe;
-use super::{api, chessdb, cors, explorer, health, keep};
+use super::{api, chessdb, cors, explorer, health, keep, page};
 
 /// Bodies of fewer bytes go as they are.
 const COMPRESSED_FROM: u64 = 1024;
@@ -27,7 +27,7 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
     let keep = from_fn_with_state(Arc::clone(&app), keep::keep);
-    let routes = questions.layer(keep).merge(health::routes());
+    let routes = questions.layer(keep).merge(health::routes()).merge(page::routes());
     let settings = &app.settings;
     let routes = settings.base_path.before(routes);
     let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);

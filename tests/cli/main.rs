@@ -13,6 +13,8 @@
 mod archive;
 mod backsolve;
 mod book;
+#[path = "../support/browser.rs"]
+mod browser;
 mod client;
 mod damaged;
 mod engines;

@@ -1,9 +1,11 @@
 //! Reports of finished suites.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::browser::{browser, skipped};
 use crate::scratch::Scratch;
+
+const PAGE: &str = "the page of a report is not opened";
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -226,21 +228,6 @@ fn a_page_is_written_beside_nothing() {
     assert!(!scratch.path("x.html").exists());
 }
 
-/// The first of these that is installed.
-fn browser() -> Option<PathBuf> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    let places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    places.into_iter().find(|place| place.is_file())
-}
-
-/// Says so, not by a macro of printing, whose output is kept from whoever runs the tests.
-fn skipped(why: &str) {
-    let line = format!("skipped: the page of a report is not opened: {why}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
 /// What becomes of report.html in a browser, and what the browser says of it.
 fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
     let opened = std::process::Command::new(browser)
@@ -256,7 +243,7 @@ fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
 
 #[test]
 fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
-    let Some(browser) = browser() else { return skipped("no chromium is installed") };
+    let Some(browser) = browser() else { return skipped(PAGE, "no chromium is installed") };
     let scratch = Scratch::new();
     scratch.write("same.epd", format!("{START} bm e4; id \"x\"; pm d4;\n").repeat(40));
     assert_eq!(scratch.run(&["report", "same.epd", "--html", "report.html"]).status, 0);
@@ -264,7 +251,7 @@ fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
     scratch.write("report.html", scratch.text("report.html").replace("</body>", click));
     let (page, log) = opened(&browser, &scratch);
     if page.is_empty() {
-        return skipped("the browser shows no page here");
+        return skipped(PAGE, "the browser shows no page here");
     }
     assert!(!log.contains("CONSOLE"), "{log}");
     assert_eq!(page.matches("class=\"problem\"").count(), 24);
@@ -273,14 +260,14 @@ fn a_cell_of_the_heat_map_shows_its_board_among_many_of_one_id() {
 
 #[test]
 fn the_script_of_the_page_runs() {
-    let Some(browser) = browser() else { return skipped("no chromium is installed") };
+    let Some(browser) = browser() else { return skipped(PAGE, "no chromium is installed") };
     let scratch = scratch();
     scratch.write("evil.epd", format!("{START} bm e4; id \"</script><b id='evil'>.1\"; pm d4;\n"));
     let call = ["report", "old.epd", "new.epd", "evil.epd", "--html", "report.html"];
     assert_eq!(scratch.run(&call).status, 0);
     let (page, log) = opened(&browser, &scratch);
     if page.is_empty() {
-        return skipped("the browser shows no page here");
+        return skipped(PAGE, "the browser shows no page here");
     }
     assert!(page.contains("data-ready=\"true\""), "{log}");
     assert!(!log.contains("CONSOLE"), "{log}");

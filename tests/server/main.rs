@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod api;
+#[path = "../support/browser.rs"]
+mod browser;
 mod chessdb;
 mod explorer;
 mod libraries;
 mod openapi;
+mod page;
 mod raw;
 mod safety;
 mod schema;

@@ -1,0 +1,372 @@
+// The explorer: the state, what changes it, and the parts of the page that show it.
+
+import { read, write } from "./address.js";
+import { showArrow } from "./arrows.js";
+import { Board } from "./board.js";
+import { columns } from "./columns.js";
+import { copy } from "./copy.js";
+import { $, h } from "./dom.js";
+import { showFilters } from "./filters.js";
+import { showGames } from "./games.js";
+import { isStandard, showLine, toPgn } from "./line.js";
+import { movesInWords, showMoves } from "./moves.js";
+import { counted, identity, numbering, spoken } from "./numbers.js";
+import { showParents } from "./parents.js";
+import { showBacksolved, showRecords } from "./records.js";
+import { Refused, askGame, askLine, askPosition, askSources } from "./server.js";
+import { showSources } from "./sources.js";
+import { startTheme } from "./theme.js";
+
+let state = read(location.hash);
+let sources = [];
+/** The last answer, and the state that it answers. */
+let shown = null;
+let pending = null;
+/** Moves of lines that the server told of, by the line up to them. */
+const known = new Map();
+
+const say = (words) => {
+  // The same words twice are told twice.
+  $("said").textContent = $("said").textContent === words ? `${words}\u00a0` : words;
+};
+
+const board = new Board($("board"), { onMove: (uci, wasDragged) => play(uci, wasDragged), say });
+const point = (uci) => showArrow($("arrows"), uci, state.flip);
+
+// The state and the address.
+
+const chosenSource = () => sources.find(({ name }) => name === state.source) ?? (state.source ? null : sources[0]);
+
+/** Goes to a state that differs in some parts; `how` is `push` or `replace` for the history of the browser. */
+const go = (changes, { how = "push", wasDragged = false, words = null } = {}) => {
+  state = { ...state, ...changes };
+  const address = write(state);
+  try {
+    if (address !== location.hash) history[how === "push" ? "pushState" : "replaceState"](null, "", address);
+  } catch {
+    // A browser refuses too many of them in a short time; the page goes on without.
+  }
+  return load({ wasDragged, words });
+};
+
+const fromAddress = () => {
+  const next = read(location.hash);
+  if (write(next) === write(state)) return;
+  state = next;
+  load();
+};
+
+const upTo = (ply) => state.play.slice(0, ply);
+
+/** Plays a move in the position that is shown; a line that goes on with it stays. */
+const play = (uci, wasDragged = false) => {
+  point(null);
+  const isAhead = state.play[state.ply] === uci;
+  const line = isAhead ? state.play : [...upTo(state.ply), uci];
+  go({ play: line, ply: state.ply + 1 }, { wasDragged });
+};
+
+const goTo = (ply) => {
+  const bounded = Math.max(0, Math.min(ply, state.play.length));
+  if (bounded !== state.ply) go({ ply: bounded });
+};
+
+const goToFen = (fen) => go({ fen, play: [], ply: 0 });
+const restart = () => go({ fen: "", play: [], ply: 0 });
+
+const goToParent = (parent) => {
+  const before = shown.answer.line.at(-2)?.fen ?? shown.answer.start;
+  if (state.ply > 0 && identity(before) === identity(parent.fen)) goTo(state.ply - 1);
+  else goToFen(parent.fen);
+};
+
+// Questions.
+
+/** Asks what is known of the position and shows it; the latest question counts. */
+const load = async ({ wasDragged = false, words = null } = {}) => {
+  pending?.abort();
+  const question = new AbortController();
+  pending = question;
+  const asked = state;
+  document.body.classList.add("busy");
+  $("position").setAttribute("aria-busy", "true");
+  try {
+    if (sources.length === 0) sources = await askSources(question.signal);
+    const answer = await askPosition(asked, asked.play.slice(0, asked.ply), question.signal);
+    remember(asked, answer.line);
+    if (!entriesOf(asked)) remember(asked, (await askPosition(asked, asked.play, question.signal, false)).line);
+    if (pending !== question) return;
+    const before = shown;
+    shown = { answer, asked };
+    showTrouble(null);
+    showAll(before, wasDragged);
+    say([words, inWords(answer, before)].filter(Boolean).join(" "));
+  } catch (error) {
+    if (error.name === "AbortError" || pending !== question) return;
+    board.restore();
+    showTrouble(error);
+    showSwitch();
+  } finally {
+    if (pending === question) {
+      pending = null;
+      document.body.classList.remove("busy");
+      $("position").removeAttribute("aria-busy");
+    }
+  }
+};
+
+const lineKey = ({ fen }, moves) => `${fen}|${moves.join(",")}`;
+
+const remember = (asked, line) => {
+  if (known.size > 5000) known.clear();
+  line.forEach((entry, place) => known.set(lineKey(asked, asked.play.slice(0, place + 1)), entry));
+};
+
+/** All moves of the line, also those ahead; null where the server has not told of them. */
+const entriesOf = (asked) => {
+  const entries = asked.play.map((_, place) => known.get(lineKey(asked, asked.play.slice(0, place + 1))));
+  return entries.includes(undefined) ? null : entries;
+};
+
+// What is shown.
+
+const showAll = (before, wasDragged) => {
+  const { answer, asked } = shown;
+  const entries = entriesOf(asked) ?? answer.line;
+  showBoard(before, wasDragged);
+  showLine({ start: answer.start, entries, ply: asked.ply, goTo, restart });
+  showHeading(answer);
+  showSwitch();
+  showFilters(chosenSource(), asked, answer.notSplit, (changes) => go(changes));
+  showMoves(answer, { play, point });
+  showMissing(answer);
+  showRecords(answer, { playText, point, copy: (what, text) => copy(what, text, say) });
+  showBacksolved(answer, { playText, point, goToFen });
+  showParents(answer, { goToParent, point });
+  showGames(answer, openGame);
+  for (const [id, isOff] of [["first", asked.ply === 0], ["back", asked.ply === 0], ["forward", asked.ply >= entries.length], ["last", asked.ply >= entries.length]]) {
+    $(id).setAttribute("aria-disabled", String(isOff));
+  }
+  $("flip").setAttribute("aria-pressed", String(asked.flip));
+  const last = answer.line.at(-1);
+  document.title = [answer.opening?.name ?? (last ? `${numbering(answer.start, asked.ply - 1).text} ${last.san}` : ""), "Opening explorer"].filter(Boolean).join(" · ");
+};
+
+const showSwitch = () => showSources(sources, state.source || sources[0]?.name, (name) => go({ source: name }));
+
+const showBoard = (before, wasDragged) => {
+  const { answer, asked } = shown;
+  const uci = answer.line.at(-1)?.uci;
+  const squares = uci ? [uci.slice(0, 2), uci.slice(2, 4)] : [];
+  const wasBefore = before && uci && identity(before.answer.fen) === identity(answer.line.at(-2)?.fen ?? answer.start);
+  const isCastling = wasBefore && before.answer.legal.some((move) => move.takesRook && move.uci === uci);
+  board.show({
+    fen: answer.fen, legal: answer.legal, check: answer.check, turn: answer.turn,
+    lastMove: squares, isFlipped: asked.flip, slide: wasBefore && !wasDragged && !isCastling ? squares : null,
+  });
+  point(null);
+};
+
+const sides = { white: "White", black: "Black" };
+
+const showHeading = (answer) => {
+  const { opening } = answer;
+  $("eco").textContent = opening?.eco ?? "";
+  $("eco").hidden = !opening;
+  $("opening").textContent = opening?.name ?? (answer.line.length === 0 && isStandard(answer.start) ? "Start position" : answer.chess960 ? "Chess960 position" : "Position");
+  const facts = [stateOfPlay(answer)];
+  if (answer.reached !== undefined && answer.found) facts.push(`reached by ${counted(answer.reached, "game")}`);
+  if (answer.chess960 && opening) facts.push("Chess960");
+  $("status").replaceChildren(h("span", { class: `turn ${answer.turn}`, "aria-hidden": "true" }), facts.join(" · "));
+};
+
+const stateOfPlay = ({ over, turn, check }) => {
+  const mover = sides[turn];
+  if (over === "checkmate") return `Checkmate: ${turn === "white" ? "Black" : "White"} has won`;
+  if (over === "stalemate") return `Stalemate: ${mover} has no legal move, the game is drawn`;
+  if (over === "insufficient") return "Drawn: neither side has the material to mate";
+  return check ? `${mover} to move, in check` : `${mover} to move`;
+};
+
+/** Instead of an empty table: why it is empty, and where to go. */
+const showMissing = (answer) => {
+  if (answer.moves.length > 0) return;
+  const name = chosenSource()?.name ?? "this library";
+  const others = sources.filter(({ name: other }) => other !== name);
+  const isOver = answer.over === "checkmate" || answer.over === "stalemate";
+  const parts = [];
+  if (isOver) parts.push(h("p", { class: "big" }, answer.over === "checkmate" ? "Checkmate" : "Stalemate"), h("p", {}, "No move can be played here."));
+  if (!answer.found) {
+    parts.push(h("p", { class: isOver ? null : "big" }, `This position is not in ${name}.`), nearest(answer, name));
+  } else if (!isOver) {
+    parts.push(h("p", { class: "big" }, "No move is known from here."), h("p", {}, `${name} has this position, and none that a move from here leads to.`));
+  }
+  if (!answer.found && others.length) {
+    parts.push(h("p", { class: "others" }, "Look in ", others.map(({ name: other }) =>
+      h("button", { type: "button", class: "quiet", onclick: () => go({ source: other }) }, other))));
+  }
+  $("moves").append(h("div", { class: "missing" }, parts));
+};
+
+const nearest = ({ nearest, start }, name) => {
+  if (!nearest) return h("p", {}, "Nor is any position of the line that leads to it.");
+  const move = nearest.ply > 0 ? known.get(lineKey(state, upTo(nearest.ply))) : null;
+  const where = move ? `after ${numbering(start, nearest.ply - 1).text} ${move.san}` : "where the line begins";
+  return h("p", {}, `The last position of the line that ${name} has is `,
+    h("button", { type: "button", class: "link", onclick: () => goTo(nearest.ply) }, where), ".");
+};
+
+const showTrouble = (error) => {
+  const place = $("trouble");
+  if (!error) return place.replaceChildren();
+  if (error instanceof Refused) {
+    place.replaceChildren(h("p", { class: "notice bad" }, `The server refused: ${error.message} `,
+      h("button", { type: "button", class: "quiet", onclick: () => go({ source: "", fen: "", play: [], ply: 0, since: "", until: "", speeds: [], ratings: [] }) }, "Go to the start")));
+  } else {
+    place.replaceChildren(h("p", { class: "notice bad" }, "The server does not answer. What you do next asks it again. ",
+      h("button", { type: "button", class: "quiet", onclick: () => load() }, "Ask again")));
+  }
+};
+
+/** What is told after an answer. */
+const inWords = (answer, before) => {
+  const last = answer.line.at(-1);
+  const isNext = last && (!before || identity(before.answer.fen) !== identity(answer.fen));
+  const parts = [];
+  if (isNext) parts.push(`${numbering(answer.start, answer.line.length - 1).text.replace("…", ".")} ${spoken(last.san)}.`);
+  if (answer.opening && answer.opening.name !== before?.answer.opening?.name) parts.push(`${answer.opening.name}.`);
+  parts.push(answer.over ? `${stateOfPlay(answer)}.` : "");
+  if (!answer.found) parts.push("Not in this library.");
+  if (answer.moves.length) parts.push(`${sides[answer.turn]} has ${movesInWords(answer)}.`);
+  return parts.filter(Boolean).join(" ");
+};
+
+// What is entered.
+
+/** Goes where a text says: moves, a FEN, or a game. */
+const enter = async (text) => {
+  const line = await askLine(text, state.fen, upTo(state.ply));
+  const played = upTo(state.ply);
+  const goesOn = identity(line.start) === identity(shown?.answer.start ?? "") && played.every((uci, place) => line.play[place] === uci);
+  const fen = goesOn ? state.fen : isStandard(line.start) ? "" : line.start;
+  await go({ fen, play: line.play, ply: line.play.length });
+};
+
+const refusal = (error) => (error instanceof Refused ? error.message : "The server does not answer.");
+
+const playText = async (text) => {
+  try {
+    await enter(text);
+  } catch (error) {
+    showTrouble(error);
+  }
+};
+
+const submit = async () => {
+  const text = $("box").value.trim();
+  if (!text) return;
+  $("entry-error").textContent = "";
+  $("box").removeAttribute("aria-invalid");
+  try {
+    await enter(text);
+    $("box").value = "";
+  } catch (error) {
+    $("entry-error").textContent = refusal(error);
+    $("box").setAttribute("aria-invalid", "true");
+  }
+};
+
+/** Opens a kept game at the position that is shown, where it is on its main line. */
+const openGame = async (game) => {
+  const here = identity(shown.answer.fen);
+  try {
+    const { pgn } = await askGame(state.source, game.id);
+    const line = await askLine(pgn, "", []);
+    const opened = { ...state, fen: isStandard(line.start) ? "" : line.start, play: line.play };
+    const { line: entries } = await askPosition(opened, line.play, undefined, false);
+    remember(opened, entries);
+    const place = entries.findIndex(({ fen }) => identity(fen) === here);
+    const words = `Game ${game.white.name} against ${game.black.name}.`;
+    const ply = identity(line.start) === here || place < 0 ? 0 : place + 1;
+    await go({ fen: opened.fen, play: line.play, ply }, { words });
+  } catch (error) {
+    showTrouble(error);
+  }
+};
+
+// What is listened to.
+
+const texts = {
+  FEN: () => shown.answer.fen,
+  EPD: () => identity(shown.answer.fen),
+  PGN: () => toPgn(shown.answer.start, shown.answer.line, shown.answer.chess960),
+  link: () => location.href,
+};
+
+const flip = () => {
+  go({ flip: !state.flip }, { how: "replace", words: state.flip ? "White below." : "Black below." });
+};
+
+const openHelp = () => {
+  $("help-columns").replaceChildren(...columns.map(({ head, about }) => h("div", {}, h("dt", {}, head), h("dd", {}, about))));
+  $("help").showModal();
+};
+
+const onClick = (id, action) => $(id).addEventListener("click", (event) => {
+  event.preventDefault();
+  action();
+});
+
+const keys = {
+  ArrowLeft: () => goTo(state.ply - 1),
+  ArrowRight: () => goTo(state.ply + 1),
+  "Shift+ArrowLeft": () => goTo(0),
+  "Shift+ArrowRight": () => goTo(state.play.length),
+  "/": () => $("box").focus(),
+  f: flip,
+  "?": openHelp,
+};
+
+const onKey = (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.target.closest("input, textarea, select")) return;
+  // What is wider than its place is scrolled by the same keys.
+  if (event.target.matches(".scroller") && event.target.scrollWidth > event.target.clientWidth) return;
+  const isOnBoard = board.hasFocus && event.key.startsWith("Arrow") && !event.shiftKey;
+  const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  if (isOnBoard || !keys[name]) return;
+  event.preventDefault();
+  keys[name]();
+};
+
+const start = () => {
+  startTheme();
+  onClick("home", restart);
+  onClick("skip", () => $("moves").querySelector("button")?.focus());
+  onClick("first", () => goTo(0));
+  onClick("back", () => goTo(state.ply - 1));
+  onClick("forward", () => goTo(state.ply + 1));
+  onClick("last", () => goTo(state.play.length));
+  onClick("flip", flip);
+  onClick("help-open", openHelp);
+  onClick("help-close", () => $("help").close());
+  document.querySelectorAll("[data-copy]").forEach((button) => {
+    button.addEventListener("click", () => shown && copy(button.dataset.copy, texts[button.dataset.copy](), say));
+  });
+  $("entry").addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  $("box").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") $("box").blur();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  });
+  document.addEventListener("keydown", onKey);
+  addEventListener("popstate", fromAddress);
+  addEventListener("hashchange", fromAddress);
+  load();
+};
+
+start();

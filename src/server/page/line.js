@@ -1,0 +1,73 @@
+// The line so far: its moves, the names of the openings that it went through, and its texts.
+
+import { $, h } from "./dom.js";
+import { identity, numbering } from "./numbers.js";
+
+const standard = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** Whether a line begins with the start array. */
+export const isStandard = (start) => identity(start) === identity(standard);
+
+/** Shows the line; `goTo(ply)` goes to a position of it, `restart()` to the start array. */
+export const showLine = ({ start, entries, ply, goTo, restart }) => {
+  const moves = entries.map((entry, place) => {
+    const { text, isWhite } = numbering(start, place);
+    const isHere = place + 1 === ply;
+    const button = h("button", {
+      type: "button", "aria-current": isHere ? "step" : null, class: place >= ply ? "ahead" : null,
+      title: entry.opening ? `${entry.opening.eco} ${entry.opening.name}` : null,
+      onclick: () => goTo(place + 1),
+    }, entry.san);
+    const number = isWhite || place === 0 ? h("span", { class: "number" }, text) : null;
+    return h("li", {}, number, button);
+  });
+  const from = isStandard(start)
+    ? h("p", { class: "from" }, h("button", { type: "button", "aria-current": ply === 0 ? "step" : null, onclick: () => goTo(0) }, "Start position"),
+        entries.length === 0 && h("span", {}, " Move a piece, or choose a move of the table."))
+    : h("p", { class: "from" }, h("button", { type: "button", "aria-current": ply === 0 ? "step" : null, onclick: () => goTo(0) }, "From"), " ", h("code", {}, start), " ",
+        h("button", { type: "button", class: "quiet", onclick: restart }, "Back to the start array"));
+  const list = moves.length ? h("ol", { class: "san", "aria-label": "Moves" }, moves) : null;
+  const isFocused = $("line").contains(document.activeElement);
+  const scrolled = $("line").querySelector(".san")?.scrollTop ?? 0;
+  $("line").replaceChildren(from, ...[list, names(entries, ply, goTo)].filter(Boolean));
+  const current = $("line").querySelector("[aria-current]");
+  if (isFocused) current?.focus();
+  if (list) keepInView(list, current, scrolled);
+};
+
+const keepInView = (list, current, scrolled) => {
+  list.scrollTop = scrolled;
+  if (!current || !list.contains(current)) return;
+  const [box, item] = [list.getBoundingClientRect(), current.getBoundingClientRect()];
+  if (item.top < box.top) list.scrollTop -= box.top - item.top;
+  if (item.bottom > box.bottom) list.scrollTop += item.bottom - box.bottom;
+};
+
+/** Each name where it first comes. */
+const names = (entries, ply, goTo) => {
+  const named = entries.map(({ opening }, place) => ({ opening, ply: place + 1 })).filter(({ opening }) => opening);
+  const changes = named.filter(({ opening }, place) => place === 0 || named[place - 1].opening.name !== opening.name);
+  if (changes.length === 0) return null;
+  return h("ol", { class: "names", "aria-label": "Names on the way" }, changes.map(({ opening, ply: at }) =>
+    h("li", {}, h("button", { type: "button", class: at > ply ? "ahead" : null, onclick: () => goTo(at) },
+      h("span", { class: "eco" }, opening.eco), " ", opening.name))));
+};
+
+/** The line as PGN, up to a ply. */
+export const toPgn = (start, entries, isChess960) => {
+  const tags = [["Event", "?"], ["Site", "?"], ["Date", "????.??.??"], ["Round", "?"], ["White", "?"], ["Black", "?"], ["Result", "*"]];
+  if (isChess960) tags.push(["Variant", "Chess960"]);
+  if (!isStandard(start) || isChess960) tags.push(["SetUp", "1"], ["FEN", start]);
+  const words = entries.flatMap(({ san }, place) => {
+    const { number, isWhite } = numbering(start, place);
+    if (isWhite) return [`${number}.`, san];
+    return place === 0 ? [`${number}...`, san] : [san];
+  });
+  const rows = [""];
+  for (const word of [...words, "*"]) {
+    const longer = rows.at(-1) ? `${rows.at(-1)} ${word}` : word;
+    if (longer.length < 80) rows[rows.length - 1] = longer;
+    else rows.push(word);
+  }
+  return `${tags.map(([name, value]) => `[${name} "${value}"]`).join("\n")}\n\n${rows.join("\n")}\n`;
+};

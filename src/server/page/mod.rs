@@ -1,0 +1,104 @@
+//! The page: an explorer for people, of files that are built into the program. They need nothing but the
+//! server's own paths.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::answer::{Answer, Refusal};
+use super::app::App;
+
+/// Its paths. The page lies in a folder, so that what it names lies beside it, whatever the paths begin with.
+pub(super) fn routes() -> Router<Arc<App>> {
+    let index = get(async |headers: HeaderMap| file("index.html", &headers));
+    Router::new().route("/", index).route("/assets/{file}", get(asset))
+}
+
+/// What the page may do: run its own scripts and ask its own server, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// A file of the page.
+struct Asset {
+    name: &'static str,
+    text: &'static str,
+    media_type: &'static str,
+    /// Differs where the text does.
+    tag: String,
+}
+
+impl Asset {
+    fn new(name: &'static str, text: &'static str) -> Asset {
+        let media_type = match name.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            _ => "text/javascript; charset=utf-8",
+        };
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        Asset { name, text, media_type, tag: format!("\"{}\"", &hash[..16]) }
+    }
+}
+
+macro_rules! assets {
+    ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
+}
+
+static ASSETS: LazyLock<[Asset; 21]> = LazyLock::new(|| {
+    assets![
+        "index.html",
+        "style.css",
+        "address.js",
+        "arrows.js",
+        "board.js",
+        "columns.js",
+        "copy.js",
+        "dom.js",
+        "explorer.js",
+        "filters.js",
+        "games.js",
+        "line.js",
+        "moves.js",
+        "numbers.js",
+        "opcodes.js",
+        "parents.js",
+        "pieces.js",
+        "records.js",
+        "server.js",
+        "sources.js",
+        "theme.js",
+    ]
+});
+
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
+    file(&name, &headers)
+}
+
+/// A file, or that it is the one that the browser has already.
+fn file(name: &str, headers: &HeaderMap) -> Answer {
+    let found = ASSETS.iter().find(|asset| asset.name == name);
+    let asset = found.ok_or_else(|| Refusal::not_found("the page has no such file"))?;
+    let facts = [
+        (header::CONTENT_TYPE, asset.media_type),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::ETAG, asset.tag.as_str()),
+    ];
+    let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, asset));
+    let answer: Response = match is_known {
+        true => (StatusCode::NOT_MODIFIED, facts).into_response(),
+        false => (facts, asset.text).into_response(),
+    };
+    Ok(answer)
+}
+
+/// Whether a list of tags has that of a file; what was compressed on the way has a weak one.
+fn names(known: &header::HeaderValue, asset: &Asset) -> bool {
+    let mut tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == asset.tag)
+}
