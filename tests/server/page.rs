@@ -157,6 +157,27 @@ fn a_file_that_the_browser_has_is_not_sent_again() {
     assert_eq!(running.get_with("/assets/board.js", &[("if-none-match", &other)]).status, 200);
 }
 
+#[test]
+fn the_page_lies_below_the_base_path() {
+    let scratch = Scratch::with("suite.epd", SUITE);
+    let running = Running::start(&scratch, &["suite.epd", "--base-path", "/chess/explorer"]);
+    let host = format!("http://{}", running.address());
+    let get = |path: &str| {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .build()
+            .into();
+        agent.get(format!("{host}{path}")).call().unwrap()
+    };
+    let bare = get("/chess/explorer");
+    assert_eq!(bare.status(), 308);
+    assert_eq!(bare.headers()["location"], "/chess/explorer/");
+    assert_eq!(get("/chess/explorer/").status(), 200);
+    assert_eq!(get("/chess/explorer/assets/explorer.js").status(), 200);
+    assert_eq!(get("/").status(), 404);
+}
+
 /// The browser, node and the scripts of the tests, or why they cannot run.
 fn tools() -> Result<[PathBuf; 3], &'static str> {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
