@@ -1,9 +1,14 @@
 //! Answers, and why there is none.
 
+use std::num::NonZero;
+use std::sync::LazyLock;
+use std::thread;
+
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use crate::error::Error;
 
@@ -52,7 +57,13 @@ pub(super) fn object(value: &impl Serialize) -> Response {
     Json(value).into_response()
 }
 
-/// Does work that waits for a disk or takes long on a thread that may.
+/// So much work goes on at once that waits for a disk or takes long. More would only share the processors.
+static WORK: LazyLock<Semaphore> = LazyLock::new(|| {
+    let processors = thread::available_parallelism().map_or(2, NonZero::get);
+    Semaphore::new(2 * processors)
+});
+
+/// Does work that waits for a disk or takes long on a thread that may, when it is its turn.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -63,5 +74,8 @@ pub(super) async fn blocking<T: Send + 'static>(
             text: "failed; the log says why".into(),
         }
     };
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
+    let turn = WORK.acquire().await;
+    let done = tokio::task::spawn_blocking(work).await;
+    drop(turn);
+    done.map_err(failed)?
 }

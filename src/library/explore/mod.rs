@@ -219,7 +219,21 @@ pub fn explore<E: From<Error>>(
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
     let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
-    let mut root = Explored::new(*position, &records, options)?;
+    explore_from(position, &records, depth, options, ask)
+}
+
+/// [`explore`] where the records of the position are known.
+///
+/// # Errors
+/// As there.
+pub fn explore_from<E: From<Error>>(
+    position: &Position,
+    records: &[EpdRecord],
+    depth: u32,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Explored, E> {
+    let mut root = Explored::new(*position, records, options)?;
     let tally = root.entry.as_ref().and_then(|entry| entry.tally.as_ref());
     if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(tally)) {
         let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");

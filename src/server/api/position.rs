@@ -11,7 +11,9 @@ use crate::codec::query;
 use crate::error::Error;
 use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
-use crate::library::explore::{CellFilter, Entry, ExploreOptions, ParentRow, explore, parents};
+use crate::library::explore::{
+    CellFilter, Entry, ExploreOptions, ParentRow, explore_from, parents,
+};
 use crate::library::json;
 use crate::library::kept_games::{FoundGame, GameObject, listed};
 use crate::library::names::{Names, OpeningName};
@@ -158,7 +160,7 @@ impl PositionAnswer {
         let options = ExploreOptions::new().cells(applied.filter);
         let with_children = options.clone().children(true);
         let mut ask = |queries: &[query::Query]| served.records(queries);
-        let explored = explore::<Error>(line.end(), 1, &with_children, &mut ask)?;
+        let explored = explore_from::<Error>(line.end(), &records, 1, &with_children, &mut ask)?;
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, &mut ask));
         let parents = parents.transpose()?;
         let opening = app.names.last_on_line(line.line());

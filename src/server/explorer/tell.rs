@@ -7,7 +7,7 @@ use super::object::ExplorerObject;
 use crate::codec::query::Query;
 use crate::error::Error;
 use crate::library::explore::object::{PositionObject, Shown};
-use crate::library::explore::{Entry, ExploreOptions, Explored, explore};
+use crate::library::explore::{Entry, ExploreOptions, Explored, explore_from};
 use crate::library::kept_games;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
@@ -33,7 +33,7 @@ pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<To
 
     let options = ExploreOptions::new().cells(applied.filter.clone()).limit(Some(question.moves));
     let ask = &mut |queries: &[Query]| served.records(queries);
-    let explored = explore::<Error>(question.line.end(), 1, &options, ask)?;
+    let explored = explore_from::<Error>(question.line.end(), &records, 1, &options, ask)?;
     // Only the line tells: a name through parents would take thousands of lookups.
     let opening = app.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
