@@ -6,10 +6,9 @@ use crate::error::Result;
 use crate::library::tally::{GameFacts, Split};
 use crate::model::rules::Move;
 use crate::model::{
-    EpdRecord, Game, GameDate, GameResult, KeptGame, KeptGames, Opcode, Position, Replay, San,
-    Speed,
+    EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
+    San, Speed,
 };
-use crate::source::OpenLookup;
 use crate::text::san;
 
 /// The games that records of one position list: the best rated and the latest of all; `None` where none
@@ -57,18 +56,18 @@ pub struct FoundGame {
 }
 
 impl FoundGame {
-    /// Those of some games of a position that its library has.
+    /// Those of some games of a position that its library has: `game_of` gives them.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of `game_of`.
     pub fn find(
-        library: &OpenLookup,
         games: &[&KeptGame],
         position: &Position,
+        mut game_of: impl FnMut(GameId) -> Result<Option<Game>>,
     ) -> Result<Vec<FoundGame>> {
         let mut found = Vec::new();
         for &&kept in games {
-            if let Some(game) = library.kept_game(kept.id)? {
+            if let Some(game) = game_of(kept.id)? {
                 found.push(FoundGame { kept, played: move_played(&game, position), game });
             }
         }

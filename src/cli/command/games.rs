@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let chosen = chosen(&listed, args.top);
     let wanted = chosen.len().min(args.most.unwrap_or(MOST));
-    let found = FoundGame::find(&library, &chosen[..wanted], &position)?;
+    let found = FoundGame::find(&chosen[..wanted], &position, |id| library.kept_game(id))?;
     let missing = wanted - found.len();
     match &args.output {
         Some(output) => write_games(output, args, &found)?,

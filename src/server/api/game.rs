@@ -26,7 +26,7 @@ pub(super) async fn game(State(app): State<Arc<App>>, Query(asked): Query<Asked>
     let served = app.source(asked.source.as_deref())?;
     let id: GameId = asked.id.parse().map_err(|error| Refusal::bad_request(format!("{error}")))?;
     blocking(move || {
-        let game = served.lookup().kept_game(id)?;
+        let game = served.kept_game(id)?;
         let game = game.ok_or_else(|| Refusal::not_found(format!("no game {id} is kept")))?;
         let mut text = Vec::new();
         pgn::format(&game, &PgnFormatOptions::default(), &mut text)

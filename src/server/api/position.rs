@@ -285,7 +285,7 @@ impl GamesObject {
     ) -> Result<Option<GamesObject>, Refusal> {
         let Some(listed) = listed(records) else { return Ok(None) };
         let objects = |games: Vec<&KeptGame>| -> Result<Vec<GameObject>, Refusal> {
-            let found = FoundGame::find(served.lookup(), &games, position)?;
+            let found = FoundGame::find(&games, position, |id| served.kept_game(id))?;
             Ok(found.iter().map(GameObject::new).collect())
         };
         let top = objects(listed.best().collect())?;

@@ -6,7 +6,7 @@ use crate::library::kept_games::{FoundGame, GameObject};
 use crate::library::tally::{GameFacts, Split};
 use crate::model::rules::Move;
 use crate::model::{GameId, KeptGame, KeptGames, Position, San};
-use crate::source::OpenLookup;
+use crate::server::sources::Served;
 
 /// The games of a position that a library keeps, that are among those asked for and went on there.
 #[derive(Default)]
@@ -20,15 +20,15 @@ impl GamesHere {
     /// Those that the records of the position list.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Those of the source.
     pub(super) fn find(
-        library: &OpenLookup,
+        served: &Served,
         listed: &KeptGames,
         position: &Position,
         cells: &CellFilter,
     ) -> Result<GamesHere> {
         let all: Vec<&KeptGame> = listed.games().iter().collect();
-        let mut found = FoundGame::find(library, &all, position)?;
+        let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
         found.retain(|it| it.played.is_some());
         found.retain(|it| cells.is_empty() || cells.takes(&GameFacts::of(&it.game, split).cell));

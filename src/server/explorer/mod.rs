@@ -106,7 +106,7 @@ async fn game(
             sources.extend(app.sources.all());
         }
         for served in sources {
-            if let Some(game) = served.lookup().kept_game(parsed)? {
+            if let Some(game) = served.kept_game(parsed)? {
                 let mut text = Vec::new();
                 pgn::format(&game, &PgnFormatOptions::new(), &mut text)
                     .map_err(|error| Refusal::not_found(error.to_string()))?;

@@ -39,9 +39,8 @@ pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<To
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = kept_games::listed(&records).filter(|_| question.wants_games());
-    let games = listed.map(|listed| {
-        GamesHere::find(served.lookup(), &listed, question.line.end(), &applied.filter)
-    });
+    let games =
+        listed.map(|listed| GamesHere::find(served, &listed, question.line.end(), &applied.filter));
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());

@@ -2,10 +2,12 @@
 
 use std::time::SystemTime;
 
+use quick_cache::sync::Cache;
+
 use crate::codec::query::{Query, Visit};
 use crate::codec::tally_origin::TallyOrigin;
 use crate::error::Result;
-use crate::model::{EpdRecord, Position};
+use crate::model::{EpdRecord, Game, GameId, Position};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Lookup, OpenLookup};
 
@@ -17,7 +19,12 @@ pub(in crate::server) struct Served {
     lookup: OpenLookup,
     origin: Origin,
     opened: SystemTime,
+    /// Games that were asked for: those behind a position are mostly those behind the next one too.
+    games: Cache<GameId, Game>,
 }
+
+/// So many games are at hand.
+const GAMES_AT_HAND: usize = 4096;
 
 /// What a source says of itself.
 #[derive(Clone, Debug)]
@@ -40,7 +47,8 @@ impl Served {
         lookup: OpenLookup,
         origin: Origin,
     ) -> Served {
-        Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now() }
+        let games = Cache::new(GAMES_AT_HAND);
+        Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now(), games }
     }
 
     /// What it is asked by.
@@ -85,6 +93,16 @@ impl Served {
         let is_in = |what: &&str| by.split(',').any(|word| word == *what);
         let all = ["year", "month", "speed", "rating"].into_iter();
         all.filter(|what| is_in(what) || *what == "year" && is_in(&"month")).collect()
+    }
+
+    /// A game that positions list.
+    pub(in crate::server) fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
+        if let Some(game) = self.games.get(&id) {
+            return Ok(Some(game));
+        }
+        let game = self.lookup.kept_game(id)?;
+        game.iter().for_each(|game| self.games.insert(id, game.clone()));
+        Ok(game)
     }
 
     /// The records of positions, of each the first [`MOST_RECORDS`].
