@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use super::answer::{Answer, Refusal};
+use super::answer::Refusal;
 use crate::library::explore::{CellFilter, YearMonth};
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{Speed, Tally};
@@ -92,11 +92,30 @@ fn some_of<T: PartialEq>(
     Ok(if some.len() == all { Vec::new() } else { some })
 }
 
+/// The first and the last month of lichess.org: programs send them where nothing is chosen.
+const OUTERMOST: [YearMonth; 2] =
+    [YearMonth { year: 1952, month: Some(1) }, YearMonth { year: 3000, month: Some(12) }];
+
+/// Whether a bound leaves nothing out for who sends it.
+fn says_all(bound: YearMonth) -> bool {
+    let is = |all: YearMonth| bound == all || bound == YearMonth { month: None, ..all };
+    OUTERMOST.into_iter().any(is)
+}
+
 impl Applied {
-    /// What a tally can do of what is asked for; all of it where there is no tally.
-    pub(super) fn new(asked: CellFilter, tally: Option<&Tally>) -> Applied {
+    /// What can be done of what is asked for: by what the library tells games apart, and where it does not say
+    /// that, by what the tally of the position does. All of it where there is no tally either.
+    pub(super) fn new(
+        asked: CellFilter,
+        splits: &Option<Vec<&'static str>>,
+        tally: Option<&Tally>,
+    ) -> Applied {
         let mut applied = Applied { filter: asked, not_split: Vec::new() };
-        while let Some(what) = tally.and_then(|tally| applied.filter.not_told_apart(tally)) {
+        let lacking = |filter: &CellFilter| match splits {
+            Some(splits) => filter.asks_by().find(|name| !splits.contains(name)),
+            None => tally.and_then(|tally| filter.not_told_apart(tally)),
+        };
+        while let Some(what) = lacking(&applied.filter) {
             applied.give_up(what);
         }
         applied
@@ -120,8 +139,10 @@ impl Applied {
                     let year = |it: &YearMonth| YearMonth { month: None, ..*it };
                     let left = bound.as_ref().filter(|_| what == "month").map(year);
                     if *bound != left {
+                        if !bound.is_some_and(says_all) {
+                            self.not_split.push(name);
+                        }
                         *bound = left;
-                        self.not_split.push(name);
                     }
                 }
             }
@@ -141,14 +162,14 @@ impl Applied {
     }
 
     /// Names in an answer what was not done.
-    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Answer {
+    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
         let mut answer: Response = answer.into_response();
         if !self.not_split.is_empty()
             && let Ok(value) = HeaderValue::from_str(&self.not_split.join(", "))
         {
             answer.headers_mut().insert(NOT_SPLIT, value);
         }
-        Ok(answer)
+        answer
     }
 }
 
@@ -194,7 +215,7 @@ mod tests {
         let asked = asked("2019-05", "2020", "blitz", "1600").filter().unwrap();
         let by = |text: &str| {
             let tally = Tally::from_text(text.as_bytes()).unwrap();
-            Applied::new(asked.clone(), Some(&tally))
+            Applied::new(asked.clone(), &None, Some(&tally))
         };
         let none = by("reached 2");
         assert!(none.filter.is_empty());
@@ -205,6 +226,12 @@ mod tests {
         assert_eq!(years.filter.since, Some("2019".parse().unwrap()));
         assert_eq!(years.filter.speeds, [Speed::Blitz]);
         assert_eq!(by("[2020-01 blitz 1600+] reached 2").not_split, [""; 0]);
-        assert_eq!(Applied::new(asked.clone(), None).filter, asked);
+        assert_eq!(Applied::new(asked.clone(), &None, None).filter, asked);
+        // What a library tells apart counts, though nothing of it is known of the games of a position.
+        let tally = Tally::from_text(b"reached 2").unwrap();
+        let splits = Some(vec!["year", "speed"]);
+        let applied = Applied::new(asked.clone(), &splits, Some(&tally));
+        assert_eq!(applied.not_split, ["since", "ratings"]);
+        assert_eq!(tally.total_of(|cell| applied.filter.takes(cell)).reached, 0);
     }
 }

@@ -39,7 +39,7 @@ impl AskedLine {
     /// What a person says, from this position on: a FEN or EPD, one move or more to be played on, moves from
     /// the start array where they begin with their number 1, or a game in PGN.
     pub(super) fn read_on(&self, text: &str) -> Result<AskedLine, Refusal> {
-        let text = text.trim();
+        let text = text.trim().trim_matches('"').trim();
         if text.is_empty() {
             return Err(Refusal::bad_request("type a move, a FEN, or a game in PGN"));
         }
@@ -52,6 +52,10 @@ impl AskedLine {
         }
         if let Ok(line) = parse_whole(text) {
             return Ok(line);
+        }
+        if is_like_fen(text) {
+            return parse_start(text)
+                .and(Err(Refusal::bad_request("not a FEN that can be played from")));
         }
         if let Some(game) = parse_game(text) {
             let moves: Vec<String> = game.main_line().map(|mv| mv.to_string()).collect();
@@ -75,6 +79,12 @@ impl AskedLine {
     /// The position that is asked for.
     pub(super) fn end(&self) -> &Position {
         self.line.end()
+    }
+
+    /// The position that is asked for, if it is one in which moves can be made.
+    pub(super) fn playable(&self) -> Result<Playable, Refusal> {
+        Playable::new(self.end())
+            .map_err(|error| Refusal::bad_request(format!("bad request: {error}")))
     }
 
     /// The FEN of each position with its six fields, from the first to the one that is asked for.
@@ -103,6 +113,12 @@ impl AskedLine {
         let dots = if (ply + turn).is_multiple_of(2) { "." } else { "..." };
         format!("{number}{dots}")
     }
+}
+
+/// Whether a text was meant as a FEN: its first word has slashes as ranks have.
+fn is_like_fen(text: &str) -> bool {
+    let placement = text.split_ascii_whitespace().next().unwrap_or_default();
+    placement.matches('/').count() >= 3
 }
 
 /// A FEN of six fields, with an en passant square only where a capture is legal.

@@ -14,6 +14,8 @@ mod chessdb;
 mod cors;
 mod explorer;
 mod filter;
+mod found;
+mod games;
 mod guard;
 mod health;
 mod host;

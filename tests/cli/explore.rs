@@ -375,7 +375,9 @@ fn another_library_stands_beside() {
     let json = scratch.run(&["explore", "g.epdb", "--vs", "h.epa", "--json"]).out;
     assert!(json.contains("\"vs\":{\"white\":1,\"draws\":1,\"black\":1,\"reached\":3}"), "{json}");
     assert!(
-        json.contains("\"san\":\"c4\",\"white\":0,\"draws\":0,\"black\":0,\"vs\":{\"white\":0,"),
+        json.contains(
+            "\"san\":\"c4\",\"white\":0,\"draws\":0,\"black\":0,\"game\":null,\"opening\":null,\"vs\":{\"white\":0,"
+        ),
         "{json}"
     );
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::libraries::{games_library, suite};
+use crate::openapi::Document;
 use crate::scratch::Scratch;
 use crate::server::Running;
 
@@ -97,7 +98,7 @@ fn castling_promotion_and_ends_are_told() {
     assert_eq!(find("a7a8n")["promotion"], "n");
     assert_eq!(castling["fen"], "4k3/P7/8/8/8/8/8/R3K2R w KQ - 3 40");
     assert_eq!(castling["chess960"], false);
-    assert_eq!(of("1k6/8/8/8/8/8/8/1R2K1R1 w G - 0 1")["chess960"], true);
+    assert_eq!(of("k7/8/8/8/8/8/8/1R2K1R1 w G - 0 1")["chess960"], true);
     let over = |fen: &str| of(fen)["over"].clone();
     assert_eq!(over("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), "checkmate");
     assert_eq!(over("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), "stalemate");
@@ -222,4 +223,79 @@ fn games_are_chosen_by_what_they_are_told_apart_by() {
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("speeds"), "{}", refused.text());
     assert_eq!(strict.get("/api/position?since=2020").status, 200);
+}
+
+/// Games of which something is not known are not among those that are asked for by it, in any position.
+#[test]
+fn games_of_which_nothing_is_known_are_in_no_choice() {
+    let pgn = "[Date \"????.??.??\"]\n\n1. e4 a5 1-0\n\n\
+               [Date \"2020.05.01\"]\n[WhiteElo \"2600\"]\n[BlackElo \"2600\"]\n[TimeControl \"180\"]\n\n1. e4 e5 1-0\n";
+    let scratch = Scratch::with("und.pgn", pgn);
+    let args = ["tally", "und.pgn", "-o", "und.epa", "--by", "month,speed,rating"];
+    assert_eq!(scratch.run(&args).status, 0);
+    let running = Running::start(&scratch, &["und.epa"]);
+    for filter in ["since=2015", "until=2000", "speeds=blitz", "ratings=2500"] {
+        for path in ["/api/position", "/lichess"] {
+            let got = running.get(&format!("{path}?play=e2e4,a7a5&{filter}"));
+            assert_eq!(got.json()["white"], 0, "{path} {filter}");
+            assert_eq!(got.header("x-epdb-not-split"), None);
+        }
+    }
+    assert_eq!(running.get("/lichess?play=e2e4&speeds=blitz").json()["white"], 1);
+    // The bounds that programs send where nothing is chosen are bounds like others.
+    assert_eq!(running.get("/lichess?since=1952-01&until=3000-12").json()["white"], 1);
+}
+
+#[test]
+fn games_that_are_listed_are_among_those_that_are_asked_for() {
+    let scratch = games_library();
+    let running = Running::start(&scratch, &["games.epa"]);
+    let position = running.get("/api/position?play=e2e4&since=2020&until=2021").json();
+    let years = |list: &str| -> Vec<u64> {
+        let games = position["games"][list].as_array().unwrap();
+        games.iter().map(|game| game["year"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(years("top"), [2020, 2021]);
+    assert_eq!(years("recent"), [2021, 2020]);
+}
+
+#[test]
+fn a_crowded_position_says_that_it_is_cut() {
+    let line = "8/8/8/4k3/8/1K6/8/8 b - - tally \"reached 1, Ke6 +1=0-0\";\n";
+    let scratch = Scratch::with("crowd.epd", line.repeat(1001));
+    let running = Running::start(&scratch, &["crowd.epd"]);
+    let path = "fen=8/8/8/4k3/8/1K6/8/8_b_-_-";
+    let position = running.get(&format!("/api/position?{path}")).json();
+    assert_eq!((&position["recordCount"], &position["recordsCut"]), (&json!(1000), &json!(true)));
+    assert_eq!(position["records"].as_array().unwrap().len(), 100);
+    Document::of(&running).check("/api/position", &position);
+    let explored = running.get(&format!("/masters?{path}"));
+    assert_eq!(explored.header("x-epdb-records-cut"), Some("1000"));
+}
+
+#[test]
+fn records_are_found_by_their_numbers() {
+    let scratch = Scratch::with("suite.epd", suite());
+    let running = Running::start(&scratch, &["suite.epd"]);
+    let record = running.get("/api/record?number=1").json();
+    assert_eq!(record, json!({"number": 1, "count": 3, "fen": "8/8/8/4k3/8/1K6/8/8 b - -"}));
+    Document::of(&running).check("/api/record", &record);
+    assert_eq!(running.get("/api/record?number=3").status, 404);
+    assert_eq!(running.get("/api/record?number=x").status, 400);
+}
+
+#[test]
+fn what_looks_like_a_fen_is_told_what_is_wrong_with_it() {
+    let scratch = Scratch::with("suite.epd", suite());
+    let running = Running::start(&scratch, &["suite.epd"]);
+    for (text, said) in [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR", "fields"),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBN w KQkq -", "rank"),
+    ] {
+        let got = running.get(&format!("/api/line?text={}", text.replace(' ', "%20")));
+        assert!(got.status == 400 && got.text().contains(said), "{}", got.text());
+    }
+    let quoted = format!("%22{START}%22").replace(' ', "%20");
+    assert_eq!(running.get(&format!("/api/line?text={quoted}")).json()["start"], START);
+    assert_eq!(running.get("/api/position?fen=8/8/8/8/8/8/8/8_w_-_-").status, 400);
 }

@@ -83,21 +83,33 @@ impl CellFilter {
     /// What is asked for although a tally keeps it together in all its parts: the word of it in
     /// `tally --by`.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
+        let has = |name: &str| {
+            let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);
+            has.is_some_and(|has| tally.parts().iter().any(|it| has(&it.cell)))
+        };
+        self.asks_by().find(|name| !has(name))
+    }
+
+    /// By what games are asked for: words of `tally --by`.
+    pub fn asks_by(&self) -> impl Iterator<Item = &'static str> + use<> {
         let bounds = [self.since, self.until];
-        let asks_month = bounds.iter().flatten().any(|bound| bound.month.is_some());
-        let asked: [(bool, &str, Has); 4] = [
-            (bounds.iter().any(Option::is_some), "year", |cell| cell.year.is_some()),
-            (asks_month, "month", |cell| cell.month.is_some()),
-            (!self.speeds.is_empty(), "speed", |cell| cell.speed.is_some()),
-            (!self.ratings.is_empty(), "rating", |cell| cell.rating.is_some()),
+        let asked = [
+            bounds.iter().any(Option::is_some),
+            bounds.iter().flatten().any(|bound| bound.month.is_some()),
+            !self.speeds.is_empty(),
+            !self.ratings.is_empty(),
         ];
-        let is_together = |has: Has| !tally.parts().iter().any(|it| has(&it.cell));
-        asked
-            .into_iter()
-            .find(|&(is_asked, _, has)| is_asked && is_together(has))
-            .map(|(_, name, _)| name)
+        KINDS.iter().zip(asked).filter(|(_, is_asked)| *is_asked).map(|((name, _), _)| *name)
     }
 }
+
+/// By what games can be told apart: the words of `tally --by`, and whether a cell says it.
+const KINDS: [(&str, Has); 4] = [
+    ("year", |cell| cell.year.is_some()),
+    ("month", |cell| cell.month.is_some()),
+    ("speed", |cell| cell.speed.is_some()),
+    ("rating", |cell| cell.rating.is_some()),
+];
 
 /// Whether a cell says something of its games.
 type Has = fn(&Cell) -> bool;

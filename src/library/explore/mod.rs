@@ -219,13 +219,19 @@ pub fn explore<E: From<Error>>(
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
     let records = ask(&[Query::from(position)])?.pop().unwrap_or_default();
+    let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
+    if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(&tally)) {
+        let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
+        return Err(Error::new(text).into());
+    }
     explore_from(position, &records, depth, options, ask)
 }
 
-/// [`explore`] where the records of the position are known.
+/// [`explore`] where the records of the position are known, whatever their tallies tell apart: games of which
+/// something is not known that is asked for do not count.
 ///
 /// # Errors
-/// As there.
+/// Those of `ask`, and tallies with more games than can be counted.
 pub fn explore_from<E: From<Error>>(
     position: &Position,
     records: &[EpdRecord],
@@ -234,11 +240,6 @@ pub fn explore_from<E: From<Error>>(
     ask: &mut Ask<'_, E>,
 ) -> Result<Explored, E> {
     let mut root = Explored::new(*position, records, options)?;
-    let tally = root.entry.as_ref().and_then(|entry| entry.tally.as_ref());
-    if let Some(what) = tally.and_then(|tally| options.cells.not_told_apart(tally)) {
-        let text = format!("the library does not tell games apart by {what} (`tally --by {what}`)");
-        return Err(Error::new(text).into());
-    }
     let mut frontier = vec![&mut root];
     for ply in 0..depth {
         if ply > 0 {

@@ -4,6 +4,7 @@ mod batch;
 mod game;
 mod line;
 mod position;
+mod record;
 mod sources;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/api/sources", get(sources::sources))
         .route("/api/position", get(position::position))
         .route("/api/line", get(line::line))
+        .route("/api/record", get(record::record))
         .route("/api/game", get(game::game))
         .route("/api/batch", post(batch::batch))
         .route("/api/openapi.json", get(openapi))

@@ -11,19 +11,19 @@ use crate::codec::query;
 use crate::error::Error;
 use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
-use crate::library::explore::{
-    CellFilter, Entry, ExploreOptions, ParentRow, explore_from, parents,
-};
+use crate::library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
 use crate::library::json;
-use crate::library::kept_games::{FoundGame, GameObject, listed};
+use crate::library::kept_games::{GameObject, listed};
 use crate::library::names::{Names, OpeningName};
 use crate::model::rules::{Move, Playable, is_bare};
-use crate::model::{Color, EpdRecord, KeptGame, Opcode, Position};
+use crate::model::{Color, EpdRecord, Opcode, Position};
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
-use crate::server::filter::{Applied, AskedGames};
+use crate::server::filter::AskedGames;
+use crate::server::found::Found;
+use crate::server::games::GamesHere;
 use crate::server::line::AskedLine;
-use crate::server::sources::{MOST_RECORDS, Served};
+use crate::server::sources::Served;
 use crate::text::{FormatOptions, epd, san};
 
 #[derive(Deserialize, Debug)]
@@ -47,6 +47,8 @@ const TOLD_RECORDS: usize = 100;
 #[serde(rename_all = "camelCase")]
 struct PositionAnswer {
     source: String,
+    /// How many times that what is served has changed.
+    changes: u64,
     start: String,
     fen: String,
     chess960: bool,
@@ -59,8 +61,11 @@ struct PositionAnswer {
     #[serde(flatten)]
     explored: PositionObject,
     records: Vec<RecordObject>,
-    /// How many records there are; one of them stands for more than are looked at.
+    /// How many records were looked at.
     record_count: usize,
+    /// There are more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    records_cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     backsolved: Option<BacksolvedObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +144,7 @@ pub(super) async fn position(State(app): State<Arc<App>>, Query(asked): Query<As
     let line = AskedLine::parse(asked.fen.as_deref(), &asked.play)?;
     let cells = asked.games.filter()?;
     let with_parents = asked.parents == "1";
+    line.playable()?;
     let answer = blocking(move || PositionAnswer::new(&app, &served, &line, cells, with_parents));
     Ok(object(&answer.await?))
 }
@@ -151,17 +157,14 @@ impl PositionAnswer {
         cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
-        let numbered = served.numbered_records(line.end())?;
-        let records: Vec<EpdRecord> = numbered.iter().map(|(_, record)| record.clone()).collect();
-        let tally = Entry::of(&records)?.and_then(|entry| entry.tally);
-        let applied = Applied::new(cells, tally.as_ref());
-        applied.check(app.settings.strict)?;
-
-        let options = ExploreOptions::new().cells(applied.filter);
-        let with_children = options.clone().children(true);
-        let mut ask = |queries: &[query::Query]| served.records(queries);
-        let explored = explore_from::<Error>(line.end(), &records, 1, &with_children, &mut ask)?;
-        let parents = with_parents.then(|| parents::<Error>(line.end(), &options, &mut ask));
+        let changes = app.sources.changes();
+        let options = ExploreOptions::new().children(true);
+        let strict = app.settings.strict;
+        let found = Found::new(served, line.end(), cells, &[], strict, options)?;
+        let Found { records, numbers, is_cut, applied, explored } = found;
+        let options = ExploreOptions::new().cells(applied.filter.clone());
+        let ask = &mut |queries: &[query::Query]| served.records(queries);
+        let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
         let parents = parents.transpose()?;
         let opening = app.names.last_on_line(line.line());
         let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, &app.names));
@@ -176,6 +179,7 @@ impl PositionAnswer {
         let found = explored.entry.is_some();
         Ok(PositionAnswer {
             source: served.name().to_string(),
+            changes,
             start: fens[0].clone(),
             chess960: line.end().is_chess960(),
             turn: if line.end().turn() == Color::White { "white" } else { "black" },
@@ -185,10 +189,16 @@ impl PositionAnswer {
             legal: playable.as_ref().map(legal_moves).unwrap_or_default(),
             found,
             explored: PositionObject::new(&shown),
-            records: numbered.iter().take(TOLD_RECORDS).map(RecordObject::new).collect(),
-            record_count: numbered.len().min(MOST_RECORDS),
+            records: numbers
+                .iter()
+                .zip(&records)
+                .take(TOLD_RECORDS)
+                .map(|(&number, record)| RecordObject::new(number, record))
+                .collect(),
+            record_count: records.len(),
+            records_cut: is_cut,
             backsolved: records.iter().find_map(BacksolvedObject::of),
-            games: GamesObject::of(served, &records, line.end())?,
+            games: GamesObject::of(served, &records, line.end(), &applied.filter)?,
             nearest: if found { None } else { Some(nearest(served, line, &fens)?) },
             not_split: applied.not_split,
             fen: fens.pop().unwrap_or_default(),
@@ -246,9 +256,9 @@ fn legal_moves(playable: &Playable) -> Vec<LegalMove> {
 }
 
 impl RecordObject {
-    fn new((number, record): &(u64, EpdRecord)) -> RecordObject {
+    fn new(number: u64, record: &EpdRecord) -> RecordObject {
         RecordObject {
-            number: *number,
+            number,
             epd: canonical(record),
             operations: json::operations(record.operations()),
         }
@@ -282,24 +292,26 @@ impl GamesObject {
         served: &Served,
         records: &[EpdRecord],
         position: &Position,
+        cells: &CellFilter,
     ) -> Result<Option<GamesObject>, Refusal> {
         let Some(listed) = listed(records) else { return Ok(None) };
-        let objects = |games: Vec<&KeptGame>| -> Result<Vec<GameObject>, Refusal> {
-            let found = FoundGame::find(&games, position, |id| served.kept_game(id))?;
-            Ok(found.iter().map(GameObject::new).collect())
-        };
-        let top = objects(listed.best().collect())?;
-        Ok(Some(GamesObject { top, recent: objects(listed.latest().collect())? }))
+        let games = GamesHere::find(served, &listed, position, cells)?;
+        let (top, recent) = (games.best(usize::MAX), games.latest(usize::MAX, &[]));
+        Ok(Some(GamesObject { top, recent }))
     }
 }
 
 /// The last position on the line that is there.
 fn nearest(served: &Served, line: &AskedLine, fens: &[String]) -> Result<Option<Nearest>, Refusal> {
-    let before = 0..line.line().moves().len();
-    let queries: Vec<query::Query> =
-        before.filter_map(|ply| line.line().position(ply)).map(query::Query::from).collect();
-    let found = served.records(&queries)?;
-    let ply = found.iter().rposition(|records| !records.is_empty());
+    let mut ply = None;
+    for before in (0..line.line().moves().len()).rev() {
+        if let Some(position) = line.line().position(before)
+            && served.has(position)?
+        {
+            ply = Some(before);
+            break;
+        }
+    }
     let moves = line.line().coordinates();
     Ok(ply.map(|ply| Nearest {
         ply,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::server::answer::{Answer, object};
 use crate::server::app::App;
 use crate::server::sources::Served;
+use crate::source::FileFormat;
 
 /// A source.
 #[derive(Serialize)]
@@ -36,13 +37,25 @@ pub(super) async fn sources(State(app): State<Arc<App>>) -> Answer {
     Ok(object(&all))
 }
 
+/// What a file is, in a word.
+const fn kind(format: FileFormat) -> &'static str {
+    match format {
+        FileFormat::Epdb => "store",
+        FileFormat::Epa => "archive",
+        FileFormat::Epb => "stream",
+        FileFormat::Polyglot => "book",
+        format if format.is_of_games() => "games",
+        _ => "text",
+    }
+}
+
 impl SourceObject {
     fn new(served: &Served) -> SourceObject {
         let origin = served.origin();
         let since = served.opened().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         SourceObject {
             name: served.name().to_string(),
-            format: served.format().description(),
+            format: kind(served.format()),
             records: served.lookup().len(),
             games: origin.map(|origin| origin.games()),
             settings: origin.map(|origin| origin.settings.clone()),

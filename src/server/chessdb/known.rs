@@ -43,7 +43,7 @@ pub(super) struct KnownMove {
 impl Known {
     /// Looks up a position and those that its moves lead to.
     pub(super) fn of(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
-        let ask = &mut |queries: &[_]| served.records(queries);
+        let ask = &mut |queries: &[_]| served.scored_records(queries);
         let options = ExploreOptions::new().children(true);
         let explored = explore::<Error>(playable.position(), 1, &options, ask)?;
         let entry = explored.entry.as_ref();

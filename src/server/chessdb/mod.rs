@@ -89,8 +89,7 @@ fn reply(served: &Served, playable: &Playable, asked: &Asked) -> Result<Reply, R
 
 /// A position that can be asked for.
 fn board(text: &str) -> Option<Playable> {
-    let line = AskedLine::parse(Some(text), "").ok()?;
-    Playable::new(line.end()).ok()
+    AskedLine::parse(Some(text), "").ok()?.playable().ok()
 }
 
 /// What PHP takes for true.

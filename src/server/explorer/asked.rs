@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::library::explore::{CellFilter, YearMonth};
+use crate::library::explore::CellFilter;
 use crate::model::Color;
-use crate::model::rules::{Move, Playable};
+use crate::model::rules::Move;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
 use crate::server::filter::{AskedGames, given, words};
@@ -40,9 +40,6 @@ const MOVES: usize = 12;
 const TOP_OF_MASTERS: usize = 15;
 const TOP: usize = 4;
 const RECENT: usize = 8;
-/// The first and the last month of lichess.org, which say that all are asked for.
-const FIRST: YearMonth = YearMonth { year: 1952, month: Some(1) };
-const LAST: YearMonth = YearMonth { year: 3000, month: Some(12) };
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,9 +93,7 @@ impl Question {
 
     fn new(asked: &Asked, games: &AskedGames, moves: usize) -> Result<Question, Refusal> {
         asked.check_variant()?;
-        let mut cells = games.filter()?;
-        cells.since = cells.since.filter(|since| !says_all(*since, FIRST));
-        cells.until = cells.until.filter(|until| !says_all(*until, LAST));
+        let cells = games.filter()?;
         Ok(Question {
             line: asked.line()?,
             moves: number("moves", &asked.moves, moves)?,
@@ -170,18 +165,13 @@ impl Asked {
         }
         let play: Vec<&str> = words(&self.play).collect();
         let line = AskedLine::parse(given(&self.fen), &play.join(","))?;
-        Playable::new(line.end()).map_err(bad_request)?;
+        line.playable()?;
         Ok(line.line().clone())
     }
 }
 
 fn bad_request(why: impl std::fmt::Display) -> Refusal {
     Refusal::bad_request(format!("bad request: {why}"))
-}
-
-/// Whether a bound is the year, or the month, of the outermost one.
-fn says_all(bound: YearMonth, outermost: YearMonth) -> bool {
-    bound == outermost || bound == YearMonth { month: None, ..outermost }
 }
 
 fn number(name: &str, text: &Option<String>, default: usize) -> Result<usize, Refusal> {

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::object::MonthObject;
+use crate::library::explore::CellFilter;
 use crate::library::explore::object::Results;
-use crate::library::explore::{CellFilter, YearMonth};
 use crate::model::{GameCounts, Tally};
 
-/// The games of a position by month, from the first month that is asked for, else the first that has some, to
-/// the last; `None` where the tally does not tell months apart.
+/// The games of a position by month, from the first month that has some to the last; `None` where the tally does not tell months apart.
 pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObject>> {
     let mut months: BTreeMap<u32, GameCounts> = BTreeMap::new();
     let mut has_months = false;
@@ -23,8 +22,7 @@ pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObj
     if !has_months {
         return None;
     }
-    let since = cells.since.map(|YearMonth { year, month }| number(year, month.unwrap_or(1)));
-    let first = since.or(months.keys().next().copied()).unwrap_or_default();
+    let first = months.keys().next().copied().unwrap_or_default();
     let last = months.keys().next_back().copied();
     let all = last.into_iter().flat_map(|last| first..=last);
     Some(all.map(|month| object(month, months.get(&month))).collect())

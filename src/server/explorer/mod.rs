@@ -22,7 +22,6 @@
 //! last one on the line that has one.
 
 mod asked;
-mod games;
 mod history;
 mod object;
 mod player;
@@ -37,7 +36,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use self::asked::{Asked, Question};
-use self::tell::{Told, tell};
+use self::tell::tell;
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::sources::Served;
@@ -64,7 +63,7 @@ async fn masters(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Ans
         tell(&app, &*named(&app, &asked, "masters")?, &question)
     });
     let told = answer.await?;
-    told.applied.named_in(object(&told.object))
+    Ok(told.named_in(object(&told.object)))
 }
 
 async fn lichess(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
@@ -73,7 +72,7 @@ async fn lichess(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Ans
         tell(&app, &*named(&app, &asked, "lichess")?, &question)
     });
     let told = answer.await?;
-    told.applied.named_in(object(&told.object))
+    Ok(told.named_in(object(&told.object)))
 }
 
 async fn lichess_history(app: State<Arc<App>>, Query(asked): Query<Asked>) -> Answer {
@@ -86,10 +85,10 @@ async fn player(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Answ
         let question = Question::of_player(&asked)?;
         tell(&app, &*player::library(&app, &asked)?, &question)
     });
-    let Told { mut object, applied } = answer.await?;
-    object.queue_position = Some(0);
-    let line = serde_json::to_string(&object).map_err(Error::from_cause)? + "\n";
-    applied.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line))
+    let mut told = answer.await?;
+    told.object.queue_position = Some(0);
+    let line = serde_json::to_string(&told.object).map_err(Error::from_cause)? + "\n";
+    Ok(told.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line)))
 }
 
 /// The game of an id: of a source that is named, else of any, and first of the one that answers `/masters`.

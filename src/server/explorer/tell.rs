@@ -1,39 +1,50 @@
 //! What a library knows of a position.
 
+use axum::http::HeaderName;
+use axum::response::{IntoResponse, Response};
+
 use super::asked::Question;
-use super::games::GamesHere;
 use super::history;
 use super::object::ExplorerObject;
-use crate::codec::query::Query;
-use crate::error::Error;
 use crate::library::explore::object::{PositionObject, Shown};
-use crate::library::explore::{Entry, ExploreOptions, Explored, explore_from};
+use crate::library::explore::{ExploreOptions, Explored};
 use crate::library::kept_games;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
 use crate::server::filter::Applied;
-use crate::server::sources::Served;
+use crate::server::found::Found;
+use crate::server::games::GamesHere;
+use crate::server::sources::{MOST_RECORDS, Served};
 
 /// An answer, and what of the question it could not do.
 pub(super) struct Told {
     pub(super) object: ExplorerObject,
     pub(super) applied: Applied,
+    /// The position has more records than were looked at.
+    pub(super) is_cut: bool,
 }
+
+impl Told {
+    /// Names in an answer what was not done.
+    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
+        let mut answer = self.applied.named_in(answer);
+        if self.is_cut {
+            answer.headers_mut().insert(RECORDS_CUT, MOST_RECORDS.into());
+        }
+        answer
+    }
+}
+
+/// Says that the position has more records than so many, which were looked at.
+const RECORDS_CUT: HeaderName = HeaderName::from_static("x-epdb-records-cut");
 
 /// Answers a question.
 pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<Told, Refusal> {
-    let records = served.records(&[Query::from(question.line.end())])?.pop().unwrap_or_default();
-    let tally = match question.cells.is_empty() {
-        true => None,
-        false => Entry::of(&records)?.and_then(|entry| entry.tally),
-    };
-    let mut applied = Applied::new(question.cells.clone(), tally.as_ref());
-    applied.not_split.extend(&question.not_split);
-    applied.check(app.settings.strict)?;
-
-    let options = ExploreOptions::new().cells(applied.filter.clone()).limit(Some(question.moves));
-    let ask = &mut |queries: &[Query]| served.records(queries);
-    let explored = explore_from::<Error>(question.line.end(), &records, 1, &options, ask)?;
+    let options = ExploreOptions::new().limit(Some(question.moves));
+    let (position, cells) = (question.line.end(), question.cells.clone());
+    let found =
+        Found::new(served, position, cells, &question.not_split, app.settings.strict, options)?;
+    let Found { records, applied, explored, is_cut, .. } = found;
     // Only the line tells: a name through parents would take thousands of lookups.
     let opening = app.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
@@ -46,7 +57,7 @@ pub(super) fn tell(app: &App, served: &Served, question: &Question) -> Result<To
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
         object.history = tally.and_then(|tally| history::by_month(tally, &applied.filter));
     }
-    Ok(Told { object, applied })
+    Ok(Told { object, applied, is_cut })
 }
 
 /// Adds the games that the library keeps of the position.

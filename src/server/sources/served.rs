@@ -7,7 +7,7 @@ use quick_cache::sync::Cache;
 use crate::codec::query::{Query, Visit};
 use crate::codec::tally_origin::TallyOrigin;
 use crate::error::Result;
-use crate::model::{EpdRecord, Game, GameId, Position};
+use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Lookup, OpenLookup};
 
@@ -116,12 +116,42 @@ impl Served {
         Ok(records)
     }
 
-    /// The same of one position, with their numbers.
+    /// The records of positions as far as the first of each that has a score.
+    pub(in crate::server) fn scored_records(
+        &self,
+        queries: &[Query],
+    ) -> Result<Vec<Vec<EpdRecord>>> {
+        let mut records = vec![Vec::new(); queries.len()];
+        self.lookup.get_batch(queries, &mut |place, found| {
+            let record = found.record()?;
+            let is_enough =
+                record.operands(Opcode::CE).is_some() || records[place].len() + 1 == MOST_RECORDS;
+            records[place].push(record);
+            Ok(if is_enough { Visit::SkipQuery } else { Visit::Continue })
+        })?;
+        Ok(records)
+    }
+
+    /// The records of one position, with their numbers, and whether there are more.
     pub(in crate::server) fn numbered_records(
         &self,
         position: &Position,
-    ) -> Result<Vec<(u64, EpdRecord)>> {
-        self.lookup.matches(&Query::from(position)).take(MOST_RECORDS).collect()
+    ) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
+        let query = Query::from(position);
+        let mut matches = self.lookup.matches(&query);
+        let records = matches.by_ref().take(MOST_RECORDS).collect::<Result<_>>()?;
+        Ok((records, matches.next_match().transpose()?.is_some()))
+    }
+
+    /// Whether there are records of a position.
+    pub(in crate::server) fn has(&self, position: &Position) -> Result<bool> {
+        let query = Query::from(position);
+        Ok(self.lookup.matches(&query).next_match().transpose()?.is_some())
+    }
+
+    /// By what its games can be told apart, where it says so of all.
+    pub(in crate::server) fn tells_apart(&self) -> Option<Vec<&'static str>> {
+        self.origin().filter(|origin| !origin.is_mixed).map(|_| self.splits())
     }
 }
 
