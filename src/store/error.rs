@@ -218,6 +218,7 @@ macro_rules! fault_from {
     )*};
 }
 fault_from!(
+    io::Error,
     redb::StorageError,
     redb::TableError,
     redb::TransactionError,

@@ -4,38 +4,62 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::error::StoreError;
+use redb::Database;
+
+use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{check_magic, open_shared};
 use super::pages::{self, HEADER_BYTES};
+use super::schema::Access;
 use crate::new_file::SpooledFile;
 
 /// A copy that commits ran ahead of is made anew so many times.
 const MOST_TRIES: usize = 20;
+/// The memory in which a copy is put right.
+const CACHE_BYTES: usize = 4 << 20;
 
 /// Copies a store as of its last commit into a temporary file in `folder`, without keeping anybody from
 /// writing to it meanwhile.
 ///
 /// A commit writes to pages that the one before does not use, and then the header. So what was copied
-/// between two looks at the header that are equal is what the death of a writer would have left at that time:
-/// [`Store::open_read_only`](super::Store::open_read_only) puts it right.
+/// between two looks at the header that are equal is what the death of a writer would have left at that time,
+/// and it is put right as such.
 ///
 /// # Errors
-/// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Io`], and
+/// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`], [`StoreError::Io`], and
 /// [`StoreError::InUse`] when commits came faster than it could be copied.
 pub fn copy_of(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFile, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
-    let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
     for _ in 0..MOST_TRIES {
-        let mut file = File::open(path).map_err(io_error)?;
-        let before = header(&mut file).map_err(io_error)?;
-        file.seek(SeekFrom::Start(0)).map_err(io_error)?;
-        let copy = SpooledFile::copy(folder, &mut file).map_err(io_error)?;
-        if header(&mut file).map_err(io_error)? == before {
+        if let Some(copy) = guarded(path, || copy_of_one_commit(path, folder))? {
             return Ok(copy);
         }
     }
     Err(StoreError::InUse { path: path.to_path_buf() })
+}
+
+/// A copy that is as if its writer had closed it; `None` where a commit came in between.
+fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
+    let mut file = File::open(path)?;
+    let before = header(&mut file)?;
+    file.rewind()?;
+    let mut is_of_one_commit = false;
+    let copy = SpooledFile::fill(folder, |copy| {
+        io::copy(&mut file, copy)?;
+        is_of_one_commit = header(&mut file)? == before;
+        match is_of_one_commit && pages::is_open_for_writing(&before) {
+            true => put_right(copy),
+            false => Ok(()),
+        }
+    })?;
+    Ok(is_of_one_commit.then_some(copy))
+}
+
+/// Closes a store whose writer did not. Whoever locked the file still has that lock, through another handle.
+fn put_right(file: &File) -> Inner<()> {
+    pages::check(file, Access::Write)?;
+    drop(Database::builder().set_cache_size(CACHE_BYTES).create_file(file.try_clone()?)?);
+    Ok(())
 }
 
 /// Whether a process has the store open for writing.

@@ -1,21 +1,36 @@
 //! What is served changes with its files.
 
 use std::fs;
+use std::io::Write;
+use std::process::Child;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use epdb::store::is_being_written;
 use serde_json::Value;
 
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
 use crate::server::Running;
 
+/// Longer than anything here takes on any machine.
+const LONG: Duration = Duration::from_secs(60);
 const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
 
 /// Asks until an answer is as wanted, which has to come within a time that is long for any machine.
 fn wait_for(running: &Running, path: &str, wanted: impl Fn(&Value) -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + LONG;
     while !wanted(&running.get(path).json()) {
         assert!(Instant::now() < end, "{path}: never: {}", running.log());
+    }
+}
+
+/// Waits until the server says this.
+fn wait_for_log(running: &Running, said: &str) {
+    let end = Instant::now() + LONG;
+    while !running.log().contains(said) {
+        assert!(Instant::now() < end, "never {said}: {}", running.log());
+        thread::yield_now();
     }
 }
 
@@ -48,6 +63,36 @@ fn files_that_are_replaced_are_served_anew() {
     wait_for(&running, "/api/position?source=mine", |position| position["moves"][0]["san"] == "d4");
     let suite = format!("{LINE}&source=suite");
     wait_for(&running, &suite, |position| position["recordCount"] == 7);
+}
+
+/// Begins an import that goes on until it is given the rest.
+fn import_without_an_end(scratch: &Scratch) -> Child {
+    let mut importer = scratch.spawn(&["import", "suite.epdb", "-"]);
+    importer.stdin.as_mut().unwrap().write_all(suite().as_bytes()).unwrap();
+    let end = Instant::now() + LONG;
+    while !is_being_written(scratch.path("suite.epdb")).unwrap() {
+        assert!(Instant::now() < end, "it never opens the store");
+    }
+    importer
+}
+
+/// Served is what was committed last, whether its importer still lives or not.
+#[test]
+fn a_store_is_served_that_an_importer_has_open_or_left_open() {
+    let scratch = Scratch::with("suite.epd", suite());
+    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
+    let before = Running::start(&scratch, &["suite.epdb"]);
+    let mut importer = import_without_an_end(&scratch);
+    let meanwhile = Running::start(&scratch, &["suite.epdb"]);
+    assert_eq!(meanwhile.get(LINE).json()["recordCount"], 1);
+    importer.kill().unwrap();
+    importer.wait().unwrap();
+    wait_for_log(&before, "opened anew");
+    fs::copy(scratch.path("suite.epdb"), scratch.path("copy.epdb")).unwrap();
+    let after = Running::start(&scratch, &["copy.epdb", "suite.epdb"]);
+    for path in [LINE, &format!("{LINE}&source=suite")] {
+        assert_eq!(after.get(path).json()["recordCount"], 1);
+    }
 }
 
 /// What cannot be opened is said, and what is served stays.
