@@ -4,7 +4,7 @@
 //! and takes its place by [`NewFile::finish`]. One that is dropped before is removed. A process
 //! that handles signals calls [`abandon_all`] before it ends, which removes all of them. What a
 //! process leaves that could do neither (it was killed, or the machine stopped) is removed by the
-//! next one that makes a `NewFile` in that folder: a file under construction is locked as long as
+//! next one that makes a `NewFile` in that folder or calls [`sweep_once`]: a file under construction is locked as long as
 //! its owner lives, and one that nobody holds has no owner.
 //!
 //! Errors name the place, never the temporary file.
@@ -35,6 +35,14 @@ struct Unfinished {
     paths: BTreeSet<PathBuf>,
     /// Folders that were looked through for what others left.
     swept: BTreeSet<PathBuf>,
+}
+
+impl Unfinished {
+    fn sweep_once(&mut self, folder: &Path) {
+        if self.swept.insert(folder.to_path_buf()) {
+            sweep(folder);
+        }
+    }
 }
 
 fn unfinished() -> MutexGuard<'static, Unfinished> {
@@ -90,9 +98,7 @@ impl NewFile {
             return Err(io::ErrorKind::InvalidFilename.into());
         };
         let mut unfinished = unfinished();
-        if unfinished.swept.insert(folder.to_path_buf()) {
-            sweep(folder);
-        }
+        unfinished.sweep_once(folder);
         let (file, temporary) = create_temporary(folder, name, replaced.is_some())?;
         unfinished.paths.insert(temporary.clone());
         Ok(NewFile { file, temporary, named: named.to_path_buf(), place })
@@ -237,6 +243,19 @@ pub fn abandon_all() -> Abandoned {
         fs::remove_file(path).ok();
     }
     Abandoned { _unfinished: unfinished }
+}
+
+impl Abandoned {
+    /// Keeps files from being made or finished until the process ends.
+    pub fn until_the_end(self) {
+        std::mem::forget(self);
+    }
+}
+
+/// Removes what processes left in a folder that were killed, unless this process did so before. What cannot be
+/// looked at stays.
+pub fn sweep_once(folder: &Path) {
+    std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
 /// The path that a file written to `place` has in the end: absolute, and symbolic links at its end
@@ -443,9 +462,7 @@ impl SpooledFile {
         let folder = std::path::absolute(folder)?;
         let (mut file, path) = {
             let mut unfinished = unfinished();
-            if unfinished.swept.insert(folder.clone()) {
-                sweep(&folder);
-            }
+            unfinished.sweep_once(&folder);
             let made = create_temporary(&folder, OsStr::new("copy"), true)?;
             unfinished.paths.insert(made.1.clone());
             made

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer::Refusal;
 use super::cache::{self, Answers};
 use super::metrics::Metrics;
-use super::settings::ServerSettings;
+use super::settings::{ServerSettings, SourceSpec};
 use super::sources::{Served, Sources};
 use crate::error::Result;
 use crate::library::names::Names;
@@ -25,11 +25,11 @@ pub(super) struct App {
 }
 
 impl App {
-    /// Opens all sources and reads the names of openings.
-    pub(super) fn open(settings: ServerSettings) -> Result<App> {
+    /// Reads the names of openings and opens all sources, having told `begins` of each.
+    pub(super) fn open(settings: ServerSettings, begins: &dyn Fn(&SourceSpec)) -> Result<App> {
         let mut names = Names::new();
         settings.openings.iter().try_for_each(|file| names.add_file(file))?;
-        let sources = Arc::new(Sources::open(&settings.sources, settings.memory)?);
+        let sources = Sources::open(&settings.sources, settings.memory, begins)?;
         let answers = cache::answers(settings.memory / ANSWERS_OF_MEMORY);
         Ok(App { settings, sources, names, answers, metrics: Metrics::new() })
     }

@@ -1,5 +1,6 @@
 //! A server from its start to its end.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,12 +9,12 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::spawn_blocking;
 
 use super::app::App;
-use super::settings::ServerSettings;
+use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
 use super::{listener, router};
 use crate::error::{Error, Result};
 
-/// A server whose sources are open and whose address is taken.
+/// A server whose address is taken and whose sources are open.
 #[derive(Debug)]
 pub struct Server {
     app: Arc<App>,
@@ -25,19 +26,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens all sources, takes the address, and from then on the signals that [`Server::run`] obeys.
+    /// Takes the address, opens all sources, having told `begins` of each, and from then on takes the signals
+    /// that [`Server::run`] obeys.
     ///
     /// # Errors
-    /// A source cannot be opened, the address is taken already, or the system grants no handler of signals.
-    pub fn open(settings: ServerSettings) -> Result<Server> {
+    /// The address is taken already, a source cannot be opened, or the system grants no handler of signals.
+    pub fn open(settings: ServerSettings, begins: impl Fn(&SourceSpec)) -> Result<Server> {
         let listen = settings.listen;
-        let app = Arc::new(App::open(settings)?);
         let runtime = Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(failed("cannot start threads"))?;
-        let listener = runtime
-            .block_on(TcpListener::bind(listen))
-            .map_err(failed(format!("cannot listen at {listen}")))?;
+        let listener =
+            runtime.block_on(TcpListener::bind(listen)).map_err(cannot_listen(listen))?;
         let address = listener.local_addr().map_err(failed("no address"))?;
+        let app = Arc::new(App::open(settings, &begins)?);
         let signals = runtime.block_on(async { Ok((Stops::new()?, Reloads::new()?)) });
         let (stops, reloads) = signals.map_err(failed("cannot take signals"))?;
         Ok(Server { app, runtime, listener, address, stops, reloads })
@@ -59,21 +60,29 @@ impl Server {
         settings: impl Fn() -> Result<ServerSettings> + Send + Sync + 'static,
     ) -> Result<()> {
         let Server { app, runtime, listener, address, stops, reloads } = self;
-        let watch = app.sources.watch();
-        watch.map_err(failed("cannot start threads"))?;
-        let sources = Arc::clone(&app.sources);
         runtime.spawn(reload_when_told(reloads, Arc::clone(&app), Arc::new(settings)));
         let router = router::router(Arc::clone(&app), address);
         runtime.block_on(listener::serve(listener, router, app, stops));
-        sources.close();
         // What threads still look up is for nobody.
         runtime.shutdown_background();
         Ok(())
     }
 }
 
-fn failed(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
     |error| Error::new(what).because(error)
+}
+
+fn cannot_listen(listen: SocketAddr) -> impl FnOnce(io::Error) -> Error {
+    move |error| {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => {
+                "; --listen takes another port"
+            }
+            _ => "",
+        };
+        Error::new(format!("cannot listen at {listen}: {error}{advice}"))
+    }
 }
 
 async fn reload_when_told<F>(mut reloads: Reloads, app: Arc<App>, settings: Arc<F>)
@@ -90,7 +99,7 @@ where
 /// Serves the sources of other settings.
 fn reload(app: &App, settings: Result<ServerSettings>) {
     let done = settings.and_then(|settings| {
-        app.sources.reload(&settings.sources)?;
+        app.sources.reload(&settings.sources, &|_| {})?;
         let sources = app.settings.sources.clone();
         Ok(ServerSettings { sources, ..settings } == app.settings)
     });

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::Child;
+use std::net::TcpListener;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -146,4 +147,79 @@ fn a_store_keeps_no_copy_behind() {
     assert_eq!(running.get(LINE).json()["recordCount"], 1);
     assert!(running.stop().0.success());
     assert_eq!(scratch.names(), ["suite.epd", "suite.epdb"]);
+}
+
+/// Makes a file of which no end comes, and puts it in a place.
+#[cfg(unix)]
+fn put_endless(scratch: &Scratch, place: &str) {
+    let made = Command::new("mkfifo").arg(scratch.path("endless")).status().unwrap();
+    assert!(made.success());
+    fs::rename(scratch.path("endless"), scratch.path(place)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_file_waits_for_another() {
+    let scratch = Scratch::with("slow.epd", suite());
+    scratch.write("suite.epd", suite());
+    let running = Running::start(&scratch, &["slow.epd", "suite.epd"]);
+    put_endless(&scratch, "slow.epd");
+    // Whoever looks at one after the other is at the first when both were seen twice.
+    for count in [7, 8] {
+        scratch.write("suite.new", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"other\";\n".repeat(count));
+        fs::rename(scratch.path("suite.new"), scratch.path("suite.epd")).unwrap();
+        let path = format!("{LINE}&source=suite");
+        wait_for(&running, &path, |position| position["recordCount"] == count);
+    }
+    assert_eq!(running.get(LINE).json()["recordCount"], 1);
+}
+
+/// A file that could not be opened when it changed, and settings without sources, are no success.
+#[cfg(unix)]
+#[test]
+fn what_is_not_served_is_not_called_reloaded() {
+    let scratch = games_library();
+    scratch.write("serve.toml", "sources = ['games.epa']\n");
+    let running = Running::start(&scratch, &["--config", "serve.toml"]);
+    scratch.write("broken", &scratch.read("games.epa")[..1000]);
+    fs::rename(scratch.path("broken"), scratch.path("games.epa")).unwrap();
+    wait_for_log(&running, "served as before");
+    for (settings, said) in
+        [("sources = ['games.epa']\n", "not reloaded"), ("sources = []\n", "no source is named")]
+    {
+        scratch.write("serve.toml", settings);
+        running.tell(rustix::process::Signal::HUP);
+        wait_for_log(&running, said);
+        assert_eq!(running.get("/api/position").json()["found"], true);
+    }
+    let log = running.stop().1;
+    assert!(!log.contains(" reloaded\n"), "{log}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_address_that_is_taken_is_told_before_a_source_is_opened() {
+    let scratch = Scratch::new();
+    put_endless(&scratch, "games.pgn");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let done = scratch.run(&["serve", "games.pgn", "--listen", &address]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("; --listen takes another port"), "{}", done.err);
+}
+
+/// A server that was killed leaves its copies, whatever is served next.
+#[test]
+fn copies_that_were_left_are_removed_at_the_start() {
+    let scratch = games_library();
+    let temporary = Scratch::new();
+    for folder in [&scratch, &temporary] {
+        folder.write(".epdb-copy-Left12.part", "left");
+    }
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
+    command.args(["serve", "games.epa", "--listen", "127.0.0.1:0"]);
+    command.env("TMPDIR", temporary.path("")).env("TMP", temporary.path(""));
+    let _running = Running::spawn(&scratch, command);
+    assert_eq!(scratch.names(), ["games.epa", "games.pgn"]);
+    assert_eq!(temporary.names(), [""; 0]);
 }

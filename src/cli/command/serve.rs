@@ -13,13 +13,15 @@ use crate::new_file::abandon_all;
 use crate::server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
 };
+use crate::source::FileFormat;
 
 /// Serve libraries to programs and people: an opening explorer over HTTP, with a page
 ///
 /// Sources are libraries, books, suites or games, each asked by its name: NAME=FILE, or the file's name without
 /// its suffix. Programs that ask the opening explorer of lichess.org or chessdb.cn find their own paths; the
 /// page is at the address that is printed. Nothing is ever written to a source; a file that is replaced or
-/// imported into is served anew within a second.
+/// imported into is served anew within a second. Replace files by renaming (mv), never by writing over them (cp).
+/// Of a store a copy is served, beside it or else in TMPDIR, and two while it is opened anew.
 ///
 /// Only this machine can ask unless --listen says otherwise, and only by its own names and addresses unless
 /// --allow-host does. SIGHUP reads the sources of --config again; SIGINT and SIGTERM let open answers end.
@@ -71,13 +73,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let level = if is_quiet() { LogLevel::ERROR } else { settings.log_level };
     log_to_stderr(level, settings.log_json);
-    let server = Server::open(settings.clone())?;
+    let server = Server::open(settings.clone(), |spec| announce(&settings, spec))?;
     signals::leave_to_command();
     introduce(&settings, server.address());
     let args = args.clone();
     server.run(move || self::settings(&args))?;
-    // Copies of stores, for what still reads them is ended with the process.
-    drop(abandon_all());
+    // Copies of stores, for what still reads or makes them is ended with the process.
+    abandon_all().until_the_end();
     Ok(Outcome::Done)
 }
 
@@ -105,14 +107,21 @@ fn settings(args: &Args) -> Result<ServerSettings> {
     Ok(settings)
 }
 
+/// Says which source is opened now, and what of that takes long.
+fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
+    let is_of_games = FileFormat::of_name(path).is_some_and(FileFormat::is_of_games);
+    let work = if is_of_games { "counting the games of " } else { "" };
+    match settings.log_json {
+        true => tracing::info!("{name}: {work}{}", path.display()),
+        false => note!("{name}: {work}{}", path.display()),
+    }
+}
+
 /// Says where the server is and how programs find it. A log of objects has no other lines.
 fn introduce(settings: &ServerSettings, address: SocketAddr) {
     let url = format!("http://{}{}", reachable(address), settings.base_path);
     if settings.log_json {
         return tracing::info!("listening at {url}/");
-    }
-    for SourceSpec { name, path } in &settings.sources {
-        note!("{name}: {}", path.display());
     }
     note!("listening at {url}/ (the page)");
     match settings.base_path.is_root() {

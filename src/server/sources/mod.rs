@@ -5,13 +5,14 @@ mod served;
 mod stamp;
 mod watched;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use std::{io, thread};
+use std::{env, thread};
 
 use super::settings::SourceSpec;
 use crate::error::{Error, Result};
+use crate::new_file::sweep_once;
 
 pub(super) use served::{MOST_RECORDS, Served};
 use watched::Watched;
@@ -23,98 +24,94 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Default, Debug)]
 struct Published {
     changes: u64,
-    all: Vec<Arc<Served>>,
+    /// In the order in which they were named.
+    all: Vec<Arc<Watched>>,
 }
 
 /// The sources that are served.
 ///
 /// Whoever answers a question takes a [`Served`] and keeps it for the whole answer, which so is of one state
-/// of the source. A file that is replaced, or a store that is imported into, is opened anew beside it.
+/// of the source. A file that is replaced, or a store that is imported into, is opened anew beside it, by a
+/// thread that looks at this file only.
 #[derive(Debug)]
 pub(super) struct Sources {
     memory: usize,
-    /// In the order in which they were named.
-    served: RwLock<Published>,
-    /// The files behind them. Whoever opens sources holds this; who serves them does not wait for it.
-    watched: Mutex<Vec<Watched>>,
-    is_closed: AtomicBool,
+    published: RwLock<Published>,
+    /// Held by who reloads; nobody else waits for it.
+    reloading: Mutex<()>,
 }
 
 impl Sources {
-    /// Opens all in about so many bytes of memory together.
-    pub(super) fn open(specs: &[SourceSpec], memory: usize) -> Result<Sources> {
-        let sources = Sources {
-            memory,
-            served: RwLock::default(),
-            watched: Mutex::default(),
-            is_closed: AtomicBool::new(false),
-        };
-        sources.reload(specs)?;
+    /// Opens all in about so many bytes of memory together, having told `begins` of each.
+    pub(super) fn open(
+        specs: &[SourceSpec],
+        memory: usize,
+        begins: &dyn Fn(&SourceSpec),
+    ) -> Result<Arc<Sources>> {
+        let (published, reloading) = <(RwLock<Published>, Mutex<()>)>::default();
+        let sources = Arc::new(Sources { memory, published, reloading });
+        sources.reload(specs, begins)?;
         Ok(sources)
     }
 
     /// Serves these sources from now on. What is served already and did not change stays as it is; where
     /// one cannot be opened, all stay.
-    pub(super) fn reload(&self, specs: &[SourceSpec]) -> Result<()> {
-        check_names(specs)?;
-        let mut watched = self.watched();
-        let memory = self.memory / specs.len().max(1);
-        let opened = specs.iter().map(|spec| match watched.iter().find(|one| one.is_as(spec)) {
-            Some(same) => Ok(same.clone()),
-            None => Watched::open(spec, memory),
+    pub(super) fn reload(
+        self: &Arc<Self>,
+        specs: &[SourceSpec],
+        begins: &dyn Fn(&SourceSpec),
+    ) -> Result<()> {
+        check(specs)?;
+        sweep_folders(specs);
+        let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.published().all.clone();
+        let memory = self.memory / specs.len();
+        let next = specs.iter().map(|spec| match before.iter().find(|one| one.is_as(spec)) {
+            Some(same) => Ok(Arc::clone(same)),
+            None => {
+                begins(spec);
+                let watched = Arc::new(Watched::open(spec, memory)?);
+                self.watch(&watched)?;
+                Ok(watched)
+            }
         });
-        *watched = opened.collect::<Result<_>>()?;
-        self.publish(&watched);
+        let all = next.collect::<Result<_>>()?;
+        let mut published = self.publish();
+        published.changes += 1;
+        published.all = all;
         Ok(())
     }
 
-    /// Looks for files that changed until [`Sources::close`] is called.
-    pub(super) fn watch(self: &Arc<Self>) -> io::Result<()> {
-        let sources = Arc::clone(self);
+    /// Opens a file anew whenever it changes, on a thread that ends when the file or all is served no more.
+    fn watch(self: &Arc<Self>, watched: &Arc<Watched>) -> Result<()> {
+        let (sources, watched) = (Arc::downgrade(self), Arc::downgrade(watched));
         let look = move || {
-            while !sources.is_closed.load(Ordering::Relaxed) {
+            loop {
                 thread::sleep(LOOK);
-                sources.look();
+                let (Some(sources), Some(watched)) = (sources.upgrade(), watched.upgrade()) else {
+                    return;
+                };
+                let among = sources.published().all.len().max(1);
+                if watched.look(sources.memory / among) {
+                    sources.publish().changes += 1;
+                }
             }
         };
-        thread::Builder::new().name("sources".into()).spawn(look).map(drop)
+        let started = thread::Builder::new().name("source".into()).spawn(look);
+        started.map(drop).map_err(|error| Error::new("cannot start a thread").because(error))
     }
 
-    /// Opens anew what changed.
-    fn look(&self) {
-        let mut watched = self.watched();
-        let memory = self.memory / watched.len().max(1);
-        let mut has_changed = false;
-        for one in watched.iter_mut() {
-            has_changed |= one.look(memory);
-        }
-        if has_changed {
-            self.publish(&watched);
-        }
-    }
-
-    /// Ends [`Sources::watch`].
-    pub(super) fn close(&self) {
-        self.is_closed.store(true, Ordering::Relaxed);
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Vec<Watched>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn publish(&self, watched: &[Watched]) {
-        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
-        served.changes += 1;
-        served.all = watched.iter().map(|one| Arc::clone(one.served())).collect();
+    fn publish(&self) -> RwLockWriteGuard<'_, Published> {
+        self.published.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn published(&self) -> RwLockReadGuard<'_, Published> {
-        self.served.read().unwrap_or_else(PoisonError::into_inner)
+        self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All, in the order in which they were named.
     pub(super) fn all(&self) -> Vec<Arc<Served>> {
-        self.published().all.clone()
+        self.published().all.iter().map(|one| one.served()).collect()
     }
 
     /// The one of a name.
@@ -133,8 +130,11 @@ impl Sources {
     }
 }
 
-/// Refuses two sources of one name.
-fn check_names(specs: &[SourceSpec]) -> Result<()> {
+/// Refuses two sources of one name, and none at all.
+fn check(specs: &[SourceSpec]) -> Result<()> {
+    if specs.is_empty() {
+        return Err(Error::new("no source is named"));
+    }
     for (place, spec) in specs.iter().enumerate() {
         if specs[..place].iter().any(|other| other.name == spec.name) {
             let name = &spec.name;
@@ -142,4 +142,12 @@ fn check_names(specs: &[SourceSpec]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes the copies that servers left which were killed.
+fn sweep_folders(specs: &[SourceSpec]) {
+    sweep_once(&env::temp_dir());
+    specs.iter().filter_map(|spec| spec.path.parent()).for_each(|folder| {
+        sweep_once(if folder == Path::new("") { Path::new(".") } else { folder });
+    });
 }

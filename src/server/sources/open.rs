@@ -1,5 +1,8 @@
 //! How a file becomes a source that is served.
 
+use std::panic::{UnwindSafe, catch_unwind};
+use std::path::Path;
+
 use super::served::{Origin, Served};
 use crate::archive::{Level, PackOptions};
 use crate::codec::record;
@@ -16,6 +19,20 @@ const KEPT_GAMES: u8 = 15;
 /// Opens a file in about so many bytes of memory: a store as of its last commit, an archive as it is, games
 /// counted, and anything else packed into a temporary archive.
 pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Served> {
+    caught(&spec.path, || open_as_it_is(spec, memory))
+}
+
+/// Does what ends no thread when it panics: one file ends the watch over no file.
+fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
+    let failed = |_| {
+        let name = path.display().to_string();
+        Err(Error::new("cannot be opened: epdb failed at it, as the lines above say")
+            .in_source(name))
+    };
+    catch_unwind(work).unwrap_or_else(failed)
+}
+
+fn open_as_it_is(spec: &SourceSpec, memory: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new())?;
     let format = source.format();
     let lookup = match format {
@@ -103,5 +120,18 @@ impl Findings {
             let first = first.as_deref().unwrap_or_default();
             tracing::warn!(source, rejected, first, "lines or games that cannot be served");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_that_names_the_file() {
+        let caught = caught(Path::new("a.pgn"), || -> Result<()> { panic!("at a move") });
+        assert!(
+            caught.is_err_and(|error| error.to_string().starts_with("a.pgn: cannot be opened"))
+        );
     }
 }

@@ -56,10 +56,6 @@ impl Served {
         &self.spec.name
     }
 
-    pub(in crate::server) const fn spec(&self) -> &SourceSpec {
-        &self.spec
-    }
-
     /// The format of the file.
     pub(in crate::server) const fn format(&self) -> FileFormat {
         self.format

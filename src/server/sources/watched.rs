@@ -1,6 +1,6 @@
 //! A file behind a source, looked at time and again.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::open::open;
 use super::served::Served;
@@ -11,47 +11,64 @@ use crate::source::FileFormat;
 use crate::store;
 
 /// A file behind a source, and what is served of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Watched {
-    served: Arc<Served>,
-    /// The file when it was opened; `None` where it could not be told.
+    spec: SourceSpec,
+    served: RwLock<Arc<Served>>,
+    /// Held while it is opened; who serves it does not wait for that.
+    stamps: Mutex<Stamps>,
+}
+
+/// The file at several times; `None` where it could not be told.
+#[derive(Debug)]
+struct Stamps {
+    /// When it was opened.
     opened: Option<Stamp>,
-    /// The file when it was looked at last.
+    /// When it was last tried to open it.
+    tried: Option<Stamp>,
+    /// When it was looked at last.
     seen: Option<Stamp>,
 }
 
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory: usize) -> Result<Watched> {
         // What changes while it is opened is opened again.
-        let stamp = Stamp::of(&spec.path).ok();
-        let served = Arc::new(open(spec, memory)?);
-        Ok(Watched { served, opened: stamp, seen: stamp })
+        let now = Stamp::of(&spec.path).ok();
+        let served = RwLock::new(Arc::new(open(spec, memory)?));
+        let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
+        Ok(Watched { spec: spec.clone(), served, stamps })
     }
 
-    pub(super) const fn served(&self) -> &Arc<Served> {
-        &self.served
+    pub(super) fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn stamps(&self) -> MutexGuard<'_, Stamps> {
+        self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it is what a specification asks for, as the file is now.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
-        self.served.spec() == spec && self.opened == Stamp::of(&spec.path).ok()
+        self.spec == *spec && self.stamps().opened == Stamp::of(&spec.path).ok()
     }
 
     /// Opens the file anew if it changed and nobody writes to it; says whether it did. Where it cannot be opened,
     /// what is served stays, until the file changes again.
-    pub(super) fn look(&mut self, memory: usize) -> bool {
-        let spec = self.served.spec();
+    pub(super) fn look(&self, memory: usize) -> bool {
+        let Watched { spec, served, .. } = self;
+        let mut stamps = self.stamps();
         let now = Stamp::of(&spec.path).ok();
-        let is_settled = now == self.seen;
-        self.seen = now;
-        if now.is_none() || now == self.opened || !is_settled || self.is_being_written() {
+        let is_settled = now == stamps.seen;
+        stamps.seen = now;
+        if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
             return false;
         }
-        self.opened = now;
+        stamps.tried = now;
         match open(spec, memory) {
-            Ok(served) => {
-                tracing::info!(source = spec.name, records = served.lookup().len(), "opened anew");
-                self.served = Arc::new(served);
+            Ok(opened) => {
+                tracing::info!(source = spec.name, records = opened.lookup().len(), "opened anew");
+                stamps.opened = now;
+                *served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened);
                 true
             }
             Err(error) => {
@@ -67,7 +84,7 @@ impl Watched {
     }
 
     fn is_being_written(&self) -> bool {
-        let is_store = self.served.format() == FileFormat::Epdb;
-        is_store && store::is_being_written(&self.served.spec().path).unwrap_or(false)
+        let is_store = self.served().format() == FileFormat::Epdb;
+        is_store && store::is_being_written(&self.spec.path).unwrap_or(false)
     }
 }
