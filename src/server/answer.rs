@@ -1,7 +1,7 @@
 //! Answers, and why there is none.
 
 use std::num::NonZero;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use axum::Json;
@@ -58,12 +58,13 @@ pub(super) fn object(value: &impl Serialize) -> Response {
 }
 
 /// So much work goes on at once that waits for a disk or takes long. More would only share the processors.
-static WORK: LazyLock<Semaphore> = LazyLock::new(|| {
+static WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(2, NonZero::get);
-    Semaphore::new(2 * processors)
+    Arc::new(Semaphore::new(2 * processors))
 });
 
-/// Does work that waits for a disk or takes long on a thread that may, when it is its turn.
+/// Does work that waits for a disk or takes long on a thread that may, when it is its turn. Work that has begun
+/// goes on when nobody waits for it any more, so the turn is its own.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -74,8 +75,39 @@ pub(super) async fn blocking<T: Send + 'static>(
             text: "failed; the log says why".into(),
         }
     };
-    let turn = WORK.acquire().await;
-    let done = tokio::task::spawn_blocking(work).await;
-    drop(turn);
-    done.map_err(failed)?
+    let turn = Arc::clone(&WORK).acquire_owned().await;
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn work_keeps_its_turn_when_who_asked_is_gone() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let turns = WORK.available_permits();
+        let (begun, has_begun) = mpsc::channel();
+        let (end, may_end) = mpsc::channel::<()>();
+        let asked = runtime.spawn(blocking(move || {
+            begun.send(()).unwrap();
+            may_end.recv().ok();
+            Ok(())
+        }));
+        has_begun.recv().unwrap();
+        asked.abort();
+        assert!(runtime.block_on(asked).unwrap_err().is_cancelled());
+        assert_eq!(WORK.available_permits(), turns - 1);
+        drop(end);
+        let all = u32::try_from(turns).unwrap();
+        drop(runtime.block_on(WORK.acquire_many(all)).unwrap());
+    }
 }
