@@ -48,8 +48,20 @@ impl From<Error> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let plain = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-        (self.status, plain, self.text + "\n").into_response()
+        (self.status, plain, one_line(&self.text) + "\n").into_response()
     }
+}
+
+/// A text with its control characters escaped: it may say again what was asked.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len() + 1);
+    for character in text.chars() {
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
 }
 
 /// An object as JSON.

@@ -52,6 +52,11 @@ impl TryFrom<String> for Origin {
     }
 }
 
+/// Whether pages of an origin may ask.
+pub(super) fn allows(origins: &[Origin], asking: &HeaderValue) -> bool {
+    origins.iter().any(|Origin(origin)| origin == "*" || origin == asking)
+}
+
 /// What tells browsers that pages of these origins may ask.
 pub(super) fn layer(origins: &[Origin]) -> CorsLayer {
     let origins: Vec<HeaderValue> = origins.iter().map(|Origin(value)| value.clone()).collect();

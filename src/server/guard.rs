@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tower_http::timeout::TimeoutBody;
 
 use super::answer::Refusal;
+use super::body;
+use super::cors::{self, Origin};
 use super::host::Hosts;
 use super::limits::Limits;
 use super::settings::ServerSettings;
@@ -19,13 +19,14 @@ use super::settings::ServerSettings;
 #[derive(Debug)]
 pub(super) struct Guard {
     hosts: Hosts,
+    origins: Vec<Origin>,
     limits: Limits,
 }
 
 impl Guard {
     pub(super) fn new(settings: &ServerSettings, listen: SocketAddr) -> Guard {
         let hosts = Hosts::new(listen, &settings.allow_host);
-        Guard { hosts, limits: settings.limits.clone() }
+        Guard { hosts, origins: settings.cors.clone(), limits: settings.limits.clone() }
     }
 
     fn check(&self, request: &Request) -> Result<(), Refusal> {
@@ -40,8 +41,48 @@ impl Guard {
         if request.method() != Method::POST && has_body(headers) {
             return Err(Refusal::bad_request("a body behind a question that has none"));
         }
-        Ok(())
+        if request.method() == Method::POST {
+            self.check_origin(uri, headers)?;
+        }
+        match content_length(headers) {
+            Some(length) if length > self.limits.body_size as u64 => {
+                Err(too_large(self.limits.body_size))
+            }
+            _ => Ok(()),
+        }
     }
+
+    /// Refuses what a page of a stranger makes a browser send, which asks nobody for that before.
+    fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = headers.get(header::HOST).map(HeaderValue::as_bytes).unwrap_or_default();
+        let own = uri.authority().map_or(host, |authority| authority.as_str().as_bytes());
+        let is_own = |origin: &HeaderValue| {
+            let origin = origin.as_bytes();
+            let host = origin.strip_prefix(b"http://").or(origin.strip_prefix(b"https://"));
+            host.is_some_and(|host| host.eq_ignore_ascii_case(own))
+        };
+        let is_allowed = |it: &&HeaderValue| is_own(it) || cors::allows(&self.origins, it);
+        match headers.get_all(header::ORIGIN).iter().find(|it| !is_allowed(it)) {
+            None => Ok(()),
+            Some(origin) => {
+                let origin = String::from_utf8_lossy(origin.as_bytes());
+                let text =
+                    format!("pages of {origin} may not ask this; --cors {origin} allows them to");
+                Err(Refusal { status: StatusCode::FORBIDDEN, text })
+            }
+        }
+    }
+}
+
+/// Why a body is not taken.
+pub(super) fn too_large(most: usize) -> Refusal {
+    let text =
+        format!("the body has more than {most} bytes; ask in parts, or set limits.body-size");
+    Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, text }
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 fn has_body(headers: &HeaderMap) -> bool {
@@ -58,9 +99,8 @@ pub(super) async fn guard(
     if let Err(refusal) = guard.check(&request) {
         return refusal.into_response();
     }
-    let Limits { body_time, answer_time, .. } = guard.limits;
-    let request = request.map(|body| Body::new(TimeoutBody::new(body_time, body)));
-    let answer = tokio::time::timeout(answer_time, next.run(request)).await;
+    let request = request.map(|body| body::limited(body, &guard.limits));
+    let answer = tokio::time::timeout(guard.limits.answer_time, next.run(request)).await;
     answer.unwrap_or_else(|_| {
         let text = "no answer within the time that there is for one".to_string();
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, text }.into_response()

@@ -1,6 +1,6 @@
 //! How much of the server its clients may take.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
@@ -19,7 +19,8 @@ use serde::{Deserialize, Deserializer, de};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections at once. More wait until one of these ends, which the times below see to.
+    /// Connections at once. One more takes the place of the one that waits longest for a question, and waits
+    /// itself where all are asked.
     pub connections: NonZeroUsize,
     /// Bytes of the head of a request, which has at most 100 headers.
     pub head_size: usize,
@@ -29,9 +30,16 @@ pub struct Limits {
     /// before: so long a connection may also be idle.
     #[serde(deserialize_with = "length_of_time")]
     pub head_time: Duration,
-    /// The longest pause within the body of a request.
+    /// Bytes of the body of a request.
+    pub body_size: usize,
+    /// Lines of a batch.
+    pub batch_lines: u64,
+    /// How long the body of a request is waited for; what comes of it makes up for that by `body_rate`.
     #[serde(deserialize_with = "length_of_time")]
     pub body_time: Duration,
+    /// Bytes of a body that make up for a second of `body_time`: how many must come in a second where it takes
+    /// longer.
+    pub body_rate: NonZeroU64,
     /// Time until an answer begins.
     #[serde(deserialize_with = "length_of_time")]
     pub answer_time: Duration,
@@ -50,7 +58,10 @@ impl Default for Limits {
             head_size: 64 << 10,
             uri_size: 32 << 10,
             head_time: Duration::from_secs(30),
+            body_size: 256 << 20,
+            batch_lines: 1_000_000,
             body_time: Duration::from_secs(30),
+            body_rate: NonZeroU64::MIN.saturating_add(1023),
             answer_time: Duration::from_secs(60),
             write_time: Duration::from_secs(30),
             stop_time: Duration::from_secs(10),

@@ -1,11 +1,15 @@
 //! Connections: accepted, limited, and ended.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -17,8 +21,10 @@ use tokio_io_timeout::TimeoutWriter;
 use super::app::App;
 use super::limits::Limits;
 use super::signals::Stops;
+use super::waiting::Waiting;
 
-/// How long no connection is asked for when the system has none to give.
+/// How long no connection is asked for when the system has none to give, and how long one that was told to end
+/// has for it before another one is.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until it is told to stop, and lets open answers end then, for as long as the limits say
@@ -48,6 +54,7 @@ struct Connections {
     service: TowerToHyperService<Router>,
     http: http1::Builder,
     places: Arc<Semaphore>,
+    waiting: Arc<Waiting>,
     graceful: GracefulShutdown,
 }
 
@@ -63,18 +70,19 @@ impl Connections {
             service: TowerToHyperService::new(router),
             http,
             places: Arc::new(Semaphore::new(connections.get().min(Semaphore::MAX_PERMITS))),
+            waiting: Arc::default(),
             graceful: GracefulShutdown::new(),
         }
     }
 
-    /// Takes connections as long as there are places. That one cannot be had ends nothing: files are closed
-    /// again, and memory is freed.
+    /// Takes connections. That one cannot be had ends nothing: files are closed again, and memory is freed.
     async fn accept_all(&self, listener: &TcpListener) {
         let mut is_failing = false;
-        while let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
+        loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
                     is_failing = false;
+                    let Some(place) = self.place().await else { return };
                     self.begin(stream, place);
                 }
                 Err(error) if is_of_the_client(&error) => {}
@@ -90,12 +98,35 @@ impl Connections {
         }
     }
 
+    /// A place for a connection. Where there is none, those that ask nothing make room, who waits longest first.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let mut place = pin!(Arc::clone(&self.places).acquire_owned());
+        let make_room = async || {
+            self.waiting.end_longest().await;
+            sleep(PAUSE).await;
+        };
+        loop {
+            tokio::select! {
+                biased;
+                place = &mut place => return place.ok(),
+                () = make_room() => {}
+            }
+        }
+    }
+
     fn begin(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
         stream.set_nodelay(true).ok();
-        let mut stream = TimeoutWriter::new(stream);
-        stream.set_timeout(Some(self.app.settings.limits.write_time));
-        let stream = TokioIo::new(Box::pin(stream));
-        let connection = self.http.serve_connection(stream, self.service.clone());
+        let (reader, writer) = stream.into_split();
+        let mut writer = TimeoutWriter::new(writer);
+        writer.set_timeout(Some(self.app.settings.limits.write_time));
+        let (connected, reader) = self.waiting.connect(reader);
+        let stream = TokioIo::new(tokio::io::join(reader, Box::pin(writer)));
+        let (connected, router) = (Arc::new(connected), self.service.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Arc::new(connected.asked()));
+            router.call(request)
+        });
+        let connection = self.http.serve_connection(stream, service);
         let connection = self.graceful.watch(connection);
         let app = Arc::clone(&self.app);
         tokio::spawn(async move {

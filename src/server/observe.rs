@@ -14,6 +14,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use tracing::Level;
 
 use super::app::App;
+use super::waiting;
 
 /// What browsers are told with every answer that does not say otherwise.
 const HEADERS: [(header::HeaderName, HeaderValue); 4] = [
@@ -27,13 +28,19 @@ const HEADERS: [(header::HeaderName, HeaderValue); 4] = [
 ];
 
 /// Counts and logs what comes of a request.
-pub(super) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn observe(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let route = Arc::from(route.unwrap_or("none"));
     let asked = Asked {
         begun: Instant::now(),
-        route: Arc::from(route.unwrap_or("none")),
+        route,
         line: tracing::enabled!(Level::DEBUG)
             .then(|| format!("{} {}", request.method(), request.uri())),
+        _connection: request.extensions_mut().remove(),
     };
     let is_head = request.method() == Method::HEAD;
     let mut response = next.run(request).await;
@@ -51,6 +58,8 @@ struct Asked {
     route: Arc<str>,
     /// Method and address, where the log has them.
     line: Option<String>,
+    /// It is asked, and not waiting, as long as this is there.
+    _connection: Option<Arc<waiting::Asked>>,
 }
 
 /// The body of an answer, which is told about when it was sent or given up.
@@ -95,7 +104,7 @@ impl hyper::body::Body for Observed {
 impl Drop for Observed {
     fn drop(&mut self) {
         let Observed { body, bytes, is_whole, status, asked, app } = self;
-        let Asked { begun, route, line } = asked;
+        let Asked { begun, route, line, .. } = asked;
         let time = begun.elapsed();
         let is_whole = *is_whole || body.is_end_stream();
         app.metrics.answered(route, *status, time, *bytes);

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use tower_http::compression::predicate::SizeAbove;
 
 use super::answer::Refusal;
 use super::app::App;
@@ -32,9 +32,8 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let routes = settings.base_path.before(routes);
     let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
     let guarded = Arc::new(Guard::new(settings, listen));
-    // What streams its lines is sent line by line, which a compressor would collect.
-    let large =
-        SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::const_new("application/x-ndjson"));
+    // A stream of lines is flushed when no more of them are there.
+    let large = SizeAbove::new(COMPRESSED_FROM);
     let cors = (!settings.cors.is_empty()).then(|| cors::layer(&settings.cors));
     // The last one meets the request first.
     routes

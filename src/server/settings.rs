@@ -43,7 +43,7 @@ pub struct ServerSettings {
     pub strict: bool,
     /// Files of names of openings, of which later ones override.
     pub openings: Vec<PathBuf>,
-    /// About how many bytes of memory are used.
+    /// About how many bytes of memory are used for sources and kept answers.
     pub memory: usize,
     /// What the log has.
     pub log_level: LogLevel,

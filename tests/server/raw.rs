@@ -60,7 +60,7 @@ pub(crate) fn ask(running: &Running, lines: &[&str]) -> String {
 /// Begins a batch of questions; they follow as chunks.
 pub(crate) fn open_batch(running: &Running) -> TcpStream {
     let mut stream = connect(running);
-    let head = "POST /api/batch HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip, zstd\r\n\
+    let head = "POST /api/batch HTTP/1.1\r\nHost: localhost\r\n\
                 Transfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     stream

@@ -89,7 +89,7 @@ fn crafted() -> Vec<(Vec<u8>, &'static [u16])> {
         (format!("PROPFIND /nowhere HTTP/1.1\r\n{own}\r\n"), &[405]),
         (format!("OPTIONS * HTTP/1.1\r\n{own}\r\n"), &[405]),
         (format!("CONNECT localhost:80 HTTP/1.1\r\n{own}\r\n"), &[405]),
-        (format!("POST /healthz HTTP/1.1\r\n{own}Content-Length: 9999999999\r\n\r\n"), &[405]),
+        (format!("POST /healthz HTTP/1.1\r\n{own}Content-Length: 9999999999\r\n\r\n"), &[413]),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".into(), &[400, 0]),
         ("\r\n\r\n\r\n".into(), &[0]),
         ("GET /healthz HTTP/1.1\r\nHost: loc".into(), &[400, 0]),
@@ -463,4 +463,159 @@ fn the_log_may_be_json() {
     assert_eq!(answered["status"], 200);
     assert_eq!(answered["request"], "GET /healthz");
     assert!(said("stopped").is_some());
+}
+
+/// Who has a question gets the place of who has none, and others keep theirs.
+#[test]
+fn idle_connections_make_room() {
+    let scratch = library();
+    let running = start(&scratch, "[limits]\nconnections = 2\nhead-time = '1h'\n", &[]);
+    let question = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let mut first = connect(&running);
+    first.write_all(&question[..30]).unwrap();
+    let mut second = connect(&running);
+    assert_eq!(status(&exchange(&running, question)), Some(200));
+    assert_eq!(rest(&mut first), b"", "it waited longest");
+    second.write_all(question).unwrap();
+    assert_eq!(status(&rest(&mut second)), Some(200));
+}
+
+#[test]
+fn a_body_that_drips_is_cut() {
+    let scratch = library();
+    let limits = "[limits]\nbody-time = '300ms'\nbody-rate = 1_000_000_000_000\n";
+    let running = start(&scratch, limits, &[]);
+    let mut stream = open_batch(&running);
+    stream.set_nodelay(true).unwrap();
+    let begun = std::time::Instant::now();
+    while stream.write_all(chunk("8").as_bytes()).is_ok() {
+        assert!(begun.elapsed().as_secs() < 60, "never cut");
+        assert_well(&running);
+    }
+}
+
+#[test]
+fn a_body_has_a_size_and_a_batch_lines() {
+    let scratch = library();
+    let limits = "[limits]\nbody-size = 1_000\nbatch-lines = 3\n";
+    let running = start(&scratch, limits, &[]);
+    let told = running.post("/api/batch", &[b'x'; 1_001]);
+    assert_eq!(told.status, 413);
+    assert!(told.text().contains("limits.body-size"), "{}", told.text());
+    let mut stream = open_batch(&running);
+    stream.write_all(chunk(QUESTION).as_bytes()).unwrap();
+    read_until(&mut stream, "{\"line\":1,");
+    stream.write_all(chunk(&"x".repeat(1_000)).as_bytes()).unwrap();
+    let end = String::from_utf8(rest(&mut stream)).unwrap();
+    assert!(
+        end.contains("{\"line\":2,\"fen\":\"\",\"error\":\"the body has more than 1000"),
+        "{end}"
+    );
+    let lines = running.post("/api/batch", QUESTION.repeat(5).as_bytes());
+    let lines: Vec<&str> = lines.text().lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[3].contains("a batch has at most 3 lines"), "{}", lines[3]);
+}
+
+#[test]
+fn who_awaits_a_word_before_his_body_gets_it() {
+    let scratch = library();
+    let running = start(&scratch, "", &[]);
+    let mut stream = connect(&running);
+    let head = format!(
+        "POST /api/batch HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        QUESTION.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let word = read_until(&mut stream, "\r\n\r\n");
+    assert!(word.starts_with("HTTP/1.1 100 "), "{word}");
+    stream.write_all(QUESTION.as_bytes()).unwrap();
+    read_until(&mut stream, "{\"line\":1,");
+}
+
+#[test]
+fn pages_of_strangers_send_no_batches() {
+    let scratch = library();
+    let running = start(&scratch, "", &["--cors", "https://lichess.org"]);
+    let own = format!("Origin: http://{}", running.address());
+    let host = format!("Host: {}", running.address());
+    for (origin, expected) in [
+        (own.as_str(), "200"),
+        ("Origin: https://lichess.org", "200"),
+        ("Origin: https://evil.example", "403"),
+        ("Origin: null", "403"),
+    ] {
+        let lines = ["POST /api/batch HTTP/1.1", host.as_str(), origin, "Content-Length: 0"];
+        let answer = ask(&running, &lines);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{origin}: {answer}");
+        assert!(expected == "200" || answer.contains("--cors"), "{answer}");
+    }
+}
+
+#[test]
+fn refusals_are_one_line_of_the_servers_own() {
+    let scratch = library();
+    let running = start(&scratch, "", &[]);
+    for (path, says) in [
+        ("/masters?fen=a&fen=b", "the address cannot be read: duplicate field `fen`\n"),
+        ("/masters/pgn/%ff", "the address cannot be read: "),
+        ("/masters?source=a%0ab", "no source is named a\\nb"),
+        ("/player?player=O%27Brien&color=white", "--player 'O'\\''Brien' --color"),
+    ] {
+        let got = running.get(path);
+        assert!(got.text().contains(says), "{path}: {}", got.text());
+        assert!(got.text().ends_with('\n') && got.text().lines().count() == 1, "{}", got.text());
+    }
+}
+
+/// Positions with long records are asked for many times: their answers are not made all at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_answers_are_made_when_they_are_taken() {
+    let long = "long ".repeat(4_000);
+    let scratch = Scratch::with("long.epd", format!("{} id \"{long}\";\n", QUESTION.trim()));
+    let running = Running::start(&scratch, &["long.epd"]);
+    let mut stream = open_batch(&running);
+    stream.write_all((chunk(&QUESTION.repeat(2_400)) + &chunk("")).as_bytes()).unwrap();
+    let mut begin = [0; 4096];
+    assert!(std::io::Read::read(&mut stream, &mut begin).unwrap() > 0);
+    read_until(&mut stream, "{\"line\":2,");
+    let state = std::fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap();
+    let peak = state.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 64 << 10, "{kilobytes} kB");
+}
+
+/// What has come so far of an answer that is compressed, in chunks.
+fn uncompressed(answer: &[u8]) -> String {
+    let head = memchr::memmem::find(answer, b"\r\n\r\n").map_or(answer.len(), |end| end + 4);
+    let (mut rest, mut bytes) = (&answer[head..], Vec::new());
+    while let Some(end) = memchr::memmem::find(rest, b"\r\n") {
+        let size = usize::from_str_radix(str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+        let data = &rest[end + 2..];
+        bytes.extend_from_slice(&data[..size.min(data.len())]);
+        rest = data.get(size + 2..).unwrap_or_default();
+    }
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*bytes), &mut text).ok();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn compressed_lines_are_sent_when_they_are_answered() {
+    let scratch = library();
+    let running = start(&scratch, "", &[]);
+    let mut stream = connect(&running);
+    let head = "POST /api/batch HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+    for number in 1..4 {
+        stream.write_all(chunk(QUESTION).as_bytes()).unwrap();
+        while !uncompressed(&answer).contains(&format!("{{\"line\":{number},")) {
+            let count = std::io::Read::read(&mut stream, &mut buffer).unwrap();
+            assert!(count > 0, "the end came before line {number}");
+            answer.extend_from_slice(&buffer[..count]);
+        }
+    }
 }

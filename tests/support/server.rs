@@ -66,6 +66,12 @@ impl Running {
         self.base.strip_prefix("http://").unwrap().split('/').next().unwrap()
     }
 
+    /// Of its process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it said so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Write the log as JSON, an object a line
     #[arg(long)]
     log_json: bool,
-    /// How much memory the work may use: bytes, or with K, M, G [default: 256M]
+    /// How much memory sources and kept answers may use: bytes, or with K, M, G [default: 256M]
     #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
     memory: Option<usize>,
 }

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
-use axum::http::header;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use http_body_util::BodyExt;
 use http_body_util::channel::{Channel, Sender};
+use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::query::{self, Visit};
@@ -16,16 +17,25 @@ use crate::error::{Error, Result};
 use crate::library::{json, question};
 use crate::server::answer::{Answer, Refusal, blocking};
 use crate::server::app::App;
+use crate::server::body::is_too_large;
+use crate::server::extract::Query;
+use crate::server::guard::too_large;
 use crate::server::sources::Served;
 use crate::source::{Lookup, Match};
 use crate::text::{ParseOptions, Profile};
 
 /// The longest question that is read, in bytes.
 const MAX_QUESTION: usize = 64 << 10;
-/// So many bytes of questions are answered together.
+/// So many bytes of questions are taken together.
 const BATCH: usize = 128 << 10;
+/// So many questions are answered together at first, and at most.
+const FIRST: usize = 64;
+const MOST_TOGETHER: usize = 4096;
+/// About so many bytes of answers are made together, and so many are too many unless they answer one question.
+const PART: usize = 512 << 10;
+const TOO_MUCH: usize = 4 << 20;
 /// How many parts of an answer wait for who reads it.
-const PARTS_WAITING: usize = 4;
+const PARTS_WAITING: usize = 1;
 /// So many records of a position are told where it is not said, and at most.
 const MOST: usize = 100;
 const MOST_OF_ALL: usize = 1000;
@@ -54,53 +64,106 @@ struct Batch {
     served: Arc<Served>,
     form: Form,
     most: usize,
-    /// Lines that were read.
+    most_lines: u64,
+    /// So many questions are answered together.
+    together: usize,
+    place: Place,
+}
+
+/// How far the lines were read.
+#[derive(Copy, Clone, Default)]
+struct Place {
     lines: u64,
     /// What comes belongs to a line that is too long, up to its end.
     is_in_long_line: bool,
+    /// There are more lines than are answered.
+    is_over: bool,
+}
+
+/// A line that has an answer.
+struct Line<'a> {
+    number: u64,
+    text: &'a [u8],
+    query: std::result::Result<query::Query, String>,
 }
 
 pub(super) async fn batch(
     State(app): State<Arc<App>>,
     Query(asked): Query<Asked>,
-    body: Body,
+    mut body: Body,
 ) -> Answer {
     let served = app.source(asked.source.as_deref())?;
     let most = asked.most.unwrap_or(MOST);
     if !(1..=MOST_OF_ALL).contains(&most) {
         return Err(Refusal::bad_request(format!("most is a number from 1 to {MOST_OF_ALL}")));
     }
-    let batch = Batch { served, form: asked.form, most, lines: 0, is_in_long_line: false };
+    let limits = &app.settings.limits;
+    let batch = Batch {
+        served,
+        form: asked.form,
+        most,
+        most_lines: limits.batch_lines,
+        together: FIRST,
+        place: Place::default(),
+    };
+    // Who awaits `100 Continue` sends nothing before its body is asked for.
+    let first = body.frame().await;
+    if let Some(Err(error)) = first {
+        return Err(match is_too_large(&error) {
+            true => too_large(limits.body_size),
+            false => Refusal {
+                status: StatusCode::REQUEST_TIMEOUT,
+                text: "the body did not come".into(),
+            },
+        });
+    }
     let (parts, answer) = Channel::new(PARTS_WAITING);
-    tokio::spawn(answer_all(batch, body, parts));
+    tokio::spawn(answer_all(batch, first, body, parts, limits.body_size));
     let lines = [(header::CONTENT_TYPE, "application/x-ndjson")];
     Ok((lines, Body::new(answer)).into_response())
 }
 
 /// Answers the lines of a body as they come. Where one cannot be answered, or the connection is gone, the
 /// answer ends as broken.
-async fn answer_all(mut batch: Batch, mut body: Body, mut parts: Sender<Bytes, Error>) {
+async fn answer_all(
+    mut batch: Batch,
+    mut next: Option<std::result::Result<Frame<Bytes>, axum::Error>>,
+    mut body: Body,
+    mut parts: Sender<Bytes, Error>,
+    body_size: usize,
+) {
     let mut text = Vec::new();
-    let mut is_end = false;
-    while !is_end {
-        match body.frame().await {
+    loop {
+        let is_end = next.is_none();
+        match next {
             Some(Ok(frame)) => text.extend(frame.into_data().unwrap_or_default()),
-            Some(Err(error)) => return parts.abort(Error::from_cause(error)),
-            None => is_end = true,
-        }
-        while let Some(lines) = take_lines(&mut text, is_end) {
-            let answered = blocking(move || {
-                let answer = batch.answer(&lines)?;
-                Ok((batch, answer))
-            });
-            let Ok((next, answer)) = answered.await else {
-                return parts.abort(Error::new("a source cannot be read"));
-            };
-            batch = next;
-            if parts.send_data(Bytes::from(answer)).await.is_err() {
+            Some(Err(error)) if is_too_large(&error) => {
+                let last = batch.refusal(&too_large(body_size).text);
+                parts.send_data(Bytes::from(last)).await.ok();
                 return;
             }
+            Some(Err(error)) => return parts.abort(Error::from_cause(error)),
+            None => {}
         }
+        while let Some(mut lines) = take_lines(&mut text, is_end) {
+            while !lines.is_empty() {
+                let answered = blocking(move || {
+                    let answer = batch.answer(&mut lines)?;
+                    Ok((batch, lines, answer))
+                });
+                let Ok((now, rest, answer)) = answered.await else {
+                    return parts.abort(Error::new("a source cannot be read"));
+                };
+                (batch, lines) = (now, rest);
+                if parts.send_data(Bytes::from(answer)).await.is_err() || batch.place.is_over {
+                    return;
+                }
+            }
+        }
+        if is_end {
+            return;
+        }
+        next = body.frame().await;
     }
 }
 
@@ -128,12 +191,11 @@ struct Found {
     is_cut: bool,
 }
 
-impl Batch {
-    /// Answers whole lines in their order; blank ones and comments have no answer.
-    fn answer(&mut self, text: &[u8]) -> Result<Vec<u8>> {
+impl Place {
+    /// Reads lines that follow; blank ones and comments have no answer.
+    fn read<'a>(&mut self, text: &'a [u8], most_lines: u64) -> Vec<Line<'a>> {
         let options = ParseOptions::new(Profile::Lenient);
-        let mut queries: Vec<query::Query> = Vec::new();
-        let mut asked = Vec::new();
+        let mut lines = Vec::new();
         for line in text.split_inclusive(|&byte| byte == b'\n') {
             let belongs_to_long = self.is_in_long_line;
             let is_long = line.len() > MAX_QUESTION;
@@ -142,33 +204,65 @@ impl Batch {
                 continue;
             }
             self.lines += 1;
-            let line = line.trim_ascii();
-            if is_long {
-                asked.push((self.lines, &line[..0], Some("the line is too long".to_string())));
-                continue;
+            let number = self.lines;
+            let mut wrong = |text, why| lines.push(Line { number, text, query: Err(why) });
+            if number > most_lines {
+                self.is_over = true;
+                let why =
+                    format!("a batch has at most {most_lines} lines; ask the rest in another");
+                wrong(&[], why);
+                break;
             }
-            match question::parse_query(line, &options) {
-                Ok(Some(query)) => {
-                    queries.push(query);
-                    asked.push((self.lines, line, None));
-                }
+            let text = line.trim_ascii();
+            match question::parse_query(text, &options) {
+                _ if is_long => wrong(&[], "the line is too long".to_string()),
+                Ok(Some(query)) => lines.push(Line { number, text, query: Ok(query) }),
                 Ok(None) => {}
-                Err(error) => asked.push((self.lines, line, Some(error.message))),
+                Err(error) => wrong(text, error.message),
             }
         }
-        let mut found = self.find(&queries)?.into_iter();
-        let mut out = Vec::with_capacity(asked.len() * 256);
-        for (line, text, error) in asked {
-            let found =
-                if error.is_none() { found.next().unwrap_or_default() } else { Found::default() };
-            write_answer(line, text, &found, error.as_deref(), &mut out)?;
+        lines
+    }
+}
+
+impl Batch {
+    /// Answers some lines at the beginning of a text in their order, and takes them out of it.
+    fn answer(&mut self, text: &mut Vec<u8>) -> Result<Vec<u8>> {
+        loop {
+            let mut place = self.place;
+            let mut ends = memchr::memchr_iter(b'\n', text);
+            let end = ends.nth(self.together - 1).map_or(text.len(), |end| end + 1);
+            let lines = place.read(&text[..end], self.most_lines);
+            let queries: Vec<query::Query> =
+                lines.iter().filter_map(|line| line.query.as_ref().ok().copied()).collect();
+            let Some(found) = self.find(&queries)? else {
+                self.together = (queries.len() / 8).max(1);
+                continue;
+            };
+            let out = write_answers(&lines, found)?;
+            self.place = place;
+            self.together = match out.len() {
+                0..PART => (self.together * 2).min(MOST_TOGETHER),
+                _ => (self.together / 2).max(1),
+            };
+            text.drain(..end);
+            return Ok(out);
         }
-        Ok(out)
     }
 
-    fn find(&self, queries: &[query::Query]) -> Result<Vec<Found>> {
+    /// The last line, where there will be no more answers.
+    fn refusal(&self, why: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let written =
+            write_answer(self.place.lines + 1, b"", &Found::default(), Some(why), &mut out);
+        written.map(|()| out).unwrap_or_default()
+    }
+
+    /// What is there; nothing where it is too much to be found together.
+    fn find(&self, queries: &[query::Query]) -> Result<Option<Vec<Found>>> {
         let mut found = vec![Found::default(); queries.len()];
         let mut text = Vec::new();
+        let (mut bytes, mut is_too_much) = (0, false);
         self.served.lookup().get_batch(queries, &mut |place, record| {
             let found = &mut found[place];
             if found.records == self.most {
@@ -179,10 +273,13 @@ impl Batch {
                 found.json.push(b',');
             }
             found.records += 1;
+            let before = found.json.len();
             self.write_record(&record, &mut text, &mut found.json)?;
-            Ok(Visit::Continue)
+            bytes += found.json.len() - before;
+            is_too_much = bytes > TOO_MUCH && queries.len() > 1;
+            Ok(if is_too_much { Visit::Stop } else { Visit::Continue })
         })?;
-        Ok(found)
+        Ok((!is_too_much).then_some(found))
     }
 
     fn write_record(
@@ -200,6 +297,18 @@ impl Batch {
             Form::Json => write_json(&json::operations(record.record()?.operations()), out),
         }
     }
+}
+
+/// Answers to lines, of which the sound ones have what was found, in their order.
+fn write_answers(lines: &[Line<'_>], found: Vec<Found>) -> Result<Vec<u8>> {
+    let mut found = found.into_iter();
+    let mut out = Vec::with_capacity(lines.len() * 256);
+    for Line { number, text, query } in lines {
+        let error = query.as_ref().err().map(String::as_str);
+        let found = if error.is_none() { found.next() } else { None };
+        write_answer(*number, text, &found.unwrap_or_default(), error, &mut out)?;
+    }
+    Ok(out)
 }
 
 /// A line with the answer to one.

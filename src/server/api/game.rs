@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use crate::model::GameId;
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
+use crate::server::extract::Query;
 use crate::text::pgn::{self, PgnFormatOptions};
 
 #[derive(Deserialize, Debug)]

@@ -1,6 +1,6 @@
 //! `/api/line`: what a person typed, as a line.
 
-use axum::extract::Query;
+use crate::server::extract::Query;
 use serde::{Deserialize, Serialize};
 
 use crate::server::answer::{Answer, object};

@@ -30,7 +30,7 @@ mod tell;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -39,6 +39,7 @@ use self::asked::{Asked, Question};
 use self::tell::tell;
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
+use super::extract::{Path, Query};
 use super::sources::Served;
 use crate::error::Error;
 use crate::model::GameId;

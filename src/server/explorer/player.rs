@@ -24,9 +24,15 @@ pub(super) fn library(app: &App, asked: &Asked) -> Result<Arc<Served>, Refusal> 
     let color = color_name(color);
     sources.into_iter().find(is_of).ok_or_else(|| {
         Refusal::not_found(format!(
-            "no library of {player} with {color}: `epdb tally --player '{player}' --color {color}` makes one"
+            "no library of {player} with {color}: `epdb tally --player {} --color {color}` makes one",
+            in_quotes(player)
         ))
     })
+}
+
+/// A word as a shell takes it.
+fn in_quotes(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Whose games a library counts: what `tally --player --color` said.

@@ -4,13 +4,13 @@
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::answer::{Answer, Refusal};
 use super::app::App;
+use super::extract::Path;
 
 /// Its paths. The page lies in a folder, so that what it names lies beside it, whatever the paths begin with.
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -27,7 +27,7 @@ struct Asset {
     name: &'static str,
     text: &'static str,
     media_type: &'static str,
-    /// Differs where the text does.
+    /// Differs where the text does, and not by what it is compressed with on the way: a weak one.
     tag: String,
 }
 
@@ -39,7 +39,7 @@ impl Asset {
             _ => "text/javascript; charset=utf-8",
         };
         let hash = blake3::hash(text.as_bytes()).to_hex();
-        Asset { name, text, media_type, tag: format!("\"{}\"", &hash[..16]) }
+        Asset { name, text, media_type, tag: format!("W/\"{}\"", &hash[..16]) }
     }
 }
 
@@ -97,8 +97,13 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     Ok(answer)
 }
 
-/// Whether a list of tags has that of a file; what was compressed on the way has a weak one.
+/// Whether a list of tags has that of a file.
 fn names(known: &header::HeaderValue, asset: &Asset) -> bool {
     let mut tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
-    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == asset.tag)
+    tags.any(|tag| tag == "*" || opaque(tag) == opaque(&asset.tag))
+}
+
+/// A tag, whether it is weak or not.
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }

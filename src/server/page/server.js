@@ -17,12 +17,18 @@ const ask = async (path, values, signal) => {
     response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
     if (response.ok) return await response.json();
     const text = (await response.text()).trim();
-    throw new Refused(text || `the server answered ${response.status}`);
+    throw new Refused(text || unsaid(response.status));
   } catch (error) {
     if (error instanceof Refused || error.name === "AbortError") throw error;
     throw new Unreachable(error.message);
   }
 };
+
+/** Why there is no answer, where the server's refusal has no words. */
+const unsaid = (status) =>
+  status === 414 || status === 431
+    ? "this is too long for one question: paste a single game, or fewer moves"
+    : `the server answered ${status}`;
 
 export const askSources = (signal) => ask("sources", {}, signal);
 
