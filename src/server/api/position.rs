@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::ordinal;
@@ -19,6 +19,7 @@ use crate::model::rules::{Move, Playable, is_bare};
 use crate::model::{Color, EpdRecord, Opcode, Position};
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
+use crate::server::extract::Query;
 use crate::server::filter::AskedGames;
 use crate::server::found::Found;
 use crate::server::games::GamesHere;

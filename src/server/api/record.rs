@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use crate::server::answer::{Answer, Refusal, blocking, object};
 use crate::server::app::App;
+use crate::server::extract::Query;
 use crate::source::Lookup;
 
 #[derive(Deserialize, Debug)]

@@ -23,7 +23,7 @@ mod reply;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -33,6 +33,7 @@ use self::known::Known;
 use self::reply::Reply;
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
+use super::extract::Query;
 use super::line::AskedLine;
 use super::sources::Served;
 use crate::model::rules::Playable;
