@@ -1,10 +1,11 @@
 //! What is served, to whom, and within which limits.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::base_path::BasePath;
 use super::cors::Origin;
@@ -32,6 +33,7 @@ pub struct ServerSettings {
     /// What is served; the first is the one that is meant where none is named.
     pub sources: Vec<SourceSpec>,
     /// Where connections are awaited.
+    #[serde(deserialize_with = "listen_of_toml")]
     pub listen: SocketAddr,
     /// By which names the server may be called beside `localhost` and addresses.
     pub allow_host: Vec<HostName>,
@@ -82,6 +84,24 @@ impl ServerSettings {
             Error::new(error.message()).at(Place::new(file, at))
         })
     }
+}
+
+/// Reads where connections are awaited: an address and a port, or `localhost` and a port.
+///
+/// # Errors
+/// Where the text is neither.
+pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr> {
+    let port_here = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let here = port_here.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    here.or_else(|| text.parse().ok()).ok_or_else(|| {
+        Error::new(format!(
+            "`{text}` is no address and port: say 127.0.0.1:9002, [::1]:9002, localhost:9002, or 0.0.0.0:9002 for all"
+        ))
+    })
+}
+
+fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<SocketAddr, D::Error> {
+    parse_listen(&String::deserialize(toml)?).map_err(D::Error::custom)
 }
 
 /// A source and the name that it is asked by: `NAME=FILE`, or a file, whose name without suffixes is taken.

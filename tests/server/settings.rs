@@ -58,7 +58,7 @@ fn the_options_of_the_examples_are_there() {
 fn a_wrong_setting_is_told_with_its_place() {
     let scratch = Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n");
     for (text, expected) in [
-        ("listen = 'here'\n", "serve.toml:1:10: "),
+        ("listen = 'here'\n", "serve.toml:1:10: `here` is no address and port"),
         ("strict = false\nlisen = '127.0.0.1:1'\n", "serve.toml:2:1: unknown field `lisen`"),
         ("cors = ['*', 'lichess.org']\n", "serve.toml:1:8: `lichess.org` is no origin"),
         ("allow-host = ['http://x']\n", "serve.toml:1:14: `http://x` is no name of a host"),
@@ -90,7 +90,8 @@ fn a_wrong_option_is_an_error_of_usage() {
         ("--base-path", "explorer", "begins with a slash"),
         ("--base-path", "/a/../b", "is no path"),
         ("--base-path", "/{a}", "is no path"),
-        ("--listen", "localhost", "invalid socket address"),
+        ("--listen", "localhost", "`localhost` is no address and port: say 127.0.0.1:9002"),
+        ("--listen", "localhost:x", "is no address and port"),
         ("--log-level", "loud", "is none of"),
         ("--memory", "1", "at least 1K"),
     ] {

@@ -203,9 +203,15 @@ fn an_address_that_is_taken_is_told_before_a_source_is_opened() {
     put_endless(&scratch, "games.pgn");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let done = scratch.run(&["serve", "games.pgn", "--listen", &address]);
-    assert_eq!(done.status, 2, "{}", done.err);
-    assert!(done.err.contains("; --listen takes another port"), "{}", done.err);
+    let by_name = address.replace("127.0.0.1", "localhost");
+    scratch.write("serve.toml", &format!("listen = '{by_name}'\n"));
+    for words in [["--listen", &address], ["--listen", &by_name], ["--config", "serve.toml"]] {
+        let done = scratch.run(&[&["serve", "games.pgn"], &words[..]].concat());
+        assert_eq!(done.status, 2, "{}", done.err);
+        let taken = format!("{address}: ");
+        assert!(done.err.contains(&taken), "{}", done.err);
+        assert!(done.err.contains("; --listen takes another port"), "{}", done.err);
+    }
 }
 
 /// A server that was killed leaves its copies, whatever is served next.

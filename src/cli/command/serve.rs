@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::new_file::abandon_all;
 use crate::server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
+    parse_listen,
 };
 use crate::source::FileFormat;
 
@@ -31,11 +32,11 @@ use crate::source::FileFormat;
   epdb serve games.pgn --listen 127.0.0.1:8080
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
-    /// What is served; without a path that names one, the first
+    /// What is served: /masters asks the one of that name, ?source=NAME any, all else the first
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
     /// Where connections are awaited [default: 127.0.0.1:9002]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_parser = parse_listen, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
     /// Settings, limits among them, and sources that come first; options override
     #[arg(long, value_name = "FILE.toml")]
