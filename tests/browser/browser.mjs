@@ -125,6 +125,14 @@ export class Explorer {
     return this.page.locator("#moves tbody button").allTextContents();
   }
 
+  /** The part of the page that has the focus, as `#moves`; `body` where none has. */
+  focused() {
+    return this.page.evaluate(() => {
+      const part = document.activeElement.closest("body [id]:not(#left, #more)");
+      return part ? `#${part.id}` : "body";
+    });
+  }
+
   said() {
     return this.page.locator("#said").textContent();
   }

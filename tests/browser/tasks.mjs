@@ -238,6 +238,26 @@ const tasks = {
     await it.page.locator("#first").tap();
     await it.lineIs("");
     assert.equal(await it.excess(), 0);
+    // Some columns are all there, and all others one step away.
+    const heads = () => it.page.locator("#moves thead th:visible").evaluateAll((all) => all.map((head) => head.className));
+    assert.deepEqual(await heads(), ["san", "games", "results", "score"]);
+    for (const scroller of await it.page.locator(".scroller").all()) assert.equal(await cut(scroller), 0);
+    await it.page.getByRole("button", { name: "All columns" }).tap();
+    assert.ok((await heads()).includes("years"));
+    assert.equal(await it.focused(), "#moves");
+    assert.equal(await it.excess(), 0);
+  },
+
+  async "see all of the lists on wide screens"(open) {
+    for (const width of [768, 1280, 2560]) {
+      const it = await open("#play=e2e4,c7c5", { viewport: { width, height: 900 } });
+      await it.lineIs("e4 c5");
+      for (const scroller of await it.page.locator(".scroller").all()) assert.equal(await cut(scroller), 0);
+      const sizes = await it.page.locator("#moves thead th").evaluateAll((all) => all.map((head) => getComputedStyle(head).fontSize));
+      assert.equal(new Set(sizes).size, 1, sizes.join());
+      assert.equal(await it.page.getByRole("button", { name: "All columns" }).isVisible(), false);
+      await it.close();
+    }
   },
 
   async "promote"(open) {
@@ -397,6 +417,9 @@ const tasks = {
     }
   },
 };
+
+/** How many pixels of what is wider than its place are cut. */
+const cut = (scroller) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth);
 
 /** What axe finds; all of it is printed, and what is serious returned. */
 const findings = async (it) => {

@@ -342,7 +342,7 @@ const onKey = (event) => {
 const start = () => {
   startTheme();
   onClick("home", restart);
-  onClick("skip", () => $("moves").querySelector("button")?.focus());
+  onClick("skip", () => $("moves").querySelector("tbody button")?.focus());
   onClick("first", () => goTo(0));
   onClick("back", () => goTo(state.ply - 1));
   onClick("forward", () => goTo(state.ply + 1));

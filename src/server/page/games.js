@@ -10,8 +10,8 @@ export const showGames = (answer, open) => {
 };
 
 const table = (title, games, open) => h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": title },
-  h("table", { class: "games" },
-    h("thead", {}, h("tr", {}, ["Players", "Result", "Move", "Date"].map((head) => h("th", { scope: "col" }, head)))),
+  h("table", { class: "kept" },
+    h("thead", {}, h("tr", {}, ["Players", "Result", "Move"].map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, games.map((game) => row(game, open)))));
 
 const player = (side, { name, rating }, winner) => h("span", { class: winner === side ? "won" : null },
@@ -32,8 +32,7 @@ const row = (game, open) => {
     },
   }, unseen("Open the game "), player("white", game.white, game.winner), unseen(" against "), player("black", game.black, game.winner));
   return h("tr", { onclick: () => open(game) },
-    h("th", { scope: "row" }, button),
+    h("th", { scope: "row" }, button, h("small", {}, [when, game.event].filter(Boolean).join(" · "))),
     h("td", { class: "result" }, signs[game.result] ?? game.result ?? "*"),
-    h("td", { class: "san" }, game.san ?? "–"),
-    h("td", { class: "when" }, when || "–", game.event && h("small", {}, game.event)));
+    h("td", { class: "san" }, game.san ?? "–"));
 };

@@ -6,6 +6,10 @@ import { count, counted, gamesOf, shortName } from "./numbers.js";
 
 let order = { key: null, direction: "descending" };
 
+/** The columns that come first where there is not the room for all, and whether all are asked for. */
+const firstColumns = ["san", "games", "results", "score"];
+let isWide = false;
+
 const sorted = (moves, turn) => {
   const column = columns.find(({ key }) => key === order.key);
   if (!column) return moves;
@@ -37,17 +41,27 @@ export const showMoves = (answer, actions) => {
     $("moves").querySelector(`[data-column="${focus}"]`)?.focus();
   };
   const rows = sorted(moves, turn).map((move) => row(move, shown, all, answer, actions));
-  const table = h("table", { class: "moves" },
+  const hasMore = all.games > 0 && shown.some(({ key }) => !firstColumns.includes(key));
+  const table = h("table", { class: hasMore && !isWide ? "moves brief" : "moves" },
     h("caption", { class: "unseen" }, `Moves for ${turn === "white" ? "White" : "Black"}`),
     h("thead", {}, h("tr", {}, shown.map((column) => head(column, again)))),
     h("tbody", { onkeydown: rove, onmouseleave: () => actions.point(null) }, rows),
     all.games > 0 && h("tfoot", {}, h("tr", {}, sums(shown, all, turn, moves.length))));
   const scrolled = place.querySelector(".scroller")?.scrollLeft ?? 0;
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Moves" }, table);
-  place.replaceChildren(scroller);
+  place.replaceChildren(...(hasMore ? [widen(again)] : []), scroller);
   scroller.scrollLeft = scrolled;
   if (hadFocus) table.querySelector("tbody button")?.focus();
 };
+
+/** The choice of all columns, which is there where not all have room. */
+const widen = (again) => h("button", {
+  type: "button", class: "quiet widen", "aria-pressed": String(isWide), "data-column": "all",
+  onclick: () => {
+    isWide = !isWide;
+    again("all");
+  },
+}, "All columns");
 
 const totals = (answer) => ({
   games: answer.moves.reduce((sum, move) => sum + gamesOf(move), 0),
