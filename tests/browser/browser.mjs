@@ -133,6 +133,13 @@ export class Explorer {
     });
   }
 
+  /** What a button copies. */
+  async copied(name) {
+    await this.page.getByRole("button", { name, exact: true }).click();
+    await this.until(`${name} is said`, () => document.querySelector("#said").textContent.startsWith("Copied"));
+    return this.page.evaluate(() => navigator.clipboard.readText());
+  }
+
   said() {
     return this.page.locator("#said").textContent();
   }

@@ -86,7 +86,12 @@ const tasks = {
     await it.page.keyboard.type("Nf6");
     await it.keys("Enter");
     await it.lineIs("d4 Nf6");
-    await it.keys("Escape", "?");
+    await it.keys("Escape", "Shift+ArrowLeft");
+    await it.lineIs("");
+    await it.page.locator("#skip").focus();
+    await it.keys("Enter", "ArrowDown");
+    assert.equal(await it.page.locator("#arrows").getAttribute("data-move"), "e2e4");
+    await it.keys("?");
     assert.ok(await it.page.locator("#help").isVisible());
     await it.keys("Escape");
     assert.ok(!(await it.page.locator("#help").isVisible()));
@@ -104,7 +109,7 @@ const tasks = {
   },
 
   async "go to a position by pasting"(open) {
-    const it = await open("", { expected: /status of 400/ });
+    const it = await open("", { expected: /status of 4(00|14|31)/ });
     await it.says("opening", "Start position");
     await it.enter("e4");
     await it.lineIs("e4");
@@ -114,7 +119,21 @@ const tasks = {
     await it.until("the box says what is wrong", () => document.querySelector("#entry-error").textContent.length > 10);
     assert.equal(await it.page.locator("#box").getAttribute("aria-invalid"), "true");
     await it.lineIs("e4 c5 Nf3");
-    await it.enter(promoting);
+    await it.keys("Enter");
+    await it.until("what was wrong stands", () => document.querySelector("#entry-error").textContent);
+    await it.page.locator("#back").click();
+    await it.until("it is no longer said", () => document.querySelector("#entry-error").textContent === "");
+    for (const [text, words] of [
+      ["'rnbqkbnr/pppppppp/8/8/8/9/PPPPPPPP/RNBQKBNR w KQkq -'", "`9` is no piece letter"],
+      ['"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP w KQkq -"', "has 7 ranks"],
+      ["e4 ".repeat(12_000), "the text is too long"],
+    ]) {
+      await it.enter(text);
+      await it.says("entry-error", words);
+    }
+    await it.enter("");
+    assert.equal(await it.page.locator("#entry-error").textContent(), "");
+    await it.enter(`"${promoting}"`);
     await it.until("the position is there", () => document.querySelector('[data-square="a7"]').dataset.piece === "P");
     assert.equal(await it.page.locator("#entry-error").textContent(), "");
     assert.equal(await it.address(), `#fen=${inAddress(promoting)}`);
@@ -137,6 +156,7 @@ const tasks = {
       && document.querySelector('[data-square="d2"]').dataset.piece === "P");
     assert.equal(await it.row("d2d4").then((row) => row.games), "1 100.0%");
     assert.match((await it.row("d2d4")).reached, /^4/);
+    assert.equal(await it.focused(), "#parents");
   },
 
   async "switch the library"(open) {
@@ -156,6 +176,44 @@ const tasks = {
     await it.page.getByRole("radio", { name: "suite" }).check({ force: true });
     await it.says("moves", "This position is not in suite.");
     await it.lineIs("e4");
+    await it.says("moves", "Look in ");
+    assert.deepEqual(await it.page.locator(".others button").allTextContents(), ["masters", "mine"]);
+    await it.page.getByRole("button", { name: "masters" }).click();
+    await it.until("it is there", () => location.hash === "#source=masters&play=e2e4" && document.querySelector("#moves tbody"));
+  },
+
+  async "count games of some dates only"(open) {
+    const it = await open("#play=e2e4&since=2021");
+    await it.lineIs("e4");
+    assert.deepEqual(await it.moves(), ["e5"]);
+    await it.page.locator("#filters summary").click();
+    await it.page.getByLabel("until").fill("2020");
+    await it.page.getByLabel("since").fill("2020-03");
+    await it.keys("Tab", "Tab");
+    await it.says("moves", "No game matches the filters.");
+    assert.equal(await it.page.locator("#moves table").count(), 0);
+    await it.page.locator("#moves").getByRole("button", { name: "Take all games" }).click();
+    await it.until("all are there", () => document.querySelectorAll("#moves tbody tr").length === 2);
+    assert.equal(await it.focused(), "#moves");
+  },
+
+  async "hear of what a library was replaced by"(open) {
+    const it = await open();
+    await it.says("about", "30 records");
+    await it.page.route("**/api/sources?*", async (route) => {
+      const sources = await (await route.fetch()).json();
+      await route.fulfill({ json: sources.map((source) => ({ ...source, records: 31 })) });
+    });
+    await it.enter("e4");
+    await it.lineIs("e4");
+    await it.says("about", "30 records");
+    await it.page.route("**/api/position?*", async (route) => {
+      const answer = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...answer, changes: answer.changes + 1 } });
+    });
+    await it.enter("c5");
+    await it.lineIs("e4 c5");
+    await it.says("about", "31 records");
   },
 
   async "go back and forward in the browser"(open) {
@@ -193,6 +251,17 @@ const tasks = {
     await other.page.getByRole("button", { name: "Go to the start" }).click();
     await other.says("opening", "Start position");
     await other.close();
+    const lost = await open("#fen=xxx", { expected: /status of 400/ });
+    await lost.says("trouble", "invalid fen");
+    assert.equal(await lost.page.locator("main button:enabled").count(), 1);
+    assert.ok(!(await lost.page.locator("#eco").isVisible()));
+    await lost.keys("f", "ArrowLeft");
+    await lost.enter("e4");
+    await lost.lineIs("e4");
+    assert.equal(await lost.page.locator("main button:disabled").count(), 0);
+    assert.equal(await lost.page.locator("#trouble").textContent(), "");
+    assert.equal(await lost.address(), "#play=e2e4");
+    await lost.close();
   },
 
   async "see that a position is unknown"(open) {
@@ -246,6 +315,10 @@ const tasks = {
     assert.ok((await heads()).includes("years"));
     assert.equal(await it.focused(), "#moves");
     assert.equal(await it.excess(), 0);
+    // A game that is opened from below is seen.
+    await it.page.getByRole("button", { name: /^Open the game Anders/ }).first().tap();
+    await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
+    await it.until("the board is seen", () => document.querySelector("#board").getBoundingClientRect().top >= 0);
   },
 
   async "see all of the lists on wide screens"(open) {
@@ -266,6 +339,8 @@ const tasks = {
     await it.drag("a7", "a8");
     const choice = it.page.getByRole("dialog", { name: "Promote to" });
     assert.deepEqual(await choice.getByRole("button").evaluateAll((all) => all.map((it) => it.ariaLabel)), ["queen", "rook", "bishop", "knight"]);
+    await it.keys("ArrowRight", "ArrowDown", "ArrowLeft");
+    assert.equal(await it.page.evaluate(() => document.activeElement.ariaLabel), "rook");
     await it.keys("Escape");
     await it.until("the pawn is back", () => document.querySelector('[data-square="a7"] .piece') && !document.querySelector("dialog[open]"));
     await it.square("a7").click();
@@ -287,8 +362,9 @@ const tasks = {
     assert.match(solved, /\+0\.34 for Black.*2 plies on.*own evaluation was \+0\.20.*Best move: a6/);
     await it.page.getByRole("button", { name: "Play f6", exact: true }).hover();
     assert.equal(await it.page.locator("#arrows").getAttribute("data-move"), "f7f6");
-    await it.page.getByRole("button", { name: "Play a6 Ba4", exact: true }).click();
+    await it.page.getByRole("button", { name: "Play a6 Ba4", exact: true }).press("Enter");
     await it.lineIs("e4 e5 Nf3 Nc6 Bb5 a6 Ba4");
+    assert.notEqual(await it.focused(), "body");
     await it.keys("ArrowLeft", "ArrowLeft");
     await it.lineIs("e4 e5 Nf3 Nc6 Bb5");
     await it.page.getByRole("button", { name: "the position at the end of the best line" }).click();
@@ -298,9 +374,10 @@ const tasks = {
   async "open a game"(open) {
     const it = await open("#play=e2e4,c7c5");
     await it.lineIs("e4 c5");
-    await it.page.getByRole("button", { name: /^Open the game Anders 2700 against Berta 2650/ }).first().click();
+    await it.page.getByRole("button", { name: /^Open the game Anders 2700 against Berta 2650/ }).first().press("Enter");
     await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
     await it.lineIs("e4 c5");
+    assert.equal(await it.focused(), "#line");
     await it.keys("ArrowRight");
     await it.lineIs("e4 c5 Nf3");
     await it.page.locator("#last").click();
@@ -332,15 +409,10 @@ const tasks = {
   async "copy"(open) {
     const it = await open("#play=e2e4,c7c5");
     await it.lineIs("e4 c5");
-    const copied = async (name) => {
-      await it.page.getByRole("button", { name }).click();
-      await it.until(`${name} is said`, () => document.querySelector("#said").textContent.startsWith("Copied"));
-      return it.page.evaluate(() => navigator.clipboard.readText());
-    };
-    assert.equal(await copied("Copy FEN"), "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2");
-    assert.equal(await copied("Copy EPD"), "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -");
-    assert.equal(await copied("Copy link"), `${base}/#play=e2e4,c7c5`);
-    assert.match(await copied("Copy PGN of the line"), /^\[Event "\?"\][^]*\n\n1\. e4 c5 \*\n$/);
+    assert.equal(await it.copied("Copy FEN"), "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2");
+    assert.equal(await it.copied("Copy EPD"), "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -");
+    assert.equal(await it.copied("Copy link"), `${base}/#source=masters&play=e2e4,c7c5`);
+    assert.match(await it.copied("Copy PGN of the line"), /^\[Event "\?"\][^]*\n\n1\. e4 c5 \*\n$/);
   },
 
   async "keep what is shown when the server is gone"(open) {
@@ -398,7 +470,7 @@ const tasks = {
 
   async "nothing serious is found by axe"(open) {
     const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-    const places = ["", `#play=${najdorf}&ply=4`, "#play=e2e4,c7c5,a2a3", "#source=suite&play=e2e4,e7e5,g1f3,b8c6,f1b5", "#source=mine&speeds=blitz", `#source=fischer&fen=${inAddress(fischer)}`];
+    const places = ["", `#play=${najdorf}&ply=4`, "#play=e2e4,c7c5,a2a3", "#source=suite&play=e2e4,e7e5,g1f3,b8c6,f1b5", "#source=mine&speeds=blitz", "#play=e2e4&until=2018", `#source=suite&fen=${inAddress(promoting)}`, `#source=fischer&fen=${inAddress(fischer)}`];
     for (const colorScheme of ["light", "dark"]) {
       for (const width of [1280, 360]) {
         const it = await open("", { colorScheme, viewport: { width, height: 900 } });
@@ -410,6 +482,10 @@ const tasks = {
           await it.page.evaluate(axe);
           assert.deepEqual(await findings(it), [], `${place} ${colorScheme} ${width}`);
         }
+        await it.page.goto(`${base}/#play=e2e4,c7c5`);
+        await it.page.getByRole("button", { name: /^Open the game Anders/ }).first().click();
+        await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
+        assert.deepEqual(await findings(it), [], `game ${colorScheme} ${width}`);
         await it.keys("?");
         assert.deepEqual(await findings(it), [], `help ${colorScheme} ${width}`);
         await it.close();

@@ -1,6 +1,7 @@
 // The board: a grid of 64 squares that is dragged, clicked, and driven by keyboard.
 
 import { $, h } from "./dom.js";
+import { rove } from "./focus.js";
 import { drawing, kindName, pieceName } from "./pieces.js";
 
 const files = "abcdefgh";
@@ -216,14 +217,16 @@ export class Board {
       let chosen = null;
       const order = ({ promotion }) => "qrbn".indexOf(promotion.toLowerCase());
       const sorted = [...moves].sort((a, b) => order(a) - order(b));
-      dialog.replaceChildren(...sorted.map((move) => {
+      const choices = sorted.map((move) => {
         const letter = isWhite ? move.promotion.toUpperCase() : move.promotion.toLowerCase();
         const choose = () => {
           chosen = move;
           dialog.close();
         };
         return h("button", { type: "button", "aria-label": kindName(letter), onclick: choose }, drawing(letter));
-      }));
+      });
+      const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+      dialog.replaceChildren(h("div", { onkeydown: rove(steps) }, choices));
       dialog.addEventListener("close", () => resolve(chosen), { once: true });
       dialog.addEventListener("click", (event) => event.target === dialog && dialog.close(), { once: true });
       dialog.showModal();

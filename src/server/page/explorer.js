@@ -1,18 +1,19 @@
 // The explorer: the state, what changes it, and the parts of the page that show it.
 
-import { read, write } from "./address.js";
+import { empty, read, write } from "./address.js";
 import { showArrow } from "./arrows.js";
 import { Board } from "./board.js";
 import { columns } from "./columns.js";
 import { copy } from "./copy.js";
 import { $, h } from "./dom.js";
 import { showFilters } from "./filters.js";
+import { firstMove, focusBefore, refocus } from "./focus.js";
 import { showGames } from "./games.js";
 import { isStandard, showLine, toPgn } from "./line.js";
-import { movesInWords, showMoves } from "./moves.js";
-import { counted, identity, numbering, spoken } from "./numbers.js";
+import { isFiltered, movesInWords, movesToShow, showMoves } from "./moves.js";
+import { counted, gamesOf, identity, numbering, spoken } from "./numbers.js";
 import { showParents } from "./parents.js";
-import { showBacksolved, showRecords } from "./records.js";
+import { hasOperations, showBacksolved, showRecords } from "./records.js";
 import { Refused, askGame, askLine, askPosition, askSources } from "./server.js";
 import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
@@ -51,7 +52,7 @@ const go = (changes, { how = "push", wasDragged = false, words = null } = {}) =>
 
 const fromAddress = () => {
   const next = read(location.hash);
-  if (write(next) === write(state)) return;
+  if (write(next) === write(state) && !$("trouble").hasChildNodes()) return;
   state = next;
   load();
 };
@@ -88,24 +89,32 @@ const load = async ({ wasDragged = false, words = null } = {}) => {
   const question = new AbortController();
   pending = question;
   const asked = state;
+  showEntryError("");
   document.body.classList.add("busy");
   $("position").setAttribute("aria-busy", "true");
   try {
     if (sources.length === 0) sources = await askSources(question.signal);
-    const answer = await askPosition(asked, asked.play.slice(0, asked.ply), question.signal);
+    const answer = movesToShow(asked, await askPosition(asked, asked.play.slice(0, asked.ply), question.signal));
     remember(asked, answer.line);
     if (!entriesOf(asked)) remember(asked, (await askPosition(asked, asked.play, question.signal, false)).line);
+    if (isNews(answer)) sources = await askSources(question.signal);
     if (pending !== question) return;
     const before = shown;
+    const focus = focusBefore();
     shown = { answer, asked };
     showTrouble(null);
     showAll(before, wasDragged);
+    refocus(focus);
     say([words, inWords(answer, before)].filter(Boolean).join(" "));
   } catch (error) {
     if (error.name === "AbortError" || pending !== question) return;
+    const focus = focusBefore();
     board.restore();
+    // What was refused is no place to go on from.
+    if (error instanceof Refused) state = shown?.asked ?? empty();
     showTrouble(error);
     showSwitch();
+    refocus(focus);
   } finally {
     if (pending === question) {
       pending = null;
@@ -114,6 +123,9 @@ const load = async ({ wasDragged = false, words = null } = {}) => {
     }
   }
 };
+
+/** Whether an answer is of another library than the last, or of a new state of it. */
+const isNews = ({ source, changes }) => shown !== null && (shown.answer.source !== source || shown.answer.changes !== changes);
 
 const lineKey = ({ fen }, moves) => `${fen}|${moves.join(",")}`;
 
@@ -144,6 +156,7 @@ const showAll = (before, wasDragged) => {
   showBacksolved(answer, { playText, point, goToFen });
   showParents(answer, { goToParent, point });
   showGames(answer, openGame);
+  document.querySelectorAll(".controls button, [data-copy]").forEach((button) => { button.disabled = false; });
   for (const [id, isOff] of [["first", asked.ply === 0], ["back", asked.ply === 0], ["forward", asked.ply >= entries.length], ["last", asked.ply >= entries.length]]) {
     $(id).setAttribute("aria-disabled", String(isOff));
   }
@@ -190,22 +203,52 @@ const stateOfPlay = ({ over, turn, check }) => {
 
 /** Instead of an empty table: why it is empty, and where to go. */
 const showMissing = (answer) => {
-  if (answer.moves.length > 0) return;
-  const name = chosenSource()?.name ?? "this library";
-  const others = sources.filter(({ name: other }) => other !== name);
+  if (isWithoutGames(answer)) {
+    const all = h("button", { type: "button", class: "quiet", onclick: () => go({ since: "", until: "", speeds: [], ratings: [] }) }, "Take all games");
+    $("moves").prepend(h("div", { class: "missing" }, h("p", { class: "big" }, "No game matches the filters."), all));
+  } else if (answer.moves.length === 0) {
+    const others = h("p", { class: "others", hidden: true });
+    $("moves").append(h("div", { class: "missing" }, missing(answer, chosenSource()?.name ?? "this library"), others));
+    if (!answer.found) offerOthers(others);
+  }
+};
+
+/** Whether filters leave no game of a position that the library has. */
+const isWithoutGames = (answer) => answer.found && isFiltered(shown.asked, answer) && [answer, ...answer.moves].every((counts) => gamesOf(counts) === 0);
+
+const missing = (answer, name) => {
   const isOver = answer.over === "checkmate" || answer.over === "stalemate";
   const parts = [];
   if (isOver) parts.push(h("p", { class: "big" }, answer.over === "checkmate" ? "Checkmate" : "Stalemate"), h("p", {}, "No move can be played here."));
   if (!answer.found) {
     parts.push(h("p", { class: isOver ? null : "big" }, `This position is not in ${name}.`), nearest(answer, name));
+  } else if (!isOver && hasOperations(answer)) {
+    parts.push(h("p", { class: "big" }, "This position has a record."), h("p", {}, `What it says is shown with it. No move from here leads to another position of ${name}.`));
   } else if (!isOver) {
     parts.push(h("p", { class: "big" }, "No move is known from here."), h("p", {}, `${name} has this position, and none that a move from here leads to.`));
   }
-  if (!answer.found && others.length) {
-    parts.push(h("p", { class: "others" }, "Look in ", others.map(({ name: other }) =>
-      h("button", { type: "button", class: "quiet", onclick: () => go({ source: other }) }, other))));
+  return parts;
+};
+
+const mostOthers = 8;
+
+/** Offers the other libraries that have the position. */
+const offerOthers = async (place) => {
+  const { answer, asked } = shown;
+  const others = sources.map(({ name }) => name).filter((name) => name !== answer.source).slice(0, mostOthers);
+  const found = await Promise.all(others.map((source) => isIn({ ...asked, source })));
+  const having = others.filter((_, at) => found[at]);
+  place.hidden = having.length === 0;
+  place.replaceChildren("Look in ", ...having.map((name) => h("button", { type: "button", class: "quiet", onclick: () => go({ source: name }) }, name)));
+};
+
+/** Whether a library has the position of a state; what cannot be asked has it not. */
+const isIn = async (asked) => {
+  try {
+    return (await askPosition(asked, asked.play.slice(0, asked.ply), undefined, false)).found;
+  } catch {
+    return false;
   }
-  $("moves").append(h("div", { class: "missing" }, parts));
 };
 
 const nearest = ({ nearest, start }, name) => {
@@ -262,17 +305,21 @@ const playText = async (text) => {
   }
 };
 
+const showEntryError = (words) => {
+  $("entry-error").textContent = words;
+  if (words) $("box").setAttribute("aria-invalid", "true");
+  else $("box").removeAttribute("aria-invalid");
+};
+
 const submit = async () => {
-  const text = $("box").value.trim();
+  const text = $("box").value.trim().replace(/^(["'`])(.*)\1$/s, "$2").trim();
+  showEntryError("");
   if (!text) return;
-  $("entry-error").textContent = "";
-  $("box").removeAttribute("aria-invalid");
   try {
     await enter(text);
     $("box").value = "";
   } catch (error) {
-    $("entry-error").textContent = refusal(error);
-    $("box").setAttribute("aria-invalid", "true");
+    showEntryError(refusal(error));
   }
 };
 
@@ -281,18 +328,22 @@ const openGame = async (game) => {
   const here = identity(shown.answer.fen);
   try {
     const { pgn } = await askGame(state.source, game.id);
-    const line = await askLine(pgn, "", []);
-    const opened = { ...state, fen: isStandard(line.start) ? "" : line.start, play: line.play };
-    const { line: entries } = await askPosition(opened, line.play, undefined, false);
-    remember(opened, entries);
+    const { start: first, play: moves } = await askLine(pgn, "", []);
+    const fen = isStandard(first) ? "" : first;
+    const { line: entries } = await askPosition({ ...state, fen }, moves, undefined, false);
+    remember({ fen, play: moves }, entries);
     const place = entries.findIndex(({ fen }) => identity(fen) === here);
     const words = `Game ${game.white.name} against ${game.black.name}.`;
-    const ply = identity(line.start) === here || place < 0 ? 0 : place + 1;
-    await go({ fen: opened.fen, play: line.play, ply }, { words });
+    const ply = identity(first) === here || place < 0 ? 0 : place + 1;
+    await go({ fen, play: moves, ply }, { words });
+    $("board-panel").scrollIntoView({ block: "nearest" });
   } catch (error) {
     showTrouble(error);
   }
 };
+
+/** The address of what is shown, which names the library. */
+const link = () => new URL(write({ ...state, source: shown.answer.source }), location.href).href;
 
 // What is listened to.
 
@@ -300,7 +351,7 @@ const texts = {
   FEN: () => shown.answer.fen,
   EPD: () => identity(shown.answer.fen),
   PGN: () => toPgn(shown.answer.start, shown.answer.line, shown.answer.chess960),
-  link: () => location.href,
+  link,
 };
 
 const flip = () => {
@@ -334,7 +385,7 @@ const onKey = (event) => {
   if (event.target.matches(".scroller") && event.target.scrollWidth > event.target.clientWidth) return;
   const isOnBoard = board.hasFocus && event.key.startsWith("Arrow") && !event.shiftKey;
   const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
-  if (isOnBoard || !keys[name]) return;
+  if (isOnBoard || !keys[name] || (!shown && !["/", "?"].includes(name))) return;
   event.preventDefault();
   keys[name]();
 };
@@ -342,7 +393,7 @@ const onKey = (event) => {
 const start = () => {
   startTheme();
   onClick("home", restart);
-  onClick("skip", () => $("moves").querySelector("tbody button")?.focus());
+  onClick("skip", () => firstMove().focus());
   onClick("first", () => goTo(0));
   onClick("back", () => goTo(state.ply - 1));
   onClick("forward", () => goTo(state.ply + 1));

@@ -47,7 +47,7 @@ macro_rules! assets {
     ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
 }
 
-static ASSETS: LazyLock<[Asset; 21]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 22]> = LazyLock::new(|| {
     assets![
         "index.html",
         "style.css",
@@ -59,6 +59,7 @@ static ASSETS: LazyLock<[Asset; 21]> = LazyLock::new(|| {
         "dom.js",
         "explorer.js",
         "filters.js",
+        "focus.js",
         "games.js",
         "line.js",
         "moves.js",

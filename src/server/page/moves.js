@@ -2,13 +2,27 @@
 
 import { columns } from "./columns.js";
 import { $, h } from "./dom.js";
+import { rove } from "./focus.js";
 import { count, counted, gamesOf, shortName } from "./numbers.js";
+import { isShownElsewhere } from "./opcodes.js";
 
 let order = { key: null, direction: "descending" };
 
 /** The columns that come first where there is not the room for all, and whether all are asked for. */
 const firstColumns = ["san", "games", "results", "score"];
 let isWide = false;
+
+const filters = ["since", "until", "speeds", "ratings"];
+
+/** Whether games are filtered, by what the library can tell apart. */
+export const isFiltered = (asked, { notSplit = [] }) => filters.some((name) => asked[name].length > 0 && !notSplit.includes(name));
+
+/** An answer whose moves without games are left out where games are filtered, unless a record says more of them. */
+export const movesToShow = (asked, answer) => {
+  if (!isFiltered(asked, answer)) return answer;
+  const isTold = ({ operations = {} }) => Object.keys(operations).some((opcode) => !isShownElsewhere(opcode));
+  return { ...answer, moves: answer.moves.filter((move) => gamesOf(move) > 0 || isTold(move)) };
+};
 
 const sorted = (moves, turn) => {
   const column = columns.find(({ key }) => key === order.key);
@@ -45,7 +59,7 @@ export const showMoves = (answer, actions) => {
   const table = h("table", { class: hasMore && !isWide ? "moves brief" : "moves" },
     h("caption", { class: "unseen" }, `Moves for ${turn === "white" ? "White" : "Black"}`),
     h("thead", {}, h("tr", {}, shown.map((column) => head(column, again)))),
-    h("tbody", { onkeydown: rove, onmouseleave: () => actions.point(null) }, rows),
+    h("tbody", { onkeydown: rove({ ArrowUp: -1, ArrowDown: 1 }), onmouseleave: () => actions.point(null) }, rows),
     all.games > 0 && h("tfoot", {}, h("tr", {}, sums(shown, all, turn, moves.length))));
   const scrolled = place.querySelector(".scroller")?.scrollLeft ?? 0;
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Moves" }, table);
@@ -110,17 +124,6 @@ const sums = (shown, all, turn, moves) => [
   h("th", { scope: "row" }, h("span", { "aria-hidden": "true" }, "Σ"), h("span", { class: "unseen" }, "All"), h("small", {}, counted(moves, "move"))),
   ...shown.slice(1).map((column) => h("td", { class: column.key }, column.total?.(all, turn) ?? "")),
 ];
-
-/** Up and down go from row to row. */
-const rove = (event) => {
-  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-  if (!step) return;
-  const buttons = [...event.currentTarget.querySelectorAll("button")];
-  const next = buttons[buttons.indexOf(document.activeElement) + step];
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
-};
 
 /** What the table says, in a sentence. */
 export const movesInWords = ({ moves, reached }) => {

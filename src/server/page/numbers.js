@@ -45,13 +45,13 @@ export const spoken = (san) => {
 
 const ending = (san) => (san.endsWith("#") ? ", checkmate" : san.endsWith("+") ? ", check" : "");
 
-/** The number before a move that is `ply` plies behind a position: `3.` or `3…`, and whether White makes it. */
+/** The number before a move that is `ply` plies behind a position: `3.` or `3…`, `…` where it is not known, and whether White makes it. */
 export const numbering = (fen, ply) => {
   const fields = fen.split(" ");
   const blackFirst = fields[1] === "b" ? 1 : 0;
   const plies = ply + blackFirst;
   const number = (Number(fields[5]) || 1) + Math.floor(plies / 2);
-  return { number, isWhite: plies % 2 === 0, text: `${number}${plies % 2 === 0 ? "." : "…"}` };
+  return { number, isWhite: plies % 2 === 0, text: `${number || ""}${plies % 2 === 0 ? "." : "…"}` };
 };
 
 /** The fields that tell positions apart. */

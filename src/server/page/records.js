@@ -11,7 +11,7 @@ export const showRecords = (answer, actions) => {
   const records = answer.records ?? [];
   if (records.length === 0) return section($("records"), []);
   // Records of counts alone say nothing that the table does not.
-  if (records.some((record) => shownOf(record).length)) $("more").prepend($("records"));
+  if (hasOperations(answer)) $("more").prepend($("records"));
   else $("more").append($("records"));
   const told = answer.recordCount ?? records.length;
   const list = h("div", { class: "list" }, records.slice(0, atFirst).map((record) => card(record, answer, actions)));
@@ -28,6 +28,9 @@ export const showRecords = (answer, actions) => {
     ...(told > records.length ? [h("p", { class: "hint" }, `The first ${count(records.length)} of ${count(told)} are shown.`)] : []),
   ]);
 };
+
+/** Whether a record says anything that is shown with it. */
+export const hasOperations = ({ records = [] }) => records.some((record) => shownOf(record).length > 0);
 
 const shownOf = (record) => Object.entries(record.operations ?? {}).filter(([opcode]) => !isShownElsewhere(opcode));
 

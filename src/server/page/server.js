@@ -16,6 +16,7 @@ const ask = async (path, values, signal) => {
   try {
     response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
     if (response.ok) return await response.json();
+    if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
     const text = (await response.text()).trim();
     throw new Refused(text || unsaid(response.status));
   } catch (error) {
