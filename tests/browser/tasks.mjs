@@ -378,10 +378,22 @@ const tasks = {
     await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
     await it.lineIs("e4 c5");
     assert.equal(await it.focused(), "#line");
+    const game = it.page.getByRole("group", { name: "Game on the board" });
+    assert.equal((await game.innerText()).replace(/\s+/g, " "), "Anders 2700 Berta 2650 1–0 2019.05.11 Copy game PGN");
     await it.keys("ArrowRight");
     await it.lineIs("e4 c5 Nf3");
+    assert.match(await it.copied("Copy PGN of the line"), /\[White "Anders"\]\n[^]*\[Result "\*"\][^]*\n\n1\. e4 c5 2\. Nf3 \*\n$/);
+    assert.match(await it.copied("Copy game"), /\[White "Anders"\]\n[^]*5\. *Nc3 a6 1-0\s*$/);
+    const file = await it.page.request.get(new URL(await game.getByRole("link").getAttribute("href"), base + "/").href);
+    assert.match(await file.text(), /\[White "Anders"\]/);
     await it.page.locator("#last").click();
     await it.says("opening", "Najdorf");
+    assert.match(await it.copied("Copy PGN of the line"), /\[Result "1-0"\][^]* 1-0\n$/);
+    await it.page.reload();
+    await it.says("opening", "Najdorf");
+    await it.says("game", "Anders");
+    await it.enter("Bg5");
+    await it.until("it is no longer the game", () => document.querySelector("#game").hidden && !location.hash.includes("game="));
   },
 
   async "sort the table, and see arrows"(open) {
@@ -484,7 +496,7 @@ const tasks = {
         }
         await it.page.goto(`${base}/#play=e2e4,c7c5`);
         await it.page.getByRole("button", { name: /^Open the game Anders/ }).first().click();
-        await it.until("its moves are there", () => document.querySelectorAll("#line .san button").length === 10);
+        await it.says("game", "Berta");
         assert.deepEqual(await findings(it), [], `game ${colorScheme} ${width}`);
         await it.keys("?");
         assert.deepEqual(await findings(it), [], `help ${colorScheme} ${width}`);

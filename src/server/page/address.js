@@ -1,11 +1,11 @@
-// The state of the page and its address: #source=masters&fen=…&play=e2e4,c7c5&ply=1&since=2015&flip=1
+// The state of the page and its address: #source=masters&fen=…&play=e2e4,c7c5&ply=1&game=1f0a@masters&since=2015&flip=1
 
 const lists = ["play", "speeds", "ratings"];
-const texts = ["source", "fen", "since", "until"];
+const texts = ["source", "fen", "game", "since", "until"];
 
 /** A state with nothing chosen. */
 export const empty = () => ({
-  source: "", fen: "", play: [], ply: 0, since: "", until: "", speeds: [], ratings: [], flip: false,
+  source: "", fen: "", play: [], ply: 0, game: "", since: "", until: "", speeds: [], ratings: [], flip: false,
 });
 
 /** Reads an address. */
@@ -33,8 +33,8 @@ const decoded = (value) => {
   }
 };
 
-// Slashes and commas may stand in an address, and are read more easily so.
-const encoded = (value) => encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%2C", ",");
+// Slashes, commas and the like may stand in an address, and are read more easily so.
+const encoded = (value) => encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@");
 
 /** Writes an address. */
 export const write = (state) => {
@@ -43,6 +43,7 @@ export const write = (state) => {
     ["fen", state.fen.replaceAll(" ", "_")],
     ["play", state.play.join(",")],
     ["ply", state.ply < state.play.length ? String(state.ply) : ""],
+    ["game", state.game],
     ["since", state.since],
     ["until", state.until],
     ["speeds", state.speeds.join(",")],

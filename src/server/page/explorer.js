@@ -8,6 +8,7 @@ import { copy } from "./copy.js";
 import { $, h } from "./dom.js";
 import { showFilters } from "./filters.js";
 import { firstMove, focusBefore, refocus } from "./focus.js";
+import { showGame, tagsOf } from "./game.js";
 import { showGames } from "./games.js";
 import { isStandard, showLine, toPgn } from "./line.js";
 import { isFiltered, movesInWords, movesToShow, showMoves } from "./moves.js";
@@ -20,11 +21,13 @@ import { startTheme } from "./theme.js";
 
 let state = read(location.hash);
 let sources = [];
-/** The last answer, and the state that it answers. */
+/** The last answer, the state that it answers, and the game whose line it is. */
 let shown = null;
 let pending = null;
 /** Moves of lines that the server told of, by the line up to them. */
 const known = new Map();
+/** Games that were opened, by what the address calls them. */
+const opened = new Map();
 
 const say = (words) => {
   // The same words twice are told twice.
@@ -38,9 +41,13 @@ const point = (uci) => showArrow($("arrows"), uci, state.flip);
 
 const chosenSource = () => sources.find(({ name }) => name === state.source) ?? (state.source ? null : sources[0]);
 
+const isSameLine = (a, b) => a.fen === b.fen && a.play.join() === b.play.join();
+
 /** Goes to a state that differs in some parts; `how` is `push` or `replace` for the history of the browser. */
 const go = (changes, { how = "push", wasDragged = false, words = null } = {}) => {
-  state = { ...state, ...changes };
+  const next = { ...state, ...changes };
+  if (!changes.game && !isSameLine(next, state)) next.game = "";
+  state = next;
   const address = write(state);
   try {
     if (address !== location.hash) history[how === "push" ? "pushState" : "replaceState"](null, "", address);
@@ -97,11 +104,12 @@ const load = async ({ wasDragged = false, words = null } = {}) => {
     const answer = movesToShow(asked, await askPosition(asked, asked.play.slice(0, asked.ply), question.signal));
     remember(asked, answer.line);
     if (!entriesOf(asked)) remember(asked, (await askPosition(asked, asked.play, question.signal, false)).line);
+    const game = await gameOn(asked, question.signal);
     if (isNews(answer)) sources = await askSources(question.signal);
     if (pending !== question) return;
     const before = shown;
     const focus = focusBefore();
-    shown = { answer, asked };
+    shown = { answer, asked, game };
     showTrouble(null);
     showAll(before, wasDragged);
     refocus(focus);
@@ -127,6 +135,29 @@ const load = async ({ wasDragged = false, words = null } = {}) => {
 /** Whether an answer is of another library than the last, or of a new state of it. */
 const isNews = ({ source, changes }) => shown !== null && (shown.answer.source !== source || shown.answer.changes !== changes);
 
+/** The game that an address names, with its line. */
+const gameCalled = async (name, signal) => {
+  if (!opened.has(name)) {
+    const [id, source = ""] = name.split(/@(.*)/s);
+    const { pgn } = await askGame(source, id, signal);
+    const line = await askLine(pgn, "", [], signal);
+    opened.set(name, { id, source, pgn, tags: tagsOf(pgn), fen: isStandard(line.start) ? "" : line.start, play: line.play });
+  }
+  return opened.get(name);
+};
+
+/** The game that a state names, where the line is its line. */
+const gameOn = async (asked, signal) => {
+  if (!asked.game) return null;
+  try {
+    const game = await gameCalled(asked.game, signal);
+    return isSameLine(game, asked) ? game : null;
+  } catch (error) {
+    if (error instanceof Refused) return null;
+    throw error;
+  }
+};
+
 const lineKey = ({ fen }, moves) => `${fen}|${moves.join(",")}`;
 
 const remember = (asked, line) => {
@@ -143,9 +174,10 @@ const entriesOf = (asked) => {
 // What is shown.
 
 const showAll = (before, wasDragged) => {
-  const { answer, asked } = shown;
+  const { answer, asked, game } = shown;
   const entries = entriesOf(asked) ?? answer.line;
   showBoard(before, wasDragged);
+  showGame(game, () => copy("game", game.pgn, say));
   showLine({ start: answer.start, entries, ply: asked.ply, goTo, restart });
   showHeading(answer);
   showSwitch();
@@ -327,15 +359,14 @@ const submit = async () => {
 const openGame = async (game) => {
   const here = identity(shown.answer.fen);
   try {
-    const { pgn } = await askGame(state.source, game.id);
-    const { start: first, play: moves } = await askLine(pgn, "", []);
-    const fen = isStandard(first) ? "" : first;
-    const { line: entries } = await askPosition({ ...state, fen }, moves, undefined, false);
+    const name = `${game.id}@${shown.answer.source}`;
+    const { fen, play: moves } = await gameCalled(name);
+    const { line: entries, start: first } = await askPosition({ ...state, fen }, moves, undefined, false);
     remember({ fen, play: moves }, entries);
     const place = entries.findIndex(({ fen }) => identity(fen) === here);
     const words = `Game ${game.white.name} against ${game.black.name}.`;
     const ply = identity(first) === here || place < 0 ? 0 : place + 1;
-    await go({ fen, play: moves, ply }, { words });
+    await go({ fen, play: moves, ply, game: name }, { words });
     $("board-panel").scrollIntoView({ block: "nearest" });
   } catch (error) {
     showTrouble(error);
@@ -350,7 +381,7 @@ const link = () => new URL(write({ ...state, source: shown.answer.source }), loc
 const texts = {
   FEN: () => shown.answer.fen,
   EPD: () => identity(shown.answer.fen),
-  PGN: () => toPgn(shown.answer.start, shown.answer.line, shown.answer.chess960),
+  PGN: () => toPgn(shown.answer.start, shown.answer.line, shown.answer.chess960, shown.game),
   link,
 };
 

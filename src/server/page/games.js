@@ -14,13 +14,15 @@ const table = (title, games, open) => h("div", { class: "scroller", tabindex: "0
     h("thead", {}, h("tr", {}, ["Players", "Result", "Move"].map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, games.map((game) => row(game, open)))));
 
-const player = (side, { name, rating }, winner) => h("span", { class: winner === side ? "won" : null },
+/** A player: the colour, the name and the rating. */
+export const player = (side, { name, rating }, winner) => h("span", { class: winner === side ? "won" : null },
   h("span", {}, h("i", { class: `side ${side}`, "aria-hidden": "true" }), h("span", { class: "name" }, (name || "?").replace(/,(?=\S)/g, ", "))),
   rating ? h("small", {}, ` ${rating}`) : null);
 
 const unseen = (words) => h("span", { class: "unseen" }, words);
 
-const signs = { "1-0": "1–0", "0-1": "0–1", "1/2-1/2": "½–½" };
+/** Results as they are printed. */
+export const signs = { "1-0": "1–0", "0-1": "0–1", "1/2-1/2": "½–½" };
 
 const row = (game, open) => {
   const when = String(game.date ?? game.month ?? game.year ?? "").replaceAll("-", ".").replace(/(\.\?\?)+$/, "");

@@ -53,9 +53,14 @@ const names = (entries, ply, goTo) => {
       h("span", { class: "eco" }, opening.eco), " ", opening.name))));
 };
 
-/** The line as PGN, up to a ply. */
-export const toPgn = (start, entries, isChess960) => {
-  const tags = [["Event", "?"], ["Site", "?"], ["Date", "????.??.??"], ["Round", "?"], ["White", "?"], ["Black", "?"], ["Result", "*"]];
+const noTags = [["Event", "?"], ["Site", "?"], ["Date", "????.??.??"], ["Round", "?"], ["White", "?"], ["Black", "?"], ["Result", "*"]];
+
+/** The line as PGN, up to a ply; `game` is the game whose line it is. What is not all of the game has no result. */
+export const toPgn = (start, entries, isChess960, game) => {
+  const isAll = game?.play.length === entries.length;
+  const own = game?.tags.filter(([name]) => !["SetUp", "FEN", "Variant"].includes(name)) ?? noTags;
+  const tags = own.map(([name, value]) => [name, name === "Result" && !isAll ? "*" : value]);
+  const result = Object.fromEntries(tags).Result ?? "*";
   if (isChess960) tags.push(["Variant", "Chess960"]);
   if (!isStandard(start) || isChess960) tags.push(["SetUp", "1"], ["FEN", start]);
   const words = entries.flatMap(({ san }, place) => {
@@ -64,10 +69,10 @@ export const toPgn = (start, entries, isChess960) => {
     return place === 0 ? [`${number}...`, san] : [san];
   });
   const rows = [""];
-  for (const word of [...words, "*"]) {
+  for (const word of [...words, result]) {
     const longer = rows.at(-1) ? `${rows.at(-1)} ${word}` : word;
     if (longer.length < 80) rows[rows.length - 1] = longer;
     else rows.push(word);
   }
-  return `${tags.map(([name, value]) => `[${name} "${value}"]`).join("\n")}\n\n${rows.join("\n")}\n`;
+  return `${tags.map(([name, value]) => `[${name} "${value.replace(/["\\]/g, "\\$&")}"]`).join("\n")}\n\n${rows.join("\n")}\n`;
 };

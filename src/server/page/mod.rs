@@ -47,7 +47,7 @@ macro_rules! assets {
     ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
 }
 
-static ASSETS: LazyLock<[Asset; 22]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 23]> = LazyLock::new(|| {
     assets![
         "index.html",
         "style.css",
@@ -60,6 +60,7 @@ static ASSETS: LazyLock<[Asset; 22]> = LazyLock::new(|| {
         "explorer.js",
         "filters.js",
         "focus.js",
+        "game.js",
         "games.js",
         "line.js",
         "moves.js",
