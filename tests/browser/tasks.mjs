@@ -371,6 +371,29 @@ const tasks = {
     await it.until("its position is there", () => document.querySelector('[data-square="a4"]').dataset.piece === "B");
   },
 
+  async "read a suite record by record"(open) {
+    const it = await open("#source=suite");
+    await it.says("moves", "This position is not in suite.");
+    const go = (name) => it.page.locator("#browse").getByRole("button", { name }).press("Enter");
+    await go("First record");
+    await it.says("browse", "Record 0 of 0–1");
+    await it.says("records", "S.1");
+    await go("Next");
+    await it.says("browse", "Record 1 of 0–1");
+    await it.says("records", "S.2");
+    await it.says("moves", "This position has a record.");
+    assert.equal(await it.focused(), "#browse");
+    assert.deepEqual(await it.page.locator("#browse button:enabled").allTextContents(), ["First", "Previous"]);
+    // A line that begins at a record does not lose its place.
+    await it.enter("Kg2");
+    await it.lineIs("Kg2");
+    await it.says("browse", "Record 1 of 0–1");
+    await go("Previous");
+    await it.says("browse", "Record 0 of 0–1");
+    await it.page.getByRole("radio", { name: "masters" }).check({ force: true });
+    await it.until("games are not read so", () => document.querySelector("#browse").hidden);
+  },
+
   async "open a game"(open) {
     const it = await open("#play=e2e4,c7c5");
     await it.lineIs("e4 c5");

@@ -3,6 +3,7 @@
 import { empty, read, write } from "./address.js";
 import { showArrow } from "./arrows.js";
 import { Board } from "./board.js";
+import { rememberRecord, showBrowse } from "./browse.js";
 import { columns } from "./columns.js";
 import { copy } from "./copy.js";
 import { $, h } from "./dom.js";
@@ -15,7 +16,7 @@ import { isFiltered, movesInWords, movesToShow, showMoves } from "./moves.js";
 import { counted, gamesOf, identity, numbering, spoken } from "./numbers.js";
 import { showParents } from "./parents.js";
 import { hasOperations, showBacksolved, showRecords } from "./records.js";
-import { Refused, askGame, askLine, askPosition, askSources } from "./server.js";
+import { Refused, askGame, askLine, askPosition, askRecord, askSources } from "./server.js";
 import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
 
@@ -181,6 +182,7 @@ const showAll = (before, wasDragged) => {
   showLine({ start: answer.start, entries, ply: asked.ply, goTo, restart });
   showHeading(answer);
   showSwitch();
+  showBrowse(chosenSource(), shown, goToRecord);
   showFilters(chosenSource(), asked, answer.notSplit, (changes) => go(changes));
   showMoves(answer, { play, point });
   showMissing(answer);
@@ -368,6 +370,17 @@ const openGame = async (game) => {
     const ply = identity(first) === here || place < 0 ? 0 : place + 1;
     await go({ fen, play: moves, ply, game: name }, { words });
     $("board-panel").scrollIntoView({ block: "nearest" });
+  } catch (error) {
+    showTrouble(error);
+  }
+};
+
+/** Goes to a record of the library by its number. */
+const goToRecord = async (number) => {
+  try {
+    const { fen } = await askRecord(shown.answer.source, number);
+    rememberRecord(shown.answer.source, number, fen);
+    await goToFen(fen);
   } catch (error) {
     showTrouble(error);
   }

@@ -2,7 +2,7 @@
 
 import { $ } from "./dom.js";
 
-const parts = "#filters, #trouble, #records, #backsolved, #parents, #games, #game";
+const parts = "#browse, #filters, #trouble, #records, #backsolved, #parents, #games, #game";
 
 /** What has the focus, if it is in a part that is shown anew. */
 export const focusBefore = () => {

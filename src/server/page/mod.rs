@@ -47,13 +47,14 @@ macro_rules! assets {
     ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
 }
 
-static ASSETS: LazyLock<[Asset; 23]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 24]> = LazyLock::new(|| {
     assets![
         "index.html",
         "style.css",
         "address.js",
         "arrows.js",
         "board.js",
+        "browse.js",
         "columns.js",
         "copy.js",
         "dom.js",

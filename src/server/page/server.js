@@ -45,6 +45,9 @@ export const askLine = (text, fen, play, signal) => ask("line", { text: shortene
 /** The PGN of a game that the source keeps. */
 export const askGame = (source, id, signal) => ask("game", { source, id }, signal);
 
+/** The record of a number, of a source that is read record by record. */
+export const askRecord = (source, number) => ask("record", { source, number: String(number) });
+
 // The text goes into an address, whose length is limited: what is no move of the main line is left out first.
 const shortened = (text) => {
   if (text.length < 4000) return text;
