@@ -204,7 +204,7 @@ fn an_address_that_is_taken_is_told_before_a_source_is_opened() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let by_name = address.replace("127.0.0.1", "localhost");
-    scratch.write("serve.toml", &format!("listen = '{by_name}'\n"));
+    scratch.write("serve.toml", format!("listen = '{by_name}'\n"));
     for words in [["--listen", &address], ["--listen", &by_name], ["--config", "serve.toml"]] {
         let done = scratch.run(&[&["serve", "games.pgn"], &words[..]].concat());
         assert_eq!(done.status, 2, "{}", done.err);
