@@ -443,14 +443,6 @@ pub struct SpooledFile {
 }
 
 impl SpooledFile {
-    /// Copies all of an input into a file in `folder` that only its owner may read.
-    ///
-    /// # Errors
-    /// The input, or the file.
-    pub fn copy(folder: impl AsRef<Path>, input: &mut impl Read) -> io::Result<SpooledFile> {
-        SpooledFile::fill(folder, |file| io::copy(input, file).map(drop))
-    }
-
     /// Makes a file in `folder` that only its owner may read, and has it filled.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Stores and archives are opened by their path, so what comes another way is first copied into a
 //! temporary file.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::input::{self, Input};
@@ -30,9 +32,17 @@ impl Local {
             return Ok(Local { name, path: path.to_path_buf(), copy: None });
         }
         let folder = std::env::temp_dir();
-        let copy = SpooledFile::copy(&folder, &mut input.bytes).map_err(|error| {
+        let mut closed = Ok(());
+        let fill = |file: &mut File| {
+            io::copy(&mut input.bytes, file)?;
+            // The writer of a store may have died, and left that to whoever opens it next.
+            closed = store::close_copy(file, path);
+            Ok(())
+        };
+        let copy = SpooledFile::fill(&folder, fill).map_err(|error: io::Error| {
             Error::new(format!("cannot copy {name} into {}", folder.display())).because(error)
         })?;
+        closed?;
         Ok(Local::temporary(name, copy))
     }
 

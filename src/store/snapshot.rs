@@ -7,7 +7,7 @@ use std::path::Path;
 use redb::Database;
 
 use super::error::{Result as Inner, StoreError, guarded};
-use super::file::{check_magic, open_shared};
+use super::file::{MAGIC, check_magic, open_shared};
 use super::pages::{self, HEADER_BYTES};
 use super::schema::Access;
 use crate::new_file::SpooledFile;
@@ -60,6 +60,24 @@ fn put_right(file: &File) -> Inner<()> {
     pages::check(file, Access::Write)?;
     drop(Database::builder().set_cache_size(CACHE_BYTES).create_file(file.try_clone()?)?);
     Ok(())
+}
+
+/// Closes a store whose writer did not, in a file that nobody else has; what does not begin like a store is
+/// left as it is.
+///
+/// # Errors
+/// As [`copy_of`], with `path` as its name.
+pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError> {
+    guarded(path, || {
+        if file.metadata()?.len() < HEADER_BYTES as u64 {
+            return Ok(());
+        }
+        let header = header(file)?;
+        match header.starts_with(MAGIC) && pages::is_open_for_writing(&header) {
+            true => put_right(file),
+            false => Ok(()),
+        }
+    })
 }
 
 /// Whether a process has the store open for writing.
