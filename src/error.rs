@@ -4,6 +4,7 @@
 //! or a file. Whoever works with files and whole collections gets an [`Error`], to which all of them
 //! convert: it says what could not be done, where, and why.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -11,6 +12,17 @@ use std::sync::Arc;
 
 /// The result of what works with files.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a panic said, where it is text.
+///
+/// ```
+/// let panic = std::panic::catch_unwind(|| panic!("at move {}", 1)).unwrap_err();
+/// assert_eq!(epdb::error::panic_text(&*panic), "at move 1");
+/// ```
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given")
+}
 
 /// Where something is: in which source, and where in it.
 ///

@@ -4,8 +4,8 @@
 //! and takes its place by [`NewFile::finish`]. One that is dropped before is removed. A process
 //! that handles signals calls [`abandon_all`] before it ends, which removes all of them. What a
 //! process leaves that could do neither (it was killed, or the machine stopped) is removed by the
-//! next one that makes a `NewFile` in that folder or calls [`sweep_once`]: a file under construction is locked as long as
-//! its owner lives, and one that nobody holds has no owner.
+//! next one that makes a `NewFile` in that folder or calls [`sweep_once`]: a file under construction is
+//! locked as long as its owner lives, and one that nobody holds has no owner.
 //!
 //! Errors name the place, never the temporary file.
 

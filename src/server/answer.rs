@@ -1,5 +1,6 @@
 //! Answers, and why there is none.
 
+use std::fmt::Display;
 use std::num::NonZero;
 use std::sync::{Arc, LazyLock};
 use std::thread;
@@ -10,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use super::one_line::one_line;
 use crate::error::Error;
 
 /// Why a request is not answered: a status and one line of plain text.
@@ -32,6 +34,15 @@ impl Refusal {
     pub(super) fn not_found(text: impl Into<String>) -> Refusal {
         Refusal { status: StatusCode::NOT_FOUND, text: text.into() }
     }
+
+    /// There should have been an answer; the log has `why`.
+    pub(super) fn failed(why: impl Display) -> Refusal {
+        tracing::error!(%why, "a request failed");
+        Refusal {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            text: "failed; the log says why".to_string(),
+        }
+    }
 }
 
 impl From<Error> for Refusal {
@@ -48,20 +59,8 @@ impl From<Error> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let plain = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-        (self.status, plain, one_line(&self.text) + "\n").into_response()
+        (self.status, plain, format!("{}\n", one_line(&self.text))).into_response()
     }
-}
-
-/// A text with its control characters escaped: it may say again what was asked.
-fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len() + 1);
-    for character in text.chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
-        }
-    }
-    line
 }
 
 /// An object as JSON.
@@ -80,19 +79,12 @@ static WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let failed = |error: tokio::task::JoinError| {
-        tracing::error!(%error, "a request failed");
-        Refusal {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            text: "failed; the log says why".into(),
-        }
-    };
     let turn = Arc::clone(&WORK).acquire_owned().await;
     let work = move || {
         let _turn = turn;
         work()
     };
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
+    tokio::task::spawn_blocking(work).await.map_err(Refusal::failed)?
 }
 
 #[cfg(test)]

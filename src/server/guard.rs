@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use super::answer::Refusal;
 use super::body;
 use super::cors::{self, Origin};
-use super::host::Hosts;
+use super::host::{Hosts, called};
 use super::limits::Limits;
 use super::settings::ServerSettings;
 
@@ -55,7 +55,7 @@ impl Guard {
     /// Refuses what a page of a stranger makes a browser send, which asks nobody for that before.
     fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = headers.get(header::HOST).map(HeaderValue::as_bytes).unwrap_or_default();
-        let own = uri.authority().map_or(host, |authority| authority.as_str().as_bytes());
+        let own = called(uri, host);
         let is_own = |origin: &HeaderValue| {
             let origin = origin.as_bytes();
             let host = origin.strip_prefix(b"http://").or(origin.strip_prefix(b"https://"));

@@ -72,6 +72,11 @@ impl HostName {
     }
 }
 
+/// What a request calls the server: by its address, else by the header Host.
+pub(super) fn called<'r>(uri: &'r Uri, host: &'r [u8]) -> &'r [u8] {
+    uri.authority().map_or(host, |authority| authority.as_str().as_bytes())
+}
+
 /// The names that a server answers to.
 #[derive(Debug)]
 pub(super) struct Hosts {
@@ -90,9 +95,8 @@ impl Hosts {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(Refusal::bad_request("expected one header Host"));
         };
-        let text =
-            uri.authority().map_or(host.as_bytes(), |authority| authority.as_str().as_bytes());
-        let name: Option<HostName> = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        let name: Option<HostName> =
+            str::from_utf8(called(uri, host.as_bytes())).ok().and_then(|text| text.parse().ok());
         match name {
             None => Err(Refusal::bad_request("the header Host names no host")),
             Some(name) if self.answers_to(&name) => Ok(()),

@@ -1,7 +1,5 @@
 //! The log: what happens, one line each, on standard error.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::str::FromStr;
 
@@ -11,6 +9,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::one_line::one_line;
 use crate::error::{Error, Result};
 
 /// What the log has: `error`; `warn`; `info`, with what changes; `debug`, with a line a request.
@@ -71,7 +70,7 @@ struct Plain<W>(W);
 impl<W: Write> Write for Plain<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        self.0.write_all(escaped(text.trim_end_matches('\n')).as_bytes())?;
+        self.0.write_all(one_line(text.trim_end_matches('\n')).as_bytes())?;
         self.0.write_all(b"\n")?;
         Ok(line.len())
     }
@@ -79,21 +78,6 @@ impl<W: Write> Write for Plain<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::new();
-    for char in text.chars() {
-        let done = match char.is_control() {
-            true => write!(escaped, "{}", char.escape_default()),
-            false => escaped.write_char(char),
-        };
-        done.unwrap_or(());
-    }
-    Cow::Owned(escaped)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod listener;
 mod log;
 mod metrics;
 mod observe;
+mod one_line;
 mod page;
 mod router;
 mod run;

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use tower::util::option_layer;
@@ -18,6 +17,7 @@ use super::app::App;
 use super::guard::{Guard, guard, no_method, no_path};
 use super::observe::observe;
 use super::{api, chessdb, cors, explorer, health, keep, page};
+use crate::error::panic_text;
 
 /// Bodies of fewer bytes go as they are.
 const COMPRESSED_FROM: u64 = 1024;
@@ -47,9 +47,5 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
 
 /// The answer where there should have been one.
 fn failed(panic: Box<dyn Any + Send>) -> Response {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-    tracing::error!(reason = text, "a request failed");
-    let text = "failed; the log says why".to_string();
-    Refusal { status: StatusCode::INTERNAL_SERVER_ERROR, text }.into_response()
+    Refusal::failed(panic_text(&*panic)).into_response()
 }

@@ -1,11 +1,12 @@
 //! What can go wrong with a store, and the wall between redb's failures and ours.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+
+use crate::error::panic_text;
 
 /// Why something could not be done with a store. Every message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -299,17 +300,11 @@ pub(super) fn guarded<T>(
 ) -> std::result::Result<T, StoreError> {
     let outcome = quietly(|| catch_unwind(AssertUnwindSafe(work)));
     outcome
-        .unwrap_or_else(|panic| Err(damaged("the file", panic_text(panic.as_ref()))))
+        .unwrap_or_else(|panic| {
+            let why = panic_text(panic.as_ref());
+            Err(damaged("the file", format!("reading it failed an assertion ({why})")))
+        })
         .map_err(|fault| fault.into_error(path))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or(panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no reason given");
-    format!("reading it failed an assertion ({text})")
 }
 
 thread_local! {

@@ -47,8 +47,8 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
     let copy = SpooledFile::fill(folder, |copy| {
         io::copy(&mut file, copy)?;
         is_of_one_commit = header(&mut file)? == before;
-        match is_of_one_commit && pages::is_open_for_writing(&before) {
-            true => put_right(copy),
+        match is_of_one_commit {
+            true => put_right(copy, &before),
             false => Ok(()),
         }
     })?;
@@ -56,7 +56,10 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
 }
 
 /// Closes a store whose writer did not. Whoever locked the file still has that lock, through another handle.
-fn put_right(file: &File) -> Inner<()> {
+fn put_right(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
+    if !pages::is_open_for_writing(header) {
+        return Ok(());
+    }
     pages::check(file, Access::Write)?;
     drop(Database::builder().set_cache_size(CACHE_BYTES).create_file(file.try_clone()?)?);
     Ok(())
@@ -73,8 +76,8 @@ pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError>
             return Ok(());
         }
         let header = header(file)?;
-        match header.starts_with(MAGIC) && pages::is_open_for_writing(&header) {
-            true => put_right(file),
+        match header.starts_with(MAGIC) {
+            true => put_right(file, &header),
             false => Ok(()),
         }
     })

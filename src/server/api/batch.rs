@@ -67,12 +67,12 @@ struct Batch {
     most_lines: u64,
     /// So many questions are answered together.
     together: usize,
-    place: Place,
+    place: LinesRead,
 }
 
 /// How far the lines were read.
 #[derive(Copy, Clone, Default)]
-struct Place {
+struct LinesRead {
     lines: u64,
     /// What comes belongs to a line that is too long, up to its end.
     is_in_long_line: bool,
@@ -104,7 +104,7 @@ pub(super) async fn batch(
         most,
         most_lines: limits.batch_lines,
         together: FIRST,
-        place: Place::default(),
+        place: LinesRead::default(),
     };
     // Who awaits `100 Continue` sends nothing before its body is asked for.
     let first = body.frame().await;
@@ -191,7 +191,7 @@ struct Found {
     is_cut: bool,
 }
 
-impl Place {
+impl LinesRead {
     /// Reads lines that follow; blank ones and comments have no answer.
     fn read<'a>(&mut self, text: &'a [u8], most_lines: u64) -> Vec<Line<'a>> {
         let options = ParseOptions::new(Profile::Lenient);
@@ -214,8 +214,11 @@ impl Place {
                 break;
             }
             let text = line.trim_ascii();
+            if is_long {
+                wrong(&[], "the line is too long".to_string());
+                continue;
+            }
             match question::parse_query(text, &options) {
-                _ if is_long => wrong(&[], "the line is too long".to_string()),
                 Ok(Some(query)) => lines.push(Line { number, text, query: Ok(query) }),
                 Ok(None) => {}
                 Err(error) => wrong(text, error.message),

@@ -1,9 +1,9 @@
 //! `/api/line`: what a person typed, as a line.
 
-use crate::server::extract::Query;
 use serde::{Deserialize, Serialize};
 
 use crate::server::answer::{Answer, object};
+use crate::server::extract::Query;
 use crate::server::line::AskedLine;
 
 #[derive(Deserialize, Debug)]

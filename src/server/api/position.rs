@@ -145,8 +145,9 @@ pub(super) async fn position(State(app): State<Arc<App>>, Query(asked): Query<As
     let line = AskedLine::parse(asked.fen.as_deref(), &asked.play)?;
     let cells = asked.games.filter()?;
     let with_parents = asked.parents == "1";
-    line.playable()?;
-    let answer = blocking(move || PositionAnswer::new(&app, &served, &line, cells, with_parents));
+    let playable = line.playable()?;
+    let answer =
+        blocking(move || PositionAnswer::new(&app, &served, &line, &playable, cells, with_parents));
     Ok(object(&answer.await?))
 }
 
@@ -155,6 +156,7 @@ impl PositionAnswer {
         app: &App,
         served: &Served,
         line: &AskedLine,
+        playable: &Playable,
         cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
@@ -176,7 +178,6 @@ impl PositionAnswer {
             ..Shown::new(&explored, &app.names)
         };
         let mut fens = line.fens();
-        let playable = Playable::new(line.end()).ok();
         let found = explored.entry.is_some();
         Ok(PositionAnswer {
             source: served.name().to_string(),
@@ -184,10 +185,10 @@ impl PositionAnswer {
             start: fens[0].clone(),
             chess960: line.end().is_chess960(),
             turn: if line.end().turn() == Color::White { "white" } else { "black" },
-            check: playable.as_ref().is_some_and(|playable| playable.checkers() != 0),
-            over: playable.as_ref().and_then(over),
+            check: playable.checkers() != 0,
+            over: over(playable),
             line: steps(line, &fens, &app.names),
-            legal: playable.as_ref().map(legal_moves).unwrap_or_default(),
+            legal: legal_moves(playable),
             found,
             explored: PositionObject::new(&shown),
             records: numbers

@@ -7,7 +7,8 @@ use crate::library::explore::CellFilter;
 use crate::library::explore::object::Results;
 use crate::model::{GameCounts, Tally};
 
-/// The games of a position by month, from the first month that has some to the last; `None` where the tally does not tell months apart.
+/// The games of a position by month, from the first month that has some to the last; `None` where the tally does
+/// not tell months apart.
 pub(super) fn by_month(tally: &Tally, cells: &CellFilter) -> Option<Vec<MonthObject>> {
     let mut months: BTreeMap<u32, GameCounts> = BTreeMap::new();
     let mut has_months = false;

@@ -103,13 +103,7 @@ impl Served {
 
     /// The records of positions, of each the first [`MOST_RECORDS`].
     pub(in crate::server) fn records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
-        let mut records = vec![Vec::new(); queries.len()];
-        self.lookup.get_batch(queries, &mut |place, found| {
-            records[place].push(found.record()?);
-            let is_full = records[place].len() == MOST_RECORDS;
-            Ok(if is_full { Visit::SkipQuery } else { Visit::Continue })
-        })?;
-        Ok(records)
+        self.records_until(queries, |_| false)
     }
 
     /// The records of positions as far as the first of each that has a score.
@@ -117,11 +111,18 @@ impl Served {
         &self,
         queries: &[Query],
     ) -> Result<Vec<Vec<EpdRecord>>> {
+        self.records_until(queries, |record| record.operands(Opcode::CE).is_some())
+    }
+
+    fn records_until(
+        &self,
+        queries: &[Query],
+        is_last: impl Fn(&EpdRecord) -> bool,
+    ) -> Result<Vec<Vec<EpdRecord>>> {
         let mut records = vec![Vec::new(); queries.len()];
         self.lookup.get_batch(queries, &mut |place, found| {
             let record = found.record()?;
-            let is_enough =
-                record.operands(Opcode::CE).is_some() || records[place].len() + 1 == MOST_RECORDS;
+            let is_enough = is_last(&record) || records[place].len() + 1 == MOST_RECORDS;
             records[place].push(record);
             Ok(if is_enough { Visit::SkipQuery } else { Visit::Continue })
         })?;
