@@ -455,7 +455,8 @@ impl SpooledFile {
         let (mut file, path) = {
             let mut unfinished = unfinished();
             unfinished.sweep_once(&folder);
-            let made = create_temporary(&folder, OsStr::new("copy"), true)?;
+            let made = create_temporary(&folder, OsStr::new("copy"), true)
+                .map_err(|error| scratch_error(&folder, error))?;
             unfinished.paths.insert(made.1.clone());
             made
         };

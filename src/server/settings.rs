@@ -131,12 +131,16 @@ impl FromStr for SourceSpec {
         let path = PathBuf::from(text);
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name: String = file.split('.').next().unwrap_or_default().chars().collect();
-        if FileFormat::of_name(&path).is_none() || !is_name(&name) {
-            return Err(Error::new(format!(
-                "{text}: the name tells no format, or no name to ask it by: say NAME=FILE"
-            )));
-        }
-        Ok(SourceSpec { name, path })
+        let is_book = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
+        let why = match text {
+            "-" => "standard input has no name to be asked by",
+            _ if !is_name(&name) => {
+                "its name has more than letters, digits and - _ . to be asked by"
+            }
+            _ if FileFormat::of_name(&path).is_none() && !is_book => "its name tells no format",
+            _ => return Ok(SourceSpec { name, path }),
+        };
+        Err(Error::new(format!("{text}: {why}: say NAME=FILE")))
     }
 }
 

@@ -97,7 +97,16 @@ impl Local {
     /// When it cannot be opened, with its name.
     pub fn store(&self, memory: usize) -> Result<Store> {
         let options = StoreOptions::new().memory_bytes(memory);
-        Store::open_read_only(&self.path, &options).map_err(|error| self.failed(error))
+        let opened = Store::open_read_only(&self.path, &options);
+        opened.map_err(|error| match (error, &self.copy) {
+            // Nobody else has the copy: it was to be put right where that is not possible any more.
+            (StoreError::InUse { .. }, Some(_)) => {
+                let what = "its length is not what its header tells".to_string();
+                let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
+                StoreError::Damaged { path, place, what }.into()
+            }
+            (error, _) => self.failed(error),
+        })
     }
 
     /// Opens the archive.

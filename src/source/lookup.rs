@@ -368,7 +368,8 @@ impl OpenLookup {
         }
     }
 
-    fn named(&self, error: Error) -> Error {
+    /// An error of a record that was found, with the name that this was opened by.
+    pub fn named(&self, error: Error) -> Error {
         match &self.opened {
             Opened::Store { .. } => self.local.failed(error),
             Opened::Archive(_) => error.in_source(Arc::clone(&self.name)),

@@ -125,9 +125,20 @@ fn lines_that_are_rejected_are_told() {
 fn what_cannot_be_served_is_refused_at_the_start() {
     let scratch = Scratch::with("a.epd", suite());
     scratch.write("b.xyz", "x");
+    assert_eq!(scratch.run(&["import", "long.epdb", "a.epd"]).status, 0);
+    let mut store = std::fs::read(scratch.path("long.epdb")).unwrap();
+    store.extend([0; 5000]);
+    std::fs::write(scratch.path("long.epdb"), store).unwrap();
     let cases = [
         (vec!["a.epd", "a.epd"], "two sources are named a"),
+        (vec!["a.epd", "a=b.epd"], "two sources are named a, a.epd and b.epd"),
+        (vec!["a=-", "b=-"], "standard input can be read only once"),
+        (vec!["-"], "standard input has no name to be asked by: say NAME=FILE"),
         (vec!["b.xyz"], "say NAME=FILE"),
+        (vec!["b.xyz"], "b.xyz: its name tells no format"),
+        (vec!["b c.epd"], "to be asked by: say NAME=FILE"),
+        (vec!["none.bin"], "none.bin: No such file"),
+        (vec!["long.epdb"], "long.epdb: damaged: the file: its length"),
         (vec!["none.epa"], "none.epa"),
         (vec![], "name a source"),
     ];

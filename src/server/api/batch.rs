@@ -138,7 +138,7 @@ async fn answer_all(
         match next {
             Some(Ok(frame)) => text.extend(frame.into_data().unwrap_or_default()),
             Some(Err(error)) if is_too_large(&error) => {
-                let last = batch.refusal(&too_large(body_size).text);
+                let last = batch.place.refusal(&too_large(body_size).text);
                 parts.send_data(Bytes::from(last)).await.ok();
                 return;
             }
@@ -147,11 +147,14 @@ async fn answer_all(
         }
         while let Some(mut lines) = take_lines(&mut text, is_end) {
             while !lines.is_empty() {
+                let read = batch.place;
                 let answered = blocking(move || {
                     let answer = batch.answer(&mut lines)?;
                     Ok((batch, lines, answer))
                 });
                 let Ok((now, rest, answer)) = answered.await else {
+                    let why = "from here on nothing is answered: the source cannot be read; the log says why";
+                    parts.send_data(Bytes::from(read.refusal(why))).await.ok();
                     return parts.abort(Error::new("a source cannot be read"));
                 };
                 (batch, lines) = (now, rest);
@@ -226,6 +229,13 @@ impl LinesRead {
         }
         lines
     }
+
+    /// The last line, where there will be no more answers.
+    fn refusal(&self, why: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let written = write_answer(self.lines + 1, b"", &Found::default(), Some(why), &mut out);
+        written.map(|()| out).unwrap_or_default()
+    }
 }
 
 impl Batch {
@@ -251,14 +261,6 @@ impl Batch {
             text.drain(..end);
             return Ok(out);
         }
-    }
-
-    /// The last line, where there will be no more answers.
-    fn refusal(&self, why: &str) -> Vec<u8> {
-        let mut out = Vec::new();
-        let written =
-            write_answer(self.place.lines + 1, b"", &Found::default(), Some(why), &mut out);
-        written.map(|()| out).unwrap_or_default()
     }
 
     /// What is there; nothing where it is too much to be found together.

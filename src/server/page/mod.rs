@@ -87,8 +87,6 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     let facts = [
         (header::CONTENT_TYPE, asset.media_type),
         (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-cache"),
         (header::ETAG, asset.tag.as_str()),
     ];

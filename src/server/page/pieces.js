@@ -1,5 +1,7 @@
 // The pieces: shapes in a square of 64, from the ground up. `line` is drawn upon the shape, not filled.
 
+import { s } from "./dom.js";
+
 const base = "M13 56c0-4.4 2.6-6.6 6.4-7.2h25.2c3.8.6 6.4 2.8 6.4 7.2z";
 
 const shapes = {
@@ -60,24 +62,15 @@ const shapes = {
   },
 };
 
-const namespace = "http://www.w3.org/2000/svg";
-
-const element = (name, attributes, children = []) => {
-  const node = document.createElementNS(namespace, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-};
-
 /** The drawing of a piece, by its letter in FEN. */
 export const drawing = (letter) => {
   const { fill, line } = shapes[letter.toLowerCase()];
   const side = letter === letter.toUpperCase() ? "white" : "black";
   const paths = [
-    ...fill.map((d) => element("path", { d })),
-    ...line.map((d) => element("path", { d, class: "line" })),
+    ...fill.map((d) => s("path", { d })),
+    ...line.map((d) => s("path", { d, class: "line" })),
   ];
-  return element("svg", { viewBox: "0 0 64 64", class: `piece ${side}`, "aria-hidden": "true" }, paths);
+  return s("svg", { viewBox: "0 0 64 64", class: `piece ${side}`, "aria-hidden": "true" }, paths);
 };
 
 const kinds = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };

@@ -3,33 +3,18 @@
 /** The server answered that it cannot: `message` says why. */
 export class Refused extends Error {}
 
-/** No answer came. */
-export class Unreachable extends Error {}
-
 const ask = async (path, values, signal) => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     const text = Array.isArray(value) ? value.join(",") : value;
     if (text) query.set(name, text);
   }
-  let response;
-  try {
-    response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
-    if (response.ok) return await response.json();
-    if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
-    const text = (await response.text()).trim();
-    throw new Refused(text || unsaid(response.status));
-  } catch (error) {
-    if (error instanceof Refused || error.name === "AbortError") throw error;
-    throw new Unreachable(error.message);
-  }
+  const response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
+  if (response.ok) return response.json();
+  if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
+  const text = (await response.text()).trim();
+  throw new Refused(text || `the server answered ${response.status}`);
 };
-
-/** Why there is no answer, where the server's refusal has no words. */
-const unsaid = (status) =>
-  status === 414 || status === 431
-    ? "this is too long for one question: paste a single game, or fewer moves"
-    : `the server answered ${status}`;
 
 export const askSources = (signal) => ask("sources", {}, signal);
 

@@ -130,15 +130,22 @@ impl Sources {
     }
 }
 
-/// Refuses two sources of one name, and none at all.
+/// Refuses two sources of one name or of standard input, and none at all.
 fn check(specs: &[SourceSpec]) -> Result<()> {
     if specs.is_empty() {
         return Err(Error::new("no source is named"));
     }
     for (place, spec) in specs.iter().enumerate() {
-        if specs[..place].iter().any(|other| other.name == spec.name) {
-            let name = &spec.name;
-            return Err(Error::new(format!("two sources are named {name}: say NAME=FILE")));
+        let before = &specs[..place];
+        if let Some(other) = before.iter().find(|other| other.name == spec.name) {
+            let (name, one, two) = (&spec.name, other.path.display(), spec.path.display());
+            return Err(Error::new(format!(
+                "two sources are named {name}, {one} and {two}: say OTHER={two}"
+            )));
+        }
+        let is_input = |spec: &SourceSpec| spec.path == Path::new("-");
+        if is_input(spec) && before.iter().any(is_input) {
+            return Err(Error::new("standard input can be read only once: give one source a file"));
         }
     }
     Ok(())

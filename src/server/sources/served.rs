@@ -9,7 +9,7 @@ use crate::codec::tally_origin::TallyOrigin;
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
-use crate::source::{FileFormat, Lookup, OpenLookup};
+use crate::source::{FileFormat, Lookup, Matches, OpenLookup};
 
 /// A source as it was when it was opened.
 #[derive(Debug)]
@@ -136,14 +136,19 @@ impl Served {
     ) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
         let query = Query::from(position);
         let mut matches = self.lookup.matches(&query);
-        let records = matches.by_ref().take(MOST_RECORDS).collect::<Result<_>>()?;
-        Ok((records, matches.next_match().transpose()?.is_some()))
+        let records: Result<_> = matches.by_ref().take(MOST_RECORDS).collect();
+        let records = records.map_err(|error| self.lookup.named(error))?;
+        Ok((records, self.has_next(&mut matches)?))
     }
 
     /// Whether there are records of a position.
     pub(in crate::server) fn has(&self, position: &Position) -> Result<bool> {
-        let query = Query::from(position);
-        Ok(self.lookup.matches(&query).next_match().transpose()?.is_some())
+        self.has_next(&mut self.lookup.matches(&Query::from(position)))
+    }
+
+    fn has_next(&self, matches: &mut Matches<'_>) -> Result<bool> {
+        let next = matches.next_match().transpose();
+        next.map(|found| found.is_some()).map_err(|error| self.lookup.named(error))
     }
 
     /// By what its games can be told apart, where it says so of all.
