@@ -150,10 +150,6 @@ fn read(samples: &[Sample]) {
     let positions = each(samples, |sample| sample.position);
     let chess = each(samples, |sample| sample.chess.clone());
     compare("position -> key / Zobrist", (&positions, key::position_key), (&chess, their_hash));
-    for &set in InstructionSet::supported() {
-        let ours = |position: &Position| key::position_key_with(set, position);
-        compare(&format!("  {}", set.name()), (&positions, ours), (&chess, their_hash));
-    }
 }
 
 fn write(samples: &[Sample]) {

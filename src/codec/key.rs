@@ -8,13 +8,16 @@ use super::error::DecodeError;
 use super::packed;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{InstructionSet, PieceNumbers, hash_of_board, piece_code, place};
+use crate::text::fields::{
+    PairNumbers, PieceNumbers, hash_of_board, pair_numbers, piece_code, place,
+};
 #[cfg(feature = "library")]
 use crate::{model::Board, text::fields::CodeBits};
 
 /// Polyglot's numbers, laid out for the codes of packed boards.
 pub(crate) struct Numbers {
     pub(crate) pieces: PieceNumbers,
+    pairs: PairNumbers,
     /// By the set of rights: `K`, `Q`, `k`, `q` from bit 0 on.
     pub(crate) castling: [u64; 16],
     /// By file.
@@ -33,6 +36,7 @@ impl Numbers {
     const fn read(table: &[u8]) -> Numbers {
         let mut numbers = Numbers {
             pieces: [0; 1024],
+            pairs: [[0; 256]; 32],
             castling: [0; 16],
             en_passant: [0; 8],
             white_to_move: number(table, 780),
@@ -42,6 +46,7 @@ impl Numbers {
             numbers.pieces[place(nth % 64, (nth / 64) as u8)] = number(table, nth);
             nth += 1;
         }
+        numbers.pairs = pair_numbers(&numbers.pieces);
         nth = 0;
         while nth < 16 * 4 {
             if (nth / 4) >> (nth % 4) & 1 == 1 {
@@ -87,14 +92,8 @@ const fn number(table: &[u8], line: usize) -> u64 {
 /// assert_eq!(key::position_key(&Position::START), 0x463b_9618_1691_fc9c);
 /// ```
 pub fn position_key(position: &Position) -> u64 {
-    position_key_with(InstructionSet::fastest(), position)
-}
-
-/// As [`position_key`], with these instructions instead of the fastest: for tests and benchmarks.
-#[doc(hidden)]
-pub fn position_key_with(instructions: InstructionSet, position: &Position) -> u64 {
     let is_legal = |_: &Square| en_passant_is_legal(position);
-    hash(instructions, position, position.en_passant().filter(is_legal))
+    hash(position, position.en_passant().filter(is_legal))
 }
 
 /// The position key of a packed identity board, without a position in between. Of a board that is
@@ -115,7 +114,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
     match LittleEndian::read_u64(occupied) {
         0 => packed::decode(board)
-            .map(|(position, _)| hash(InstructionSet::fastest(), &position, position.en_passant())),
+            .map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
 }
@@ -165,7 +164,7 @@ fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
 /// of the side to move stands beside the pawn that just made a double step, even if capturing is
 /// not legal. A square that no double step can have left does not count.
 pub fn polyglot_key(position: &Position) -> u64 {
-    hash(InstructionSet::fastest(), position, polyglot_en_passant(position))
+    hash(position, polyglot_en_passant(position))
 }
 
 /// The position without an en passant square that does not count for Polyglot.
@@ -214,9 +213,9 @@ impl LineKeys {
 }
 
 #[inline]
-fn hash(instructions: InstructionSet, position: &Position, en_passant: Option<Square>) -> u64 {
+fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
     let board = packed::code_bits(position.board());
-    hash_of_board(&board, &NUMBERS.pieces, instructions) ^ hash_beside_board(position, en_passant)
+    hash_of_board(&board, &NUMBERS.pairs) ^ hash_beside_board(position, en_passant)
 }
 
 /// The numbers of all but the pieces.

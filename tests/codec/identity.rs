@@ -25,8 +25,6 @@ fn assert_read(position: &Position) {
         for &set in InstructionSet::supported() {
             let read_so = identity::read_fields_with(set, text.as_bytes());
             assert_eq!(read_so, read, "{}: {text}", set.name());
-            let key = key::position_key_with(set, position);
-            assert_eq!(key, key::position_key(position), "{}: {text}", set.name());
         }
         for tail in [" ", " bm e4;", " 0 1"] {
             let line = format!("{text}{tail}");

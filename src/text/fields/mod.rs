@@ -19,7 +19,8 @@ pub use placement::InstructionSet;
 #[cfg(feature = "source")]
 pub(crate) use placement::lay_out;
 pub(crate) use placement::{
-    CodeBits, Letters, PieceNumbers, Pieces, hash_of_board, pick_up, piece_code, place, read_pieces,
+    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, hash_of_board, pair_numbers, pick_up,
+    piece_code, place, read_pieces,
 };
 pub(crate) use usual::{UsualFields, read_usual};
 

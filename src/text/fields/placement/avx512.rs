@@ -276,21 +276,6 @@ pub(super) fn pick_up(board: &CodeBits) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// The numbers of all pieces, 1 to 32.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn hash_of_board<const GATHERS: bool>(board: &CodeBits, numbers: &PieceNumbers) -> u64 {
-    let [a, b, c, d] = board.bits;
-    let codes = _mm512_or_si512(
-        _mm512_or_si512(_mm512_maskz_set1_epi8(a, 1), _mm512_maskz_set1_epi8(b, 2)),
-        _mm512_or_si512(_mm512_maskz_set1_epi8(c, 4), _mm512_maskz_set1_epi8(d, 8)),
-    );
-    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(board.occupied, codes));
-    let squares = _mm512_maskz_compress_epi8(board.occupied, load(&IOTA));
-    let squares = _mm512_castsi512_si256(squares);
-    hash::<GATHERS>(numbers, codes, squares, board.occupied.count_ones())
-}
-
 /// The numbers of the first `count` pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]

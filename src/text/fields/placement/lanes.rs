@@ -22,7 +22,7 @@ use neon as vector;
 use self::vector::{
     Vector, above, add, add_2, add_4, and, at_most, below_lowest, case_bit, codes_of, equal,
     from_words, half_of, high_nibbles, load, load_half, lookup, lookup_half, low_word, mask,
-    nibbles, or, splat, spread, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes,
+    nibbles, or, splat, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes,
     xor,
 };
 use super::tables::{
@@ -206,21 +206,6 @@ pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pick_up(board: &CodeBits) -> u128 {
     board.each()
-}
-
-/// The numbers of all pieces, 1 to 32.
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
-#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn hash_of_board(board: &CodeBits, numbers: &PieceNumbers) -> u64 {
-    let files = from_words([u64::from_le_bytes([0, 16, 32, 48, 64, 80, 96, 112]); 4]);
-    let mut places = [files; 2];
-    for (bit, squares) in board.bits.into_iter().enumerate() {
-        let code = splat(1 << bit);
-        places[0] = or(places[0], and(spread(squares as u32), code));
-        places[1] = or(places[1], and(spread((squares >> 32) as u32), code));
-    }
-    let count = board.occupied.count_ones();
-    together(board.occupied, places).map_or(0, |places| hash_of_places(numbers, &places, count))
 }
 
 /// Writes the placement of at most 32 pieces to the start of the text and gives its length.

@@ -21,7 +21,7 @@ mod read;
 mod tables;
 mod write;
 
-pub(crate) use hash::hash_of_board;
+pub(crate) use hash::{PairNumbers, hash_of_board, pair_numbers};
 pub(crate) use instructions::BitWork;
 pub use instructions::InstructionSet;
 #[cfg(feature = "source")]

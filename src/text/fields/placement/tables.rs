@@ -114,6 +114,23 @@ impl CodeBits {
         }
     }
 
+    /// The codes of all squares, four bits each: word `file` has those of the squares `file` and
+    /// `file + 4` of each rank, the first rank lowest.
+    #[inline(always)]
+    pub(super) const fn words(&self) -> [u64; 4] {
+        const EVEN: u64 = u64::MAX / 3;
+        const LOW_PAIRS: u64 = u64::MAX / 5;
+        let [a, b, c, d] = self.bits;
+        // Two bits of each even square and of each odd one, then all four of every fourth square.
+        let [ab, cd] = [a & EVEN | (b & EVEN) << 1, c & EVEN | (d & EVEN) << 1];
+        let [odd_ab, odd_cd] = [a >> 1 & EVEN | b & !EVEN, c >> 1 & EVEN | d & !EVEN];
+        [
+            ab & LOW_PAIRS | (cd & LOW_PAIRS) << 2,
+            odd_ab & LOW_PAIRS | (odd_cd & LOW_PAIRS) << 2,
+            ab >> 2 & LOW_PAIRS | cd & !LOW_PAIRS,
+            odd_ab >> 2 & LOW_PAIRS | odd_cd & !LOW_PAIRS,
+        ]
+    }
     /// The codes of each rank in a byte for each file, the a-file lowest.
     #[inline]
     pub(crate) fn ranks(&self) -> [u64; 8] {

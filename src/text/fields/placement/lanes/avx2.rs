@@ -142,17 +142,6 @@ pub(super) fn case_bit(a: Vector) -> Vector {
     _mm256_srli_epi16::<5>(_mm256_and_si256(a, _mm256_set1_epi8(0x20)))
 }
 
-/// All bits of the bytes whose bit is set.
-#[target_feature(enable = "avx2")]
-#[inline]
-pub(super) fn spread(bits: u32) -> Vector {
-    let byte_of_lane =
-        _mm256_set_epi64x(0x0303_0303_0303_0303, 0x0202_0202_0202_0202, 0x0101_0101_0101_0101, 0);
-    let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), byte_of_lane);
-    let bit = _mm256_set1_epi64x(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
-    _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
-}
-
 /// The bytes of a table at places of 15 at most.
 #[target_feature(enable = "avx2")]
 #[inline]

@@ -162,15 +162,6 @@ pub(super) fn case_bit(a: Vector) -> Vector {
     a.map(|a| vandq_u8(vshrq_n_u8::<5>(a), vdupq_n_u8(1)))
 }
 
-/// All bits of the bytes whose bit is set.
-#[target_feature(enable = "neon")]
-#[inline]
-pub(super) fn spread(bits: u32) -> Vector {
-    let [a, b, c, d] = bits.to_le_bytes().map(|byte| u64::from(byte) * (u64::MAX / 255));
-    let bit = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
-    from_words([a, b, c, d]).map(|bytes| vtstq_u8(bytes, bit))
-}
-
 /// The bytes of a table at places of 15 at most.
 #[target_feature(enable = "neon")]
 #[inline]
