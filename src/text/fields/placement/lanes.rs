@@ -83,6 +83,26 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
     shuffles
 };
 
+/// For each set of files the shuffle that moves the codes of its pieces to their files. Zeros come in
+/// between.
+#[cfg(feature = "source")]
+static MOVED_APART: [[u8; 8]; 256] = {
+    let mut shuffles = [[0x80; 8]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut file, mut nth) = (0, 0);
+        while file < 8 {
+            if set >> file & 1 == 1 {
+                shuffles[set][file] = nth;
+                nth += 1;
+            }
+            file += 1;
+        }
+        set += 1;
+    }
+    shuffles
+};
+
 /// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, when the
 /// line is shorter than 32, or when the field is not a usual one.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
@@ -192,16 +212,33 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
     Some(together)
 }
 
-/// Lays out codes that are given in the order of squares. Instructions that move bits together and
-/// apart are slow on many processors that have these vectors and no larger ones.
+/// Lays out codes that are given in the order of squares.
 #[cfg(feature = "source")]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
-    CodeBits::of_each(occupied, codes)
+    let mut in_order = [0; MOST_PIECES as usize + 8];
+    store(&mut in_order, nibbles(load_half(&codes.to_le_bytes())));
+    let (mut ranks, mut before) = ([0; 8], 0);
+    for (rank, files) in ranks.iter_mut().zip(occupied.to_le_bytes()) {
+        let codes = in_order.get(before..).and_then(<[u8]>::first_chunk);
+        let codes = codes.map_or(0, |codes| u64::from_le_bytes(*codes));
+        let shuffle = u64::from_le_bytes(MOVED_APART[usize::from(files)]);
+        *rank = low_word(lookup_half(half_of(codes, 0), half_of(shuffle, 0)));
+        before += files.count_ones() as usize;
+    }
+    let [a, b, c, d, e, f, g, h] = ranks;
+    let [low, high] = [from_words([a, b, c, d]), from_words([e, f, g, h])];
+    let squares = |bit: u8| {
+        let bit = splat(bit);
+        let [low, high] = [mask(equal(and(low, bit), bit)), mask(equal(and(high, bit), bit))];
+        u64::from(low) | u64::from(high) << 32
+    };
+    CodeBits { occupied, bits: [squares(1), squares(2), squares(4), squares(8)] }
 }
 
-/// The codes of at most 32 pieces in the order of their squares; as with [`lay_out`], one by one.
+/// The codes of at most 32 pieces in the order of their squares, one by one: instructions that move bits
+/// together and apart are slow on many processors that have these vectors and no larger ones.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn pick_up(board: &CodeBits) -> u128 {
