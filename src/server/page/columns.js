@@ -4,7 +4,7 @@ import { h, wide } from "./dom.js";
 import { count, counted, evaluation, gamesOf, percent, scoreOf } from "./numbers.js";
 
 /** What became of games: a bar with percentages, and the numbers below. */
-export const results = (counts, isTotal = false) => {
+const results = (counts, isTotal = false) => {
   const { white = 0, draws = 0, black = 0, unknown = 0 } = counts;
   const games = white + draws + black;
   if (games === 0) return unknown ? `${counted(unknown, "game")} without a result` : "";
@@ -47,7 +47,7 @@ export const columns = [
     total: (all) => (all.reached === undefined ? "" : [count(all.reached), h("small", {}, "this position")]),
   },
   {
-    key: "results", head: "Results", below: "White, draws, Black", wide: true,
+    key: "results", head: "Results", below: "White, draws, Black",
     about: "Games that White won, drawn games, and games that Black won. Sorted by the share that White won.",
     value: (move) => (gamesOf(move) ? (move.white ?? 0) / Math.max(1, gamesOf(move) - (move.unknown ?? 0)) : undefined),
     cell: (_, move) => results(move, false),

@@ -7,7 +7,7 @@ const whole = new Intl.NumberFormat("en-US");
 export const count = (number) => whole.format(number);
 
 /** `1 game`, `2 games`. */
-export const counted = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+export const counted = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
 /** A share in percent; one decimal where it is small or asked for. */
 export const percent = (share, digits = 0) => {

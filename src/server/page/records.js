@@ -14,7 +14,7 @@ export const showRecords = (answer, actions) => {
   if (hasOperations(answer)) $("more").prepend($("records"));
   else $("more").append($("records"));
   const told = answer.recordCount ?? records.length;
-  const list = h("div", { class: "list" }, records.slice(0, atFirst).map((record) => card(record, answer, actions)));
+  const list = h("div", {}, records.slice(0, atFirst).map((record) => card(record, answer, actions)));
   const rest = records.slice(atFirst);
   const all = h("button", { type: "button", class: "quiet", onclick: () => {
     all.remove();
@@ -72,7 +72,7 @@ const operand = (opcode, value, answer, actions) => {
 };
 
 /** A move that plays all moves up to it; a first move is pointed at on the board too. */
-export const chip = (label, text, answer, { playText, point }) => {
+const chip = (label, text, answer, { playText, point }) => {
   const bare = (san) => san.replace(/[+#!?]+$/, "");
   const move = answer?.legal.find(({ san, uci }) => bare(san) === bare(label) || uci === label);
   const pointed = move ? { onmouseenter: () => point(move.uci), onmouseleave: () => point(null), onfocus: () => point(move.uci), onblur: () => point(null) } : {};
