@@ -5,12 +5,10 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::DecodeError;
-use super::packed;
+use super::packed::{self, PlainCodes};
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
-use crate::model::{Color, Piece, Position, Role, Side, Square};
-use crate::text::fields::{
-    PairNumbers, PieceNumbers, hash_of_board, pair_numbers, piece_code, place,
-};
+use crate::model::{Color, Position, Role, Side, Square};
+use crate::text::fields::{PairNumbers, PieceNumbers, hash_of_board, pair_numbers, place};
 #[cfg(feature = "library")]
 use crate::{model::Board, text::fields::CodeBits};
 
@@ -61,11 +59,6 @@ impl Numbers {
         }
         numbers
     }
-
-    /// The number of one right.
-    fn of_right(&self, color: Color, side: Side) -> u64 {
-        self.castling[1 << (color as usize * 2 + side as usize)]
-    }
 }
 
 /// The number in a line of the table, counted from 0.
@@ -113,51 +106,27 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     let len = packed::len_of(board)?;
     let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
     match LittleEndian::read_u64(occupied) {
-        0 => packed::decode(board)
-            .map(|(position, _)| hash(&position, position.en_passant())),
+        0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
 }
 
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
-    let numbers = &NUMBERS;
-    let plain = |color, role| piece_code(Piece { color, role });
-    let (mut key, mut turn) = (0, Color::White);
-    let mut kings = [0; 2];
-    let mut castling_rooks = 0;
-    for (nth, square) in Square::each(occupied).enumerate() {
-        let code = codes[nth / 2] >> (nth % 2 * 4) & 15;
-        let piece = match code {
-            packed::DOUBLE_STEP => {
-                key ^= numbers.en_passant[usize::from(square.file())];
-                let color = if square.rank() < 4 { Color::White } else { Color::Black };
-                plain(color, Role::Pawn)
-            }
-            packed::KING_TO_MOVE => {
-                turn = Color::Black;
-                kings[Color::Black as usize] = square.index();
-                plain(Color::Black, Role::King)
-            }
-            packed::BLACK_KING | packed::WHITE_KING => {
-                let color = if code == packed::WHITE_KING { Color::White } else { Color::Black };
-                kings[color as usize] = square.index();
-                code
-            }
-            packed::CASTLING_ROOK..packed::KING_TO_MOVE => {
-                castling_rooks |= square.bit();
-                plain(Color::ALL[usize::from(code - packed::CASTLING_ROOK)], Role::Rook)
-            }
-            code => code,
-        };
-        key ^= numbers.pieces[place(square.index(), piece)];
+    let mut nibbles = [0; 16];
+    nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
+    let codes = PlainCodes::of(occupied, u128::from_le_bytes(nibbles));
+    let board = codes.board();
+    let mut rights = 0;
+    for (color, rooks) in Color::ALL.into_iter().zip(codes.castling_rooks) {
+        for rook in Square::each(rooks) {
+            let is_queen_side = board.king(color).is_some_and(|king| rook.file() < king.file());
+            rights |= 1 << (2 * color as usize + usize::from(is_queen_side));
+        }
     }
-    for rook in Square::each(castling_rooks) {
-        let color = if rook.rank() < 4 { Color::White } else { Color::Black };
-        let side = if rook.index() > kings[color as usize] { Side::King } else { Side::Queen };
-        key ^= numbers.of_right(color, side);
-    }
-    if turn == Color::White { key ^ numbers.white_to_move } else { key }
+    let en_passant = Square::lowest(codes.double_steps).map(Square::file);
+    let numbers = hash_of_board(&packed::code_bits(&board), &NUMBERS.pairs);
+    numbers ^ hash_beside_board(rights, en_passant, codes.turn)
 }
 
 /// The key under Polyglot's own en passant rule, for Polyglot books: the file counts when a pawn
@@ -208,20 +177,19 @@ impl LineKeys {
             }
         }
         self.board = board;
-        self.hash ^ hash_beside_board(position, position.en_passant())
+        self.hash ^ hash_of_state(position, position.en_passant())
     }
 }
 
 #[inline]
 fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
     let board = packed::code_bits(position.board());
-    hash_of_board(&board, &NUMBERS.pairs) ^ hash_beside_board(position, en_passant)
+    hash_of_board(&board, &NUMBERS.pairs) ^ hash_of_state(position, en_passant)
 }
 
-/// The numbers of all but the pieces.
+/// The numbers of all but the pieces of a position.
 #[inline]
-fn hash_beside_board(position: &Position, en_passant: Option<Square>) -> u64 {
-    let numbers = &NUMBERS;
+fn hash_of_state(position: &Position, en_passant: Option<Square>) -> u64 {
     let mut rights = 0;
     for (nth, color) in Color::ALL.into_iter().enumerate() {
         for (side, castles) in Side::ALL.into_iter().enumerate() {
@@ -229,12 +197,15 @@ fn hash_beside_board(position: &Position, en_passant: Option<Square>) -> u64 {
             rights |= usize::from(has_right) << (nth * 2 + side);
         }
     }
-    let mut key = numbers.castling[rights];
-    if let Some(target) = en_passant {
-        key ^= numbers.en_passant[usize::from(target.file())];
-    }
-    let to_move = u64::from(position.turn() == Color::White).wrapping_neg();
-    key ^ numbers.white_to_move & to_move
+    hash_beside_board(rights, en_passant.map(Square::file), position.turn())
+}
+
+/// The numbers of a set of rights, a file and the side to move.
+#[inline]
+fn hash_beside_board(rights: usize, en_passant: Option<u8>, turn: Color) -> u64 {
+    let en_passant = en_passant.map_or(0, |file| NUMBERS.en_passant[usize::from(file & 7)]);
+    let to_move = u64::from(turn == Color::White).wrapping_neg();
+    NUMBERS.castling[rights & 15] ^ en_passant ^ NUMBERS.white_to_move & to_move
 }
 
 #[cfg(test)]
@@ -244,7 +215,9 @@ mod tests {
     use shakmaty::zobrist::{Zobrist64, ZobristValue};
 
     use super::*;
+    use crate::model::Piece;
     use crate::model::rules::{Playable, after};
+    use crate::text::fields::piece_code;
 
     /// Lines with castling, captures en passant and promotions, one after the other: the first
     /// position of each differs from the last of the one before in much.
@@ -289,7 +262,8 @@ mod tests {
             }
             for side in Side::ALL {
                 let theirs = Zobrist64::zobrist_for_castling_right(their_color, side.into()).0;
-                assert_eq!(NUMBERS.of_right(color, side), theirs);
+                let right = 1 << (2 * color as usize + side as usize);
+                assert_eq!(NUMBERS.castling[right], theirs);
             }
         }
         for (file, number) in shakmaty::File::ALL.into_iter().zip(NUMBERS.en_passant) {

@@ -7,7 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
-use crate::text::fields::{CodeBits, InstructionSet, pick_up, piece_code};
+use crate::text::fields::{CodeBits, InstructionSet, lay_out, pick_up, piece_code};
 
 /// The longest packed board in bytes: the escape form.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
@@ -224,44 +224,103 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     }
     let mut codes = [0; PLAIN_PIECES as usize / 2];
     codes[..bytes.len() - OCCUPANCY].copy_from_slice(&bytes[OCCUPANCY..]);
-    let codes = u128::from_le_bytes(codes);
-    // A king to move is the code with all four bits.
-    let to_move = codes & codes >> 1 & codes >> 2 & codes >> 3 & (u128::MAX / 15);
-    let turn = if to_move == 0 { Color::White } else { Color::Black };
-    let mut en_passant = None;
-    let mut pieces = Pieces::default();
-    for (nth, square) in Square::each(occupied).enumerate() {
-        let offset = OCCUPANCY + nth / 2;
-        let code = match nibble(nth) {
-            DOUBLE_STEP => {
-                let target = Square::at(square.file(), en_passant_rank(turn));
-                if en_passant.is_some() || double_stepped(target) != square {
-                    return Err(corrupt(offset, "pawn that just made a double step"));
-                }
-                en_passant = Some(target);
-                piece_code(Piece { color: !turn, role: Role::Pawn })
-            }
-            KING_TO_MOVE => BLACK_KING,
-            BLACK_KING if turn == Color::Black => {
-                return Err(corrupt(offset, "code of a king of the side to move"));
-            }
-            code => code,
-        };
-        pieces.put(square, code);
+    let codes = PlainCodes::of(occupied, u128::from_le_bytes(codes));
+    if let Some(wrong) = codes.first_wrong() {
+        let before = occupied & (wrong.bit() - 1);
+        let offset = OCCUPANCY + before.count_ones() as usize / 2;
+        return Err(match codes.double_steps & wrong.bit() {
+            0 => corrupt(offset, "code of a king of the side to move"),
+            _ => corrupt(offset, "pawn that just made a double step"),
+        });
     }
-    pieces.position(turn, en_passant)
+    let target = |pawn: Square| Square::at(pawn.file(), en_passant_rank(codes.turn));
+    let en_passant = Square::lowest(codes.double_steps).map(target);
+    position(codes.board(), codes.turn, codes.castling_rooks, en_passant)
+}
+
+/// What the codes of a plain form say, as sets of squares, whether they fit each other or not.
+pub(crate) struct PlainCodes {
+    pub(crate) turn: Color,
+    /// Pawns that just made a double step.
+    pub(crate) double_steps: u64,
+    /// White's rooks that may castle, and Black's.
+    pub(crate) castling_rooks: [u64; 2],
+    /// Black's kings that are not to move.
+    waiting_kings: u64,
+    roles: [u64; 6],
+    white: u64,
+}
+
+impl PlainCodes {
+    /// Of codes in the order of squares, the first at the bottom.
+    #[inline]
+    pub(crate) fn of(occupied: u64, codes: u128) -> PlainCodes {
+        let CodeBits { bits: [a, b, c, d], .. } =
+            lay_out(occupied, codes, InstructionSet::fastest());
+        // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
+        let special = d & c;
+        let (double_steps, king_to_move) = (special & !b & !a, special & b & a);
+        let turn = if king_to_move != 0 { Color::Black } else { Color::White };
+        let white_steps = if turn == Color::Black { double_steps } else { 0 };
+        let [low, high] = [occupied & !d, d & !c];
+        PlainCodes {
+            turn,
+            double_steps,
+            castling_rooks: [special & a & !b, special & !a & b],
+            waiting_kings: high & b & !a,
+            roles: [
+                low & !c & !b | double_steps,
+                low & !c & b,
+                low & c & !b,
+                low & c & b | special & (a ^ b),
+                high & !b,
+                high & b | king_to_move,
+            ],
+            white: a & !king_to_move | white_steps,
+        }
+    }
+
+    /// The placement.
+    #[inline]
+    pub(crate) fn board(&self) -> Board {
+        let mut sets = [0; 12];
+        for (role, set) in self.roles.into_iter().enumerate() {
+            sets[role] = set & self.white;
+            sets[role + 6] = set & !self.white;
+        }
+        Board::from_sets(&sets)
+    }
+
+    /// The first square whose code does not fit the others.
+    fn first_wrong(&self) -> Option<Square> {
+        let pawns = double_stepped(Square::at(0, en_passant_rank(self.turn)));
+        let rank = 0xff << (8 * pawns.rank());
+        let steps = self.double_steps;
+        let second_step = steps & steps.wrapping_sub(1);
+        let kings = if self.turn == Color::Black { self.waiting_kings } else { 0 };
+        Square::lowest(steps & !rank | second_step | kings)
+    }
 }
 
 fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
     let last = MAX_LEN - 1;
-    let mut pieces = Pieces::default();
+    let mut sets = [0; 12];
+    let mut castling_rooks = [0; 2];
     for nth in 0..64u8 {
         let offset = OCCUPANCY + usize::from(nth / 2);
-        match bytes[offset] >> (nth % 2 * 4) & 15 {
-            EMPTY => {}
+        let square = Square::at(nth % 8, nth / 8);
+        let code = match bytes[offset] >> (nth % 2 * 4) & 15 {
+            EMPTY => continue,
             KING_TO_MOVE => return Err(corrupt(offset, "code of the escape form")),
-            code => pieces.put(Square::at(nth % 8, nth / 8), code),
-        }
+            code @ CASTLING_ROOK.. => {
+                let color = usize::from(code - CASTLING_ROOK);
+                castling_rooks[color] |= square.bit();
+                piece_code(Piece { color: Color::ALL[color], role: Role::Rook })
+            }
+            code => code,
+        };
+        // White's codes are odd.
+        sets[usize::from(code / 2 + 6 * (1 - code % 2))] |= square.bit();
     }
     let turn = if bytes[last] & 1 == 0 { Color::White } else { Color::Black };
     let en_passant = match bytes[last] >> 1 {
@@ -269,53 +328,33 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
         file @ 1..=8 => Some(Square::at(file - 1, en_passant_rank(turn))),
         _ => return Err(corrupt(last, "en passant file")),
     };
-    let position = pieces.position(turn, en_passant)?;
+    let position = position(Board::from_sets(&sets), turn, castling_rooks, en_passant)?;
     match pack_plain(&position) {
         Some(_) => Err(non_canonical(0, "the plain form says this board")),
         None => Ok(position),
     }
 }
 
-/// What the codes of a board say, gathered square by square.
-#[derive(Default)]
-struct Pieces {
-    /// The squares of each code, 0 to 11 as in [`piece_code`].
-    sets: [u64; 12],
+/// The position of a board on which these rooks may castle, White's and Black's.
+fn position(
+    board: Board,
+    turn: Color,
     castling_rooks: [u64; 2],
-}
-
-impl Pieces {
-    fn put(&mut self, square: Square, code: u8) {
-        let plain = match code.checked_sub(CASTLING_ROOK) {
-            None => code,
-            Some(color) => {
-                self.castling_rooks[usize::from(color & 1)] |= square.bit();
-                piece_code(Piece { color: Color::ALL[usize::from(color & 1)], role: Role::Rook })
+    en_passant: Option<Square>,
+) -> Result<Position, DecodeError> {
+    let no_right = corrupt(OCCUPANCY, "rook that may castle");
+    let mut castling = Castling::NONE;
+    for color in Color::ALL {
+        for rook in Square::each(castling_rooks[color as usize]) {
+            let king = board.king(color).ok_or_else(|| no_right.clone())?;
+            let side = if rook.file() > king.file() { Side::King } else { Side::Queen };
+            if rook.rank() != color.back_rank() || castling.rook(color, side).is_some() {
+                return Err(no_right);
             }
-        };
-        self.sets[usize::from(plain)] |= square.bit();
-    }
-
-    fn position(&self, turn: Color, en_passant: Option<Square>) -> Result<Position, DecodeError> {
-        let [white, black] =
-            [1, 0].map(|odd| [0, 2, 4, 6, 8, 10].map(|code| self.sets[code + odd]));
-        let [p, n, b, r, q, k] = white;
-        let [bp, bn, bb, br, bq, bk] = black;
-        let board = Board::from_sets(&[p, n, b, r, q, k, bp, bn, bb, br, bq, bk]);
-        let no_right = corrupt(OCCUPANCY, "rook that may castle");
-        let mut castling = Castling::NONE;
-        for color in Color::ALL {
-            for rook in Square::each(self.castling_rooks[color as usize]) {
-                let king = board.king(color).ok_or_else(|| no_right.clone())?;
-                let side = if rook.file() > king.file() { Side::King } else { Side::Queen };
-                if rook.rank() != color.back_rank() || castling.rook(color, side).is_some() {
-                    return Err(no_right);
-                }
-                castling.set(color, side, Some(rook.file()));
-            }
+            castling.set(color, side, Some(rook.file()));
         }
-        Position::new(board, turn, castling, en_passant).map_err(|_| no_right)
     }
+    Position::new(board, turn, castling, en_passant).map_err(|_| no_right)
 }
 
 const fn corrupt(offset: usize, what: &'static str) -> DecodeError {

@@ -1,11 +1,10 @@
 //! Lines of nothing but fields of which nothing is to be said, read without a record in between.
 
 use crate::codec::identity;
-use crate::codec::packed::PackedBoard;
+use crate::codec::packed::{PackedBoard, PlainCodes};
 use crate::codec::record::PlainRecord;
 use crate::model::rules::{is_plainly_legal, legality};
 use crate::model::{Board, Castling, Color, Counters, Position, Square};
-use crate::text::fields::{CodeBits, InstructionSet, lay_out};
 
 /// A record without operations, as a line of four or six fields says it.
 pub(super) struct PlainLine {
@@ -59,30 +58,9 @@ impl Placement {
         let mut nibbles = [0; 16];
         nibbles.get_mut(..codes.len())?.copy_from_slice(codes);
         let (occupied, codes) = (u64::from_le_bytes(*occupied), u128::from_le_bytes(nibbles));
-        let CodeBits { bits: [a, b, c, d], .. } =
-            lay_out(occupied, codes, InstructionSet::fastest());
-        // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.
-        let special = d & c;
-        let (double_step, king_to_move) = (special & !b & !a, special & b & a);
-        let turn = if king_to_move != 0 { Color::Black } else { Color::White };
-        let white_step = if turn == Color::Black { double_step } else { 0 };
-        let white = a & !king_to_move | white_step;
-        let [low, high] = [occupied & !d, d & !c];
-        let roles = [
-            low & !c & !b | double_step,
-            low & !c & b,
-            low & c & !b,
-            low & c & b | special & (a ^ b),
-            high & !b,
-            high & b | king_to_move,
-        ];
-        let mut sets = [0; 12];
-        for (role, set) in roles.into_iter().enumerate() {
-            sets[role] = set & white;
-            sets[role + 6] = set & !white;
-        }
-        let board = Board::from_sets(&sets);
-        Some(Placement { board, turn, has_double_step: double_step != 0 })
+        let codes = PlainCodes::of(occupied, codes);
+        let has_double_step = codes.double_steps != 0;
+        Some(Placement { board: codes.board(), turn: codes.turn, has_double_step })
     }
 
     /// Whether nothing is wrong with the position that has this en passant square.

@@ -16,11 +16,9 @@ pub(crate) use castling::{CLASSIC, CastlingText};
 pub(crate) use line::{CounterText, Line, Placement};
 pub(crate) use placement::BitWork;
 pub use placement::InstructionSet;
-#[cfg(feature = "source")]
-pub(crate) use placement::lay_out;
 pub(crate) use placement::{
-    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, hash_of_board, pair_numbers, pick_up,
-    piece_code, place, read_pieces,
+    CodeBits, Letters, PairNumbers, PieceNumbers, Pieces, hash_of_board, lay_out, pair_numbers,
+    pick_up, piece_code, place, read_pieces,
 };
 pub(crate) use usual::{UsualFields, read_usual};
 

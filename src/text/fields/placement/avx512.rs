@@ -252,7 +252,6 @@ fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<u
 }
 
 /// Lays out codes that are given in the order of squares.
-#[cfg(feature = "source")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
     let [low, high] = [codes as u64, (codes >> 64) as u64];

@@ -22,8 +22,7 @@ use neon as vector;
 use self::vector::{
     Vector, above, add, add_2, add_4, and, at_most, below_lowest, case_bit, codes_of, equal,
     from_words, half_of, high_nibbles, load, load_half, lookup, lookup_half, low_word, mask,
-    nibbles, or, splat, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes,
-    xor,
+    nibbles, or, splat, store, store_places, sub, sums_of_lanes, times_16, with_high_bytes, xor,
 };
 use super::tables::{
     CodeBits, Letters, MOST_PIECES, PLACES, PieceNumbers, Pieces, RANKS, ROOM, RankText,
@@ -85,7 +84,6 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
 
 /// For each set of files the shuffle that moves the codes of its pieces to their files. Zeros come in
 /// between.
-#[cfg(feature = "source")]
 static MOVED_APART: [[u8; 8]; 256] = {
     let mut shuffles = [[0x80; 8]; 256];
     let mut set = 0;
@@ -213,7 +211,6 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
 }
 
 /// Lays out codes that are given in the order of squares.
-#[cfg(feature = "source")]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {

@@ -14,7 +14,6 @@ mod instructions;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 mod lanes;
-#[cfg(feature = "source")]
 mod lay_out;
 mod pick_up;
 mod read;
@@ -24,7 +23,6 @@ mod write;
 pub(crate) use hash::{PairNumbers, hash_of_board, pair_numbers};
 pub(crate) use instructions::BitWork;
 pub use instructions::InstructionSet;
-#[cfg(feature = "source")]
 pub(crate) use lay_out::lay_out;
 pub(crate) use pick_up::pick_up;
 pub(crate) use read::read_pieces;

@@ -70,7 +70,6 @@ pub(crate) struct CodeBits {
 
 impl CodeBits {
     /// Of codes that are given in the order of squares.
-    #[cfg(feature = "source")]
     #[inline(always)]
     pub(super) fn of_each(occupied: u64, codes: u128) -> CodeBits {
         let (mut bits, mut rest, mut codes) = ([0; 4], occupied, codes);
