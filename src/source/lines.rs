@@ -265,7 +265,7 @@ impl Parser<'_> {
             _ => true,
         };
         let result = result.map(|line| match (line, options.encode_lines()) {
-            (Line::Record(record), Some(encode)) if is_taken => {
+            (Line::Record(record), Some(encode)) if is_taken && !encode.only_plain() => {
                 let done = encode.encode(&record, &place(), encoded);
                 Content::Encoded(done.map(|()| start..encoded.len()))
             }

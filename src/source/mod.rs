@@ -55,7 +55,7 @@ pub use lines::Lines;
 pub use local::Local;
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
-pub use options::{Encode, Filter, SourceOptions};
+pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 

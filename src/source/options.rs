@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::format::FileFormat;
-use crate::codec::record::PlainRecord;
+use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::pgn::{PgnReadOptions, PositionOptions};
@@ -33,6 +33,34 @@ pub trait Encode: Send + Sync {
     fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         let _ = (record, out);
         false
+    }
+
+    /// Whether only records that are given by their parts are encoded. Others come as records.
+    fn only_plain(&self) -> bool {
+        false
+    }
+}
+
+/// Records in their binary form, as [`record::encode`] writes it.
+#[derive(Copy, Clone, Debug)]
+pub struct BinaryRecords {
+    /// Whether those are left to be records whose binary form takes more than the parts of a
+    /// [`PlainRecord`].
+    pub only_plain: bool,
+}
+
+impl Encode for BinaryRecords {
+    fn encode(&self, record: &EpdRecord, _: &Place, out: &mut Vec<u8>) -> Result<()> {
+        Ok(record::encode(record, out)?)
+    }
+
+    fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        record::encode_plain(record, out);
+        true
+    }
+
+    fn only_plain(&self) -> bool {
+        self.only_plain
     }
 }
 

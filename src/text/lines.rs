@@ -293,6 +293,20 @@ fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     }
 }
 
+/// The lines of some bytes, each with its end.
+#[cfg(feature = "cli")]
+pub(crate) fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let end = memchr2(b'\r', b'\n', rest).map_or(rest.len(), |place| {
+            place + end_of_line(&rest[place..], true).unwrap_or_default()
+        });
+        let (line, behind) = rest.split_at(end);
+        rest = behind;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
 /// The error for a line over the limit.
 pub fn too_long(limit: usize) -> Diagnostic {
     let message = format!("the line is longer than {limit} bytes");
@@ -313,6 +327,16 @@ mod tests {
             out[0] = *first;
             self.0 = rest;
             Ok(1)
+        }
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn bytes_are_split_into_the_lines_of_a_reader() {
+        for bytes in ["", "a", "a\n", "\n", "\r", "a\r\nb\rc\n\nd", "a\n\r", "\r\r\n\n\r\n"] {
+            let read = lines(bytes.as_bytes(), 1024);
+            let split: Vec<&[u8]> = split(bytes.as_bytes()).collect();
+            assert!(split.iter().eq(read.iter().map(|(_, raw, _)| raw)), "{bytes:?}");
         }
     }
 

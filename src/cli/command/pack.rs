@@ -1,6 +1,7 @@
 //! `epdb pack`: records into an archive.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::archive::{ArchiveWriter, Level, PackOptions};
 use crate::cli::args::{MemoryArgs, ReadArgs};
@@ -10,7 +11,8 @@ use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::source;
-use crate::source::{FileFormat, Item};
+use crate::codec::record;
+use crate::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
 /// Pack files into an archive: 2 to 30 % of the text, every record still one step away
 ///
@@ -73,12 +75,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             writer.set_tally_ledger(ledger);
         }
         let mut games = KeptGamesOf::new(&args.files)?;
-        source::read(&args.files, &args.read, &mut diagnostics, &mut |item| {
-            if let Item::Record { record, .. } = item {
-                games.note(&record);
-                writer.push(&record)?;
+        let encode = Arc::new(BinaryRecords { only_plain: true });
+        source::read_encoded(&args.files, &args.read, &mut diagnostics, encode, |item| {
+            match item {
+                // Those without operations, which list no games.
+                Item::Encoded { records, .. } => push_all(&mut writer, records)?,
+                Item::Record { record, .. } => {
+                    games.note(&record);
+                    writer.push(&record)?;
+                }
+                _ => {}
             }
-            Ok(true)
+            Ok(())
         })?;
         games.each(&mut |game| Ok(writer.keep_game(game)?))?;
     }
@@ -86,6 +94,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let outcome = diagnostics.finish()?;
     // Lines that are no records are kept as they are: nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })
+}
+
+fn push_all<W: std::io::Write>(
+    writer: &mut ArchiveWriter<W>,
+    records: EncodedRecords<'_>,
+) -> anyhow::Result<()> {
+    records.iter().try_for_each(|record| Ok(writer.push(&record::decode(record)?.0)?))
 }
 
 fn pack_verbatim<W: std::io::Write>(

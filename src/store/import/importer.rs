@@ -232,8 +232,13 @@ impl<'s> Importer<'s> {
     /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
     /// the board: they must be those that the codec wrote.
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
+        self.push_encoded_from(record, self.info.place)
+    }
+
+    /// [`Importer::push_from`] of a record in its binary form, as with [`Importer::push_encoded`].
+    pub(crate) fn push_encoded_from(&mut self, record: &[u8], place: Checkpoint) -> Result<()> {
         self.collect_encoded(record)?;
-        self.settle(self.info.place)
+        self.settle(place)
     }
 
     /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.

@@ -6,6 +6,7 @@ mod tally;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) use args::Args;
 use open_store::{OpenStore, publish};
@@ -19,17 +20,16 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source;
-use crate::codec::error::EncodeError;
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::library::tally::ledger::{self, Allowed};
-use crate::model::Opcode;
 use crate::new_file::NewFile;
-use crate::source::{FileFormat, Item, each_kept_game, open_bytes};
+use crate::source::{BinaryRecords, FileFormat, Item, each_kept_game, open_bytes};
 use crate::store::{
     Checkpoint, ImportInfo, ImportOptions, ImportReport, ImportState, OnDuplicate, Recognised,
     Same, Store, StoreOptions,
 };
+use crate::text::lines;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -183,23 +183,44 @@ fn import(
     let mut importer = store.importer(&source.to_string_lossy(), options)?;
     let mut place = Checkpoint::START;
     let files = [source.to_path_buf()];
-    let mut encoded = Vec::new();
-    source::read(&files, read, diagnostics, &mut |item| {
-        place.advance(bytes_of(&item, &mut encoded)?);
+    // What of the source was consumed, and the record that it is.
+    let mut take = |consumed: &[u8], record: Option<&[u8]>| {
+        place.advance(consumed);
         if let Some(earlier) = importer.resume_point() {
             if place.offset() >= earlier.offset() {
                 importer.resume_at(place)?;
             }
-        } else if let Item::Record { record, .. } = item {
-            if refuses_tallies && record.operands(Opcode::TALLY).is_some() {
+        } else if let Some(record) = record {
+            if refuses_tallies && record::tally_bytes(record)?.is_some() {
                 anyhow::bail!(ledgers::does_not_say(source.display()));
             }
-            importer.push_from(&record, place)?;
+            importer.push_encoded_from(record, place)?;
             if new.is_some() && importer.committed().read > 0 {
                 publish(new)?;
             }
         }
-        Ok(true)
+        anyhow::Ok(())
+    };
+    let mut encoded = Vec::new();
+    let encode = Arc::new(BinaryRecords { only_plain: false });
+    source::read_encoded(&files, read, diagnostics, encode, |item| match item {
+        Item::Encoded { records, raw, .. } => {
+            let mut of_lines = records.iter().zip(lines::split(raw));
+            of_lines.try_for_each(|(record, line)| take(line, Some(record)))
+        }
+        Item::Record { record, raw, game, .. } => {
+            encoded.clear();
+            record::encode(&record, &mut encoded)?;
+            // A record that has no bytes of its own, as in an archive, counts by its binary form.
+            let has_own = !raw.is_empty() || game.is_some();
+            take(if has_own { raw } else { &encoded }, Some(&encoded))
+        }
+        Item::LeftOut { record: Some(record), raw: [], .. } => {
+            encoded.clear();
+            record::encode(&record, &mut encoded)?;
+            take(&encoded, None)
+        }
+        item => take(item.raw(), None),
     })?;
     if source.is_file() {
         each_kept_game(source, &mut |_, game| Ok(importer.keep_game(game)?))?;
@@ -255,20 +276,6 @@ fn is_only_import(store: &Store, source: &Path) -> anyhow::Result<bool> {
     let is_this =
         |import: &ImportInfo| import.source == name && import.state != ImportState::Finished;
     Ok(store.imports()?.iter().all(is_this))
-}
-
-/// The bytes by which the journal counts how far a source was read: its own, or where a record has
-/// none, as in an archive, those of its binary form.
-fn bytes_of<'a>(item: &'a Item<'_>, encoded: &'a mut Vec<u8>) -> Result<&'a [u8], EncodeError> {
-    match item {
-        Item::Record { record, raw: [], game: None, .. }
-        | Item::LeftOut { record: Some(record), raw: [], .. } => {
-            encoded.clear();
-            record::encode(record, encoded)?;
-            Ok(encoded)
-        }
-        item => Ok(item.raw()),
-    }
 }
 
 /// Says what became of a file; `earlier` is the name under which it was imported before.
