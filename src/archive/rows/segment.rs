@@ -2,7 +2,7 @@
 
 use zerocopy::FromBytes;
 
-use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER};
+use super::row::{BOARD, FastRow, MORE_BEFORE, MORE_BEHIND, ROW_BYTES, RowRest, SHREDDER};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
@@ -86,7 +86,7 @@ impl<'a> RowRef<'a> {
 
     /// The row, its check verified.
     #[inline(always)]
-    fn row(&self) -> Result<&'a FastRow, ArchiveError> {
+    pub(super) fn row(&self) -> Result<&'a FastRow, ArchiveError> {
         if self.row.is_whole(self.segment.span.identity, self.number) {
             Ok(self.row)
         } else {
@@ -95,8 +95,27 @@ impl<'a> RowRef<'a> {
     }
 
     #[cold]
-    fn corrupt(&self) -> ArchiveError {
+    pub(super) fn corrupt(&self) -> ArchiveError {
         ArchiveError::corrupt_at(ROW, self.number)
+    }
+
+    /// Whether the row says that the record before is of the same position; unchecked.
+    #[inline]
+    pub(super) fn has_more_before(&self) -> bool {
+        self.row.has(MORE_BEFORE)
+    }
+
+    /// Whether the row says that the record behind is of the same position; unchecked.
+    #[inline]
+    pub(super) fn has_more_behind(&self) -> bool {
+        self.row.has(MORE_BEHIND)
+    }
+
+    /// Whether the row says that the record may be of the position with this packed identity board;
+    /// unchecked.
+    #[inline(always)]
+    pub(super) fn may_be_of(&self, board: &PackedBoard) -> bool {
+        self.row.board == *board.as_plain().unwrap_or(&[0; BOARD])
     }
 
     /// Whether the record is of the position with this packed identity board.
@@ -136,7 +155,7 @@ impl<'a> RowRef<'a> {
             epd::format(&self.record()?, &FormatOptions::default(), out);
             return Ok(());
         }
-        if row.rest() >= SHREDDER || row.has_double_step() {
+        if row.content() >= SHREDDER || row.has_double_step() {
             // What the text alone does not say is looked at.
             self.record()?;
         }
