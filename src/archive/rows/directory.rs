@@ -272,9 +272,10 @@ impl<'a> RowDirectory<'a> {
 
     #[inline(always)]
     fn line(&self, number: u64) -> Result<&'a Line, ArchiveError> {
-        let line = self.lines.get(number as usize);
-        line.filter(|line| line.is_whole(self.identity, number))
-            .ok_or_else(|| ArchiveError::corrupt_at(DIRECTORY, number))
+        match self.lines.get(number as usize) {
+            Some(line) if line.is_whole(self.identity, number) => Ok(line),
+            _ => Err(ArchiveError::corrupt_at(DIRECTORY, number)),
+        }
     }
 
     #[cold]

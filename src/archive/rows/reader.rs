@@ -205,7 +205,7 @@ impl RowReader {
                 |query| directory.prefetch_line(query.key()),
                 |query| {
                     let bucket = directory.bucket(query.key())?;
-                    self.prefetch_likely(&bucket);
+                    self.prefetch_bucket(&bucket);
                     Ok(bucket)
                 },
                 |query, bucket| Ok(Rows::Sorted(self.run(&bucket, query)?)),
@@ -259,10 +259,12 @@ impl RowReader {
         }
     }
 
-    /// Brings near the row that a query most likely leads to.
+    /// Brings near the rows of a bucket.
     #[inline(always)]
-    fn prefetch_likely(&self, bucket: &Bucket) {
-        self.row(bucket.likely).into_iter().for_each(|row| row.prefetch());
+    fn prefetch_bucket(&self, bucket: &Bucket) {
+        if let Ok((segment, _)) = self.segment(bucket.likely) {
+            segment.prefetch(&bucket.numbers);
+        }
     }
 
     /// The records of a position, which are in its bucket.
@@ -287,19 +289,17 @@ impl RowReader {
     #[inline(always)]
     fn scan_bucket(
         &self,
-        numbers: Range<u64>,
+        mut numbers: Range<u64>,
         likely: u64,
         board: &PackedBoard,
     ) -> Result<Option<RowRef<'_>>, ArchiveError> {
-        for number in (likely..numbers.end).chain(numbers.start..likely) {
-            let row = self.row(number)?;
-            if row.may_be_of(board) && row.is_of(board)? {
+        while !numbers.is_empty() {
+            let (segment, end) = self.segment(numbers.start)?;
+            let end = end.min(numbers.end);
+            if let Some(row) = segment.find(numbers.start..end, likely.min(end), board)? {
                 return Ok(Some(row));
             }
-        }
-        // That it is none of them is true where each of them is whole.
-        for number in numbers {
-            self.row(number)?.row()?;
+            numbers.start = end;
         }
         Ok(None)
     }
