@@ -296,7 +296,9 @@ impl RowReader {
         while !numbers.is_empty() {
             let (segment, end) = self.segment(numbers.start)?;
             let end = end.min(numbers.end);
-            if let Some(row) = segment.find(numbers.start..end, likely.min(end), board)? {
+            if let Some(row) =
+                segment.find(numbers.start..end, likely.clamp(numbers.start, end), board)?
+            {
                 return Ok(Some(row));
             }
             numbers.start = end;
