@@ -2,7 +2,7 @@
 
 use zerocopy::IntoBytes;
 
-use super::row::{FastRow, IN_HEAP, inline};
+use super::row::{CONTENT, FastRow, MORE_BEFORE, MORE_BEHIND, inline};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::codec::{packed, record};
@@ -35,25 +35,35 @@ impl RowSegmentBuilder {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
+    /// Takes note that the record that comes next is of the position of the last one.
+    pub(in crate::archive) fn mark_more_behind(&mut self) {
+        self.rows.last_mut().into_iter().for_each(|row| row.set(MORE_BEHIND));
+    }
+
+    /// Takes note that the last record is of the position of the one before.
+    pub(in crate::archive) fn mark_more_before(&mut self) {
+        self.rows.last_mut().into_iter().for_each(|row| row.set(MORE_BEFORE));
+    }
+
     /// Takes a record; one that no row holds goes to the heap.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let identity = record.position().identity();
         let board = packed::encode(&identity);
         let board = board.as_plain().copied();
         let row = match (board, inline(record, &identity)) {
-            (Some(board), Some(rest)) => FastRow::new(board, rest),
+            (Some(board), Some(content)) => FastRow::inline(board, content),
             (board, _) => {
                 let place = self.heap.len() as u64;
-                if place >= IN_HEAP {
+                if place > CONTENT {
                     return Err(ArchiveError::LimitExceeded {
                         what: "bytes of records that are no rows",
                         found: place,
-                        limit: IN_HEAP,
+                        limit: CONTENT,
                     });
                 }
                 self.heap.extend_from_slice(&[0; 4]);
                 record::encode(record, &mut self.heap)?;
-                FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
+                FastRow::in_heap(board.unwrap_or_default(), place)
             }
         };
         self.rows.push(row);
