@@ -5,6 +5,10 @@
 //! calls included, of its best round. The others are looked for in the folder that `EPDB_PEERS` names and
 //! among the commands: `chess_db` and `fastpopular`, built of their sources, and `polyglot`. One
 //! that is not there is said to be missing. Without a file the games are random ones.
+//!
+//! The parts of `tally` are told apart in this process, by the library: the games are read; they are
+//! read and their positions counted; the counts of each position are added up and its record is made;
+//! and the records are written to a stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -13,13 +17,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use epdb::codec::ordinal;
+use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::Position;
 use epdb::model::rules::Playable;
+use epdb::source::Target;
 use epdb::text::pgn::{GameReader, PgnReadOptions};
 use epdb::text::san;
 
 const GAMES: usize = 20_000;
 const ROUNDS: usize = 3;
+/// What counting in this process may take, in bytes: enough that nothing goes to a temporary file.
+const MEMORY: usize = 4 << 30;
 /// Of the clock of processes.
 const TICKS_A_SECOND: f64 = 100.0;
 
@@ -35,6 +43,7 @@ fn main() {
     println!("{count} games, {plies} plies; processor time, best of {ROUNDS} rounds");
     println!("{:<52} {:>8} {:>12} {:>10} {:>8}", "", "s", "M plies/s", "bytes", "a row");
     let bench = Bench { folder: folder.path(), plies, rows: rows(folder.path()) };
+    bench.parts();
     let epdb = env!("CARGO_BIN_EXE_epdb");
     bench.run("epdb, reading the games", epdb, &["count", "games.pgn"], None);
     bench.run("epdb tally, nothing written but the start", epdb, &TALLY_START, Some("start.epd"));
@@ -114,6 +123,44 @@ struct Bench<'f> {
 }
 
 impl Bench<'_> {
+    /// Says what the parts of `tally` take.
+    fn parts(&self) {
+        let mut least = [f64::INFINITY; 4];
+        for _ in 0..ROUNDS {
+            let took = self.parts_once();
+            least.iter_mut().zip(took).for_each(|(least, took)| *least = least.min(took));
+        }
+        let [reading, counting, summing, writing] = least;
+        self.part("the library: games read", reading);
+        self.part("the library: games read, positions counted", counting);
+        self.part("the library: the counting alone", counting - reading);
+        self.part("the library: counts added up, records made", summing);
+        self.part("the library: the same, and written to a stream", writing);
+    }
+
+    fn part(&self, name: &str, seconds: f64) {
+        println!("{name:<52} {seconds:>8.2} {:>12.2}", self.plies as f64 / seconds / 1e6);
+    }
+
+    fn parts_once(&self) -> [f64; 4] {
+        let games = self.folder.join("games.pgn");
+        let reading = seconds(|| drop(count(&games)));
+        let mut builders =
+            [(); 2].map(|()| TallyBuilder::new(TallyOptions::default(), self.folder, MEMORY));
+        let [first, second] = &mut builders;
+        let counting = seconds(|| add_games(&games, first));
+        add_games(&games, second);
+        let summing =
+            seconds(|| first.drain(TallyOrder::Key, &mut |_| Ok(())).expect("the positions"));
+        let stream = self.folder.join("parts.epb");
+        let writing = seconds(|| {
+            let mut target = Target::create(&stream).expect("a stream");
+            second.drain(TallyOrder::Key, &mut |batch| target.write_batch(batch)).expect("records");
+            target.finish().expect("a stream");
+        });
+        [reading, counting, summing, writing]
+    }
+
     /// Runs a program on the games and says what it took.
     fn run(&self, name: &str, program: &str, args: &[&str], made: Option<&str>) {
         let mut least = f64::INFINITY;
@@ -157,10 +204,21 @@ fn rows(folder: &Path) -> u64 {
 
 /// Processor time of the processes that this one has waited for.
 fn children_seconds() -> f64 {
+    seconds_at(13)
+}
+
+/// Processor time of this process.
+fn own_seconds() -> f64 {
+    seconds_at(11)
+}
+
+/// What the system says at a place of its line on this process, and at the next one: the time outside
+/// of it and in it.
+fn seconds_at(place: usize) -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("a system with /proc");
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     let ticks = |place: usize| fields[place].parse::<f64>().expect("ticks");
-    (ticks(13) + ticks(14)) / TICKS_A_SECOND
+    (ticks(place) + ticks(place + 1)) / TICKS_A_SECOND
 }
 
 /// The program of a peer.
@@ -170,6 +228,23 @@ fn found(program: &str) -> Option<PathBuf> {
     let folders = own.into_iter().chain(std::env::split_paths(&paths));
     let games = PathBuf::from("/usr/games");
     folders.chain([games]).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// Processor time that work takes in this process.
+fn seconds(work: impl FnOnce()) -> f64 {
+    let before = own_seconds();
+    work();
+    own_seconds() - before
+}
+
+fn add_games(path: &Path, builder: &mut TallyBuilder) {
+    let file = fs::File::open(path).expect("the games");
+    let mut reader = GameReader::new(file, PgnReadOptions::default());
+    while let Some(read) = reader.next_game().expect("the games") {
+        if let Ok(game) = read.game {
+            builder.add(game).expect("room for the games");
+        }
+    }
 }
 
 /// Games and the plies of their main lines.

@@ -165,12 +165,21 @@ impl LineKeys {
         LineKeys { board: packed::code_bits(&Board::EMPTY), hash: 0 }
     }
 
+    /// The codes of the last position's board.
+    #[inline(always)]
+    pub(crate) const fn board(&self) -> &CodeBits {
+        &self.board
+    }
+
     /// The key of the next position, whose en passant square counts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, position: &Position) -> u64 {
         let board = packed::code_bits(position.board());
-        let changes = board.bits.iter().zip(self.board.bits).map(|(now, before)| now ^ before);
-        for square in Square::each(changes.fold(0, |all, changed| all | changed)) {
+        let mut changed = 0;
+        for (now, before) in board.bits.iter().zip(self.board.bits) {
+            changed |= now ^ before;
+        }
+        for square in Square::each(changed) {
             for codes in [&self.board, &board] {
                 let code = codes.code(square.index() as u32);
                 self.hash ^= NUMBERS.pieces[place(square.index(), code)];
@@ -188,20 +197,22 @@ fn hash(position: &Position, en_passant: Option<Square>) -> u64 {
 }
 
 /// The numbers of all but the pieces of a position.
-#[inline]
+#[inline(always)]
 fn hash_of_state(position: &Position, en_passant: Option<Square>) -> u64 {
     let mut rights = 0;
-    for (nth, color) in Color::ALL.into_iter().enumerate() {
-        for (side, castles) in Side::ALL.into_iter().enumerate() {
-            let has_right = position.castling().rook(color, castles).is_some();
-            rights |= usize::from(has_right) << (nth * 2 + side);
+    if !position.castling().is_empty() {
+        for (nth, color) in Color::ALL.into_iter().enumerate() {
+            for (side, castles) in Side::ALL.into_iter().enumerate() {
+                let has_right = position.castling().rook(color, castles).is_some();
+                rights |= usize::from(has_right) << (nth * 2 + side);
+            }
         }
     }
     hash_beside_board(rights, en_passant.map(Square::file), position.turn())
 }
 
 /// The numbers of a set of rights, a file and the side to move.
-#[inline]
+#[inline(always)]
 fn hash_beside_board(rights: usize, en_passant: Option<u8>, turn: Color) -> u64 {
     let en_passant = en_passant.map_or(0, |file| NUMBERS.en_passant[usize::from(file & 7)]);
     let to_move = u64::from(turn == Color::White).wrapping_neg();

@@ -36,6 +36,13 @@ pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
     InstructionSet::fastest().run(OrdinalOf { playable, mv })
 }
 
+/// [`ordinal`] as a part of other [`BitWork`].
+#[cfg(feature = "library")]
+#[inline(always)]
+pub(crate) fn ordinal_in(playable: &Playable, mv: Move) -> Option<u16> {
+    OrdinalOf { playable, mv }.work()
+}
+
 struct OrdinalOf<'p> {
     playable: &'p Playable,
     mv: Move,
@@ -48,20 +55,20 @@ impl BitWork for OrdinalOf<'_> {
     fn work(self) -> Option<u16> {
         let OrdinalOf { playable, mv } = self;
         let class = Class::of(playable, mv)?;
-        let mut ordinal = class.place(playable, mv)?;
+        let mut before = 0;
         // Not in a loop, so that each class is counted by code of its own.
-        macro_rules! add_those_before {
+        macro_rules! count_up_to_it {
             ($($nth:literal)*) => {
                 $(
                     if class == Class::ALL[$nth] {
-                        return Some(ordinal);
+                        return Some(before + Class::ALL[$nth].place(playable, mv)?);
                     }
-                    ordinal += Class::ALL[$nth].count(playable);
+                    before += Class::ALL[$nth].count(playable);
                 )*
             };
         }
-        add_those_before!(0 1 2 3 4 5);
-        Some(ordinal)
+        count_up_to_it!(0 1 2 3 4 5);
+        Some(before + Class::Pawns.place(playable, mv)?)
     }
 }
 
@@ -203,10 +210,7 @@ impl Class {
                 if reach.shared == 0 {
                     return Some(reach.place(playable, mv.to));
                 }
-                let own = key(playable, role, mv.from, mv.to, reach.shared);
-                let mut place = 0;
-                each_key(playable, role, reach.shared, |key| place += u16::from(key < own));
-                Some(place)
+                Some(reach.place_among_rivals(playable, role, mv))
             }
             Class::Castling => {
                 let side = playable.castling_side(mv)?;
@@ -285,6 +289,26 @@ impl Reach {
         }
     }
 
+    /// The place of any move: those to squares that are not shared are counted as above.
+    #[inline(always)]
+    fn place_among_rivals(&self, playable: &Playable, role: Role, mv: Move) -> u16 {
+        let own = key(playable, role, mv.from, mv.to, self.shared);
+        let mut place = 0;
+        each_key(playable, role, self.shared, self.shared, |key| place += u16::from(key < own));
+        let alone = Reach { all: self.all & !self.shared, shared: 0 };
+        if alone.all & mv.to.bit() != 0 {
+            return place + alone.place(playable, mv.to);
+        }
+        let (quiet, _) = alone.split(playable);
+        let file = mv.from.file();
+        let before_it = match Origin::of(playable, role, mv) {
+            Origin { file: true, rank: true } => before(mv.from),
+            Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
+            Origin { file: false, .. } => 0,
+        };
+        place + size(quiet & before_it)
+    }
+
     /// The destination of the move at a place when no square is shared.
     #[inline(always)]
     fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
@@ -293,6 +317,22 @@ impl Reach {
             None => nth_by_file(quiet, place),
             Some(place) => nth_by_file(captures, place),
         }
+    }
+}
+
+/// What SAN says of the square that a piece leaves.
+struct Origin {
+    file: bool,
+    rank: bool,
+}
+
+impl Origin {
+    #[inline(always)]
+    fn of(playable: &Playable, role: Role, mv: Move) -> Origin {
+        let rivals = playable.origins(role, mv.to) & !mv.from.bit();
+        let same_file = rivals & file_set(mv.from.file()) != 0;
+        let same_rank = rivals & rank_set(mv.from.rank()) != 0;
+        Origin { file: rivals != 0 && (!same_file || same_rank), rank: same_file }
     }
 }
 
@@ -307,16 +347,12 @@ fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -
         shift -= 5;
     };
     if shared & to.bit() != 0 {
-        let rivals = playable.origins(role, to) & !from.bit();
-        if rivals != 0 {
-            let same_file = rivals & file_set(from.file()) != 0;
-            let same_rank = rivals & rank_set(from.rank()) != 0;
-            if !same_file || same_rank {
-                push(16 + u64::from(from.file()));
-            }
-            if same_file {
-                push(1 + u64::from(from.rank()));
-            }
+        let origin = Origin::of(playable, role, Move { from, to, promotion: None });
+        if origin.file {
+            push(16 + u64::from(from.file()));
+        }
+        if origin.rank {
+            push(1 + u64::from(from.rank()));
         }
     }
     if playable.position().board().occupied() & to.bit() != 0 {
@@ -332,10 +368,17 @@ fn move_of_key(key: u64) -> Move {
     Move { from: square(key >> 6), to: square(key), promotion: None }
 }
 
+/// The sort keys of the moves to some squares.
 #[inline(always)]
-fn each_key(playable: &Playable, role: Role, shared: u64, mut visit: impl FnMut(u64)) {
+fn each_key(
+    playable: &Playable,
+    role: Role,
+    shared: u64,
+    squares: u64,
+    mut visit: impl FnMut(u64),
+) {
     for from in pieces(playable, role) {
-        for to in Square::each(playable.destinations(from, role)) {
+        for to in Square::each(playable.destinations(from, role) & squares) {
             visit(key(playable, role, from, to, shared));
         }
     }
@@ -344,7 +387,7 @@ fn each_key(playable: &Playable, role: Role, shared: u64, mut visit: impl FnMut(
 fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
     let shared = Reach::new(playable, role).shared;
     let mut keys = Vec::with_capacity(32);
-    each_key(playable, role, shared, |key| keys.push(key));
+    each_key(playable, role, shared, !0, |key| keys.push(key));
     keys.sort_unstable();
     keys
 }

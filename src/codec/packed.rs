@@ -66,7 +66,7 @@ impl PackedBoard {
     }
 
     /// The plain form of this many pieces; `codes` are the nibbles, zero behind the last piece.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plain(
         occupied: u64,
         count: u32,
@@ -102,12 +102,19 @@ pub fn encode(position: &Position) -> PackedBoard {
 
 #[inline(always)]
 fn pack_plain(position: &Position) -> Option<PackedBoard> {
+    let (occupied, codes) = plain_parts(position, &code_bits(position.board()))?;
+    Some(PackedBoard::plain(occupied, occupied.count_ones(), codes.to_le_bytes()))
+}
+
+/// The occupancy and the codes of the plain form; these are the [`code_bits`] of the board.
+#[inline(always)]
+pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64, u128)> {
     let board = position.board();
     let occupied = board.occupied();
     if occupied == 0 || occupied.count_ones() > PLAIN_PIECES {
         return None;
     }
-    let mut codes = codes(position);
+    let mut codes = with_rights(position, codes.clone());
     if position.turn() == Color::Black {
         let kings = board.pieces(Color::Black, Role::King);
         if kings == 0 {
@@ -122,14 +129,14 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
         }
         codes.put(pawn.bit(), DOUBLE_STEP);
     }
-    let nibbles = pick_up(&codes, InstructionSet::fastest());
-    Some(PackedBoard::plain(occupied, occupied.count_ones(), nibbles.to_le_bytes()))
+    Some((occupied, pick_up(&codes, InstructionSet::fastest())))
 }
 
 #[cold]
 fn pack_escape(position: &Position) -> PackedBoard {
     let mut bytes = [0; MAX_LEN];
-    let codes = codes(position).ranks().map(u64::to_le_bytes);
+    let codes = with_rights(position, code_bits(position.board()));
+    let codes = codes.ranks().map(u64::to_le_bytes);
     let pairs = codes.as_flattened().chunks_exact(2).map(|pair| pair[0] | pair[1] << 4);
     bytes[OCCUPANCY..].iter_mut().zip(pairs).for_each(|(byte, pair)| *byte = pair);
     let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
@@ -139,8 +146,7 @@ fn pack_escape(position: &Position) -> PackedBoard {
 
 /// The code of each square as both forms have it: pieces, rooks with a right, empty squares.
 #[inline(always)]
-fn codes(position: &Position) -> CodeBits {
-    let mut codes = code_bits(position.board());
+fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
     if !position.castling().is_empty() {
         for color in Color::ALL {
             let files = Side::ALL.map(|side| position.castling().rook(color, side));
@@ -156,7 +162,7 @@ fn codes(position: &Position) -> CodeBits {
 ///
 /// Six sets of roles and two of colours become one for each bit of the codes: to go through the
 /// twelve sets of pieces would mean to leave twelve loops where no processor foresees it.
-#[inline]
+#[inline(always)]
 pub(super) fn code_bits(board: &Board) -> CodeBits {
     let of = |role| board.role(role);
     let (occupied, kings, rooks) = (board.occupied(), of(Role::King), of(Role::Rook));
@@ -187,7 +193,8 @@ pub fn len_of(bytes: &[u8]) -> Result<usize, DecodeError> {
     if bytes.len() < len { Err(truncated(bytes)) } else { Ok(len) }
 }
 
-const fn plain_len(count: u32) -> usize {
+/// The length of the plain form of so many pieces.
+pub(crate) const fn plain_len(count: u32) -> usize {
     OCCUPANCY + (count as usize).div_ceil(2)
 }
 

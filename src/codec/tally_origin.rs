@@ -3,6 +3,7 @@
 //! The format is `formats/tally_origin.md`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
@@ -165,12 +166,17 @@ pub struct GameDigests(HashMap<[u8; HASH], u32>);
 impl GameDigests {
     /// Takes a game, and says what was known of it before.
     pub fn insert(&mut self, digest: GameDigest) -> KnownGame {
-        let known = self.find(&digest);
-        if known != KnownGame::Counted {
-            let (hash, said) = split(&digest);
-            self.0.insert(hash, said);
+        let (hash, said) = split(&digest);
+        match self.0.entry(hash) {
+            Entry::Vacant(place) => {
+                place.insert(said);
+                KnownGame::New
+            }
+            Entry::Occupied(mut counted) if *counted.get() < said => {
+                KnownGame::CountedWith(counted.insert(said))
+            }
+            Entry::Occupied(_) => KnownGame::Counted,
         }
-        known
     }
 
     /// What is known of a game.

@@ -81,7 +81,7 @@ impl Board {
     /// Puts in place of another board this one when all pieces of a set are gone and then one piece
     /// stands on another. All sets are written at once, which is much faster than one after the
     /// other, and where they stay, which is faster than copying them there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn replace(&self, gone: u64, set: u64, color: Color, role: Role, next: &mut Board) {
         let (colors, roles) = (&ONLY_COLOR[color as usize], &ONLY_ROLE[role as usize]);
         for ((next, now), is_its) in next.colors.iter_mut().zip(self.colors).zip(colors) {

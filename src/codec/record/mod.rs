@@ -17,5 +17,5 @@ pub use kept::{put_kept_games, take_kept_games};
 pub use layout::MAX_LEN;
 pub use tally::{OrdinalTally, put_tallied, put_tallied_games, put_tally, take_tally};
 #[cfg(feature = "library")]
-pub(crate) use tally::{put_counts, put_one_game};
+pub(crate) use tally::{put_counts, put_one_game, put_tallied_short};
 pub use walk::{Part, board_of, len_of, tally_bytes, walk};

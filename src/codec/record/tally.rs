@@ -8,6 +8,8 @@ use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::kept::put_kept_games;
 use super::layout::{MARKER, NO_MORE_OPERATIONS, OPERATIONS};
 use super::operands::Moves;
+#[cfg(feature = "library")]
+use crate::codec::packed::PLAIN_MAX;
 use crate::model::rules::Playable;
 use crate::model::{
     Cell, GameCounts, KeptGames, MOST_GAMES, MoveTally, Opcode, Operand, Ratings, Speed,
@@ -65,6 +67,33 @@ pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8
     put(out);
     out.push(NO_MORE_OPERATIONS);
 }
+
+/// [`put_tallied`] of a board in the plain form and an operand that is short, each with zeros behind
+/// it and its length: it is put together in one place and copied once.
+#[cfg(feature = "library")]
+#[inline]
+pub(crate) fn put_tallied_short<const ROOM: usize>(
+    (board, board_len): (&[u8; PLAIN_MAX], usize),
+    (operand, operand_len): &([u8; ROOM], usize),
+    out: &mut Vec<u8>,
+) {
+    const { assert!(1 + PLAIN_MAX + 1 + ROOM < SHORT) };
+    let mut record = [NO_MORE_OPERATIONS; SHORT];
+    record[0] = MARKER | OPERATIONS;
+    record[1..][..PLAIN_MAX].copy_from_slice(board);
+    let opcode = 1 + board_len.min(PLAIN_MAX);
+    record[opcode] = *OPCODE;
+    record[opcode + 1..][..ROOM].copy_from_slice(operand);
+    let end = opcode + 1 + operand_len.min(&ROOM);
+    record[end] = NO_MORE_OPERATIONS;
+    let start = out.len();
+    out.extend_from_slice(&record);
+    out.truncate(start + end + 1);
+}
+
+/// Room for a short record.
+#[cfg(feature = "library")]
+const SHORT: usize = 64;
 
 /// [`put_tallied`], with the operation `kept_games` beside it.
 pub fn put_tallied_games(

@@ -3,7 +3,7 @@
 use byteorder::{BigEndian, ByteOrder};
 
 use super::facts::CountedGame;
-use super::visits::{LongBoards, Part, Visit};
+use super::visits::{PART_BITS, Part, Visit, Visits};
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
@@ -260,7 +260,13 @@ impl Tallied<'_> {
     pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
             Tallied::One { visit, game, .. } => {
-                record::put_tallied(board, out, |out| put_one(visit, game, out));
+                match (visit.plain_board(), visit.ordinal().filter(|_| visit.is_first())) {
+                    (Some(board), Some(ordinal)) => {
+                        let tally = game.lone_tally(visit.turn(), ordinal);
+                        record::put_tallied_short(board, &tally, out);
+                    }
+                    _ => record::put_tallied(board, out, |out| put_one(visit, game, out)),
+                }
                 Ok(true)
             }
             Tallied::Many(sum) => sum.put_record(board, out),
@@ -297,8 +303,7 @@ pub(super) struct Games<'g> {
     pub(super) games: &'g [CountedGame],
     /// Those that are kept.
     pub(super) kept: Option<Kept<'g>>,
-    /// The long boards of the visits.
-    pub(super) long: &'g LongBoards,
+    pub(super) visits: &'g [Visits],
 }
 
 impl Games<'_> {
@@ -311,62 +316,72 @@ impl Games<'_> {
     }
 }
 
-/// Hands on each position of these visits with its tally, by ascending keys; those of one key by
-/// their boards. All keys begin with the same bits, so many.
+/// How many visits ahead memory is asked for.
+const AHEAD: usize = 8;
+
+/// Hands on each position of a part of the visits with its tally, by ascending keys; those of one key
+/// by their boards.
 pub(super) fn each_position(
-    visits: &Part,
-    same_bits: u32,
+    part: usize,
     games: Games<'_>,
     visit_position: &mut impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut sum = Sum::keeping(games.kept.map(|kept| kept.limit));
+    let order = by_key(games.visits, part);
     let mut same_key = Vec::new();
-    for places in by_key(visits, same_bits).chunk_by(|a, b| a.0 == b.0) {
-        if let (&[(key, at)], None) = (places, games.kept) {
-            let visit = visits.at(at);
+    let [mut far, mut near] = [2 * AHEAD, AHEAD].map(|ahead| order.iter().skip(ahead));
+    for places in order.chunk_by(|a, b| a.0 == b.0) {
+        far.by_ref().take(places.len()).for_each(|(_, visit)| visit.ask_for());
+        near.by_ref()
+            .take(places.len())
+            .for_each(|(_, visit)| games.of(visit).ask_for(visit.turn()));
+        if let (&[(key, visit)], None) = (places, games.kept) {
             let (game, place) = (games.of(visit), games.place(visit));
-            visit_position(key, visit.board(games.long), Tallied::One { visit, game, place })?;
+            visit_position(key, visit.board(games.visits), Tallied::One { visit, game, place })?;
             continue;
         }
         same_key.clear();
-        same_key.extend(places.iter().map(|&(_, at)| visits.at(at)));
-        let is_same = |a: &&Visit, b: &&Visit| a.is_of_board(b, games.long);
+        same_key.extend(places.iter().map(|&(_, visit)| visit));
+        let is_same = |a: &&Visit, b: &&Visit| a.is_of_board(b, games.visits);
         if !same_key.iter().all(|visit| is_same(visit, &same_key[0])) {
-            same_key.sort_by_key(|visit| visit.board(games.long));
+            same_key.sort_by_key(|visit| visit.board(games.visits));
         }
         for same in same_key.chunk_by(is_same) {
             for visit in same {
                 sum.visit(visit, games.place(visit), games.of(visit)).map_err(too_many)?;
             }
             sum.keep(same, games.kept);
-            visit_position(same[0].key, same[0].board(games.long), Tallied::Many(&mut sum))?;
+            visit_position(same[0].key, same[0].board(games.visits), Tallied::Many(&mut sum))?;
         }
     }
     Ok(())
 }
 
-/// The keys of visits in ascending order, each with the place of the visit; those of one key ascend
-/// by their places.
-fn by_key(visits: &Part, same_bits: u32) -> Vec<(u64, u32)> {
+/// The visits of a part with their keys, which ascend.
+fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
+    let parts = || visits.iter().map(|visits| &visits.parts[part]);
+    let len = parts().map(Part::len).sum();
+    let all = || parts().flat_map(Part::iter);
     // About as many buckets as visits, so that most of them have one or two.
-    let bits = (usize::BITS - visits.len().leading_zeros()).clamp(1, 63 - same_bits);
-    let bucket = |visit: &Visit| (visit.key << same_bits >> (64 - bits)) as usize;
+    let bits = (usize::BITS - usize::leading_zeros(len)).clamp(1, u64::BITS - 1 - PART_BITS);
+    let bucket = |visit: &Visit| (visit.key << PART_BITS >> (u64::BITS - bits)) as usize;
     let mut ends = vec![0_u32; 1 << bits];
-    visits.iter().for_each(|visit| ends[bucket(visit)] += 1);
+    all().for_each(|visit| ends[bucket(visit)] += 1);
     let mut before = 0;
     for end in &mut ends {
         before += std::mem::replace(end, before);
     }
-    let mut order = vec![(0, 0); visits.len()];
-    for (visit, at) in visits.iter().zip(0..) {
+    let Some(any) = all().next() else { return Vec::new() };
+    let mut order = vec![(0, any); len];
+    for visit in all() {
         let place = &mut ends[bucket(visit)];
-        order[*place as usize] = (visit.key, at);
+        order[*place as usize] = (visit.key, visit);
         *place += 1;
     }
     let mut start = 0;
     for end in ends {
         if end - start > 1 {
-            order[start as usize..end as usize].sort_unstable();
+            order[start as usize..end as usize].sort_unstable_by_key(|(key, _)| *key);
         }
         start = end;
     }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use super::facts::{CountedGame, GameFacts, Split};
 use super::keep::Keeper;
-use super::visits::{Line, LongBoards, Part, Role, Visit, Visits, Which};
+use super::visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::codec::tally_origin::{GameDigests, KnownGame, TallySource, digest_of};
 use crate::error::Result;
 use crate::library::game_sets::{self, SameGame};
@@ -142,26 +142,23 @@ pub struct TallyBuilder {
     /// Games whose positions were not looked at yet.
     lines: Vec<Line>,
     moves: Vec<Move>,
-    /// Where their visits are put first, kept for its memory.
-    pieces: Vec<Visits>,
-    visits: VisitParts,
+    counted: CountedGames,
     /// Tallies of visits that did not fit.
     spilled: Option<Sorter>,
     keeper: Option<Keeper>,
     counts: TallyCounts,
 }
 
-/// Visits in parts by the first bits of their keys, and the games they are of.
-#[derive(Debug)]
-struct VisitParts {
-    parts: Vec<Part>,
-    long: LongBoards,
+/// Visits, and the games they are of.
+#[derive(Default, Debug)]
+struct CountedGames {
+    /// Those of each thread.
+    visits: Vec<Visits>,
     games: Vec<CountedGame>,
     /// What is kept of them, where games are kept.
     kept: Vec<Option<KeptGame>>,
     /// Games whose visits are elsewhere.
     before: u64,
-    len: usize,
 }
 
 /// In which order positions are given.
@@ -175,44 +172,45 @@ pub enum TallyOrder {
     Games,
 }
 
-const PART_BITS: u32 = 8;
 /// Games are looked at together on all threads: so many plies, or what a part of the memory holds.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// Games that are kept wait in this part of the memory.
 const KEPT_OF_MEMORY: usize = 8;
-/// So many games are one piece of work.
-const PIECE: usize = 64;
+/// So many games at least are worth a thread.
+const LEAST_GAMES: usize = 64;
 
-impl VisitParts {
-    fn new(before: u64) -> VisitParts {
-        let mut parts = Vec::new();
-        parts.resize_with(1 << PART_BITS, Part::default);
-        let (long, games, kept) = Default::default();
-        VisitParts { parts, long, games, kept, before, len: 0 }
-    }
-
-    fn add(&mut self, visits: &mut Visits) {
-        self.len += visits.visits.len();
-        visits.move_to(&mut self.parts, PART_BITS, &mut self.long);
-    }
-
+impl CountedGames {
     /// The memory that they take.
     fn bytes(&self) -> usize {
         let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
-        self.len * size_of::<Visit>() + size_of_val(&self.long[..]) + games
+        games + self.visits.iter().map(Visits::bytes).sum::<usize>()
+    }
+
+    /// Adds the visits of games, on all threads.
+    fn add(&mut self, lines: &[Line], moves: &[Move], which: Which) {
+        let many = lines.len().div_ceil(rayon::current_num_threads()).max(LEAST_GAMES);
+        for number in self.visits.len()..lines.len().div_ceil(many) {
+            self.visits.push(Visits::new(number));
+        }
+        let first = self.games.len();
+        lines
+            .par_chunks(many)
+            .zip(&mut self.visits)
+            .enumerate()
+            .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
     }
 
     /// Hands on each position of a part; so many games of each kind are kept, if any.
     fn each_position(
         &self,
-        part: &Part,
+        part: usize,
         limit: Option<u8>,
         mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
     ) -> Result<()> {
         let kept = limit.map(|limit| Kept { limit, games: &self.kept });
-        let games = Games { before: self.before, games: &self.games, kept, long: &self.long };
-        each_position(part, PART_BITS, games, &mut visit)
+        let Self { visits, games, before, .. } = self;
+        each_position(part, Games { before: *before, games, kept, visits }, &mut visit)
     }
 }
 
@@ -237,8 +235,7 @@ impl TallyBuilder {
             sources: Vec::new(),
             lines: Vec::new(),
             moves: Vec::new(),
-            pieces: Vec::new(),
-            visits: VisitParts::new(0),
+            counted: CountedGames::default(),
             spilled: None,
             keeper,
             counts: TallyCounts::default(),
@@ -351,7 +348,7 @@ impl TallyBuilder {
     /// Whether memory is spent, so that the next games go to a temporary file unless
     /// [`TallyBuilder::drain`] makes room.
     pub fn is_full(&self) -> bool {
-        self.visits.bytes() > self.memory / 2
+        self.counted.bytes() > self.memory / 2
     }
 
     /// Uses at most so many bytes, if it was given more.
@@ -377,44 +374,28 @@ impl TallyBuilder {
 
     /// Looks at the positions of the games that wait.
     fn visit_lines(&mut self) {
-        let first = self.visits.games.len();
-        let which = self.options.positions();
-        let moves = &self.moves;
-        let pieces = self.lines.len().div_ceil(PIECE);
-        self.pieces.resize_with(pieces.max(self.pieces.len()), Visits::default);
-        self.lines.par_chunks(PIECE).zip(&mut self.pieces).enumerate().for_each(
-            |(nth, (lines, visits))| {
-                for (line, game) in lines.iter().zip(first + nth * PIECE..) {
-                    let moves = &moves[line.moves.clone()];
-                    let before = (visits.plies, visits.wide_moves);
-                    visits.add(&line.start, moves, game as u32, which);
-                    if line.role != Role::Counts {
-                        (visits.plies, visits.wide_moves) = before;
-                    }
-                }
-            },
-        );
-        for visits in &mut self.pieces {
-            self.visits.add(visits);
+        self.counted.add(&self.lines, &self.moves, self.options.positions());
+        for visits in &mut self.counted.visits {
             self.counts.plies += std::mem::take(&mut visits.plies);
             self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
         }
         let game = |line: Line| CountedGame::new(line.facts, line.role == Role::CountsNoMore);
-        self.visits.games.extend(self.lines.drain(..).map(game));
-        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.visits.kept));
+        self.counted.games.extend(self.lines.drain(..).map(game));
+        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.counted.kept));
         self.moves.clear();
     }
 
     /// Makes room for other visits.
     fn spill(&mut self) -> Result<()> {
-        let before = self.visits.before + self.visits.games.len() as u64;
-        let visits = std::mem::replace(&mut self.visits, VisitParts::new(before));
+        let before = self.counted.before + self.counted.games.len() as u64;
+        let others = CountedGames { before, ..CountedGames::default() };
+        let counted = std::mem::replace(&mut self.counted, others);
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory / 2));
         let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         let limit = self.options.keep_games;
-        for part in &visits.parts {
-            visits.each_position(part, limit, |key, board, tallied| {
+        for part in 0..1 << PART_BITS {
+            counted.each_position(part, limit, |key, board, tallied| {
                 key_and_board.clear();
                 key_and_board.extend_from_slice(&key.to_be_bytes());
                 key_and_board.extend_from_slice(board);
@@ -454,7 +435,7 @@ impl TallyBuilder {
         if self.spilled.is_some() || order == TallyOrder::Games {
             self.spill()?;
         }
-        let visits = std::mem::replace(&mut self.visits, VisitParts::new(0));
+        let counted = std::mem::take(&mut self.counted);
         let (positions, keeper) = (&mut self.counts.positions, &mut self.keeper);
         let mut visit = |batch: &EncodedBatch| {
             *positions += batch.len() as u64;
@@ -465,7 +446,7 @@ impl TallyBuilder {
         };
         let limit = self.options.keep_games;
         let Some(sorter) = self.spilled.take() else {
-            return visit_parts(&visits, limit, &mut visit);
+            return visit_parts(&counted, limit, &mut visit);
         };
         let mut out = Batches { batch: EncodedBatch::default(), visit: &mut visit };
         if order == TallyOrder::Key {
@@ -526,19 +507,19 @@ const PARTS_AT_ONCE: usize = 16;
 
 /// The records of visits that all are in memory.
 fn visit_parts(
-    visits: &VisitParts,
+    counted: &CountedGames,
     limit: Option<u8>,
     visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
 ) -> Result<()> {
     let mut batches = vec![EncodedBatch::default(); PARTS_AT_ONCE];
-    for parts in visits.parts.chunks_exact(PARTS_AT_ONCE) {
-        let records = |(part, batch): (&Part, &mut EncodedBatch)| {
+    for first in (0..1 << PART_BITS).step_by(PARTS_AT_ONCE) {
+        let records = |(nth, batch): (usize, &mut EncodedBatch)| {
             batch.clear();
-            visits.each_position(part, limit, |_, board, tallied| {
+            counted.each_position(first + nth, limit, |_, board, tallied| {
                 batch.push_with(|out| tallied.put_record(board, out))
             })
         };
-        parts.par_iter().zip(&mut batches).try_for_each(records)?;
+        batches.par_iter_mut().enumerate().try_for_each(records)?;
         batches.iter().try_for_each(&mut *visit)?;
     }
     Ok(())

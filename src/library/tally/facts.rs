@@ -4,6 +4,7 @@ use crate::codec::record;
 use crate::library::date::Date;
 use crate::library::game_tag::{self, Tags};
 use crate::model::{Cell, Color, Game, GameCounts, GameResult, LARGEST_RATING, Ratings, Speed};
+use crate::prefetch::prefetch;
 
 /// By what the games of a tally are told apart.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -100,35 +101,63 @@ impl GameFacts {
     }
 }
 
-/// A game with what it counts for a position, by the side to move, as bytes of a record.
+/// A game with the tally of a position that it alone reached, by the side to move there.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CountedGame {
+    lone: [LoneTally; 2],
     pub(super) facts: GameFacts,
     /// It is taken off: another copy of it counts.
     pub(super) is_less: bool,
-    bytes: [[u8; COUNTS_ROOM]; 2],
-    lens: [u8; 2],
 }
 
-/// Room for the counts of one game.
-const COUNTS_ROOM: usize = 15;
+/// A tally of one visit in its short form, but for the ordinal of the move.
+#[derive(Copy, Clone, Debug)]
+#[repr(align(32))]
+struct LoneTally {
+    bytes: [u8; LONE_ROOM],
+    ordinal_at: u8,
+    len: u8,
+}
+
+/// Room for the tally of one visit.
+const LONE_ROOM: usize = 30;
 
 impl CountedGame {
     pub(super) fn new(facts: GameFacts, is_less: bool) -> CountedGame {
-        let (mut bytes, mut lens) = ([[0; COUNTS_ROOM]; 2], [0; 2]);
-        let mut counts = Vec::with_capacity(COUNTS_ROOM);
-        for color in Color::ALL {
+        let (mut counts, mut tally) =
+            (Vec::with_capacity(LONE_ROOM), Vec::with_capacity(LONE_ROOM));
+        let lone = Color::ALL.map(|turn| {
             counts.clear();
-            record::put_counts(&facts.counts(color), &mut counts);
-            bytes[color as usize][..counts.len()].copy_from_slice(&counts);
-            lens[color as usize] = counts.len() as u8;
-        }
-        CountedGame { facts, is_less, bytes, lens }
+            record::put_counts(&facts.counts(turn), &mut counts);
+            tally.clear();
+            record::put_one_game(&facts.cell, 1, Some((0, &counts)), &mut tally);
+            let mut bytes = [0; LONE_ROOM];
+            bytes[..tally.len()].copy_from_slice(&tally);
+            let ordinal_at = (tally.len() - counts.len() - 1) as u8;
+            LoneTally { bytes, ordinal_at, len: tally.len() as u8 }
+        });
+        CountedGame { lone, facts, is_less }
+    }
+
+    /// Asks for the memory of [`CountedGame::lone_tally`].
+    #[inline]
+    pub(super) fn ask_for(&self, turn: Color) {
+        prefetch(&self.lone[turn as usize]);
     }
 
     /// The bytes of [`GameFacts::counts`].
     pub(super) fn counts(&self, turn: Color) -> &[u8] {
-        &self.bytes[turn as usize][..usize::from(self.lens[turn as usize])]
+        let LoneTally { bytes, ordinal_at, len } = &self.lone[turn as usize];
+        &bytes[usize::from(*ordinal_at) + 1..usize::from(*len)]
+    }
+
+    /// The tally of a position that the game alone reached, once, and went on from with this move, in
+    /// its short form: zeros behind it, and its length.
+    #[inline]
+    pub(super) fn lone_tally(&self, turn: Color, ordinal: u8) -> ([u8; LONE_ROOM], usize) {
+        let LoneTally { mut bytes, ordinal_at, len } = self.lone[turn as usize];
+        bytes[usize::from(ordinal_at)] = ordinal;
+        (bytes, len.into())
     }
 }
 

@@ -2,14 +2,17 @@
 
 use std::ops::Range;
 
-use byteorder::{ByteOrder, LittleEndian};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U64;
 
 use super::facts::GameFacts;
 use crate::codec::key::{self, LineKeys};
 use crate::codec::ordinal;
 use crate::codec::packed::{self, PLAIN_MAX, PackedBoard};
 use crate::model::rules::Move;
-use crate::model::{Color, Replay, Start};
+use crate::model::{Color, Position, Replay, Start};
+use crate::prefetch::prefetch;
+use crate::text::fields::{BitWork, InstructionSet};
 
 /// The main line of a game and what is known of it.
 #[derive(Clone, Debug)]
@@ -54,8 +57,8 @@ pub(super) struct Visit {
     /// The ordinal, the bits below, and from [`LEN_SHIFT`] on the length of the board.
     what: u16,
     /// The packed identity board, zeros behind it; of one that is longer, which has no length here,
-    /// its number among [`LongBoards`].
-    board: [u8; PLAIN_MAX],
+    /// zero, its number and that of the [`Visits`] that have it.
+    board: [U64; PLAIN_MAX / 8],
 }
 
 /// Bits above the ordinal.
@@ -64,9 +67,6 @@ const IS_FIRST: u16 = 1 << 9;
 const BLACK: u16 = 1 << 10;
 const LEN_SHIFT: u32 = 11;
 const _: () = assert!(PLAIN_MAX < 1 << (u16::BITS - LEN_SHIFT));
-
-/// The boards of visits that have more pieces than a game begins with.
-pub(super) type LongBoards = Vec<PackedBoard>;
 
 impl Visit {
     /// The game had not reached the position before.
@@ -84,40 +84,36 @@ impl Visit {
         if self.what & HAS_MOVE != 0 { Some(self.what as u8) } else { None }
     }
 
-    /// The packed identity board.
-    pub(super) fn board<'a>(&'a self, long: &'a LongBoards) -> &'a [u8] {
-        match usize::from(self.what >> LEN_SHIFT) {
-            0 => long[self.number_of_board()].as_bytes(),
-            len => &self.board[..len],
-        }
-    }
-
-    pub(super) fn is_of_board(&self, other: &Visit, long: &LongBoards) -> bool {
-        let is_long = |visit: &Visit| visit.what >> LEN_SHIFT == 0;
-        match is_long(self) && is_long(other) {
-            true => self.board(long) == other.board(long),
-            // The number of a long board begins as no other does.
-            false => self.board == other.board,
-        }
-    }
-
-    fn number_of_board(&self) -> usize {
-        LittleEndian::read_u64(&self.board[8..]) as usize
-    }
-
-    #[inline(always)]
-    fn set_board(&mut self, board: &PackedBoard, long: &mut LongBoards) {
-        match board.as_plain() {
-            Some(plain) => {
-                self.board = *plain;
-                self.what |= (board.as_bytes().len() as u16) << LEN_SHIFT;
-            }
+    /// The packed identity board; these are the visits that this one is among.
+    pub(super) fn board<'a>(&'a self, all: &'a [Visits]) -> &'a [u8] {
+        match self.plain_board() {
+            Some((board, len)) => &board[..len],
             None => {
-                // Eight zeros, as the longer form begins with.
-                self.board = [0; PLAIN_MAX];
-                LittleEndian::write_u64(&mut self.board[8..], long.len() as u64);
-                long.push(*board);
+                let [_, number, of] = self.board.map(|word| word.get() as usize);
+                all[of].long[number].as_bytes()
             }
+        }
+    }
+
+    /// The packed identity board with zeros behind it, and its length; `None` where it is longer.
+    #[inline]
+    pub(super) fn plain_board(&self) -> Option<(&[u8; PLAIN_MAX], usize)> {
+        let len = usize::from(self.what >> LEN_SHIFT);
+        self.board.as_bytes().first_chunk().map(|board| (board, len)).filter(|_| len > 0)
+    }
+
+    /// Asks for its memory, which two cache lines may share.
+    #[inline]
+    pub(super) fn ask_for(&self) {
+        prefetch(self);
+        prefetch(&self.board[PLAIN_MAX / 8 - 1]);
+    }
+
+    pub(super) fn is_of_board(&self, other: &Visit, all: &[Visits]) -> bool {
+        match (self.plain_board(), other.plain_board()) {
+            (None, None) => self.board(all) == other.board(all),
+            // The place of a long board begins as no board does.
+            _ => self.board == other.board,
         }
     }
 }
@@ -125,77 +121,118 @@ impl Visit {
 /// Visits in pieces of one size, so that none is ever copied to grow.
 #[derive(Default, Debug)]
 pub(super) struct Part {
-    pieces: Vec<Vec<Visit>>,
+    full: Vec<Vec<Visit>>,
+    last: Vec<Visit>,
 }
 
-const PIECE: usize = 1 << 9;
+const PIECE: usize = 1 << 6;
 
 impl Part {
-    #[inline]
-    fn push(&mut self, visit: &Visit) {
-        match self.pieces.last_mut() {
-            Some(last) if last.len() < PIECE => last.push(*visit),
-            _ => {
-                let mut piece = Vec::with_capacity(PIECE);
-                piece.push(*visit);
-                self.pieces.push(piece);
-            }
+    #[inline(always)]
+    fn push(&mut self, visit: Visit) {
+        if self.last.len() == self.last.capacity() {
+            self.begin_piece();
+        }
+        self.last.push(visit);
+    }
+
+    #[cold]
+    fn begin_piece(&mut self) {
+        let full = std::mem::replace(&mut self.last, Vec::with_capacity(PIECE));
+        if !full.is_empty() {
+            self.full.push(full);
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Visit> {
-        self.pieces.iter().flatten()
+        self.full.iter().chain([&self.last]).flatten()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.pieces.last().map_or(0, |last| (self.pieces.len() - 1) * PIECE + last.len())
-    }
-
-    pub(super) fn at(&self, place: u32) -> &Visit {
-        &self.pieces[place as usize / PIECE][place as usize % PIECE]
+        self.full.iter().map(Vec::len).sum::<usize>() + self.last.len()
     }
 }
 
-/// The visits of some games.
-#[derive(Default, Debug)]
+/// The visits of the games that one thread looks at.
+#[derive(Debug)]
 pub(super) struct Visits {
-    pub(super) visits: Vec<Visit>,
-    pub(super) long: LongBoards,
+    /// By the first bits of their keys.
+    pub(super) parts: Vec<Part>,
+    pub(super) len: usize,
+    /// The boards that have more pieces than a game begins with.
+    pub(super) long: Vec<PackedBoard>,
     /// Plies of the main lines, up to the last that counts.
     pub(super) plies: u64,
     /// Moves that are not counted, because their positions have more than 256.
     pub(super) wide_moves: u64,
+    /// The visits of the game since the last move that cannot be taken back.
+    recent: Vec<Visit>,
+    /// Its number among those of all threads.
+    number: usize,
+}
+
+/// So many first bits of the key tell the part that a visit belongs to.
+pub(super) const PART_BITS: u32 = 8;
+/// A position comes again after so many others at the earliest.
+const SOONEST_REPEAT: usize = 4;
+
+/// Lines whose visits are added, and the number of the first game.
+struct Added<'a> {
+    visits: &'a mut Visits,
+    lines: &'a [Line],
+    moves: &'a [Move],
+    first: usize,
+    which: Which,
+}
+
+impl BitWork for Added<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn work(self) {
+        let Added { visits, lines, moves, first, which } = self;
+        for (line, game) in lines.iter().zip(first..) {
+            let before = (visits.plies, visits.wide_moves);
+            visits.add_line(&line.start, &moves[line.moves.clone()], game as u32, which);
+            if line.role != Role::Counts {
+                (visits.plies, visits.wide_moves) = before;
+            }
+        }
+    }
 }
 
 impl Visits {
-    /// Moves the visits into parts by the first bits of their keys, so many, and their long boards
-    /// behind others.
-    pub(super) fn move_to(&mut self, parts: &mut [Part], part_bits: u32, long: &mut LongBoards) {
-        for visit in &mut self.visits {
-            if visit.what >> LEN_SHIFT == 0 {
-                let number = visit.number_of_board() + long.len();
-                LittleEndian::write_u64(&mut visit.board[8..], number as u64);
-            }
-            parts[(visit.key >> (64 - part_bits)) as usize].push(visit);
-        }
-        self.visits.clear();
-        long.append(&mut self.long);
+    /// None yet; so many threads have others.
+    pub(super) fn new(number: usize) -> Visits {
+        let mut parts = Vec::new();
+        parts.resize_with(1 << PART_BITS, Part::default);
+        let (long, recent) = Default::default();
+        Visits { parts, len: 0, long, plies: 0, wide_moves: 0, recent, number }
     }
 
-    /// Adds those of a game.
-    pub(super) fn add(&mut self, start: &Start, moves: &[Move], game: u32, which: Which) {
+    /// The memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.len * size_of::<Visit>() + size_of_val(&self.long[..])
+    }
+
+    /// Adds those of games, numbered from the first on, whose moves are among these.
+    pub(super) fn add(&mut self, lines: &[Line], moves: &[Move], first: usize, which: Which) {
+        let visits = self;
+        InstructionSet::fastest().run(Added { visits, lines, moves, first, which });
+    }
+
+    #[inline(always)]
+    fn add_line(&mut self, start: &Start, moves: &[Move], game: u32, which: Which) {
         let Some(mut replay) = Replay::new(start) else { return };
         let mut keys = LineKeys::new();
-        self.visits.reserve(moves.len() + 1);
-        // Where those since the last move that cannot be taken back begin.
-        let mut since = self.visits.len();
+        self.recent.clear();
         let mut moves = moves.iter();
         loop {
             let mv = moves.next().filter(|_| replay.ply() < which.max_ply);
             if replay.halfmove_clock() == 0 {
-                since = self.visits.len();
+                self.recent.clear();
             }
-            self.add_position(&replay, mv, game, (which, since), &mut keys);
+            self.add_position(&replay, mv, game, which, &mut keys);
             let Some(mv) = mv else { return };
             replay.play(*mv);
             self.plies += 1;
@@ -203,12 +240,13 @@ impl Visits {
     }
 
     /// Adds that of a position unless it counts already.
+    #[inline(always)]
     fn add_position(
         &mut self,
         replay: &Replay,
         mv: Option<&Move>,
         game: u32,
-        (which, since): (Which, usize),
+        which: Which,
         keys: &mut LineKeys,
     ) {
         let with_en_passant =
@@ -217,30 +255,68 @@ impl Visits {
                 false => replay.position().identity(),
             });
         let identity = with_en_passant.as_ref().unwrap_or(replay.position());
-        let ordinal = mv.and_then(|mv| ordinal::ordinal(&replay.playable(), *mv));
+        // Not in a closure, which would have no instructions of its own.
+        let ordinal = match mv {
+            Some(mv) => ordinal::ordinal_in(&replay.playable(), *mv),
+            None => None,
+        };
         let narrow = ordinal.and_then(|ordinal| u8::try_from(ordinal).ok());
         self.wide_moves += u64::from(ordinal.is_some() && narrow.is_none());
         let turn = if identity.turn() == Color::Black { BLACK } else { 0 };
-        let mut visit = Visit {
-            key: keys.next(identity),
-            game,
-            ply: u16::try_from(replay.ply()).unwrap_or(u16::MAX),
-            what: narrow.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal)) | IS_FIRST | turn,
-            board: [0; PLAIN_MAX],
+        let key = keys.next(identity);
+        let (board, len) = match packed::plain_parts(identity, keys.board()) {
+            Some((occupied, codes)) => {
+                let words = [occupied, codes as u64, (codes >> 64) as u64];
+                (words.map(U64::new), packed::plain_len(occupied.count_ones()))
+            }
+            None => (self.keep_long(identity), 0),
         };
-        visit.set_board(&packed::encode(identity), &mut self.long);
-        if !which.repeats {
-            for other in &self.visits[since..] {
-                if other.key == visit.key && other.is_of_board(&visit, &self.long) {
-                    visit.what &= !IS_FIRST;
-                    if other.ordinal() == visit.ordinal() {
-                        visit.what &= !HAS_MOVE;
-                    }
+        let ply = u16::try_from(replay.ply()).unwrap_or(u16::MAX);
+        let played = narrow.map_or(0, |ordinal| HAS_MOVE | u16::from(ordinal));
+        let what = played | IS_FIRST | turn | (len as u16) << LEN_SHIFT;
+        let mut visit = Visit { key, game, ply, what, board };
+        if !which.repeats && self.recent.len() >= SOONEST_REPEAT {
+            visit.what = self.without_repeats(visit);
+        }
+        if visit.what & (IS_FIRST | HAS_MOVE) != 0 {
+            self.parts[(key >> (u64::BITS - PART_BITS)) as usize].push(visit);
+            self.recent.push(visit);
+            self.len += 1;
+        }
+    }
+
+    /// What of a visit the game did not count before. It is taken whole: one that is lent is first
+    /// written to memory, and read again from there before it has arrived.
+    fn without_repeats(&self, visit: Visit) -> u16 {
+        let mut what = visit.what;
+        for other in &self.recent {
+            if other.key == visit.key && self.is_same_board(other, &visit) {
+                what &= !IS_FIRST;
+                if other.ordinal() == visit.ordinal() {
+                    what &= !HAS_MOVE;
                 }
             }
         }
-        if visit.what & (IS_FIRST | HAS_MOVE) != 0 {
-            self.visits.push(visit);
+        what
+    }
+
+    #[cold]
+    fn is_same_board(&self, one: &Visit, other: &Visit) -> bool {
+        let long = |visit: &Visit| {
+            let number = visit.board[1].get() as usize;
+            visit.plain_board().is_none().then(|| &self.long[number])
+        };
+        match (long(one), long(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => one.board == other.board,
         }
+    }
+
+    /// Keeps a long board, and gives what stands for it.
+    #[cold]
+    fn keep_long(&mut self, identity: &Position) -> [U64; PLAIN_MAX / 8] {
+        let place = [0, self.long.len() as u64, self.number as u64];
+        self.long.push(packed::encode(identity));
+        place.map(U64::new)
     }
 }

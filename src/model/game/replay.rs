@@ -26,7 +26,8 @@ pub struct Replay {
 #[derive(Copy, Clone, Debug)]
 struct Line {
     places: [Reached; 2],
-    now: usize,
+    /// A byte, since what is written as one and read as a word is late.
+    now: u8,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -40,7 +41,7 @@ struct Reached {
 impl Reached {
     /// Puts where a legal move leads in place of what `next` was; the role of the piece may be known
     /// if the move is no castling.
-    #[inline]
+    #[inline(always)]
     fn play(&self, mv: Move, role: Option<Role>, next: &mut Reached) {
         let played = match role {
             Some(role) => rules::play_piece(&self.position, mv, role, &mut next.position),
@@ -74,6 +75,7 @@ impl Replay {
     }
 
     /// The position that was reached, with all that its legal moves need.
+    #[inline(always)]
     pub fn playable(&self) -> Playable {
         Playable::of_playable(self.position(), self.may_be_check())
     }
@@ -101,13 +103,13 @@ impl Replay {
     }
 
     /// Makes a legal move.
-    #[inline]
+    #[inline(always)]
     pub fn play(&mut self, mv: Move) {
         self.make(mv, None);
     }
 
     /// [`Replay::play`], where the role of the piece may be known if the move is no castling.
-    #[inline]
+    #[inline(always)]
     pub(super) fn make(&mut self, mv: Move, role: Option<Role>) {
         let [even, odd] = &mut self.line.places;
         let (now, next) = if self.line.now == 0 { (even, odd) } else { (odd, even) };
@@ -116,7 +118,7 @@ impl Replay {
     }
 
     const fn now(&self) -> &Reached {
-        &self.line.places[self.line.now & 1]
+        &self.line.places[(self.line.now & 1) as usize]
     }
 
     /// Goes back before the last move and remembers the way.

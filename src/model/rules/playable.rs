@@ -2,7 +2,7 @@
 
 use super::attacks::{
     BACK_RANKS, aligned_sliders, attackers, between, beyond, is_attacked, king_attacks,
-    leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, sliders_attack,
+    leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, slider_attacks,
 };
 use super::en_passant::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
@@ -50,14 +50,14 @@ impl Playable {
     }
 
     /// [`Playable::new`] for a position that is known to be playable, and perhaps not to be check.
-    #[inline]
+    #[inline(always)]
     pub(in crate::model) fn of_playable(position: &Position, may_be_check: bool) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
         Playable::prepare(*position, king, may_be_check)
     }
 
     /// What [`Playable::new`] does after it has found the position playable.
-    #[inline]
+    #[inline(always)]
     fn prepare(mut position: Position, king: Square, may_be_check: bool) -> Playable {
         if !en_passant_is_possible(&position) {
             position = position.with_en_passant(None).unwrap_or(position);
@@ -142,15 +142,13 @@ impl Playable {
     pub fn king_destinations(&self) -> u64 {
         let board = self.position.board();
         let us = self.position.turn();
-        let free = king_attacks(self.king) & !board.color(us) & !leaper_attacks(board, !us);
+        let theirs = board.color(!us);
+        let straight = theirs & (board.role(Role::Rook) | board.role(Role::Queen));
+        let diagonal = theirs & (board.role(Role::Bishop) | board.role(Role::Queen));
         let without_king = board.occupied() & !self.king.bit();
-        let mut safe = free;
-        for to in Square::each(free) {
-            if sliders_attack(board, to, !us, without_king) {
-                safe ^= to.bit();
-            }
-        }
-        safe
+        let attacked =
+            leaper_attacks(board, !us) | slider_attacks(straight, diagonal, without_king);
+        king_attacks(self.king) & !board.color(us) & !attacked
     }
 
     fn pawn_reach(&self, from: Square) -> u64 {
@@ -167,8 +165,15 @@ impl Playable {
     }
 
     /// The pawns that may legally capture en passant, and the square they go to.
+    #[inline]
     pub fn en_passant(&self) -> Option<(u64, Square)> {
-        let target = self.position.en_passant()?;
+        match self.position.en_passant() {
+            Some(target) => self.en_passant_to(target),
+            None => None,
+        }
+    }
+
+    fn en_passant_to(&self, target: Square) -> Option<(u64, Square)> {
         let board = self.position.board();
         let us = self.position.turn();
         let candidates = pawn_attacks(!us, target) & board.pieces(us, Role::Pawn);
@@ -184,6 +189,7 @@ impl Playable {
     }
 
     /// The square of the rook with which the king may castle to a side right now.
+    #[inline]
     pub fn castling(&self, side: Side) -> Option<Square> {
         if self.checkers != 0 || self.position.castling().is_empty() {
             return None;
@@ -329,7 +335,7 @@ pub(in crate::model) struct Played {
 
 /// Puts what [`after`] gives in place of another position, since copying it there would take as long
 /// as the move.
-#[inline]
+#[inline(always)]
 pub(in crate::model) fn play(position: &Position, mv: Move, next: &mut Position) -> Played {
     let us = position.turn();
     let before = position.board();
@@ -354,7 +360,7 @@ fn castle(position: &Position, mv: Move, next: &mut Position) -> Played {
 }
 
 /// [`play`] for a move that is no castling, of a piece of this role.
-#[inline]
+#[inline(always)]
 pub(in crate::model) fn play_piece(
     position: &Position,
     mv: Move,

@@ -14,8 +14,8 @@
 use std::arch::x86_64::*;
 
 use super::tables::{
-    CodeBits, DIGIT, FIRST_RUN, Letters, NO_PIECE, PLACES, PieceNumbers, Pieces, ROOM,
-    hash_of_places, ranks, signs,
+    DIGIT, FIRST_RUN, Letters, NO_PIECE, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks,
+    signs,
 };
 
 const PIECE: u8 = 0x40;
@@ -249,30 +249,6 @@ fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<u
     }
     // Without the solidus behind the last rank.
     Some(len - 1)
-}
-
-/// Lays out codes that are given in the order of squares.
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn lay_out(occupied: u64, codes: u128) -> CodeBits {
-    let [low, high] = [codes as u64, (codes >> 64) as u64];
-    let squares = |bit: u32| {
-        let ones = (u64::MAX / 15) << bit;
-        _pdep_u64(_pext_u64(low, ones) | _pext_u64(high, ones) << 16, occupied)
-    };
-    CodeBits { occupied, bits: [squares(0), squares(1), squares(2), squares(3)] }
-}
-
-/// The codes of at most 32 pieces in the order of their squares.
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn pick_up(board: &CodeBits) -> u128 {
-    let [mut low, mut high] = [0; 2];
-    for (bit, squares) in board.bits.into_iter().enumerate() {
-        let ones = (u64::MAX / 15) << bit;
-        let of_pieces = _pext_u64(squares, board.occupied);
-        low |= _pdep_u64(of_pieces, ones);
-        high |= _pdep_u64(of_pieces >> 16, ones);
-    }
-    u128::from(high) << 64 | u128::from(low)
 }
 
 /// The numbers of the first `count` pieces.

@@ -19,6 +19,9 @@ pub(super) enum Set {
     /// Vectors of 64 bytes, tables looked up by loads.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// Vectors of 32 bytes, bits moved together and apart by instructions.
+    #[cfg(target_arch = "x86_64")]
+    Avx2Bits,
     /// Vectors of 32 bytes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -49,7 +52,7 @@ pub(crate) trait BitWork {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn work<W: BitWork>(work: W) -> W::Output {
     work.work()
 }
@@ -94,6 +97,8 @@ impl InstructionSet {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "AVX-512",
             #[cfg(target_arch = "x86_64")]
+            Set::Avx2Bits => "AVX2, BMI2",
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => "AVX2",
             #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
             Set::Neon => "NEON",
@@ -102,12 +107,28 @@ impl InstructionSet {
     }
 }
 
-/// Does a piece of work with the instructions of a set. What stands behind `avx512` and `lanes` calls
-/// functions compiled for them; the constant named there says whether to gather.
+/// Does a piece of work with the instructions of a set. What stands behind `avx512`, `bits` and
+/// `lanes` calls functions compiled for them; the constant named there says whether to gather. Without
+/// `bits` what stands behind `lanes` is taken.
 macro_rules! with_instructions {
     (
         $set:expr,
         avx512($gathers:ident) => $avx512:expr,
+        lanes => $lanes:expr,
+        portable => $portable:expr $(,)?
+    ) => {
+        with_instructions!(
+            $set,
+            avx512($gathers) => $avx512,
+            bits => $lanes,
+            lanes => $lanes,
+            portable => $portable,
+        )
+    };
+    (
+        $set:expr,
+        avx512($gathers:ident) => $avx512:expr,
+        bits => $bits:expr,
         lanes => $lanes:expr,
         portable => $portable:expr $(,)?
     ) => {{
@@ -125,6 +146,8 @@ macro_rules! with_instructions {
                 const $gathers: bool = false;
                 $avx512
             },
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2Bits => unsafe { $bits },
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { $lanes },
             #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
@@ -157,17 +180,35 @@ fn supported_vectors() -> Vec<Set> {
         }
     }
     if has_avx2 {
-        sets.push(Set::Avx2);
+        sets.extend([Set::Avx2, Set::Avx2Bits]);
+        if moves_bits_fast() {
+            let last = sets.len() - 2;
+            sets[last..].reverse();
+        }
     }
     sets
+}
+
+/// Whether bits are moved together and apart in one step each: on AMD's processors before Zen 3 it
+/// takes a step for each bit.
+#[cfg(target_arch = "x86_64")]
+fn moves_bits_fast() -> bool {
+    let signature = std::arch::x86_64::__cpuid(1).eax;
+    let family = (signature >> 8 & 15) + (signature >> 20 & 255);
+    is_of_vendor(b"GenuineIntel") || is_of_vendor(b"AuthenticAMD") && family >= 0x19
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_of_vendor(name: &[u8; 12]) -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == name
 }
 
 /// Whether a gather takes less time than the loads it stands for: on Intel's processors with
 /// AVX-512 it does, on AMD's it is taken apart into many small steps.
 #[cfg(target_arch = "x86_64")]
 fn gathers_are_fast() -> bool {
-    let vendor = std::arch::x86_64::__cpuid(0);
-    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+    is_of_vendor(b"GenuineIntel")
 }
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]

@@ -8,7 +8,8 @@ use super::tables::CodeBits;
 pub(crate) fn lay_out(occupied: u64, codes: u128, InstructionSet(set): InstructionSet) -> CodeBits {
     with_instructions!(
         set,
-        avx512(_GATHERS) => super::avx512::lay_out(occupied, codes),
+        avx512(_GATHERS) => super::bits::lay_out(occupied, codes),
+        bits => super::bits::lay_out(occupied, codes),
         lanes => super::lanes::lay_out(occupied, codes),
         portable => CodeBits::of_each(occupied, codes),
     )

@@ -7,6 +7,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bits;
 mod hash;
 mod instructions;
 #[cfg(any(

@@ -4,11 +4,12 @@ use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::CodeBits;
 
 /// The codes of the pieces, of which there are at most 32, the first at the bottom.
-#[inline]
+#[inline(always)]
 pub(crate) fn pick_up(board: &CodeBits, InstructionSet(set): InstructionSet) -> u128 {
     with_instructions!(
         set,
-        avx512(_GATHERS) => super::avx512::pick_up(board),
+        avx512(_GATHERS) => super::bits::pick_up(board),
+        bits => super::bits::pick_up(board),
         lanes => super::lanes::pick_up(board),
         portable => board.each(),
     )
