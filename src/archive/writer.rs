@@ -1,7 +1,7 @@
 //! Writing archives.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 
 use zerocopy::IntoBytes;
 
@@ -17,11 +17,8 @@ use super::kept_games::KeptGamesWriter;
 use super::rows::{self, RowSegmentBuilder};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
-use crate::codec::query::Query;
-use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::model::EpdRecord;
-use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
 
 /// How records are coded.
@@ -51,9 +48,8 @@ pub struct PackOptions {
     /// nothing is said it is 128, at level max and in a segment whose records have operations 64, or
     /// fewer where they are long: as many as have about 176 bytes of coded operations.
     pub block_records: Option<u32>,
-    /// Whether the order of the records may be changed: at levels default and max for a smaller
-    /// archive, at level fast, where they are put into the order of their keys, for faster lookups
-    /// and a sixth less space.
+    /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
+    /// all the same.
     pub sorted: bool,
     /// Whether the input can be had back byte for byte ([`Archive::restore`](super::Archive::restore)):
     /// files, and what they hold beside records, are then given to the writer too. The order is
@@ -186,9 +182,6 @@ pub struct ArchiveWriter<W> {
     /// The entries of the position index: at level fast, at level default.
     keys: IndexEntries,
     entries: PawnEntries,
-    /// Records that are written in the order of their keys, at the end.
-    unsorted: Sorter,
-    /// Records that were written, or wait in a segment.
     records: u64,
     blocks: u64,
     /// How many segments have separators.
@@ -203,7 +196,7 @@ impl<W> fmt::Debug for ArchiveWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArchiveWriter")
             .field("options", &self.options)
-            .field("records", &(self.records + self.unsorted.len()))
+            .field("records", &self.records)
             .finish_non_exhaustive()
     }
 }
@@ -229,7 +222,6 @@ impl<W: Write> ArchiveWriter<W> {
             sections: Vec::new(),
             keys: IndexEntries::new(memory / 4),
             entries: PawnEntries::new(memory / 8),
-            unsorted: Sorter::new(std::env::temp_dir(), memory / 4),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
@@ -242,12 +234,12 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// Records taken so far.
     pub const fn len(&self) -> u64 {
-        self.records + self.unsorted.len()
+        self.records
     }
 
     /// Whether no record was taken yet.
     pub const fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.records == 0
     }
 
     /// Takes the next record.
@@ -256,62 +248,22 @@ impl<W: Write> ArchiveWriter<W> {
     /// What writing reports, and [`ArchiveError::Encode`] for a record that text could not say.
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         match self.options.level {
-            Level::Fast if self.len() >= rows::MAX_RECORDS => Err(ArchiveError::LimitExceeded {
-                what: "records at level fast",
-                found: self.len() + 1,
-                limit: rows::MAX_RECORDS,
-            }),
-            Level::Fast if self.options.sorted => self.push_unsorted(record),
-            Level::Fast => self.push_row(record),
-            Level::Default | Level::Max => {
-                self.end_full_segment()?;
-                self.blocks_waiting.push(record)?;
-                self.records += 1;
-                Ok(())
+            Level::Fast => {
+                if self.records >= rows::MAX_RECORDS {
+                    return Err(ArchiveError::LimitExceeded {
+                        what: "records at level fast",
+                        found: self.records + 1,
+                        limit: rows::MAX_RECORDS,
+                    });
+                }
+                self.rows_waiting.push(record)?;
+                if self.options.index {
+                    self.keys.push((position_key(record.position()), self.records as u32))?;
+                }
             }
-        }
-    }
-
-    /// Takes a record that waits for its place in the order of all.
-    fn push_unsorted(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        let query = Query::from(record.position());
-        let order = [&query.key().to_be_bytes()[..], query.board().as_bytes()].concat();
-        self.line.clear();
-        record::encode(record, &mut self.line)?;
-        Ok(self.unsorted.push(&order, &self.line)?)
-    }
-
-    /// Writes the records that waited for their places.
-    fn put_sorted(&mut self) -> Result<(), ArchiveError> {
-        let empty = Sorter::new(std::env::temp_dir(), 0);
-        let mut sorted = std::mem::replace(&mut self.unsorted, empty).finish()?;
-        let mut last = Vec::new();
-        while let Some((order, bytes)) = sorted.next_entry()? {
-            let (record, _) = record::decode(bytes).map_err(io::Error::other)?;
-            if last == order {
-                self.rows_waiting.mark_more_behind();
-                self.push_row(&record)?;
-                self.rows_waiting.mark_more_before();
-            } else {
-                self.push_row(&record)?;
-                last.clear();
-                last.extend_from_slice(order);
-            }
-        }
-        Ok(())
-    }
-
-    fn push_row(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        self.end_full_segment()?;
-        self.rows_waiting.push(record)?;
-        if self.options.index {
-            self.keys.push((position_key(record.position()), self.records as u32))?;
+            Level::Default | Level::Max => self.blocks_waiting.push(record)?,
         }
         self.records += 1;
-        Ok(())
-    }
-
-    fn end_full_segment(&mut self) -> Result<(), ArchiveError> {
         let memory = self.options.memory / 2;
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
@@ -495,7 +447,6 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// What writing reports.
     pub fn finish(mut self) -> Result<W, ArchiveError> {
-        self.put_sorted()?;
         self.end_segment()?;
         let segments = self.out.section(self.segments.as_bytes())?;
         // Of all records: so are those of the segments.
@@ -507,13 +458,6 @@ impl<W: Write> ArchiveWriter<W> {
         list(SectionKind::SegmentTable, segments);
         match self.options.level {
             _ if !self.options.index => {}
-            Level::Fast if self.options.sorted => {
-                let (directory, wide) = rows::write_directory(self.keys, identity, &mut self.out)?;
-                list(SectionKind::RowDirectory, directory);
-                if wide.len > 0 {
-                    list(SectionKind::WideLines, wide);
-                }
-            }
             Level::Fast => {
                 let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;
                 list(SectionKind::RecordIndex, index);
@@ -551,7 +495,8 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(section) = self.kept_games.write(&mut self.out)? {
             list(SectionKind::KeptGames, section);
         }
-        let flags = if self.options.sorted { SORTED } else { 0 };
+        let is_sorted = self.options.sorted && self.options.level != Level::Fast;
+        let flags = if is_sorted { SORTED } else { 0 };
         let table = sections.as_bytes();
         self.out.put(table)?;
         let count = sections.len() as u32;

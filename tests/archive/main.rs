@@ -20,7 +20,6 @@ mod samples;
 mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
-mod sorted_rows;
 mod verbatim;
 
 use std::path::PathBuf;

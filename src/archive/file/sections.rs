@@ -31,12 +31,10 @@ pub(in crate::archive) enum SectionKind {
     TallyOrigin = 15,
     GameDigests = 16,
     KeptGames = 17,
-    RowDirectory = 18,
-    WideLines = 19,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 19] = [
+    const ALL: [SectionKind; 17] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -54,8 +52,6 @@ impl SectionKind {
         SectionKind::TallyOrigin,
         SectionKind::GameDigests,
         SectionKind::KeptGames,
-        SectionKind::RowDirectory,
-        SectionKind::WideLines,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -81,8 +77,6 @@ impl SectionKind {
             SectionKind::TallyOrigin => "origin of tallies",
             SectionKind::GameDigests => "digests of games",
             SectionKind::KeptGames => "kept games",
-            SectionKind::RowDirectory => "row directory",
-            SectionKind::WideLines => "wide lines",
         }
     }
 
@@ -114,8 +108,6 @@ impl SectionKind {
                 | SectionKind::TallyOrigin
                 | SectionKind::GameDigests
                 | SectionKind::KeptGames
-                | SectionKind::RowDirectory
-                | SectionKind::WideLines
         )
     }
 }

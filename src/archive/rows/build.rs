@@ -2,7 +2,7 @@
 
 use zerocopy::IntoBytes;
 
-use super::row::{CONTENT, FastRow, MORE_BEFORE, MORE_BEHIND, inline};
+use super::row::{FastRow, IN_HEAP, inline};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::codec::{packed, record};
@@ -35,35 +35,25 @@ impl RowSegmentBuilder {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
-    /// Takes note that the record that comes next is of the position of the last one.
-    pub(in crate::archive) fn mark_more_behind(&mut self) {
-        self.rows.last_mut().into_iter().for_each(|row| row.set(MORE_BEHIND));
-    }
-
-    /// Takes note that the last record is of the position of the one before.
-    pub(in crate::archive) fn mark_more_before(&mut self) {
-        self.rows.last_mut().into_iter().for_each(|row| row.set(MORE_BEFORE));
-    }
-
     /// Takes a record; one that no row holds goes to the heap.
     pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let identity = record.position().identity();
         let board = packed::encode(&identity);
         let board = board.as_plain().copied();
         let row = match (board, inline(record, &identity)) {
-            (Some(board), Some(content)) => FastRow::inline(board, content),
+            (Some(board), Some(rest)) => FastRow::new(board, rest),
             (board, _) => {
                 let place = self.heap.len() as u64;
-                if place > CONTENT {
+                if place >= IN_HEAP {
                     return Err(ArchiveError::LimitExceeded {
                         what: "bytes of records that are no rows",
                         found: place,
-                        limit: CONTENT,
+                        limit: IN_HEAP,
                     });
                 }
                 self.heap.extend_from_slice(&[0; 4]);
                 record::encode(record, &mut self.heap)?;
-                FastRow::in_heap(board.unwrap_or_default(), place)
+                FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
             }
         };
         self.rows.push(row);

@@ -29,15 +29,9 @@ const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 
 /// Bits of the rest of a row below its check.
 const REST_BITS: u32 = 40;
-/// Set when the record is in the heap, at the place that the bits of [`CONTENT`] say.
-const IN_HEAP: u64 = 1 << (REST_BITS - 1);
-/// Set in sorted rows where the record behind, the record before is of the same position.
-pub(super) const MORE_BEHIND: u64 = 1 << (REST_BITS - 2);
-pub(super) const MORE_BEFORE: u64 = 1 << (REST_BITS - 3);
-/// The other bits, and the largest place in a heap.
-pub(super) const CONTENT: u64 = MORE_BEFORE - 1;
-/// What they say where the record is not in the heap: halfmove clock, fullmove number, and what is
-/// there at all.
+/// Set when the record is in the heap, at the place that the other bits say.
+pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
+/// Otherwise: halfmove clock, fullmove number, and what is there at all.
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
@@ -46,25 +40,8 @@ pub(super) const SHREDDER: u64 = 1 << 25;
 const EN_PASSANT_SHIFT: u32 = 26;
 
 impl FastRow {
-    /// A row that is its record; `content` is what [`inline`] gives.
-    pub(super) fn inline(board: [u8; BOARD], content: u64) -> FastRow {
-        FastRow { board, rest: content.into() }
-    }
-
-    /// A row whose record is in the heap.
-    pub(super) fn in_heap(board: [u8; BOARD], place: u64) -> FastRow {
-        FastRow { board, rest: (IN_HEAP | place).into() }
-    }
-
-    /// Sets a bit.
-    pub(super) fn set(&mut self, bit: u64) {
-        self.rest = (self.rest.get() | bit).into();
-    }
-
-    /// Whether a bit is set.
-    #[inline]
-    pub(super) fn has(&self, bit: u64) -> bool {
-        self.rest.get() & bit != 0
+    pub(super) fn new(board: [u8; BOARD], rest: u64) -> FastRow {
+        FastRow { board, rest: rest.into() }
     }
 
     /// Puts the check in.
@@ -83,20 +60,15 @@ impl FastRow {
 
     /// The rest without the check.
     #[inline]
-    fn rest(&self) -> u64 {
+    pub(super) fn rest(&self) -> u64 {
         self.rest.get() & ((1 << REST_BITS) - 1)
-    }
-
-    /// What a row says that is its record, beside the board.
-    #[inline]
-    pub(super) fn content(&self) -> u64 {
-        self.rest.get() & CONTENT
     }
 
     /// The place in the heap of a record that is there.
     #[inline]
     pub(super) fn place(&self) -> Option<u64> {
-        self.has(IN_HEAP).then_some(self.content())
+        let rest = self.rest();
+        (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
     }
 
     #[inline]
@@ -150,7 +122,7 @@ impl RowRest {
     /// `None` for bits that no writer sets.
     #[inline]
     pub(super) fn of(row: &FastRow) -> Option<RowRest> {
-        let rest = row.content();
+        let rest = row.rest();
         let en_passant = match rest >> EN_PASSANT_SHIFT {
             0 => None,
             file @ 1..=8 => Some(file as u8 - 1),
@@ -201,7 +173,7 @@ mod tests {
     /// CRCs are linear: a change shows or not whatever the other bytes are.
     #[test]
     fn every_change_of_one_byte_of_a_row_changes_its_check() {
-        let mut row = FastRow::inline([0; BOARD], 0);
+        let mut row = FastRow::new([0; BOARD], 0);
         row.seal(7, 9);
         assert!(row.is_whole(7, 9));
         for place in 0..size_of::<FastRow>() {
@@ -217,7 +189,7 @@ mod tests {
     /// the bits in which they differ.
     #[test]
     fn no_row_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
-        let mut row = FastRow::inline([0; BOARD], 0);
+        let mut row = FastRow::new([0; BOARD], 0);
         row.seal(7, 0);
         for number in 1..1 << 20 {
             assert!(!row.is_whole(7, number), "{number}");
@@ -230,11 +202,11 @@ mod tests {
     #[test]
     fn double_steps_are_seen() {
         for (codes, expected) in [([0x0c; 16], true), ([0xdb; 16], false), ([0xc0; 16], true)] {
-            let mut row = FastRow::inline([0; BOARD], 0);
+            let mut row = FastRow::new([0; BOARD], 0);
             row.board[8..].copy_from_slice(&codes);
             assert_eq!(row.has_double_step(), expected);
         }
-        let mut row = FastRow::inline([0; BOARD], 0);
+        let mut row = FastRow::new([0; BOARD], 0);
         row.board[15] = 0xc0;
         assert!(row.has_double_step());
     }

@@ -1,10 +1,8 @@
 //! A segment of level fast, open for reading.
 
-use std::ops::Range;
-
 use zerocopy::FromBytes;
 
-use super::row::{BOARD, FastRow, MORE_BEFORE, MORE_BEHIND, ROW_BYTES, RowRest, SHREDDER};
+use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
@@ -62,65 +60,6 @@ impl<'a> SegmentRows<'a> {
         let row = row.ok_or(ArchiveError::corrupt_at(ROW, number))?;
         Ok(RowRef { segment, file, row, number })
     }
-
-    /// A record of a position among a few that the segment has; those from the likely one on are
-    /// looked at first.
-    #[inline(always)]
-    pub(super) fn find(
-        self,
-        numbers: Range<u64>,
-        likely: u64,
-        board: &PackedBoard,
-    ) -> Result<Option<RowRef<'a>>, ArchiveError> {
-        let Some(plain) = board.as_plain() else { return self.find_escaped(numbers, board) };
-        let rows = self.rows(&numbers).ok_or(ArchiveError::corrupt_at(ROW, numbers.start))?;
-        let is_of = |row: &FastRow| row.board == *plain;
-        let (before, behind) = rows.split_at((likely - numbers.start) as usize);
-        let place = match behind.iter().position(is_of) {
-            Some(place) => Some(before.len() + place),
-            None => before.iter().position(is_of),
-        };
-        if let Some(place) = place {
-            let found = self.at(numbers.start + place as u64)?;
-            return found.row().map(|_| Some(found));
-        }
-        // That it is none of them is true where each of them is whole.
-        for number in numbers {
-            self.at(number)?.row()?;
-        }
-        Ok(None)
-    }
-
-    /// The same for a board in the escape form.
-    #[cold]
-    fn find_escaped(
-        self,
-        numbers: Range<u64>,
-        board: &PackedBoard,
-    ) -> Result<Option<RowRef<'a>>, ArchiveError> {
-        for number in numbers {
-            let row = self.at(number)?;
-            if row.is_of(board)? {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
-    }
-
-    #[inline(always)]
-    fn rows(self, numbers: &Range<u64>) -> Option<&'a [FastRow]> {
-        let place = |number: u64| number.wrapping_sub(self.segment.span.first) as usize;
-        self.rows.get(place(numbers.start)..place(numbers.end))
-    }
-
-    /// Brings near the first and the last of some rows, where the segment has them.
-    #[inline(always)]
-    pub(super) fn prefetch(self, numbers: &Range<u64>) {
-        if let Some([first, .., last] | [first @ last]) = self.rows(numbers) {
-            prefetch(first);
-            prefetch(last);
-        }
-    }
 }
 
 /// A record of a segment. What is asked of it is checked when it is asked.
@@ -147,7 +86,7 @@ impl<'a> RowRef<'a> {
 
     /// The row, its check verified.
     #[inline(always)]
-    pub(super) fn row(&self) -> Result<&'a FastRow, ArchiveError> {
+    fn row(&self) -> Result<&'a FastRow, ArchiveError> {
         if self.row.is_whole(self.segment.span.identity, self.number) {
             Ok(self.row)
         } else {
@@ -156,20 +95,8 @@ impl<'a> RowRef<'a> {
     }
 
     #[cold]
-    pub(super) fn corrupt(&self) -> ArchiveError {
+    fn corrupt(&self) -> ArchiveError {
         ArchiveError::corrupt_at(ROW, self.number)
-    }
-
-    /// Whether the row says that the record before is of the same position; unchecked.
-    #[inline]
-    pub(super) fn has_more_before(&self) -> bool {
-        self.row.has(MORE_BEFORE)
-    }
-
-    /// Whether the row says that the record behind is of the same position; unchecked.
-    #[inline]
-    pub(super) fn has_more_behind(&self) -> bool {
-        self.row.has(MORE_BEHIND)
     }
 
     /// Whether the record is of the position with this packed identity board.
@@ -209,7 +136,7 @@ impl<'a> RowRef<'a> {
             epd::format(&self.record()?, &FormatOptions::default(), out);
             return Ok(());
         }
-        if row.content() >= SHREDDER || row.has_double_step() {
+        if row.rest() >= SHREDDER || row.has_double_step() {
             // What the text alone does not say is looked at.
             self.record()?;
         }

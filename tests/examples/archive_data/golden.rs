@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
@@ -40,13 +39,6 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("annotated.epd"), annotated()?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
-    let sorted = segments(&fast).sorted(true);
-    let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
-    let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
-    let archive = Archive::from_bytes(pack(&unsorted, &sorted, &[])?)?;
-    let mut in_order = Vec::new();
-    archive.write_text(0..archive.len(), &mut in_order)?;
-    fs::write(folder.join("fast_sorted.epd"), in_order)?;
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
     let mut valid = Vec::new();
@@ -78,12 +70,6 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
-        (
-            "fast_sorted",
-            "fast_sorted",
-            &sorted,
-            "Level fast, sorted, with several segments, records in the heap and a wide line",
-        ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
         (
             "kept_games",
@@ -250,7 +236,6 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let annotated = read("annotated.epa")?;
     let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
-    let sorted = read("fast_sorted.epa")?;
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
@@ -351,36 +336,6 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
                 let lines = fast.section(8).start;
                 exchange(bytes, lines, lines + 64, 64);
             }),
-        ),
-        (
-            "directory_line",
-            "A line of a row directory with a bucket of one record more",
-            sorted.with_line(0, |line| line[16] += 1),
-        ),
-        (
-            "directory_of_unsorted",
-            "A row directory where the footer does not say that records are sorted",
-            sorted.with(footer(&sorted) + 16, |flags| flags & !1),
-        ),
-        (
-            "wide_line",
-            "A changed byte in a wide line",
-            sorted.with(sorted.section(19).start + 8, |byte| byte ^ 1),
-        ),
-        (
-            "row_more_behind",
-            "A sorted row that says that the one behind is of its position",
-            sorted.with_row(0, |row| row[28] |= 0x40),
-        ),
-        (
-            "row_more_before",
-            "A first sorted row that says that the one before is of its position",
-            sorted.with_row(0, |row| row[28] |= 0x20),
-        ),
-        (
-            "row_unsorted",
-            "A row that is not sorted and says that the one behind is of its position",
-            crowded.with_row(0, |row| row[28] |= 0x40),
         ),
         (
             "bucket",
