@@ -113,9 +113,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
 
 /// The hash of the plain form of a packed board.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
-    let mut nibbles = [0; 16];
-    nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
-    let codes = PlainCodes::of(occupied, u128::from_le_bytes(nibbles));
+    let codes = PlainCodes::of(occupied, codes);
     let board = codes.board();
     let mut rights = 0;
     for (color, rooks) in Color::ALL.into_iter().zip(codes.castling_rooks) {

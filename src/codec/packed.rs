@@ -136,8 +136,7 @@ pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64,
 fn pack_escape(position: &Position) -> PackedBoard {
     let mut bytes = [0; MAX_LEN];
     let codes = with_rights(position, code_bits(position.board()));
-    let codes = codes.ranks().map(u64::to_le_bytes);
-    let pairs = codes.as_flattened().chunks_exact(2).map(|pair| pair[0] | pair[1] << 4);
+    let pairs = (0..64).step_by(2).map(|square| codes.code(square) | codes.code(square + 1) << 4);
     bytes[OCCUPANCY..].iter_mut().zip(pairs).for_each(|(byte, pair)| *byte = pair);
     let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
     bytes[MAX_LEN - 1] = en_passant << 1 | position.turn() as u8;
@@ -229,9 +228,7 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     if count % 2 == 1 && nibble(count as usize) != 0 {
         return Err(non_canonical(bytes.len() - 1, "the nibble behind the last piece is 0"));
     }
-    let mut codes = [0; PLAIN_PIECES as usize / 2];
-    codes[..bytes.len() - OCCUPANCY].copy_from_slice(&bytes[OCCUPANCY..]);
-    let codes = PlainCodes::of(occupied, u128::from_le_bytes(codes));
+    let codes = PlainCodes::of(occupied, &bytes[OCCUPANCY..]);
     if let Some(wrong) = codes.first_wrong() {
         let before = occupied & (wrong.bit() - 1);
         let offset = OCCUPANCY + before.count_ones() as usize / 2;
@@ -259,9 +256,12 @@ pub(crate) struct PlainCodes {
 }
 
 impl PlainCodes {
-    /// Of codes in the order of squares, the first at the bottom.
+    /// Of codes in the order of squares, two a byte; more than there can be are not looked at.
     #[inline]
-    pub(crate) fn of(occupied: u64, codes: u128) -> PlainCodes {
+    pub(crate) fn of(occupied: u64, codes: &[u8]) -> PlainCodes {
+        let mut nibbles = [0; PLAIN_PIECES as usize / 2];
+        nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
+        let codes = u128::from_le_bytes(nibbles);
         let CodeBits { bits: [a, b, c, d], .. } =
             lay_out(occupied, codes, InstructionSet::fastest());
         // Codes from 12 on say more of a pawn, of rooks, and of the king that is to move.

@@ -54,11 +54,8 @@ struct Placement {
 
 impl Placement {
     fn of(board: &PackedBoard) -> Option<Placement> {
-        let (occupied, codes) = board.as_bytes().split_first_chunk()?;
-        let mut nibbles = [0; 16];
-        nibbles.get_mut(..codes.len())?.copy_from_slice(codes);
-        let (occupied, codes) = (u64::from_le_bytes(*occupied), u128::from_le_bytes(nibbles));
-        let codes = PlainCodes::of(occupied, codes);
+        let (occupied, codes) = board.as_plain()?.split_first_chunk()?;
+        let codes = PlainCodes::of(u64::from_le_bytes(*occupied), codes);
         let has_double_step = codes.double_steps != 0;
         Some(Placement { board: codes.board(), turn: codes.turn, has_double_step })
     }

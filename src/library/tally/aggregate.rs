@@ -3,7 +3,7 @@
 use byteorder::{BigEndian, ByteOrder};
 
 use super::facts::CountedGame;
-use super::visits::{PART_BITS, Part, Visit, Visits};
+use super::visits::{PART_BITS, Part, Visit, Visits, long_board};
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
@@ -342,7 +342,8 @@ pub(super) fn each_position(
         }
         same_key.clear();
         same_key.extend(places.iter().map(|&(_, visit)| visit));
-        let is_same = |a: &&Visit, b: &&Visit| a.is_of_board(b, games.visits);
+        let long = |place| long_board(games.visits, place);
+        let is_same = |a: &&Visit, b: &&Visit| a.is_of_board(b, long);
         if !same_key.iter().all(|visit| is_same(visit, &same_key[0])) {
             same_key.sort_by_key(|visit| visit.board(games.visits));
         }

@@ -88,11 +88,14 @@ impl Visit {
     pub(super) fn board<'a>(&'a self, all: &'a [Visits]) -> &'a [u8] {
         match self.plain_board() {
             Some((board, len)) => &board[..len],
-            None => {
-                let [_, number, of] = self.board.map(|word| word.get() as usize);
-                all[of].long[number].as_bytes()
-            }
+            None => long_board(all, self.long_place()).as_bytes(),
         }
+    }
+
+    /// The number of its board that is longer, and that of the visits that keep it.
+    fn long_place(&self) -> [usize; 2] {
+        let [_, number, of] = self.board.map(|word| word.get() as usize);
+        [number, of]
     }
 
     /// The packed identity board with zeros behind it, and its length; `None` where it is longer.
@@ -109,13 +112,23 @@ impl Visit {
         prefetch(&self.board[PLAIN_MAX / 8 - 1]);
     }
 
-    pub(super) fn is_of_board(&self, other: &Visit, all: &[Visits]) -> bool {
+    /// Whether both are of one board; `long` gives one that is longer, by its place.
+    pub(super) fn is_of_board<'a>(
+        &self,
+        other: &Visit,
+        long: impl Fn([usize; 2]) -> &'a PackedBoard,
+    ) -> bool {
         match (self.plain_board(), other.plain_board()) {
-            (None, None) => self.board(all) == other.board(all),
+            (None, None) => long(self.long_place()) == long(other.long_place()),
             // The place of a long board begins as no board does.
             _ => self.board == other.board,
         }
     }
+}
+
+/// The board that some of these visits keep at a place.
+pub(super) fn long_board(all: &[Visits], [number, of]: [usize; 2]) -> &PackedBoard {
+    &all[of].long[number]
 }
 
 /// Visits in pieces of one size, so that none is ever copied to grow.
@@ -290,7 +303,8 @@ impl Visits {
     fn without_repeats(&self, visit: Visit) -> u16 {
         let mut what = visit.what;
         for other in &self.recent {
-            if other.key == visit.key && self.is_same_board(other, &visit) {
+            let long = |[number, _]: [usize; 2]| &self.long[number];
+            if other.key == visit.key && other.is_of_board(&visit, long) {
                 what &= !IS_FIRST;
                 if other.ordinal() == visit.ordinal() {
                     what &= !HAS_MOVE;
@@ -298,18 +312,6 @@ impl Visits {
             }
         }
         what
-    }
-
-    #[cold]
-    fn is_same_board(&self, one: &Visit, other: &Visit) -> bool {
-        let long = |visit: &Visit| {
-            let number = visit.board[1].get() as usize;
-            visit.plain_board().is_none().then(|| &self.long[number])
-        };
-        match (long(one), long(other)) {
-            (Some(one), Some(other)) => one == other,
-            _ => one.board == other.board,
-        }
     }
 
     /// Keeps a long board, and gives what stands for it.

@@ -144,7 +144,7 @@ pub(super) fn is_attacked(board: &Board, square: Square, by: Color, occupied: u6
 
 /// Whether a colour's bishops, rooks or queens attack a square, when these squares are occupied.
 #[inline(always)]
-fn sliders_attack(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
+pub(super) fn sliders_attack(board: &Board, square: Square, by: Color, occupied: u64) -> bool {
     let is_open = |slider| between(square, slider) & occupied == 0;
     Square::each(aligned_sliders(board, by, square)).any(is_open)
 }

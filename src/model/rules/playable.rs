@@ -3,6 +3,7 @@
 use super::attacks::{
     BACK_RANKS, aligned_sliders, attackers, between, beyond, is_attacked, king_attacks,
     leaper_attacks, line, pawn_attacks, pinned, reach, role_attacks, slider_attacks,
+    sliders_attack,
 };
 use super::en_passant::en_passant_is_possible;
 use super::mv::{Move, PROMOTIONS};
@@ -408,14 +409,7 @@ fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
     };
     let is_direct = (reach_of_piece & king != 0) & (between(mv.to, square) & after.occupied() == 0);
     let opens_line = aligned_sliders(after, us, square) & beyond(square, mv.from) != 0;
-    is_direct || opens_line && sliders_reach(after, us, square)
-}
-
-/// Whether a slider of a colour attacks a square.
-fn sliders_reach(board: &Board, by: Color, square: Square) -> bool {
-    let occupied = board.occupied();
-    Square::each(aligned_sliders(board, by, square))
-        .any(|slider| between(slider, square) & occupied == 0)
+    is_direct || opens_line && sliders_attack(after, square, us, after.occupied())
 }
 
 /// A right is lost when its king moves, or when its rook moves or is captured; all of them stand on

@@ -180,11 +180,10 @@ fn supported_vectors() -> Vec<Set> {
         }
     }
     if has_avx2 {
-        sets.extend([Set::Avx2, Set::Avx2Bits]);
-        if moves_bits_fast() {
-            let last = sets.len() - 2;
-            sets[last..].reverse();
-        }
+        sets.extend(match moves_bits_fast() {
+            true => [Set::Avx2Bits, Set::Avx2],
+            false => [Set::Avx2, Set::Avx2Bits],
+        });
     }
     sets
 }

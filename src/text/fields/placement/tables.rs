@@ -130,31 +130,7 @@ impl CodeBits {
             odd_ab >> 2 & LOW_PAIRS | odd_cd & !LOW_PAIRS,
         ]
     }
-    /// The codes of each rank in a byte for each file, the a-file lowest.
-    #[inline]
-    pub(crate) fn ranks(&self) -> [u64; 8] {
-        [0, 1, 2, 3, 4, 5, 6, 7].map(|rank| {
-            let spread = |bit: usize| SPREAD[usize::from((self.bits[bit] >> (8 * rank)) as u8)];
-            let codes = spread(0) | spread(1) << 1 | spread(2) << 2 | spread(3) << 3;
-            codes & (u64::MAX / 255 * 15)
-        })
-    }
 }
-
-/// For each set of eight squares a byte of 1 or 0 for each of them.
-static SPREAD: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut set = 0;
-    while set < 256 {
-        let mut file = 0;
-        while file < 8 {
-            table[set] |= (set as u64 >> file & 1) << (8 * file);
-            file += 1;
-        }
-        set += 1;
-    }
-    table
-};
 
 /// The longest placement: a byte for each square and seven solidi.
 pub(super) const LONGEST: usize = 71;
