@@ -6,7 +6,8 @@
 //! read transaction and one prepared statement for all questions. Questions come in random order,
 //! all of them hits or all of them misses, one by one, or all at once: then the peers sort them
 //! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
-//! it gives records (as values, not bytes) or only their numbers. One thread, rounds interleaved,
+//! it gives records (as values, not bytes) or only their numbers, and has its rows in the order of their
+//! keys or as they were given. One thread, rounds interleaved,
 //! the best of each counts: whatever disturbs a round makes it slower. What a lookup adds to the
 //! reading of its line is also told in loads of cache lines, from as many bytes as the archive has:
 //! loads that do not wait for each other where all is asked at once, loads that do one by one.
@@ -67,9 +68,12 @@ fn main() {
     let hits = Lines::new((0..lookups).map(|_| &records[random.below(count)]));
 
     let sqlite = |with_rowid, mapped| Box::new(Sqlite { cache, with_rowid, mapped });
-    let stores: [Box<dyn Store>; 8] = [
-        Box::new(FastArchive { makes_records: false }),
-        Box::new(FastArchive { makes_records: true }),
+    let archive = |makes_records, sorted| Box::new(FastArchive { makes_records, sorted });
+    let stores: [Box<dyn Store>; 10] = [
+        archive(false, true),
+        archive(true, true),
+        archive(false, false),
+        archive(true, false),
         Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
         sqlite(false, true),
         sqlite(true, false),
@@ -118,8 +122,8 @@ fn main() {
 
     println!(
         "{count} positions, {lookups} lookups a round, best of {rounds} rounds, caches {} MiB; \
-         thousands a second from FEN text, in brackets how many times as fast the archive is that \
-         gives numbers; reading the text alone: {parsing:.0}",
+         thousands a second from FEN text, in brackets how many times as fast the sorted archive is \
+         that gives numbers; reading the text alone: {parsing:.0}",
         cache >> 20
     );
     print!("{:22}{:>13}", "", "bytes/record");
@@ -133,12 +137,15 @@ fn main() {
         }
         println!();
     }
-    print_loads(best[0], parsing, independent, dependent);
+    println!("a load of a cache line: {independent:.1} ns, {dependent:.1} ns after another");
+    for number in [0, 2] {
+        println!("{}:", stores[number].name().trim());
+        print_loads(best[number], parsing, independent, dependent);
+    }
 }
 
-/// What the lookups of the archive add to the reading of text, in loads of cache lines.
+/// What the lookups of an archive add to the reading of text, in loads of cache lines.
 fn print_loads(rates: [f64; 4], parsing: f64, independent: f64, dependent: f64) {
-    println!("a load of a cache line: {independent:.1} ns, {dependent:.1} ns after another");
     for (way, rate) in WAYS.iter().zip(rates) {
         let added = 1e6 / rate - 1e6 / parsing;
         let (independent, dependent) = (added / independent, added / dependent);

@@ -337,16 +337,23 @@ impl Reader for redb::Database {
 pub struct FastArchive {
     /// Whether found records are made, not only found and compared.
     pub makes_records: bool,
+    /// Whether the records are in the order of their keys.
+    pub sorted: bool,
 }
 
 impl Store for FastArchive {
     fn name(&self) -> &'static str {
-        if self.makes_records { "epdb archive, records" } else { "epdb archive, numbers" }
+        match (self.makes_records, self.sorted) {
+            (true, false) => "epdb archive, records",
+            (false, false) => "epdb archive, numbers",
+            (true, true) => "  sorted, records",
+            (false, true) => "  sorted, numbers",
+        }
     }
 
     fn load(&self, directory: &Path, records: &[EpdRecord]) {
         let file = fs::File::create(directory.join("epa")).expect("create");
-        let options = PackOptions::new().level(Level::Fast);
+        let options = PackOptions::new().level(Level::Fast).sorted(self.sorted);
         let mut writer =
             epdb::archive::ArchiveWriter::new(std::io::BufWriter::new(file), options).expect("begin");
         records.iter().for_each(|record| writer.push(record).expect("push"));

@@ -1,8 +1,9 @@
 //! Writing archives.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 
+use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
 use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PawnEntries};
@@ -14,11 +15,13 @@ use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
-use super::rows::{self, RowSegmentBuilder};
+use super::rows::{self, BuiltDirectory, DirectoryBuilder, Further, RowSegmentBuilder};
 use super::side::SideWriter;
 use crate::codec::key::position_key;
+use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
 use crate::model::EpdRecord;
+use crate::spill::{Sorted, Sorter};
 use crate::text::{FormatOptions, epd};
 
 /// How records are coded.
@@ -48,8 +51,9 @@ pub struct PackOptions {
     /// nothing is said it is 128, at level max and in a segment whose records have operations 64, or
     /// fewer where they are long: as many as have about 176 bytes of coded operations.
     pub block_records: Option<u32>,
-    /// Whether the order of the records may be changed for a smaller archive. Level fast keeps it
-    /// all the same.
+    /// Whether the order of the records may be changed: at levels default and max for a smaller
+    /// archive, at level fast, if there is an index, for lookups that touch memory once and a
+    /// seventh less space.
     pub sorted: bool,
     /// Whether the input can be had back byte for byte ([`Archive::restore`](super::Archive::restore)):
     /// files, and what they hold beside records, are then given to the writer too. The order is
@@ -182,6 +186,9 @@ pub struct ArchiveWriter<W> {
     /// The entries of the position index: at level fast, at level default.
     keys: IndexEntries,
     entries: PawnEntries,
+    /// Records that are written in the order of their keys, at the end.
+    unsorted: Sorter,
+    /// Records that were written, or wait in a segment.
     records: u64,
     blocks: u64,
     /// How many segments have separators.
@@ -196,7 +203,7 @@ impl<W> fmt::Debug for ArchiveWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArchiveWriter")
             .field("options", &self.options)
-            .field("records", &self.records)
+            .field("records", &(self.records + self.unsorted.len()))
             .finish_non_exhaustive()
     }
 }
@@ -208,7 +215,9 @@ impl<W: Write> ArchiveWriter<W> {
     /// What writing reports.
     pub fn new(out: W, options: PackOptions) -> Result<ArchiveWriter<W>, ArchiveError> {
         let memory = options.memory.max(MIN_MEMORY);
-        let options = PackOptions { sorted: options.sorted && !options.verbatim, ..options };
+        // At level fast the order is that of the index.
+        let may_sort = !options.verbatim && (options.index || options.level != Level::Fast);
+        let options = PackOptions { sorted: options.sorted && may_sort, ..options };
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
         let block_records = options.block_records.map(|records| records.clamp(1, u16::MAX.into()));
@@ -222,6 +231,7 @@ impl<W: Write> ArchiveWriter<W> {
             sections: Vec::new(),
             keys: IndexEntries::new(memory / 4),
             entries: PawnEntries::new(memory / 8),
+            unsorted: Sorter::new(std::env::temp_dir(), memory / 4),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
@@ -234,12 +244,12 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// Records taken so far.
     pub const fn len(&self) -> u64 {
-        self.records
+        self.records + self.unsorted.len()
     }
 
     /// Whether no record was taken yet.
     pub const fn is_empty(&self) -> bool {
-        self.records == 0
+        self.len() == 0
     }
 
     /// Takes the next record.
@@ -248,22 +258,63 @@ impl<W: Write> ArchiveWriter<W> {
     /// What writing reports, and [`ArchiveError::Encode`] for a record that text could not say.
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         match self.options.level {
-            Level::Fast => {
-                if self.records >= rows::MAX_RECORDS {
-                    return Err(ArchiveError::LimitExceeded {
-                        what: "records at level fast",
-                        found: self.records + 1,
-                        limit: rows::MAX_RECORDS,
-                    });
-                }
-                self.rows_waiting.push(record)?;
-                if self.options.index {
-                    self.keys.push((position_key(record.position()), self.records as u32))?;
-                }
+            Level::Fast if self.len() >= rows::MAX_RECORDS => Err(ArchiveError::LimitExceeded {
+                what: "records at level fast",
+                found: self.len() + 1,
+                limit: rows::MAX_RECORDS,
+            }),
+            Level::Fast if self.options.sorted => self.push_unsorted(record),
+            Level::Fast => self.push_row(record, None),
+            Level::Default | Level::Max => {
+                self.end_full_segment()?;
+                self.blocks_waiting.push(record)?;
+                self.records += 1;
+                Ok(())
             }
-            Level::Default | Level::Max => self.blocks_waiting.push(record)?,
+        }
+    }
+
+    /// Takes a record that waits for its place in the order of all.
+    fn push_unsorted(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+        self.line.clear();
+        record::encode(record, &mut self.line)?;
+        Ok(self.unsorted.push(&position_key(record.position()).to_be_bytes(), &self.line)?)
+    }
+
+    /// Writes the records that waited for their places; gives the lines of their directory.
+    fn put_sorted(&mut self) -> Result<Sorted, ArchiveError> {
+        let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(std::env::temp_dir(), 0));
+        let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory / 8);
+        let mut sorted = unsorted.finish()?;
+        let mut put = |record: &[u8], further| {
+            let (record, _) = record::decode(record).map_err(io::Error::other)?;
+            self.push_row(&record, further)
+        };
+        while let Some((key, record)) = sorted.next_entry()? {
+            builder.push(BigEndian::read_u64(key), record, &mut put)?;
+        }
+        let BuiltDirectory { mut further, lines } = builder.finish(&mut put)?;
+        while let Some((_, record)) = further.next_entry()? {
+            put(record, None)?;
+        }
+        Ok(lines)
+    }
+
+    fn push_row(
+        &mut self,
+        record: &EpdRecord,
+        further: Option<Further>,
+    ) -> Result<(), ArchiveError> {
+        self.end_full_segment()?;
+        self.rows_waiting.push(record, further)?;
+        if self.options.index && !self.options.sorted {
+            self.keys.push((position_key(record.position()), self.records as u32))?;
         }
         self.records += 1;
+        Ok(())
+    }
+
+    fn end_full_segment(&mut self) -> Result<(), ArchiveError> {
         let memory = self.options.memory / 2;
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
@@ -447,6 +498,8 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// What writing reports.
     pub fn finish(mut self) -> Result<W, ArchiveError> {
+        let has_directory = self.options.sorted && self.options.level == Level::Fast;
+        let directory = if has_directory { Some(self.put_sorted()?) } else { None };
         self.end_segment()?;
         let segments = self.out.section(self.segments.as_bytes())?;
         // Of all records: so are those of the segments.
@@ -458,6 +511,10 @@ impl<W: Write> ArchiveWriter<W> {
         list(SectionKind::SegmentTable, segments);
         match self.options.level {
             _ if !self.options.index => {}
+            Level::Fast if let Some(lines) = directory => {
+                let directory = rows::write_directory(lines, identity, &mut self.out)?;
+                list(SectionKind::RowDirectory, directory);
+            }
             Level::Fast => {
                 let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;
                 list(SectionKind::RecordIndex, index);
@@ -495,8 +552,7 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(section) = self.kept_games.write(&mut self.out)? {
             list(SectionKind::KeptGames, section);
         }
-        let is_sorted = self.options.sorted && self.options.level != Level::Fast;
-        let flags = if is_sorted { SORTED } else { 0 };
+        let flags = if self.options.sorted { SORTED } else { 0 };
         let table = sections.as_bytes();
         self.out.put(table)?;
         let count = sections.len() as u32;

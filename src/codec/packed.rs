@@ -45,7 +45,9 @@ const EMPTY: u8 = 12;
 /// assert_eq!(packed::decode(board.as_bytes())?, (Position::START, 24));
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
+// Copied in whole words: those of 34 bytes overlap, and wait for what was just written.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
+#[repr(align(8))]
 pub struct PackedBoard {
     /// The bytes, zero behind the end.
     bytes: [u8; MAX_LEN],

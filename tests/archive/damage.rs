@@ -11,6 +11,7 @@ use epdb::codec::query::Visit;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
 use super::games::{Squares, annotated, positions};
+use super::sorted_rows::in_order;
 use super::*;
 
 /// A small generator of numbers.
@@ -76,6 +77,7 @@ impl Sample {
         wanted.extend(absent.iter().map(|record| (query(record), Vec::new())));
         let bytes = written(&records, options);
         let archive = Archive::from_bytes(bytes.clone()).unwrap();
+        assert!(archive.iter(0..archive.len()).map(Result::unwrap).eq(records.iter().cloned()));
         let restored = restored(&archive).unwrap_or_default();
         let (stale, text) = (written(&changed, options), text_of(&records));
         Sample { name, bytes, stale, records, text, wanted, restored }
@@ -237,6 +239,7 @@ fn samples() -> Vec<Sample> {
     };
     let repeated = include_str!("../../formats/golden/archive/repeated.epd").repeat(3);
     let segments = |options: &PackOptions| options.clone().segment_records(100).block_records(16);
+    let (sorted, few_sorted) = (fast.clone().sorted(true), segments(&fast).sorted(true));
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
     let scattered = records(include_str!("../../formats/golden/archive/scattered.epd"));
@@ -254,6 +257,8 @@ fn samples() -> Vec<Sample> {
         Sample::new("no index", games(), &no_index),
         Sample::new("sorted", records(KINGS), &default),
         Sample::new("max", scattered, &max),
+        Sample::new("fast sorted", in_order(&lines(20), &sorted), &sorted),
+        Sample::new("fast sorted games", in_order(&games(), &few_sorted), &few_sorted),
     ]
 }
 
@@ -420,6 +425,7 @@ fn damage_names_the_part() {
         "lists of equal keys",
         "order of records",
         "separators",
+        "row directory",
     ] {
         assert!(seen.contains(name), "{name}");
     }

@@ -97,4 +97,18 @@ impl Forged {
             row[29..].copy_from_slice(&check.to_le_bytes()[..3]);
         })
     }
+
+    /// The file with a line of the row directory changed, and its check made right.
+    pub(crate) fn with_line(&self, number: usize, change: impl Fn(&mut [u8])) -> Vec<u8> {
+        let start = self.section(18).start + 64 * number;
+        let identity = self.number(self.entry(1).start + CHECK) as u64;
+        self.changed(|bytes| {
+            let line = &mut bytes[start..start + 64];
+            change(line);
+            line[4..8].fill(0);
+            let place = (identity << 32) + number as u64;
+            let check = crc32c::crc32c_append(crc32c::crc32c(&place.to_le_bytes()), line);
+            line[4..8].copy_from_slice(&check.to_le_bytes());
+        })
+    }
 }

@@ -20,6 +20,7 @@ mod samples;
 mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
+mod sorted_rows;
 mod verbatim;
 
 use std::path::PathBuf;

@@ -415,6 +415,7 @@ fn get_finds_the_same_in_every_source() {
     let scratch = Scratch::with("book.epd", &book);
     scratch.run(&["import", "book.epdb", "book.epd"]);
     scratch.run(&["pack", "book.epd", "--level", "fast", "-o", "fast.epa"]);
+    scratch.run(&["pack", "book.epd", "--level", "fast", "--sorted", "-o", "sorted.epa"]);
     scratch.run(&["pack", "book.epd", "-o", "default.epa"]);
     let questions = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n\n# no question\n1K5k/8/8/8/8/8/8/8 b - - 7 8\n\
         rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b HAha - 0 1\n8/8 w - -\n\
@@ -434,7 +435,7 @@ fn get_finds_the_same_in_every_source() {
         };
         let expected = get("book.epd");
         assert!(expected.1.contains("-:6:"), "{}", expected.1);
-        for source in ["book.epdb", "fast.epa", "default.epa"] {
+        for source in ["book.epdb", "fast.epa", "sorted.epa", "default.epa"] {
             assert_eq!(get(source).0, expected.0, "{source} {options:?}");
         }
         let twice =

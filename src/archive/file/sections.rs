@@ -31,10 +31,11 @@ pub(in crate::archive) enum SectionKind {
     TallyOrigin = 15,
     GameDigests = 16,
     KeptGames = 17,
+    RowDirectory = 18,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 17] = [
+    const ALL: [SectionKind; 18] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -52,6 +53,7 @@ impl SectionKind {
         SectionKind::TallyOrigin,
         SectionKind::GameDigests,
         SectionKind::KeptGames,
+        SectionKind::RowDirectory,
     ];
 
     fn of_number(number: u32) -> Option<SectionKind> {
@@ -77,6 +79,7 @@ impl SectionKind {
             SectionKind::TallyOrigin => "origin of tallies",
             SectionKind::GameDigests => "digests of games",
             SectionKind::KeptGames => "kept games",
+            SectionKind::RowDirectory => "row directory",
         }
     }
 
@@ -108,6 +111,7 @@ impl SectionKind {
                 | SectionKind::TallyOrigin
                 | SectionKind::GameDigests
                 | SectionKind::KeptGames
+                | SectionKind::RowDirectory
         )
     }
 }

@@ -76,17 +76,24 @@ impl Archive {
         let footer = *Footer::of(&bytes)?;
         let sections = SectionTable::read(&bytes, &footer)?;
         let has = |kind| sections.of_file(kind).is_some();
-        let segments = Segments::read(&bytes, &sections, has(SectionKind::RecordIndex))?;
+        let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
+        let segments = Segments::read(&bytes, &sections, is_fast)?;
         if footer.records.get() != segments.records() {
             return Err(ArchiveError::corrupt("footer"));
         }
-        let other_index = match segments {
-            Segments::Rows(_) => SectionKind::BlockIndex,
-            Segments::Blocks(_) => SectionKind::RecordIndex,
+        let is_sorted = footer.flags.get() & SORTED != 0;
+        let own_index = match segments {
+            Segments::Rows(_) if is_sorted => SectionKind::RowDirectory,
+            Segments::Rows(_) => SectionKind::RecordIndex,
+            Segments::Blocks(_) => SectionKind::BlockIndex,
         };
+        let has_other_index =
+            [SectionKind::BlockIndex, SectionKind::RecordIndex, SectionKind::RowDirectory]
+                .into_iter()
+                .any(|kind| kind != own_index && has(kind));
         let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
         let has_half_a_side = has(SectionKind::FileNames) != has(SectionKind::SideData);
-        if has(other_index) || has_half_a_side || has_stray_digests {
+        if has_other_index || has_half_a_side || has_stray_digests {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.of_file(SectionKind::SegmentTable).unwrap_or_default();
@@ -97,9 +104,11 @@ impl Archive {
                 if bytes.len() <= memory {
                     bytes.prefer_huge_pages();
                 }
-                let lines = sections.of_file(SectionKind::RecordIndex);
-                let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
-                let index = lines.map(|lines| IndexSections { lines, lists });
+                let of_file = |kind| sections.of_file(kind).unwrap_or_default();
+                let index = sections.of_file(own_index).map(|lines| match is_sorted {
+                    true => IndexSections::Directory(lines),
+                    false => IndexSections::Lines { lines, lists: of_file(SectionKind::Lists) },
+                });
                 LevelReader::Rows(RowReader::new(file, segments, index, identity))
             }
             Segments::Blocks(segments) => {

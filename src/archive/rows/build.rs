@@ -2,7 +2,8 @@
 
 use zerocopy::IntoBytes;
 
-use super::row::{FastRow, IN_HEAP, inline};
+use super::directory::Further;
+use super::row::{FastRow, HAS_FURTHER, IN_HEAP, inline};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::codec::{packed, record};
@@ -35,25 +36,35 @@ impl RowSegmentBuilder {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
-    /// Takes a record; one that no row holds goes to the heap.
-    pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+    /// Takes a record, and which further ones there are of its key; what no row holds goes to the
+    /// heap.
+    pub(in crate::archive) fn push(
+        &mut self,
+        record: &EpdRecord,
+        further: Option<Further>,
+    ) -> Result<(), ArchiveError> {
         let identity = record.position().identity();
         let board = packed::encode(&identity);
         let board = board.as_plain().copied();
         let row = match (board, inline(record, &identity)) {
-            (Some(board), Some(rest)) => FastRow::new(board, rest),
+            (Some(board), Some(rest)) if further.is_none() => FastRow::new(board, rest),
             (board, _) => {
                 let place = self.heap.len() as u64;
-                if place >= IN_HEAP {
+                if place >= HAS_FURTHER {
                     return Err(ArchiveError::LimitExceeded {
                         what: "bytes of records that are no rows",
                         found: place,
-                        limit: IN_HEAP,
+                        limit: HAS_FURTHER,
                     });
                 }
                 self.heap.extend_from_slice(&[0; 4]);
+                let mut rest = IN_HEAP | place;
+                if let Some(further) = further {
+                    self.heap.extend_from_slice(further.as_bytes());
+                    rest |= HAS_FURTHER;
+                }
                 record::encode(record, &mut self.heap)?;
-                FastRow::new(board.unwrap_or_default(), IN_HEAP | place)
+                FastRow::new(board.unwrap_or_default(), rest)
             }
         };
         self.rows.push(row);

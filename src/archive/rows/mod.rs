@@ -1,6 +1,8 @@
-//! Level fast: records as rows of fixed size, and the table that finds them by position key.
+//! Level fast: records as rows of fixed size, and what finds them by position key: the `index` of rows
+//! in any order, the `directory` of sorted ones.
 
 mod build;
+mod directory;
 mod index;
 mod reader;
 mod row;
@@ -8,6 +10,7 @@ mod segment;
 mod verify;
 
 pub(super) use build::RowSegmentBuilder;
+pub(super) use directory::{BuiltDirectory, DirectoryBuilder, Further, write_directory};
 pub(super) use index::{MAX_RECORDS, write_index};
 pub(super) use reader::{IndexSections, RowMatches, RowReader};
 pub(super) use segment::{RowRef, RowSegment};

@@ -1,8 +1,10 @@
 //! Reading an archive of level fast: by number, in order, and by position.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::directory::{FirstRow, RowDirectory};
 use super::index::{Candidates, RecordIndex};
 use super::segment::{RowRef, RowSegment, SegmentRows};
 use crate::archive::error::ArchiveError;
@@ -19,26 +21,38 @@ const TEXT_STEP: u64 = 4096;
 /// Records that are read at once by whoever reads on.
 const READ_STEP: u64 = 64;
 /// Queries that are looked up side by side.
-const BATCH: usize = 64;
+const BATCH: usize = 16;
 
 /// The records of an archive of level fast.
 pub(in crate::archive) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
-    /// The homes of the index, which are checked once; `None` where they are damaged.
-    homes: Option<u64>,
+    /// What the index says of itself, which is checked once: how many homes there are, or how many
+    /// first records of keys; `None` where it is damaged.
+    extent: Option<u64>,
     /// What the checks of the index begin with.
     identity: u32,
 }
 
 /// Where the position index is.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct IndexSections {
-    /// From positions to records.
-    pub(in crate::archive) lines: Section,
-    /// Lists of records of one key.
-    pub(in crate::archive) lists: Section,
+pub(in crate::archive) enum IndexSections {
+    /// Of records in any order.
+    Lines {
+        /// From positions to records.
+        lines: Section,
+        /// Lists of records of one key.
+        lists: Section,
+    },
+    /// Of records in the order of the directory.
+    Directory(Section),
+}
+
+/// The position index, open for reading.
+pub(super) enum RowIndex<'a> {
+    Lines(RecordIndex<'a>),
+    Directory(RowDirectory<'a>),
 }
 
 impl RowReader {
@@ -48,10 +62,15 @@ impl RowReader {
         index: Option<IndexSections>,
         identity: u32,
     ) -> RowReader {
-        let homes = index.and_then(|index| {
-            RecordIndex::homes(index.lines.of(&bytes, "position index").ok()?, identity)
+        let extent = index.and_then(|index| match index {
+            IndexSections::Lines { lines, .. } => {
+                RecordIndex::homes(lines.of(&bytes, "position index").ok()?, identity)
+            }
+            IndexSections::Directory(lines) => {
+                RowDirectory::firsts(lines.of(&bytes, "row directory").ok()?, identity)
+            }
         });
-        RowReader { bytes, segments, index, homes, identity }
+        RowReader { bytes, segments, index, extent, identity }
     }
 
     pub(in crate::archive) fn has_index(&self) -> bool {
@@ -72,7 +91,7 @@ impl RowReader {
     }
 
     #[inline(always)]
-    fn row(&self, number: u64) -> Result<RowRef<'_>, ArchiveError> {
+    pub(super) fn row(&self, number: u64) -> Result<RowRef<'_>, ArchiveError> {
         self.segment(number)?.0.at(number)
     }
 
@@ -121,12 +140,22 @@ impl RowReader {
 
     /// The index, if there is one.
     #[inline]
-    pub(super) fn index(&self) -> Result<Option<RecordIndex<'_>>, ArchiveError> {
-        let Some(IndexSections { lines, lists }) = self.index else { return Ok(None) };
-        let lines = lines.of(&self.bytes, "position index")?;
-        let lists = lists.of(&self.bytes, "lists of equal keys")?;
-        let Some(homes) = self.homes else { return Err(ArchiveError::corrupt("position index")) };
-        RecordIndex::new(lines, lists, homes, self.identity).map(Some)
+    pub(super) fn index(&self) -> Result<Option<RowIndex<'_>>, ArchiveError> {
+        let index = match self.index {
+            None => return Ok(None),
+            Some(IndexSections::Lines { lines, lists }) => {
+                let lines = lines.of(&self.bytes, "position index")?;
+                let lists = lists.of(&self.bytes, "lists of equal keys")?;
+                let homes = self.extent.ok_or(ArchiveError::corrupt("position index"))?;
+                RowIndex::Lines(RecordIndex::new(lines, lists, homes, self.identity)?)
+            }
+            Some(IndexSections::Directory(lines)) => {
+                let lines = lines.of(&self.bytes, "row directory")?;
+                self.extent.ok_or(ArchiveError::corrupt("row directory"))?;
+                RowIndex::Directory(RowDirectory::new(lines, self.identity)?)
+            }
+        };
+        Ok(Some(index))
     }
 
     /// The records of a position, one after the other.
@@ -135,39 +164,63 @@ impl RowReader {
         &self,
         query: &Query,
     ) -> Result<RowMatches<'_>, ArchiveError> {
-        Ok(match self.index()? {
-            Some(index) => self.matches_in(&index, query),
-            None => {
-                RowMatches { reader: self, rows: Rows::All(0..self.len()), board: *query.board() }
-            }
-        })
-    }
-
-    #[inline(always)]
-    fn matches_in<'a>(&'a self, index: &RecordIndex<'a>, query: &Query) -> RowMatches<'a> {
-        let rows = Rows::Candidates(index.candidates(query.key()));
-        RowMatches { reader: self, rows, board: *query.board() }
+        let rows = match self.index()? {
+            Some(RowIndex::Lines(index)) => Rows::Candidates(index.candidates(query.key())),
+            Some(RowIndex::Directory(directory)) => Rows::Group(self.group(directory, query)?),
+            None => Rows::All(0..self.len()),
+        };
+        Ok(RowMatches { reader: self, rows, board: *query.board() })
     }
 
     /// Calls `visit` with the place of a query and each record of it.
-    ///
-    /// Queries are taken in batches. Their lines are brought near while the queries are made, then
-    /// all their rows: what is asked for at once arrives at once, the translations of addresses
-    /// included.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
-        mut queries: impl Iterator<Item = Query>,
+        queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
     ) -> Result<(), E> {
-        let Some(index) = self.index()? else { return self.scan(queries, visit) };
+        match self.index()? {
+            Some(RowIndex::Lines(index)) => self.in_batches(
+                queries,
+                |query| index.prefetch_line(query.key()),
+                |query| self.prefetch_row(index.prefetch_likely(query.key()).map(u64::from)),
+                |query| Ok(Rows::Candidates(index.candidates(query.key()))),
+                visit,
+            ),
+            Some(RowIndex::Directory(directory)) => self.in_batches(
+                queries,
+                |query| directory.prefetch_line(query.key()),
+                |query| {
+                    if let FirstRow::At(number) = directory.first_row(query.key()) {
+                        self.prefetch_row(Some(number));
+                    }
+                },
+                |query| Ok(Rows::Group(self.group(directory, query)?)),
+                visit,
+            ),
+            None => self.scan(queries, visit),
+        }
+    }
+
+    /// Takes queries in batches. `near` brings near the line of each while they are made, then
+    /// `near_row` its row: what is asked for at once arrives at once, the translations of addresses
+    /// included. Last come the rows themselves.
+    #[inline(always)]
+    fn in_batches<'a, E: From<ArchiveError>>(
+        &'a self,
+        mut queries: impl Iterator<Item = Query>,
+        near: impl Fn(&Query),
+        near_row: impl Fn(&Query),
+        rows: impl Fn(&Query) -> Result<Rows<'a>, ArchiveError>,
+        visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
+    ) -> Result<(), E> {
         let mut batch = Vec::with_capacity(BATCH);
         for first in (0..).step_by(BATCH) {
             batch.clear();
-            let near = |query: &Query| index.prefetch_line(query.key());
-            batch.extend(queries.by_ref().take(BATCH).inspect(near));
-            batch.iter().for_each(|query| self.prefetch_row(&index, query));
+            batch.extend(queries.by_ref().take(BATCH).inspect(&near));
+            batch.iter().for_each(&near_row);
             for (place, query) in (first..).zip(&batch) {
-                let mut matches = self.matches_in(&index, query);
+                let rows = rows(query)?;
+                let mut matches = RowMatches { reader: self, rows, board: *query.board() };
                 if matches.visit(|row| visit(place, row))? == Visit::Stop {
                     return Ok(());
                 }
@@ -181,12 +234,60 @@ impl RowReader {
 
     /// Brings near the row that a query most likely leads to.
     #[inline(always)]
-    fn prefetch_row(&self, index: &RecordIndex<'_>, query: &Query) {
-        if let Some(number) = index.prefetch_likely(query.key())
-            && let Ok(row) = self.row(number.into())
-        {
+    fn prefetch_row(&self, number: Option<u64>) {
+        if let Some(Ok(row)) = number.map(|number| self.row(number)) {
             row.prefetch();
         }
+    }
+
+    /// The records of the key of a query.
+    #[inline(always)]
+    fn group(&self, directory: RowDirectory<'_>, query: &Query) -> Result<Group<'_>, ArchiveError> {
+        let key = query.key();
+        let row = match directory.first_row(key) {
+            FirstRow::Nowhere => None,
+            FirstRow::At(number) => Some(self.row(number)),
+            FirstRow::Among(numbers) => {
+                directory.check_line(key)?;
+                self.bisect(numbers, key)?.map(Ok)
+            }
+        };
+        let compared = row.map(|row| row.and_then(|row| Ok((row, row.is_of(query.board())?))));
+        if let Some(Ok((row, true))) = compared {
+            return Ok(Group { first: Some(row), is_of_position: true, further: 0..0 });
+        }
+        // That it is not there is true where line and row are whole.
+        directory.check_line(key)?;
+        let first = match compared.transpose()? {
+            // Two positions may have one key.
+            Some((row, _)) if row.has_further() && row.key()? == key => Some(row),
+            _ => None,
+        };
+        Ok(Group { first, is_of_position: false, further: 0..0 })
+    }
+
+    /// The record of a key among some that ascend by their keys.
+    #[cold]
+    fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Option<RowRef<'_>>, ArchiveError> {
+        let Range { mut start, mut end } = numbers;
+        while start < end {
+            let middle = start + (end - start) / 2;
+            let row = self.row(middle)?;
+            match row.key()?.cmp(&key) {
+                Ordering::Less => start = middle + 1,
+                Ordering::Equal => return Ok(Some(row)),
+                Ordering::Greater => end = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The numbers of the further records of the key of a first one.
+    #[cold]
+    pub(super) fn further(&self, first: RowRef<'_>) -> Result<Range<u64>, ArchiveError> {
+        let Some(further) = first.further()? else { return Ok(0..0) };
+        let numbers = further.numbers(self.extent.unwrap_or_default());
+        if numbers.end <= self.len() { Ok(numbers) } else { Err(first.corrupt()) }
     }
 
     /// As [`RowReader::get_batch`], where there is no index: goes through all records.
@@ -210,8 +311,44 @@ impl RowReader {
 enum Rows<'a> {
     /// Those whose key may be that of the position.
     Candidates(Candidates<'a>),
+    /// Those of the key of the position, where there is a directory.
+    Group(Group<'a>),
     /// All.
     All(Range<u64>),
+}
+
+/// The records of a key as a directory gives them.
+struct Group<'a> {
+    /// The first one, until it was asked for further ones.
+    first: Option<RowRef<'a>>,
+    /// Whether it is of the position, and was not given yet.
+    is_of_position: bool,
+    /// The numbers of the further ones.
+    further: Range<u64>,
+}
+
+impl<'a> Group<'a> {
+    /// The next record of a position.
+    #[inline(always)]
+    fn next(
+        &mut self,
+        reader: &'a RowReader,
+        board: &PackedBoard,
+    ) -> Result<Option<RowRef<'a>>, ArchiveError> {
+        if std::mem::take(&mut self.is_of_position) {
+            return Ok(self.first);
+        }
+        if let Some(first) = self.first.take().filter(RowRef::has_further) {
+            self.further = reader.further(first)?;
+        }
+        for number in &mut self.further {
+            let row = reader.row(number)?;
+            if row.is_of(board)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The records of a position, found one after the other.
@@ -234,6 +371,7 @@ impl<'a> RowMatches<'a> {
                 }
                 number
             }
+            Rows::Group(_) => return None,
             Rows::All(numbers) => Ok(numbers.next()?),
         };
         Some(number.and_then(|number| self.reader.row(number)))
@@ -261,6 +399,9 @@ impl<'a> Iterator for RowMatches<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
+        if let Rows::Group(group) = &mut self.rows {
+            return group.next(self.reader, &self.board).transpose();
+        }
         loop {
             let row = match self.next_candidate()? {
                 Ok(row) => row,

@@ -29,8 +29,10 @@ const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 
 /// Bits of the rest of a row below its check.
 const REST_BITS: u32 = 40;
-/// Set when the record is in the heap, at the place that the other bits say.
+/// Set when the record is in the heap, at the place that the bits below the next one say.
 pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
+/// Set too where the heap says which further records there are of the key.
+pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
 /// Otherwise: halfmove clock, fullmove number, and what is there at all.
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
@@ -68,7 +70,13 @@ impl FastRow {
     #[inline]
     pub(super) fn place(&self) -> Option<u64> {
         let rest = self.rest();
-        (rest & IN_HEAP != 0).then_some(rest & !IN_HEAP)
+        (rest & IN_HEAP != 0).then_some(rest & (HAS_FURTHER - 1))
+    }
+
+    /// Whether the heap says which further records there are.
+    #[inline]
+    pub(super) fn has_further(&self) -> bool {
+        self.rest() >= IN_HEAP | HAS_FURTHER
     }
 
     #[inline]

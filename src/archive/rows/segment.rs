@@ -2,11 +2,13 @@
 
 use zerocopy::FromBytes;
 
+use super::directory::Further;
 use super::row::{BOARD, FastRow, ROW_BYTES, RowRest, SHREDDER};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sections::Section;
 use crate::archive::file::span::Span;
+use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::{identity, record};
 use crate::model::EpdRecord;
@@ -95,7 +97,7 @@ impl<'a> RowRef<'a> {
     }
 
     #[cold]
-    fn corrupt(&self) -> ArchiveError {
+    pub(super) fn corrupt(&self) -> ArchiveError {
         ArchiveError::corrupt_at(ROW, self.number)
     }
 
@@ -109,6 +111,25 @@ impl<'a> RowRef<'a> {
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
 
+    /// Whether the heap says which further records there are of the key; unchecked.
+    #[inline]
+    pub(super) fn has_further(&self) -> bool {
+        self.row.has_further()
+    }
+
+    /// The further records of the key; `None` where the heap says of none.
+    pub(super) fn further(&self) -> Result<Option<Further>, ArchiveError> {
+        let row = self.row()?;
+        let Some(place) = row.place().filter(|_| row.has_further()) else { return Ok(None) };
+        let (further, _) = self.in_heap(place).ok_or_else(|| self.corrupt())?;
+        Ok(further)
+    }
+
+    /// The position key.
+    pub(super) fn key(&self) -> Result<u64, ArchiveError> {
+        Ok(position_key(self.record()?.position()))
+    }
+
     /// The packed identity board.
     pub(super) fn board(&self) -> Result<PackedBoard, ArchiveError> {
         Ok(packed::encode(&self.record()?.position().identity()))
@@ -119,7 +140,7 @@ impl<'a> RowRef<'a> {
         let row = self.row()?;
         let record = match row.place() {
             None => RowRest::of(row).and_then(|rest| rest.record(row)),
-            Some(place) => self.heap_record(place).and_then(|bytes| {
+            Some(place) => self.in_heap(place).and_then(|(_, bytes)| {
                 let (record, _) = record::decode(bytes).ok()?;
                 let board = packed::encode(&record.position().identity());
                 (*board.as_plain().unwrap_or(&[0; BOARD]) == row.board).then_some(record)
@@ -146,13 +167,17 @@ impl<'a> RowRef<'a> {
         written.ok_or_else(|| self.corrupt())
     }
 
-    /// The bytes of a record in the heap, its check verified.
-    fn heap_record(&self, place: u64) -> Option<&[u8]> {
+    /// What the heap says at a place: which further records there are, where it says so, and the
+    /// bytes of the record; the check is verified.
+    fn in_heap(&self, place: u64) -> Option<(Option<Further>, &[u8])> {
         let heap = self.segment.heap.of(self.file, "heap").ok()?;
         let bytes = heap.get(usize::try_from(place).ok()?..)?;
         let (check, bytes) = bytes.split_first_chunk()?;
-        let bytes = &bytes[..record::len_of(bytes).ok()?];
+        let before = if self.has_further() { size_of::<Further>() } else { 0 };
+        let (further, rest) = bytes.split_at_checked(before)?;
+        let bytes = &bytes[..before + record::len_of(rest).ok()?];
         let found = check::placed(self.segment.span.identity, self.number, bytes);
-        check::holds(found, u32::from_le_bytes(*check)).then_some(bytes)
+        let further = Further::read_from_bytes(further).ok();
+        check::holds(found, u32::from_le_bytes(*check)).then_some((further, &bytes[before..]))
     }
 }

@@ -1,8 +1,12 @@
 //! Verifying the records and the index of an archive of level fast.
 
-use super::reader::RowReader;
+use super::directory::RowDirectory;
+use super::index::RecordIndex;
+use super::reader::{RowIndex, RowReader};
 use crate::archive::error::ArchiveError;
+use crate::codec::key::position_key;
 use crate::codec::query::{Query, Visit};
+use crate::model::EpdRecord;
 
 /// Records that are looked up at once.
 const STEP: u64 = 1 << 12;
@@ -10,24 +14,52 @@ const STEP: u64 = 1 << 12;
 impl RowReader {
     /// Reads all records. Where there is an index it leads to each of them and to no more.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
-        let index = self.index()?;
+        match self.index()? {
+            Some(RowIndex::Directory(directory)) => self.verify_groups(&directory),
+            Some(RowIndex::Lines(index)) => self.verify_found(&index),
+            None => (0..self.len()).try_for_each(|number| self.alone(number).map(|_| ())),
+        }
+    }
+
+    /// A record that says of no further ones.
+    fn alone(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+        let row = self.row(number)?;
+        let record = row.record()?;
+        if row.has_further() { Err(row.corrupt()) } else { Ok(record) }
+    }
+
+    /// Whether an index leads to each record, and to no more.
+    fn verify_found(&self, index: &RecordIndex<'_>) -> Result<(), ArchiveError> {
         let mut found = 0;
         let mut queries = Vec::with_capacity(STEP as usize);
         for from in (0..self.len()).step_by(STEP as usize) {
             queries.clear();
             for number in from..self.len().min(from + STEP) {
-                queries.push(Query::from(self.record(number)?.position()));
+                queries.push(Query::from(self.alone(number)?.position()));
             }
-            if index.is_some() {
-                found += self.count_found(from, &queries)?;
-            }
+            found += self.count_found(from, &queries)?;
         }
-        match index {
-            Some(index) if found != self.len() || index.count()? != found => {
-                Err(ArchiveError::corrupt("position index"))
+        let is_right = found == self.len() && index.count()? == found;
+        if is_right { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
+    }
+
+    /// Whether a directory leads to the first record of each key, and these to all others. No two
+    /// first ones have one key, so what is of the key of one is led to by no other.
+    fn verify_groups(&self, directory: &RowDirectory<'_>) -> Result<(), ArchiveError> {
+        let mut led_to = 0;
+        directory.verify(|number| {
+            let first = self.row(number)?;
+            let key = first.key()?;
+            let further = self.further(first)?;
+            led_to += 1 + further.end - further.start;
+            for number in further {
+                if position_key(self.alone(number)?.position()) != key {
+                    return Err(first.corrupt());
+                }
             }
-            _ => Ok(()),
-        }
+            Ok(key)
+        })?;
+        if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
     }
 
     /// To how many of the records from a number on the queries lead that were made of them.

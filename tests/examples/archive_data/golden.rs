@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
@@ -39,6 +40,17 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("annotated.epd"), annotated()?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
+    let sorted = segments(&fast).sorted(true);
+    let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
+    let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
+    // In so little memory no line is kept until its pilots could be found.
+    let ascending = fast.clone().sorted(true).memory(0);
+    for (name, options) in [("fast_sorted", &sorted), ("fast_ascending", &ascending)] {
+        let archive = Archive::from_bytes(pack(&unsorted, options, &[])?)?;
+        let mut in_order = Vec::new();
+        archive.write_text(0..archive.len(), &mut in_order)?;
+        fs::write(folder.join(name).with_extension("epd"), in_order)?;
+    }
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
     let mut valid = Vec::new();
@@ -70,6 +82,18 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
+        (
+            "fast_sorted",
+            "fast_sorted",
+            &sorted,
+            "Level fast, sorted, with several segments and records in the heap",
+        ),
+        (
+            "fast_ascending",
+            "fast_ascending",
+            &ascending,
+            "Level fast, sorted, with a row directory without pilots",
+        ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
         (
             "kept_games",
@@ -236,6 +260,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let annotated = read("annotated.epa")?;
     let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
+    let sorted = read("fast_sorted.epa")?;
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
@@ -336,6 +361,26 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
                 let lines = fast.section(8).start;
                 exchange(bytes, lines, lines + 64, 64);
             }),
+        ),
+        (
+            "directory_mark",
+            "A line of a row directory with another mark",
+            sorted.with_line(0, |line| line[32] ^= 1),
+        ),
+        (
+            "directory_pilot",
+            "A changed byte in a line of a row directory",
+            sorted.with(sorted.section(18).start + 10, |byte| byte ^ 1),
+        ),
+        (
+            "directory_of_unsorted",
+            "A row directory where the footer does not say that records are sorted",
+            sorted.with(footer(&sorted) + 16, |flags| flags & !1),
+        ),
+        (
+            "row_further",
+            "A row that says of further records, of an archive that is not sorted",
+            fast.with_row(2, |row| row[28] |= 0x40),
         ),
         (
             "bucket",

@@ -1,0 +1,250 @@
+//! Level fast with the rows where a directory leads to.
+
+use std::collections::HashMap;
+
+use epdb::codec::packed;
+use epdb::codec::query::Visit;
+use proptest::prelude::*;
+
+use super::forged::Forged;
+use super::games::{Squares, positions};
+use super::*;
+
+fn sorted() -> PackOptions {
+    PackOptions::new().level(Level::Fast).sorted(true)
+}
+
+/// The records in the order of their rows.
+pub(super) fn in_order(records: &[EpdRecord], options: &PackOptions) -> Vec<EpdRecord> {
+    let archive = Archive::from_bytes(pack(records, options)).unwrap();
+    let ordered: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
+    let lines = |records: &[EpdRecord]| {
+        let mut lines: Vec<Vec<u8>> = records.iter().map(epdb::format_epd).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&ordered), lines(records));
+    ordered
+}
+
+/// Records of very different positions, with one that comes often where asked for.
+fn many(count: usize, repeats: usize) -> Vec<EpdRecord> {
+    let mut random = damage::Random(9);
+    let line = |_| {
+        let mut ranks = [[b'1'; 8]; 8];
+        for piece in *b"KkQqRrBbNn" {
+            ranks[random.below(8)][random.below(8)] = piece;
+        }
+        let ranks = ranks.map(|rank| String::from_utf8_lossy(&rank).into_owned());
+        format!("{} w - - 0 {}\n", ranks.join("/"), random.below(90) + 1)
+    };
+    let mut records = records(&(0..count).map(line).collect::<String>());
+    let often = records[count / 2].clone();
+    records.extend(std::iter::repeat_n(often, repeats));
+    records
+}
+
+/// What every lookup must give: for each position the numbers of its records.
+fn numbers_by_board(records: &[EpdRecord]) -> HashMap<Vec<u8>, Vec<u64>> {
+    let mut numbers = HashMap::<_, Vec<u64>>::new();
+    for (number, record) in (0..).zip(records) {
+        let board = packed::encode(&record.position().identity()).as_bytes().to_vec();
+        numbers.entry(board).or_default().push(number);
+    }
+    numbers
+}
+
+/// One by one, at once and the first alone, each position is found as often as it is there.
+fn assert_finds(archive: &Archive, records: &[EpdRecord]) {
+    let wanted = numbers_by_board(records);
+    let queries: Vec<Query> = records.iter().map(|record| Query::from(record.position())).collect();
+    let mut found = vec![Vec::new(); queries.len()];
+    let visit = |place: usize, record: epdb::archive::Match<'_>| {
+        found[place].push(record.number());
+        let is_first = place > 0 && queries[place - 1] != queries[place];
+        Ok::<_, ArchiveError>(if is_first { Visit::Continue } else { Visit::SkipQuery })
+    };
+    archive.get_batch(&queries, visit).unwrap();
+    for (place, query) in queries.iter().enumerate() {
+        let wanted = &wanted[query.board().as_bytes()];
+        let first = archive.matches(query).next().unwrap().unwrap();
+        assert_eq!(first.number(), wanted[0]);
+        if place > 0 && queries[place - 1] != *query {
+            assert_eq!(found[place], *wanted);
+            let one_by_one = matches(archive, query).unwrap();
+            assert!(one_by_one.iter().map(|(number, _)| number).eq(wanted));
+        } else {
+            assert_eq!(found[place], wanted[..1]);
+        }
+    }
+}
+
+#[test]
+fn sorted_rows_are_found() {
+    let mut records = many(5000, 40);
+    records.extend(super::records(LINES));
+    records.extend(positions(3, Squares::AfterDoubleSteps, true));
+    records.extend(super::records(LINES));
+    let expected = in_order(&records, &sorted());
+    for options in [sorted(), sorted().segment_records(700), sorted().memory(0)] {
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        assert!(archive.is_sorted() && archive.has_index());
+        let expected =
+            if options.memory == 0 { in_order(&records, &options) } else { expected.clone() };
+        assert_holds(&archive, &expected);
+        assert_finds(&archive, &expected);
+        for absent in many(9000, 0)[5000..].iter() {
+            assert_eq!(matches(&archive, absent.position()).unwrap(), []);
+        }
+    }
+}
+
+/// Those of one position stay in the order in which they were given.
+#[test]
+fn records_of_one_position_keep_their_order() {
+    let lines: String =
+        (1..90).map(|clock| format!("4k3/8/8/8/8/8/4P3/4K3 w - - {clock} 9\n")).collect();
+    let records = super::records(&lines);
+    let mixed = [many(300, 0), records.clone()].concat();
+    let archive = Archive::from_bytes(pack(&mixed, &sorted())).unwrap();
+    let found = matches(&archive, records[0].position()).unwrap();
+    assert!(found.iter().map(|(_, record)| record).eq(&records));
+    assert_eq!(found[1].0, 301, "further ones stand behind all first ones");
+}
+
+/// Without an index there is nothing to sort for.
+#[test]
+fn without_an_index_the_order_stays() {
+    let records = many(500, 3);
+    let bytes = pack(&records, &sorted().index(false));
+    assert_eq!(bytes, pack(&records, &sorted().sorted(false).index(false)));
+    assert_holds(&Archive::from_bytes(bytes).unwrap(), &records);
+}
+
+#[test]
+fn an_empty_archive_finds_nothing() {
+    let archive = Archive::from_bytes(pack(&[], &sorted())).unwrap();
+    assert_eq!((archive.len(), archive.level()), (0, Level::Fast));
+    assert!(archive.is_sorted() && archive.has_index());
+    assert_holds(&archive, &[]);
+    assert_eq!(matches(&archive, &epdb::model::Position::START).unwrap(), []);
+    archive.verify().unwrap();
+}
+
+/// One position stands much more often than the others, which stay as near as they were.
+#[test]
+fn a_position_that_stands_very_often_is_found_at_once() {
+    let records = many(3000, 200_000);
+    let archive = Archive::from_bytes(pack(&records, &sorted())).unwrap();
+    let parts = archive.parts();
+    let len = |name| parts.iter().find(|part| part.name == name).unwrap().len;
+    assert!(len("row directory") <= 64 * (203_000 / 42 + 1));
+    archive.verify().unwrap();
+    let often = Query::from(many(3000, 1)[3000].position());
+    assert_eq!(archive.matches(often).count(), 200_001);
+    for record in &records[..3000] {
+        let query = Query::from(record.position());
+        let found = archive.matches(query).next().unwrap().unwrap();
+        assert!(found.number() < 3000);
+        assert_eq!(found.record().unwrap().position(), record.position());
+    }
+}
+
+/// Whoever chooses keys can put all of them into one line.
+#[test]
+fn positions_of_one_line_are_found() {
+    let mut records = many(40_000, 0);
+    let key = |record: &EpdRecord| Query::from(record.position()).key();
+    records.retain(|record| key(record) < u64::MAX / 40);
+    assert!(records.len() > 800);
+    records.extend(many(3, 60));
+    let records = in_order(&records, &sorted());
+    let archive = Archive::from_bytes(pack(&records, &sorted())).unwrap();
+    assert_holds(&archive, &records);
+    assert_finds(&archive, &records);
+}
+
+/// Every byte of a sorted archive: a lookup gives all that is there or an error.
+#[test]
+fn no_change_of_a_byte_hides_a_record() {
+    let options = sorted().segment_records(10);
+    let records = in_order(&super::records(&LINES.repeat(2)), &options);
+    let bytes = pack(&records, &options);
+    let wanted = numbers_by_board(&records);
+    let absent = Query::from(super::records("8/8/8/4k3/8/1K6/8/8 b - -")[0].position());
+    let mut refused = 0;
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1 << (place % 8);
+        let Ok(archive) = Archive::from_bytes(changed) else { continue };
+        assert!(archive.verify().is_err(), "{place}");
+        for record in &records {
+            let query = Query::from(record.position());
+            match matches(&archive, query) {
+                Ok(found) => {
+                    let numbers = found.iter().map(|(number, _)| number);
+                    assert!(numbers.eq(&wanted[query.board().as_bytes()]), "{place}");
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(matches(&archive, absent).unwrap_or_default().is_empty());
+    }
+    assert!(refused > 1000, "{refused}");
+}
+
+/// Fields of the directory and of rows under checks that hold: no panic, and verifying says so,
+/// unless another pilot leads to the same rows.
+#[test]
+fn forged_directories_and_rows_are_not_believed() {
+    let records = in_order(&many(2000, 30), &sorted());
+    let file = Forged::new(&pack(&records, &sorted()));
+    let mut forged: Vec<(bool, Vec<u8>)> = Vec::new();
+    for place in (0..64).filter(|place| !(4..8).contains(place)) {
+        let is_pilot = (10..32).contains(&place);
+        let changed = [1, 0x80].map(|bit| file.with_line(3, |line| line[place] ^= bit));
+        forged.extend(changed.map(|bytes| (is_pilot, bytes)));
+    }
+    forged.push((false, file.with_line(3, |line| line[8] = 255)));
+    for number in [0, 5, 1999, records.len() - 1] {
+        forged.push((false, file.with_row(number, |row| row[28] ^= 0x40)));
+        forged.push((false, file.with_row(number, |row| row[28] ^= 0x80)));
+    }
+    for (is_pilot, bytes) in forged {
+        let archive = Archive::from_bytes(bytes).unwrap();
+        for record in records.iter().step_by(3) {
+            matches(&archive, record.position()).ok();
+        }
+        if archive.verify().is_ok() {
+            assert!(is_pilot);
+            assert_finds(&archive, &records);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A lookup gives what looking through all records gives.
+    #[test]
+    fn lookups_find_what_a_scan_finds(
+        places in prop::collection::vec(0..400usize, 0..900),
+        segment_records in 1..300u32,
+    ) {
+        let pool: Vec<EpdRecord> =
+            [many(300, 0), super::records(LINES), super::records(KINGS)].concat();
+        let records: Vec<EpdRecord> = places.iter().map(|&place| pool[place].clone()).collect();
+        let options = sorted().segment_records(segment_records);
+        let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
+        let scanned = Archive::from_bytes(pack(&records, &options.index(false))).unwrap();
+        archive.verify().unwrap();
+        let records_of = |archive, query| {
+            let found = matches(archive, query).unwrap();
+            found.into_iter().map(|(_, record)| record).collect::<Vec<_>>()
+        };
+        for record in pool.iter().step_by(5) {
+            let query = Query::from(record.position());
+            prop_assert_eq!(records_of(&archive, query), records_of(&scanned, query));
+        }
+    }
+}
