@@ -287,7 +287,8 @@ impl RowReader {
     pub(super) fn further(&self, first: RowRef<'_>) -> Result<Range<u64>, ArchiveError> {
         let Some(further) = first.further()? else { return Ok(0..0) };
         let numbers = further.numbers(self.extent.unwrap_or_default());
-        if numbers.end <= self.len() { Ok(numbers) } else { Err(first.corrupt()) }
+        let are_there = !numbers.is_empty() && numbers.end <= self.len();
+        if are_there { Ok(numbers) } else { Err(first.corrupt()) }
     }
 
     /// As [`RowReader::get_batch`], where there is no index: goes through all records.

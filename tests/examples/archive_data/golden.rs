@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb::codec::key::position_key;
 use epdb::codec::ordinal;
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
@@ -43,13 +44,26 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     let sorted = segments(&fast).sorted(true);
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
-    // In so little memory no line is kept until its pilots could be found.
-    let ascending = fast.clone().sorted(true).memory(0);
-    for (name, options) in [("fast_sorted", &sorted), ("fast_ascending", &ascending)] {
-        let archive = Archive::from_bytes(pack(&unsorted, options, &[])?)?;
+    // More keys than pilots are for in the first line of the directory, and none in the others.
+    let mut crowded_line = Vec::new();
+    for record in records(&unsorted)? {
+        if position_key(record.position()) < u64::MAX / 8 {
+            crowded_line.extend([epdb::format_epd(&record), b"\n".to_vec()].concat());
+        }
+    }
+    let crowded_line = String::from_utf8(crowded_line)?;
+    let ascending = fast.clone().sorted(true);
+    for (name, text, options) in
+        [("fast_sorted", &unsorted, &sorted), ("fast_ascending", &crowded_line, &ascending)]
+    {
+        let archive = Archive::from_bytes(pack(text, options, &[])?)?;
         let mut in_order = Vec::new();
         archive.write_text(0..archive.len(), &mut in_order)?;
         fs::write(folder.join(name).with_extension("epd"), in_order)?;
+    }
+    let bytes = pack(&crowded_line, &ascending, &[])?;
+    if bytes[Forged::new(&bytes).section(18).start + 8] != 255 {
+        return Err("the first line of fast_ascending.epa has pilots".into());
     }
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
@@ -92,7 +106,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "fast_ascending",
             "fast_ascending",
             &ascending,
-            "Level fast, sorted, with a row directory without pilots",
+            "Level fast, sorted, with a line of the row directory whose records ascend",
         ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
         (
