@@ -1,6 +1,7 @@
 //! `epdb help`: the pages of commands, which show only the options of their own, and pages about
 //! what commands share.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, ArgAction, Args, Command};
@@ -107,14 +108,23 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
     SHARED.into_iter().find(|shared| *shared == heading)
 }
 
-/// The command line with short pages: each command names its shared options in a list at the end.
-pub(crate) fn shortened(cli: Command) -> Command {
+/// The command line with short pages: each command that the arguments name, which is the one whose
+/// page can be asked for, names its shared options in a list at the end.
+pub(crate) fn shortened(cli: Command, args: &[OsString]) -> Command {
+    let is_named = |command: &Command| {
+        let mut names = command.get_all_aliases().chain([command.get_name()]);
+        names.any(|name| args.iter().any(|arg| arg == name))
+    };
     let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
     let cli = cli.disable_version_flag(true).args(hidden_flags());
-    cli.mut_arg("quiet", |quiet| quiet.hide(true))
-        .mut_subcommands(with_short_page)
-        .mut_subcommand("import", without_counting)
-        .mut_subcommand("book", |book| book.mut_subcommand("make", without_counting))
+    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(|command| {
+        match command.get_name() {
+            _ if !is_named(&command) => command,
+            "import" => without_counting(with_short_page(command)),
+            "book" => with_short_page(command).mut_subcommand("make", without_counting),
+            _ => with_short_page(command),
+        }
+    })
 }
 
 /// The flags of the first page, which its end tells of.

@@ -145,9 +145,9 @@ enum Command {
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let mut cli = help::shortened(Cli::command());
     let args = polyglot_spelling::translated(std::env::args_os().collect());
     let args = command::referee::with_options_first(engines::joined(args));
+    let mut cli = help::shortened(Cli::command(), &args);
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
     let Cli { command, quiet } =
