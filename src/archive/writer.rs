@@ -319,7 +319,11 @@ impl<W: Write> ArchiveWriter<W> {
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
             || match self.options.level {
-                Level::Fast => self.rows_waiting.memory() > memory.min(64 << 20),
+                Level::Fast => {
+                    // Sorted, records that wait for their places are in memory too.
+                    let memory = if self.options.sorted { memory / 2 } else { memory };
+                    self.rows_waiting.memory() > memory.min(64 << 20)
+                }
                 Level::Default | Level::Max => {
                     self.blocks_waiting.is_full()
                         || self.blocks_waiting.memory() * CODING_FACTOR > memory
