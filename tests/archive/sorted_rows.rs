@@ -193,6 +193,27 @@ fn no_change_of_a_byte_hides_a_record() {
     assert!(refused > 1000, "{refused}");
 }
 
+/// A damaged line may lead to a record of the position that is not its first: the others are not
+/// lost by that.
+#[test]
+fn a_damaged_line_leads_to_no_further_record() {
+    let records = many(100, 400);
+    let bytes = pack(&records, &sorted());
+    let often = Query::from(records[100].position());
+    let lines = Forged::new(&bytes).section(18);
+    let mut refused = 0;
+    for bit in 8 * lines.start..8 * lines.end {
+        let mut changed = bytes.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        let archive = Archive::from_bytes(changed).unwrap();
+        match matches(&archive, often) {
+            Ok(found) => assert_eq!(found.len(), 401, "{bit}"),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 30, "{refused}");
+}
+
 /// Fields of the directory and of rows under checks that hold: no panic, and verifying says so,
 /// unless another pilot leads to the same rows.
 #[test]

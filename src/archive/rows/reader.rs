@@ -246,7 +246,11 @@ impl RowReader {
         let key = query.key();
         let row = match directory.first_row(key) {
             FirstRow::Nowhere => None,
-            FirstRow::At(number) => Some(self.row(number)),
+            // A damaged line may lead to a further record, behind which others would be lost.
+            FirstRow::At(number) if self.extent.is_some_and(|firsts| number < firsts) => {
+                Some(self.row(number))
+            }
+            FirstRow::At(_) => Some(Err(ArchiveError::corrupt("row directory"))),
             FirstRow::Among(numbers) => {
                 directory.check_line(key)?;
                 self.bisect(numbers, key)?.map(Ok)
