@@ -337,7 +337,7 @@ impl Reader for redb::Database {
 pub struct FastArchive {
     /// Whether found records are made, not only found and compared.
     pub makes_records: bool,
-    /// Whether the records are in the order of their keys.
+    /// Whether the rows are where a directory leads to, not as they were given.
     pub sorted: bool,
 }
 

@@ -186,8 +186,8 @@ pub struct ArchiveWriter<W> {
     /// The entries of the position index: at level fast, at level default.
     keys: IndexEntries,
     entries: PawnEntries,
-    /// Records that are written in the order of their keys, at the end.
-    unsorted: Sorter,
+    /// Records that are written where a directory finds them, at the end; at level fast, sorted.
+    unsorted: Option<Sorter>,
     /// Records that were written, or wait in a segment.
     records: u64,
     blocks: u64,
@@ -203,8 +203,23 @@ impl<W> fmt::Debug for ArchiveWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArchiveWriter")
             .field("options", &self.options)
-            .field("records", &(self.records + self.unsorted.len()))
+            .field("records", &self.len())
             .finish_non_exhaustive()
+    }
+}
+
+impl<W> ArchiveWriter<W> {
+    /// Records taken so far.
+    pub const fn len(&self) -> u64 {
+        match &self.unsorted {
+            Some(unsorted) => self.records + unsorted.len(),
+            None => self.records,
+        }
+    }
+
+    /// Whether no record was taken yet.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -218,6 +233,7 @@ impl<W: Write> ArchiveWriter<W> {
         // At level fast the order is that of the index.
         let may_sort = !options.verbatim && (options.index || options.level != Level::Fast);
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
+        let has_directory = options.sorted && options.level == Level::Fast;
         let mut out = Sink::new(out);
         out.put(Header::new().as_bytes())?;
         let block_records = options.block_records.map(|records| records.clamp(1, u16::MAX.into()));
@@ -231,7 +247,7 @@ impl<W: Write> ArchiveWriter<W> {
             sections: Vec::new(),
             keys: IndexEntries::new(memory / 4),
             entries: PawnEntries::new(memory / 8),
-            unsorted: Sorter::new(std::env::temp_dir(), memory / 4),
+            unsorted: has_directory.then(|| Sorter::new(std::env::temp_dir(), memory / 4)),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
@@ -240,16 +256,6 @@ impl<W: Write> ArchiveWriter<W> {
             kept_games: KeptGamesWriter::new(memory / 8),
             line: Vec::new(),
         })
-    }
-
-    /// Records taken so far.
-    pub const fn len(&self) -> u64 {
-        self.records + self.unsorted.len()
-    }
-
-    /// Whether no record was taken yet.
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Takes the next record.
@@ -263,27 +269,27 @@ impl<W: Write> ArchiveWriter<W> {
                 found: self.len() + 1,
                 limit: rows::MAX_RECORDS,
             }),
-            Level::Fast if self.options.sorted => self.push_unsorted(record),
-            Level::Fast => self.push_row(record, None),
+            Level::Fast => {
+                if let Some(unsorted) = &mut self.unsorted {
+                    self.line.clear();
+                    record::encode(record, &mut self.line)?;
+                    let key = position_key(record.position()).to_be_bytes();
+                    return Ok(unsorted.push(&key, &self.line)?);
+                }
+                if self.options.index {
+                    self.keys.push((position_key(record.position()), self.records as u32))?;
+                }
+                self.push_row(record, None)
+            }
             Level::Default | Level::Max => {
-                self.end_full_segment()?;
                 self.blocks_waiting.push(record)?;
-                self.records += 1;
-                Ok(())
+                self.end_record()
             }
         }
     }
 
-    /// Takes a record that waits for its place in the order of all.
-    fn push_unsorted(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
-        self.line.clear();
-        record::encode(record, &mut self.line)?;
-        Ok(self.unsorted.push(&position_key(record.position()).to_be_bytes(), &self.line)?)
-    }
-
     /// Writes the records that waited for their places; gives the lines of their directory.
-    fn put_sorted(&mut self) -> Result<Sorted, ArchiveError> {
-        let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(std::env::temp_dir(), 0));
+    fn put_sorted(&mut self, unsorted: Sorter) -> Result<Sorted, ArchiveError> {
         let mut builder = DirectoryBuilder::new(unsorted.len(), self.options.memory / 8);
         let mut sorted = unsorted.finish()?;
         let mut put = |record: &[u8], further| {
@@ -305,16 +311,13 @@ impl<W: Write> ArchiveWriter<W> {
         record: &EpdRecord,
         further: Option<Further>,
     ) -> Result<(), ArchiveError> {
-        self.end_full_segment()?;
         self.rows_waiting.push(record, further)?;
-        if self.options.index && !self.options.sorted {
-            self.keys.push((position_key(record.position()), self.records as u32))?;
-        }
-        self.records += 1;
-        Ok(())
+        self.end_record()
     }
 
-    fn end_full_segment(&mut self) -> Result<(), ArchiveError> {
+    /// Counts a record, and ends its segment if that is full.
+    fn end_record(&mut self) -> Result<(), ArchiveError> {
+        self.records += 1;
         let memory = self.options.memory / 2;
         let is_full = self.records - self.segment_start()
             == u64::from(self.options.segment_records)
@@ -502,8 +505,8 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// What writing reports.
     pub fn finish(mut self) -> Result<W, ArchiveError> {
-        let has_directory = self.options.sorted && self.options.level == Level::Fast;
-        let directory = if has_directory { Some(self.put_sorted()?) } else { None };
+        let unsorted = self.unsorted.take();
+        let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
         let segments = self.out.section(self.segments.as_bytes())?;
         // Of all records: so are those of the segments.

@@ -52,3 +52,38 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
     room.copy_from_slice(bytes);
     crc_words(&words.map(u64::from_le))
 }
+
+/// What the checks of fixed structures are worth.
+#[cfg(test)]
+pub(in crate::archive) mod worth {
+    use zerocopy::{FromBytes, IntoBytes};
+
+    /// Every change of one byte is seen. CRCs are linear: a change shows or not whatever the other
+    /// bytes are.
+    pub(in crate::archive) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
+    where
+        T: Copy + FromBytes + IntoBytes,
+    {
+        assert!(is_whole(&right));
+        for place in 0..size_of::<T>() {
+            for change in 1..=255 {
+                let mut changed = right;
+                changed.as_mut_bytes()[place] ^= change;
+                assert!(!is_whole(&changed), "byte {place} by {change}");
+            }
+        }
+    }
+
+    /// What was made for identity 7 and number 0 passes with no other identity, and with no number
+    /// that differs in the lowest twenty bits. Whatever the bytes are: what a check makes of two
+    /// numbers differs by what it makes of the bits in which they differ.
+    pub(in crate::archive) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
+        assert!(is_whole(7, 0));
+        for number in 1..1 << 20 {
+            assert!(!is_whole(7, number), "{number}");
+        }
+        for identity in [6, 8, 1 << 31] {
+            assert!(!is_whole(identity, 0));
+        }
+    }
+}

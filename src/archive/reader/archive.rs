@@ -104,10 +104,10 @@ impl Archive {
                 if bytes.len() <= memory {
                     bytes.prefer_huge_pages();
                 }
-                let of_file = |kind| sections.of_file(kind).unwrap_or_default();
+                let lists = sections.of_file(SectionKind::Lists).unwrap_or_default();
                 let index = sections.of_file(own_index).map(|lines| match is_sorted {
                     true => IndexSections::Directory(lines),
-                    false => IndexSections::Lines { lines, lists: of_file(SectionKind::Lists) },
+                    false => IndexSections::Lines { lines, lists },
                 });
                 LevelReader::Rows(RowReader::new(file, segments, index, identity))
             }

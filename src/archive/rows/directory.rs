@@ -276,9 +276,14 @@ impl<'a> RowDirectory<'a> {
     }
 }
 
+/// Takes a record that has its place, and which further ones there are of its key.
+type PutRow<'p> = &'p mut dyn FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>;
+
 /// The first record of a key, on its way to its row.
 struct First {
     key: u64,
+    /// Which row of the line it has, once the line has pilots.
+    slot: u8,
     record: Vec<u8>,
     further: Option<Further>,
 }
@@ -330,7 +335,7 @@ impl DirectoryBuilder {
         &mut self,
         key: u64,
         record: &[u8],
-        put: &mut impl FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>,
+        put: PutRow<'_>,
     ) -> Result<(), ArchiveError> {
         if let Some(last) = self.waiting.last_mut().filter(|last| last.key == key) {
             let number = self.further.len() as u32;
@@ -348,14 +353,14 @@ impl DirectoryBuilder {
             self.put_ascending(put)?;
         }
         self.bytes += record.len();
-        self.waiting.push(First { key, record: record.to_vec(), further: None });
+        self.waiting.push(First { key, slot: 0, record: record.to_vec(), further: None });
         Ok(())
     }
 
     /// Ends the input.
     pub(in crate::archive) fn finish(
         mut self,
-        put: &mut impl FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>,
+        put: PutRow<'_>,
     ) -> Result<BuiltDirectory, ArchiveError> {
         while self.line < self.lines {
             self.end_line(put)?;
@@ -364,28 +369,24 @@ impl DirectoryBuilder {
     }
 
     /// Gives the records that wait their rows in the order in which they came.
-    fn put_ascending(
-        &mut self,
-        put: &mut impl FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+    fn put_ascending(&mut self, put: PutRow<'_>) -> Result<(), ArchiveError> {
         self.put += self.waiting.len() as u32;
         self.bytes = 0;
         self.waiting.drain(..).try_for_each(|first| put(&first.record, first.further))
     }
 
-    fn end_line(
-        &mut self,
-        put: &mut impl FnMut(&[u8], Option<Further>) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+    fn end_line(&mut self, put: PutRow<'_>) -> Result<(), ArchiveError> {
         let keys: Vec<u64> = self.waiting.iter().map(|first| first.key).collect();
         let pilots = if self.put == 0 { Pilots::find(&keys, self.lines) } else { None };
         let count = self.put + keys.len() as u32;
         let mut line = Line::ascending(self.rows, count);
         if let Some(Pilots { seed, pilots, slots }) = pilots {
             line = Line { seed, keys: keys.len() as u8, pilots, ..line };
-            keys.iter().zip(&slots).for_each(|(&key, &slot)| line.put_mark(slot.into(), key));
-            let mut slots = slots.iter();
-            self.waiting.sort_by_cached_key(|_| slots.next());
+            for (first, slot) in self.waiting.iter_mut().zip(slots) {
+                first.slot = slot;
+                line.put_mark(slot.into(), first.key);
+            }
+            self.waiting.sort_unstable_by_key(|first| first.slot);
         }
         self.put_ascending(put)?;
         self.done.push(&self.line.to_be_bytes(), line.as_bytes())?;
@@ -469,36 +470,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::archive::file::check::worth::{assert_every_byte_counts, assert_place_counts};
 
     fn line() -> Line {
         Line { seed: 3, keys: 50, pilots: [7; BUCKETS], ..Line::ascending(5, 0) }
     }
 
-    /// CRCs are linear: a change shows or not whatever the other bytes are.
     #[test]
     fn every_change_of_one_byte_of_a_line_changes_its_check() {
-        let line = line().sealed(7, 9);
-        assert!(line.is_whole(7, 9));
-        for place in 0..size_of::<Line>() {
-            for change in 1..=255 {
-                let mut changed = line;
-                changed.as_mut_bytes()[place] ^= change;
-                assert!(!changed.is_whole(7, 9), "byte {place} by {change}");
-            }
-        }
+        assert_every_byte_counts(line().sealed(7, 9), |line| line.is_whole(7, 9));
     }
 
-    /// A-D3. Whatever the lines are: what a check makes of two numbers differs by what it makes of
-    /// the bits in which they differ.
+    /// A-D3.
     #[test]
     fn no_line_passes_where_the_number_differs_in_the_lowest_twenty_bits() {
         let line = line().sealed(7, 0);
-        for number in 1..1 << 20 {
-            assert!(!line.is_whole(7, number), "{number}");
-        }
-        for identity in [6, 8, 1 << 31] {
-            assert!(!line.is_whole(identity, 0));
-        }
+        assert_place_counts(|identity, number| line.is_whole(identity, number));
     }
 
     /// The order of rows and the lines that a builder makes of keys.

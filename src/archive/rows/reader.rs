@@ -246,17 +246,17 @@ impl RowReader {
         let key = query.key();
         let row = match directory.first_row(key) {
             FirstRow::Nowhere => None,
-            // A damaged line may lead to a further record, behind which others would be lost.
-            FirstRow::At(number) if self.extent.is_some_and(|firsts| number < firsts) => {
-                Some(self.row(number))
-            }
-            FirstRow::At(_) => Some(Err(ArchiveError::corrupt("row directory"))),
-            FirstRow::Among(numbers) => {
-                directory.check_line(key)?;
-                self.bisect(numbers, key)?.map(Ok)
-            }
+            FirstRow::At(number) => Some(self.row(number)),
+            FirstRow::Among(numbers) => self.bisect(numbers, key).transpose(),
         };
-        let compared = row.map(|row| row.and_then(|row| Ok((row, row.is_of(query.board())?))));
+        let compared = row.map(|row| {
+            let row = row?;
+            // A damaged line may lead to a further record, behind which others would be lost.
+            if self.extent.is_none_or(|firsts| row.number() >= firsts) {
+                return Err(ArchiveError::corrupt("row directory"));
+            }
+            Ok((row, row.is_of(query.board())?))
+        });
         if let Some(Ok((row, true))) = compared {
             return Ok(Group { first: Some(row), is_of_position: true, further: 0..0 });
         }

@@ -45,13 +45,12 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
     // More keys than pilots are for in the first line of the directory, and none in the others.
-    let mut crowded_line = Vec::new();
-    for record in records(&unsorted)? {
-        if position_key(record.position()) < u64::MAX / 8 {
-            crowded_line.extend([epdb::format_epd(&record), b"\n".to_vec()].concat());
-        }
-    }
-    let crowded_line = String::from_utf8(crowded_line)?;
+    let is_low = |line: &&str| {
+        epdb::parse_epd(line.as_bytes())
+            .is_ok_and(|record| position_key(record.position()) < u64::MAX / 8)
+    };
+    let crowded_line: String =
+        unsorted.lines().filter(is_low).map(|line| format!("{line}\n")).collect();
     let ascending = fast.clone().sorted(true);
     for (name, text, options) in
         [("fast_sorted", &unsorted, &sorted), ("fast_ascending", &crowded_line, &ascending)]
