@@ -32,6 +32,10 @@ pub(crate) const KING_TO_MOVE: u8 = 15;
 pub(crate) const BLACK_KING: u8 = 10;
 /// A white king.
 pub(crate) const WHITE_KING: u8 = 11;
+/// A black rook without a castling right.
+pub(crate) const BLACK_ROOK: u8 = 6;
+/// A white one.
+pub(crate) const WHITE_ROOK: u8 = 7;
 /// Escape form: a square without a piece.
 const EMPTY: u8 = 12;
 

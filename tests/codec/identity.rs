@@ -51,6 +51,12 @@ fn assert_written(position: &Position) {
     }
 }
 
+/// Whether the rights are those of the outermost rooks.
+fn has_usual_rights(fields: &str) -> bool {
+    let rights = fields.split(' ').nth(2);
+    rights.is_some_and(|rights| rights.chars().all(|letter| "KQkq-".contains(letter)))
+}
+
 #[test]
 fn usual_lines_are_read_straight() {
     for text in [
@@ -59,6 +65,12 @@ fn usual_lines_are_read_straight() {
         "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6",
         "8/8/8/KPp4r/8/8/8/4k3 w - c6",
         "r3k2r/8/8/8/8/8/8/R3K2R b Qk -",
+        // Chess960: kings and rooks elsewhere, rooks inside of those of the rights.
+        "1rbbnnkr/p1pp1ppp/8/1p2p3/1P2q3/5N2/P1PP1PPP/QRBB1NKR w KQkq -",
+        "rkr5/8/8/8/8/8/8/5RKR b Kq -",
+        "rrkrr3/8/8/8/8/8/8/3RRKRR b KQkq -",
+        "rnbqk1r1/8/8/8/8/8/8/RNBQKBNR w KQkq -",
+        "rnbqk1r1/8/8/8/2Pp4/8/8/1RN1K2R b KQkq c3",
         "K7/8/8/8/8/8/8/8 w - -",
         "k7/8/8/8/8/8/8/k7 b - -",
     ] {
@@ -97,12 +109,32 @@ fn unusual_lines_are_left_to_the_text_reader() {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq e",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq nil",
         "4k3/8/8/8/8/8/8/4K3 w K -",
+        "1rk5/8/8/8/8/8/8/2K1R3 w KQ -",
+        "2kr4/8/8/8/8/8/8/4K3 b q -",
+        "1rk5/7r/8/8/8/8/8/4K3 b kq -",
+        "1rk4R/8/8/8/8/8/8/4K3 b kq -",
+        "1r5r/2k5/8/8/8/8/8/4K3 b kq -",
         "r3k2r/8/8/8/8/8/8/R3KK1R w K -",
         "rnbqkbn1/pppppppp/7r/8/8/8/PPPPPPPP/RNBQKBNR w k -",
         "2BNK1RR/8/8/8/8/8/8/2BNK1RR w K -",
     ] {
         assert_eq!(identity::read_fields(text.as_bytes()), None, "{text}");
         assert_eq!(identity::read_fields(format!("{text} ").as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn rights_are_written_as_files_only_for_inner_rooks() {
+    for (text, written) in [
+        ("r3k2r/8/8/8/8/8/8/R3KR1R w F -", "r3k2r/8/8/8/8/8/8/R3KR1R w F -"),
+        ("r3k2r/8/8/8/8/8/8/R3KR1R w HAha -", "r3k2r/8/8/8/8/8/8/R3KR1R w KQkq -"),
+        ("rr2k2r/8/8/8/8/8/8/R3K2R b KQkb -", "rr2k2r/8/8/8/8/8/8/R3K2R b KQkb -"),
+        ("1rk1r2R/8/8/8/8/8/8/r1RK2R1 b GCeb -", "1rk1r2R/8/8/8/8/8/8/r1RK2R1 b KQkq -"),
+        ("8/8/8/8/8/8/8/1RRKRR2 w CE -", "8/8/8/8/8/8/8/1RRKRR2 w EC -"),
+    ] {
+        let position = fen(text);
+        assert_written(&position);
+        assert_eq!(fields(&position, false), written);
     }
 }
 
@@ -138,7 +170,7 @@ proptest! {
             assert_read(&position);
             assert_written(&position);
             let text = fields(&position, false);
-            let is_usual = !position.is_chess960();
+            let is_usual = has_usual_rights(&text);
             prop_assert_eq!(identity::read_fields(text.as_bytes()).is_some(), is_usual);
         }
     }

@@ -98,7 +98,7 @@ pub(crate) fn anything() -> impl Strategy<Value = Position> {
 }
 
 /// The four fields as text, rook files as castling letters where `shredder` is said or a right is
-/// not classic.
+/// not of the outermost rook on its side of the king.
 pub(crate) fn fields(position: &Position, shredder: bool) -> String {
     let rank_text = |rank| {
         let mut text = String::new();
@@ -119,8 +119,11 @@ pub(crate) fn fields(position: &Position, shredder: bool) -> String {
     };
     let ranks: Vec<String> = (0..8).rev().map(rank_text).collect();
     let letter = |(color, side, file): (Color, Side, u8)| {
+        let mut beyond = if side == Side::King { file + 1..8 } else { 0..file };
+        let rook = Some(Piece { color, role: Role::Rook });
+        let on_rank = |file| position.board().piece_at(Square::at(file, color.back_rank()));
         let letter = match side {
-            _ if shredder || position.is_chess960() => b'a' + file,
+            _ if shredder || beyond.any(|file| on_rank(file) == rook) => b'a' + file,
             Side::King => b'k',
             Side::Queen => b'q',
         };

@@ -25,6 +25,42 @@ impl BackRanks {
     }
 }
 
+/// The lowest bit of each code.
+const ONES: u32 = u32::MAX / 15;
+
+/// The codes of the pieces on one back rank.
+pub(super) struct BackRank {
+    codes: u32,
+    /// A 1 at the bottom of each.
+    ones: u32,
+}
+
+impl BackRank {
+    /// White's rank, then Black's, whose codes begin this many bits up.
+    pub(super) fn both(occupied: u64, codes: u128, last: u32) -> [BackRank; 2] {
+        [(occupied, codes), (occupied >> 56, codes >> last)].map(|(files, codes)| {
+            let len = 4 * (files as u8).count_ones();
+            BackRank { codes: codes as u32, ones: ONES & ((1u64 << len) - 1) as u32 }
+        })
+    }
+
+    /// A 1 at the bottom of each code that is this one.
+    pub(super) const fn each(&self, code: u8) -> u32 {
+        let differs = self.codes ^ (ONES * code as u32);
+        let differs = differs | differs >> 2;
+        !(differs | differs >> 1) & self.ones
+    }
+}
+
+/// Of rooks beside a king the outermost one on the king's side and on the queen's, 0 where there is
+/// none. `None` if there is not one king.
+pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
+    let before = king.checked_sub(1).filter(|before| king & before == 0)?;
+    let of_king_side = (rooks & !before).checked_ilog2().map_or(0, |shift| 1 << shift);
+    let of_queen_side = rooks & before & (rooks & before).wrapping_neg();
+    Some([of_king_side, of_queen_side])
+}
+
 /// The shifts to e and h by the set of occupied files. A table, as not every machine that the crate
 /// is compiled for counts bits in one instruction.
 static SHIFTS: [[u8; 2]; 256] = {

@@ -1,9 +1,9 @@
 //! The straight way between the fields of a line and the packed identity board with its key,
 //! without a [`Position`](crate::model::Position) in between: the hot path of lookups.
 //!
-//! It knows what nearly all lines look like: at most 32 pieces, `KQkq` with kings on e and rooks on
-//! a and h, one blank between fields. For anything else it says so, and the text reader, which
-//! also makes the diagnostics, has the word.
+//! It knows what nearly all lines look like: at most 32 pieces, `KQkq` of the outermost rooks, one
+//! blank between fields. For anything else it says so, and the text reader, which also makes the
+//! diagnostics, has the word.
 
 mod back_ranks;
 mod read;

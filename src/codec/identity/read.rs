@@ -1,9 +1,9 @@
 //! From the four fields of a line to its identity.
 
-use super::back_ranks::BackRanks;
+use super::back_ranks::{BackRank, BackRanks, outermost};
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
-    self, BLACK_KING, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING,
+    self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
 };
 use crate::model::{Color, Piece, Role, Square};
 use crate::text::fields::{
@@ -94,16 +94,20 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
     let has_rival = (first != 0) & several(kings.white) | (last != 0) & several(kings.black);
     let black_moves = turn == Color::Black;
     let no_king = black_moves & (kings.black == [0; 2]);
+    let mut rooks = [home.rooks, away.rooks];
     if differs | is_empty | has_rival | no_king {
-        return None;
+        if has_rival | no_king {
+            return None;
+        }
+        rooks = outermost_rooks(pieces, castling, ranks.last)?;
     }
     let to_move = u64::from(black_moves).wrapping_neg();
     let [low, high] = kings.black;
     let mark = |kings: u64| (kings & to_move) * u64::from(BLACK_KING ^ KING_TO_MOVE);
     pieces.codes ^= u128::from(mark(high)) << 64 | u128::from(mark(low));
-    pieces.codes ^= u128::from(home.rooks * u32::from(WHITE_ROOK ^ CASTLING_ROOK));
+    pieces.codes ^= u128::from(rooks[0] * u32::from(WHITE_ROOK ^ CASTLING_ROOK));
     pieces.codes ^=
-        u128::from(away.rooks * u32::from(BLACK_ROOK ^ (CASTLING_ROOK + 1))) << ranks.last;
+        u128::from(rooks[1] * u32::from(BLACK_ROOK ^ (CASTLING_ROOK + 1))) << ranks.last;
     pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
     pieces.hash ^= NUMBERS.white_to_move & !to_move;
 
@@ -116,9 +120,6 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
         }
     }
 }
-
-const WHITE_ROOK: u8 = piece_code(Piece { color: Color::White, role: Role::Rook });
-const BLACK_ROOK: u8 = piece_code(Piece { color: Color::Black, role: Role::Rook });
 
 /// A 1 at the bottom of the code of each king, sixteen codes a word.
 struct Kings {
@@ -180,6 +181,27 @@ impl Home {
         let expected = (self.king * u32::from(king)) | (self.rooks * u32::from(rook));
         (codes ^ expected) & ((self.king | self.rooks) * 15) != 0
     }
+}
+
+/// A 1 at the bottom of the codes of the rooks that rights mean where king and rooks do not stand as
+/// in chess: the outermost ones on their sides of the king. White's rank, then Black's, whose codes
+/// begin this many bits up. `None` when one is not there.
+#[inline(never)]
+fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
+    let of_rank = |rank: BackRank, rights: u8, king: u8, rook: u8| {
+        if rights == 0 {
+            return Some(0);
+        }
+        let [of_king_side, of_queen_side] = outermost(rank.each(rook), rank.each(king))?;
+        let [has_k, has_q] = [rights & 1, rights >> 1].map(u32::from);
+        let is_there = (of_king_side != 0 || has_k == 0) && (of_queen_side != 0 || has_q == 0);
+        is_there.then_some((of_king_side * has_k) | (of_queen_side * has_q))
+    };
+    let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);
+    Some([
+        of_rank(white, castling & 3, WHITE_KING, WHITE_ROOK)?,
+        of_rank(black, castling >> 2, BLACK_KING, BLACK_ROOK)?,
+    ])
 }
 
 /// Asks the rules whether a pawn that stands ready may capture.

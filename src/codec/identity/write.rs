@@ -2,9 +2,11 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::back_ranks::BackRanks;
+use super::back_ranks::{BackRank, BackRanks, outermost};
 use crate::codec::error::DecodeError;
-use crate::codec::packed::{self, BLACK_KING, KING_TO_MOVE, WHITE_KING};
+use crate::codec::packed::{
+    self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
+};
 use crate::model::{Color, Counters, Square, en_passant_rank};
 use crate::text::fields::{self, CLASSIC, CounterText, InstructionSet, Letters, Line, Placement};
 use crate::text::{CastlingForm, EnPassantForm};
@@ -98,7 +100,7 @@ fn write_unusual(
     Ok(())
 }
 
-/// Occupancy, codes and specials of a packed board in the plain form with classic castling rights;
+/// Occupancy, codes and specials of a packed board in the plain form with rights of outermost rooks;
 /// `None` for any other. Bytes that are no packed board give something without meaning or `None`.
 fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
@@ -132,7 +134,7 @@ struct Specials {
 }
 
 impl Specials {
-    /// `None` when a right is not classic.
+    /// `None` when a right is not of the outermost rook.
     fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         const ONES: u128 = u128::MAX / 15;
         // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
@@ -145,15 +147,16 @@ impl Specials {
         });
         Some(Specials {
             turn: if special & low & high != 0 { Color::Black } else { Color::White },
-            castling: classic_rights(occupied, count, codes, special & (low ^ high))?,
+            castling: usual_rights(occupied, count, codes, special & (low ^ high))?,
             double_step,
         })
     }
 }
 
-/// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble.
+/// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble; `None` when
+/// one is not the outermost on its side of the king.
 #[inline]
-fn classic_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u8> {
+fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u8> {
     let ranks = BackRanks::of(occupied, count);
     let [first, last] = [rooks as u32, (rooks >> ranks.last) as u32];
     let stands = |square: u32| (occupied >> square) as u32 & 1;
@@ -170,7 +173,31 @@ fn classic_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option
     let black_is_home = stands(60) == 1 && (on_e8 == BLACK_KING || on_e8 == KING_TO_MOVE);
     let classic =
         rooks == of_corners && (k | q == 0 || white_is_home) && (bk | bq == 0 || black_is_home);
-    classic.then_some((k | q << 1 | bk << 2 | bq << 3) as u8)
+    if classic {
+        return Some((k | q << 1 | bk << 2 | bq << 3) as u8);
+    }
+    outermost_rights(occupied, codes, rooks, ranks.last)
+}
+
+/// As [`usual_rights`], wherever on their ranks king and rooks stand; Black's codes begin this many
+/// bits up.
+#[inline(never)]
+fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
+    let of_rank = |with_rights: u32, rooks: u32, king: u32| {
+        if with_rights == 0 {
+            return Some(0);
+        }
+        let [of_king_side, of_queen_side] = outermost(rooks | with_rights, king)?;
+        let is_outermost = with_rights & !(of_king_side | of_queen_side) == 0;
+        let [k, q] = [of_king_side, of_queen_side].map(|rook| with_rights & rook != 0);
+        is_outermost.then_some(u8::from(k) | u8::from(q) << 1)
+    };
+    let [white, black] = BackRank::both(occupied, codes, last);
+    let [first, second] = [white.each(CASTLING_ROOK), black.each(CASTLING_ROOK + 1)];
+    let of_white = of_rank(first, white.each(WHITE_ROOK), white.each(WHITE_KING))?;
+    let black_king = black.each(BLACK_KING) | black.each(KING_TO_MOVE);
+    let of_black = of_rank(second, black.each(BLACK_ROOK), black_king)?;
+    (u128::from(first) | u128::from(second) << last == rooks).then_some(of_white | of_black << 2)
 }
 
 /// The square of the piece at a place among the pieces.
