@@ -1,10 +1,9 @@
 //! `epdb help`: the pages of commands, which show only the options of their own, and pages about
 //! what commands share.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
-use clap::{Arg, ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Args as _, Command};
 
 use super::args::{
     CellArgs, GameWriteArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
@@ -18,6 +17,15 @@ use super::ledgers::LibraryArgs;
 use super::outcome::{Outcome, Usage};
 use super::output::open_page;
 use crate::text::codes;
+
+/// Show the page of a command, or one of the other pages
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb help options")]
+pub(crate) struct Args {
+    /// A command, or one of the pages that `epdb help` lists
+    #[arg(value_name = "COMMAND|PAGE")]
+    page: Vec<String>,
+}
 
 /// A page that is no command's.
 pub(crate) struct Page {
@@ -80,7 +88,7 @@ const SHARED: [&str; 9] = [
 ];
 
 /// All shared options.
-#[derive(Args)]
+#[derive(clap::Args)]
 struct Shared {
     #[command(flatten)]
     _engines: ProcessArgs,
@@ -108,23 +116,20 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
     SHARED.into_iter().find(|shared| *shared == heading)
 }
 
-/// The command line with short pages: each command that the arguments name, which is the one whose
-/// page can be asked for, names its shared options in a list at the end.
-pub(crate) fn shortened(cli: Command, args: &[OsString]) -> Command {
-    let is_named = |command: &Command| {
-        let mut names = command.get_all_aliases().chain([command.get_name()]);
-        names.any(|name| args.iter().any(|arg| arg == name))
-    };
+/// The command line with its first page.
+pub(crate) fn with_first_page(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
     let cli = cli.disable_version_flag(true).args(hidden_flags());
-    cli.mut_arg("quiet", |quiet| quiet.hide(true)).mut_subcommands(|command| {
-        match command.get_name() {
-            _ if !is_named(&command) => command,
-            "import" => without_counting(with_short_page(command)),
-            "book" => with_short_page(command).mut_subcommand("make", without_counting),
-            _ => with_short_page(command),
-        }
-    })
+    cli.mut_arg("quiet", |quiet| quiet.hide(true))
+}
+
+/// A command with a short page: shared options are only named, in a list at the end.
+pub(crate) fn with_short_page(command: Command) -> Command {
+    match command.get_name() {
+        "import" => without_counting(with_named_options(command)),
+        "book" => with_named_options(command).mut_subcommand("make", without_counting),
+        _ => with_named_options(command),
+    }
 }
 
 /// The flags of the first page, which its end tells of.
@@ -142,14 +147,14 @@ fn without_counting(command: Command) -> Command {
     })
 }
 
-fn with_short_page(command: Command) -> Command {
+fn with_named_options(command: Command) -> Command {
     let help = Arg::new("help")
         .short('h')
         .long("help")
         .action(ArgAction::Help)
         .hide(true)
         .help_heading(None::<&str>);
-    let command = command.disable_help_flag(true).arg(help).mut_subcommands(with_short_page);
+    let command = command.disable_help_flag(true).arg(help).mut_subcommands(with_named_options);
     let Some(list) = shared_list(&command) else { return command };
     let end = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let hidden = |arg: Arg| {
@@ -221,7 +226,7 @@ fn shared_options() -> String {
 
 /// Prints a page: of a command, whose name may be of several words, of the list of pages, or the
 /// first one.
-pub(crate) fn run(mut cli: Command, words: &[String]) -> anyhow::Result<Outcome> {
+pub(crate) fn run(mut cli: Command, Args { page: words }: &Args) -> anyhow::Result<Outcome> {
     cli.build();
     let page = page(&mut cli, words).ok_or_else(|| unknown(&cli, &words.join(" ")))?;
     let mut out = open_page();

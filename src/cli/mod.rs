@@ -4,6 +4,8 @@ mod args;
 mod board;
 mod columns;
 mod command;
+mod completions;
+mod described;
 mod diagnostics;
 mod engines;
 mod escape;
@@ -34,13 +36,13 @@ mod threads;
 mod tsv;
 mod values;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
+use described::Described;
 use outcome::{Outcome, exit_code};
 
 use crate::library::sets::Keep;
@@ -62,92 +64,78 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Normalize(normalize::Args),
+    Normalize(Described<normalize::Args>),
     #[command(name = "pfdn", about = "normalize with counters as operations: pure EPD")]
-    Pfdn(normalize::Args),
-    Purge(purge::Args),
-    Convert(convert::Args),
-    Import(import::Args),
-    Export(export::Args),
-    Pack(pack::Args),
-    Unpack(unpack::Args),
-    Get(get::Args),
-    Explore(explore::Args),
-    Games(command::games::Args),
-    Stats(stats::Args),
-    Count(count::Args),
-    Verify(verify::Args),
-    Dump(dump::Args),
-    Registers(registers::Args),
-    Moves(moves::Args),
-    Tfgg(tfgg::Args),
+    Pfdn(Described<normalize::Args>),
+    Purge(Described<purge::Args>),
+    Convert(Described<convert::Args>),
+    Import(Described<import::Args>),
+    Export(Described<export::Args>),
+    Pack(Described<pack::Args>),
+    Unpack(Described<unpack::Args>),
+    Get(Described<get::Args>),
+    Explore(Described<explore::Args>),
+    Games(Described<command::games::Args>),
+    Stats(Described<stats::Args>),
+    Count(Described<count::Args>),
+    Verify(Described<verify::Args>),
+    Dump(Described<dump::Args>),
+    Registers(Described<registers::Args>),
+    Moves(Described<moves::Args>),
+    Tfgg(Described<tfgg::Args>),
     #[cfg(feature = "server")]
-    Serve(serve::Args),
-    Shell(command::shell::Args),
-    Tally(tally::Args),
-    Backsolve(backsolve::Args),
+    Serve(Described<serve::Args>),
+    Shell(Described<command::shell::Args>),
+    Tally(Described<tally::Args>),
+    Backsolve(Described<backsolve::Args>),
     #[command(alias = "pfga")]
-    Analyze(analyze::Args),
-    Mate(mate::Args),
+    Analyze(Described<analyze::Args>),
+    Mate(Described<mate::Args>),
     #[command(hide = true, about = "mate as the specification has it: dm is the length given")]
-    Pfms(mate::Args),
+    Pfms(Described<mate::Args>),
     #[command(alias = "pfts")]
-    Solve(solve::Args),
-    Referee(command::referee::Args),
-    Report(report::Args),
-    Client(client::Args),
-    Repertoire(command::repertoire::Args),
-    Filter(filter::Args),
-    Table(table::Args),
-    Join(join::Args),
-    Diff(diff::Args),
+    Solve(Described<solve::Args>),
+    Referee(Described<command::referee::Args>),
+    Report(Described<report::Args>),
+    Client(Described<client::Args>),
+    Repertoire(Described<command::repertoire::Args>),
+    Filter(Described<filter::Args>),
+    Table(Described<table::Args>),
+    Join(Described<join::Args>),
+    Diff(Described<diff::Args>),
     #[command(about = "Write the records of all sources, those of one position merged")]
-    Union(dedupe::Args),
+    Union(Described<dedupe::Args>),
     #[command(about = "Write the records of the first source that are in all others")]
-    Intersect(subtract::Args),
+    Intersect(Described<subtract::Args>),
     #[command(about = "Write the records of the first source that are in none of the others")]
-    Subtract(subtract::Args),
+    Subtract(Described<subtract::Args>),
     #[command(about = "Write each position once, its records merged")]
-    Dedupe(dedupe::Args),
-    Sort(sort::Args),
-    Shuffle(shuffle::Args),
-    Sample(sample::Args),
-    Head(head::Args),
-    Split(split::Args),
-    Cat(cat::Args),
-    Edit(edit::Args),
-    Name(name::Args),
-    Play(play::Args),
-    Flip(flip::Args),
-    Perft(perft::Args),
-    Book(book::Args),
-    /// Print the completion script of a shell
-    #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
-    /// Write the manual pages of all commands into a folder
-    #[command(after_help = "Example: epdb man /usr/local/share/man/man1")]
-    Man {
-        /// The folder; it must be there
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
-    },
-    /// Show the page of a command, or one of the other pages
-    #[command(after_help = "Example: epdb help options")]
-    Help {
-        /// A command, or one of the pages that `epdb help` lists
-        #[arg(value_name = "COMMAND|PAGE")]
-        page: Vec<String>,
-    },
+    Dedupe(Described<dedupe::Args>),
+    Sort(Described<sort::Args>),
+    Shuffle(Described<shuffle::Args>),
+    Sample(Described<sample::Args>),
+    Head(Described<head::Args>),
+    Split(Described<split::Args>),
+    Cat(Described<cat::Args>),
+    Edit(Described<edit::Args>),
+    Name(Described<name::Args>),
+    Play(Described<play::Args>),
+    Flip(Described<flip::Args>),
+    Perft(Described<perft::Args>),
+    Book(Described<book::Args>),
+    Completions(Described<completions::Args>),
+    Man(Described<man::Args>),
+    Help(Described<help::Args>),
 }
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let args = polyglot_spelling::translated(std::env::args_os().collect());
     let args = command::referee::with_options_first(engines::joined(args));
-    let mut cli = help::shortened(Cli::command(), &args);
+    let mut cli = help::with_first_page(Cli::command());
+    if !names_command(&cli, &args) {
+        cli.build();
+    }
     let matches = parsed(cli.try_get_matches_from_mut(args));
     let name = called(&cli, &matches).name;
     let Cli { command, quiet } =
@@ -157,6 +145,11 @@ pub fn run() -> ExitCode {
     }
     let ready = prepare(&cli, &matches);
     exit_code(ready.and_then(|()| call(command, cli)), &name)
+}
+
+/// Whether a command is the first word, so that no other one need be described.
+fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
+    args.get(1).is_some_and(|word| cli.find_subcommand(word).is_some())
 }
 
 /// What was parsed; what cannot be is told, and ends the process.
@@ -202,7 +195,7 @@ fn called<'c>(cli: &'c clap::Command, matches: &'c ArgMatches) -> Called<'c> {
 fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Normalize(args) => normalize::run(&args),
-        Command::Pfdn(args) => normalize::run(&args.with_counters_as_operations()),
+        Command::Pfdn(args) => normalize::run(&args.0.with_counters_as_operations()),
         Command::Purge(args) => purge::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Import(args) => import::run(&args),
@@ -226,7 +219,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Backsolve(args) => backsolve::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Mate(args) => mate::run(&args),
-        Command::Pfms(args) => mate::run(&args.with_length_for_all()),
+        Command::Pfms(args) => mate::run(&args.0.with_length_for_all()),
         Command::Solve(args) => solve::run(&args),
         Command::Referee(args) => command::referee::run(&args),
         Command::Report(args) => report::run(&args),
@@ -251,17 +244,14 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Flip(args) => flip::run(&args),
         Command::Perft(args) => perft::run(&args),
         Command::Book(args) => book::run(&args),
-        Command::Completions { shell } => completions(shell),
-        Command::Man { folder } => man::run(Cli::command(), &folder),
-        Command::Help { page } => help::run(cli, &page),
+        Command::Completions(args) => completions::run(in_full(), &args),
+        Command::Man(args) => man::run(in_full(), &args),
+        Command::Help(args) => help::run(cli, &args),
     }
 }
 
-fn completions(shell: clap_complete::Shell) -> anyhow::Result<Outcome> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "epdb", &mut script);
-    let mut output = output::open_output(None)?;
-    output.write_all(&script)?;
-    output.finish()?;
-    Ok(Outcome::Done)
+/// The command line with all options of all commands.
+fn in_full() -> clap::Command {
+    described::describe_in_full();
+    Cli::command()
 }

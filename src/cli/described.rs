@@ -1,0 +1,59 @@
+//! Commands whose options are described when they are asked for. To describe those of all commands
+//! takes longer than many a command has to do.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+
+use super::help;
+
+static IN_FULL: AtomicBool = AtomicBool::new(false);
+
+/// From now on commands are described with the options that many share, as manual pages and
+/// completions have them.
+pub(crate) fn describe_in_full() {
+    IN_FULL.store(true, Ordering::Relaxed);
+}
+
+/// The arguments of a command that is described when its command line is parsed or its page shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Described<A>(pub(crate) A);
+
+impl<A> Deref for Described<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A: Args> Args for Described<A> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(describe::<A>)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        A::augment_args_for_update(command)
+    }
+}
+
+impl<A: Args> FromArgMatches for Described<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Described<A>, Error> {
+        A::from_arg_matches(matches).map(Described)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+/// Describes a command. Commands of the same arguments may have a first sentence of their own.
+fn describe<A: Args>(command: Command) -> Command {
+    let about = command.get_about().cloned();
+    let mut command = A::augment_args(command);
+    if let Some(about) = about {
+        command = command.about(about);
+    }
+    if IN_FULL.load(Ordering::Relaxed) { command } else { help::with_short_page(command) }
+}
