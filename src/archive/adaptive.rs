@@ -11,8 +11,9 @@ use super::rounded_count::{decode_count, encode_count};
 pub(super) struct BitModel {
     /// Of 65,536.
     one: u16,
-    /// How many bits were seen, up to the limit of the rate.
-    seen: u8,
+    /// How many bits were seen, up to the limit of the rate. As large as the probability, so that
+    /// whoever makes thousands of models fills memory in whole words.
+    seen: u16,
 }
 
 impl Default for BitModel {
@@ -32,7 +33,7 @@ impl BitModel {
         let moved =
             if bit { one + (((0xffff - one) * rate) >> 8) } else { one - ((one * rate) >> 8) };
         self.one = moved as u16;
-        self.seen = (self.seen + 1).min(RATES.len() as u8 - 1);
+        self.seen = (self.seen + 1).min(RATES.len() as u16 - 1);
     }
 }
 
@@ -47,7 +48,7 @@ impl BitModel {
         let step = |distance: u32| distance * 2 / (2 * seen + 3);
         let moved = if bit { one + step(0xffff - one) } else { one - step(one) };
         self.one = moved as u16;
-        self.seen = self.seen.saturating_add(1);
+        self.seen = (self.seen + 1).min(u8::MAX.into());
     }
 
     /// What a segment says of a model that was trained: whether a one bit is the likelier, and the
@@ -62,7 +63,7 @@ impl BitModel {
     pub(super) fn start((is_likely, other): (bool, u32), seen: u8) -> BitModel {
         let other = decode_count(other).min(1 << 15) as u16;
         let one = if is_likely { 0xffff - other } else { other };
-        BitModel { one, seen: seen.min(RATES.len() as u8 - 1) }
+        BitModel { one, seen: u16::from(seen).min(RATES.len() as u16 - 1) }
     }
 }
 
@@ -255,6 +256,7 @@ impl SymbolModel {
     }
 }
 
+#[inline(always)]
 fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, symbol: u32) -> u32 {
     let mut node = 1;
     for place in (0..bits).rev() {

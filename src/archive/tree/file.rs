@@ -94,10 +94,9 @@ struct ModelCodec {
     /// Codes of squares by the two before.
     squares: Vec<SymbolModel>,
     values: Vec<IntegerModel>,
-    nodes: Vec<NodeModels>,
 }
 
-/// For one column and depth.
+/// For one column and level.
 #[derive(Default)]
 struct NodeModels {
     len: IntegerModel,
@@ -137,13 +136,10 @@ impl Default for ModelCodec {
             shared: IntegerModel::default(),
             squares: vec![SymbolModel::new(4); 3 * 256],
             values: vec![IntegerModel::default(); COLUMNS],
-            nodes: (0..COLUMNS * DEPTHS).map(|_| NodeModels::new()).collect(),
         }
     }
 }
 
-/// Levels of nodes: the whole dictionary, what is frequent anywhere, and under each context.
-const DEPTHS: usize = MAX_CONTEXTS + 2;
 /// Classes of frequency.
 const CLASSES: u32 = 32;
 /// Bit lengths of gaps that are to be expected.
@@ -163,9 +159,11 @@ impl ModelCodec {
             let faced = faced.and_then(|faced| columns.get(faced));
             let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
             let gains = dictionary.iter().map(|&value| Gain::of(value));
+            // The whole dictionary, what is frequent anywhere, and under each context.
+            let levels = contexts.len() + 2;
             let mut tree = TreeCodec {
                 codec: self,
-                column,
+                models: (0..levels).map(|_| NodeModels::new()).collect(),
                 classes: classes(&class_lens),
                 needs: is_rank(column).then(|| Needs::of(gains)),
                 contexts: &contexts,
@@ -174,7 +172,8 @@ impl ModelCodec {
                 children: children(&given.nodes),
                 nodes: Vec::new(),
                 listed: 0,
-                hints: vec![Hint::new(dictionary.len()); DEPTHS],
+                hints: vec![Hint::new(dictionary.len()); levels],
+                taken: Vec::new(),
             };
             tree.node(coder, 0, 0, 0, Place::default())?;
             let nodes = tree.nodes;
@@ -304,7 +303,8 @@ impl ModelCodec {
 /// The nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
-    column: usize,
+    /// By level.
+    models: Vec<NodeModels>,
     /// Of each symbol.
     classes: Vec<u8>,
     /// What the symbols need, of a column of ranks.
@@ -319,6 +319,8 @@ struct TreeCodec<'a> {
     /// By level of the node that is being coded: what its list and those of its children so far
     /// have in common.
     hints: Vec<Hint>,
+    /// The symbols of the list that is being coded.
+    taken: Vec<u16>,
 }
 
 /// The place of a node in the tree: the value of its last context, and what all of them tell.
@@ -389,11 +391,10 @@ impl Hint {
         }
     }
 
-    /// The most likely symbols, each with the sixteenths of the lists that have it.
-    fn likely(&self) -> Vec<(u16, usize)> {
-        let part = |lists: u32| (lists * 15 / self.lists.max(1)).min(15) as usize;
-        let likely = self.likely.iter();
-        likely.map(|&symbol| (symbol, part(self.counts[usize::from(symbol)]))).collect()
+    /// The sixteenths of the lists that have a symbol.
+    fn part(&self, symbol: u16) -> usize {
+        let lists = self.counts[usize::from(symbol)];
+        (lists * 15 / self.lists.max(1)).min(15) as usize
     }
 }
 
@@ -435,14 +436,14 @@ impl TreeCodec<'_> {
         }
         self.take(NODE_COST)?;
         let list = self.list(coder, level, &place.known, node)?;
-        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let models = &mut self.models[level];
         let escapes =
             decode_count(models.escapes.code(coder, encode_count(node.escapes).into()) as u32);
         self.nodes.push(NodeSpec { parent, context: place.context, list, escapes });
 
         let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
         let may_have = level == 0 || level <= self.contexts.len();
-        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let models = &mut self.models[level];
         let len = if may_have { models.children.code(coder, children.len() as u64) } else { 0 };
         if level == 0 && len > 1 || len > MAX_NODES as u64 {
             return None;
@@ -490,8 +491,7 @@ impl TreeCodec<'_> {
         known: &Known,
         node: &NodeSpec,
     ) -> Option<Vec<(u16, u32)>> {
-        let place = self.column * DEPTHS + level;
-        let len = self.codec.nodes[place].len.code(coder, node.list.len() as u64) as usize;
+        let len = self.models[level].len.code(coder, node.list.len() as u64) as usize;
         if len > self.classes.len() || len > MAX_LISTED - self.listed {
             return None;
         }
@@ -501,24 +501,27 @@ impl TreeCodec<'_> {
             Some(needs) => needs.order(known),
             None => SymbolOrder::of_all(self.classes.len()),
         };
-        let (mut symbols, asked) = self.hinted(coder, level, &order, (node, len));
-        let models = &mut self.codec.nodes[place];
+        self.taken.clear();
+        let asked = self.hinted(coder, level, &order, (node, len));
+        let likely = &self.hints[level.saturating_sub(1)].likely[..asked];
+        let is_asked = |symbol: &u16| likely.contains(symbol) && order.is_possible(*symbol);
         let listed = node.list.iter().map(|&(symbol, _)| symbol);
-        let given = order.places(listed.filter(|symbol| !asked.contains(symbol)));
+        let given = order.places(listed.filter(|symbol| !is_asked(symbol)));
+        let models = &mut self.models[level];
         let mut walk = order.walk();
         let mut next = 0;
-        for nth in 0..len - symbols.len() {
+        for nth in 0..len - self.taken.len() {
             let gaps = if nth == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
-            let expected = order.possible().saturating_sub(next) / (len - symbols.len() + 1);
+            let expected = order.possible().saturating_sub(next) / (len - self.taken.len() + 1);
             let gap = given.get(nth).map_or(0, |&place| place - next);
             let gap = gaps.code_in(bit_length(expected), coder, gap as u64);
             let at = next.checked_add(usize::try_from(gap).ok()?)?;
-            symbols.push(walk.at(at)?);
+            self.taken.push(walk.at(at)?);
             next = at + 1;
         }
-        symbols.sort_unstable();
+        self.taken.sort_unstable();
         let mut list: Vec<(u16, u32)> = Vec::with_capacity(len);
-        for (nth, symbol) in symbols.into_iter().enumerate() {
+        for (nth, &symbol) in self.taken.iter().enumerate() {
             let count = node.list.get(nth).map_or(0, |&(_, count)| count);
             let class = usize::from(*self.classes.get(usize::from(symbol))?);
             let count = models.count.code_in(class, coder, encode_count(count).into());
@@ -534,33 +537,33 @@ impl TreeCodec<'_> {
         Some(list)
     }
 
-    /// Which of the likely symbols a list of so many has, and those that were asked for.
+    /// Takes those of the likely symbols that a list of so many has, and says how many of the likely
+    /// ones were gone through: of those it was asked for each that is possible.
     fn hinted(
         &mut self,
         coder: &mut impl BitCoder,
         level: usize,
         order: &SymbolOrder,
         (node, len): (&NodeSpec, usize),
-    ) -> (Vec<u16>, Vec<u16>) {
-        let (mut symbols, mut asked) = (Vec::with_capacity(len), Vec::new());
+    ) -> usize {
         if level <= 1 {
-            return (symbols, asked);
+            return 0;
         }
-        let models = &mut self.codec.nodes[self.column * DEPTHS + level].hinted;
-        for (symbol, part) in self.hints[level - 1].likely() {
-            if symbols.len() == len {
-                break;
+        let hint = &self.hints[level - 1];
+        for (nth, &symbol) in hint.likely.iter().enumerate() {
+            if self.taken.len() == len {
+                return nth;
             }
             if order.is_possible(symbol) {
-                let left = (len - symbols.len()).min(4) - 1;
+                let left = (len - self.taken.len()).min(4) - 1;
                 let has = node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
-                if coder.adaptive_bit(has, &mut models[left * 16 + part]) {
-                    symbols.push(symbol);
+                let model = &mut self.models[level].hinted[left * 16 + hint.part(symbol)];
+                if coder.adaptive_bit(has, model) {
+                    self.taken.push(symbol);
                 }
-                asked.push(symbol);
             }
         }
-        (symbols, asked)
+        hint.likely.len()
     }
 
     /// The value of a context that leads to a child; children ascend by it. An escaped symbol is
@@ -583,7 +586,7 @@ impl TreeCodec<'_> {
             _ => value,
         };
         let next = before.map_or(0, |before| shown(before) + 1);
-        let models = &mut self.codec.nodes[self.column * DEPTHS + level];
+        let models = &mut self.models[level];
         let gaps =
             if before.is_some() { &mut models.context_gap } else { &mut models.first_context };
         let gap = gaps.code(coder, shown(context).wrapping_sub(next).into());
