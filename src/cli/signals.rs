@@ -15,6 +15,7 @@ static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// From now on signals neither end the process nor what it is doing: the command has handlers of its own.
+#[cfg(feature = "server")]
 pub(crate) fn leave_to_command() {
     LEFT.store(true, Ordering::SeqCst);
 }

@@ -43,5 +43,6 @@ pub use host::HostName;
 pub use limits::Limits;
 pub use log::{LogLevel, log_to_stderr};
 pub use run::Server;
+#[cfg(feature = "cli")]
 pub(crate) use settings::parse_listen;
 pub use settings::{ServerSettings, SourceSpec};

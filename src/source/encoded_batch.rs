@@ -31,6 +31,7 @@ impl EncodedBatch {
     }
 
     /// Adds the record that `put` appends, if it says that it appended one.
+    #[cfg(feature = "library")]
     pub(crate) fn push_with(
         &mut self,
         put: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
@@ -47,6 +48,7 @@ impl EncodedBatch {
     }
 
     /// The number of records.
+    #[cfg(feature = "library")]
     pub(crate) const fn len(&self) -> usize {
         self.ends.len()
     }

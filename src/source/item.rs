@@ -102,6 +102,7 @@ impl<'a> EncodedRecords<'a> {
     }
 
     /// The number of bytes of all.
+    #[cfg(feature = "library")]
     pub(crate) fn total_len(&self) -> usize {
         self.ends.last().map_or(0, |end| end - self.start)
     }

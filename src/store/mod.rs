@@ -55,6 +55,7 @@ pub use open::Store;
 pub use options::StoreOptions;
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
+#[cfg(feature = "source")]
 pub(crate) use snapshot::close_copy;
 pub use snapshot::{copy_of, is_being_written};
 pub use source_digest::SourceDigest;

@@ -70,6 +70,7 @@ fn put_right(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
 ///
 /// # Errors
 /// As [`copy_of`], with `path` as its name.
+#[cfg_attr(not(feature = "source"), expect(dead_code))]
 pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError> {
     guarded(path, || {
         if file.metadata()?.len() < HEADER_BYTES as u64 {

@@ -46,6 +46,7 @@ impl PgcEncodeOptions {
     }
 
     /// Leave the checksum out.
+    #[cfg(any(feature = "store", feature = "archive"))]
     #[must_use]
     pub(crate) const fn without_checksum(mut self) -> PgcEncodeOptions {
         self.no_checksum = true;

@@ -1,6 +1,7 @@
 //! Binary EPD records: a marker, the packed identity board, and what the record says beyond it.
 //! The format is `formats/epd_record.md`.
 
+#[cfg(feature = "store")]
 mod add;
 mod decode;
 mod encode;
@@ -10,6 +11,7 @@ mod operands;
 mod tally;
 mod walk;
 
+#[cfg(feature = "store")]
 pub(crate) use add::add_tallied;
 pub use decode::{decode, kept_games_of, write_text};
 pub use encode::{PlainRecord, encode, encode_plain};

@@ -173,6 +173,7 @@ fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
 
 /// Appends the only part of a tally, of games of this cell that played no more than one move: its
 /// ordinal and counts, which are those of one game, as [`put_counts`] appends them.
+#[cfg(feature = "library")]
 pub(crate) fn put_one_game(
     cell: &Cell,
     reached: u64,

@@ -231,17 +231,20 @@ impl<'s> Importer<'s> {
 
     /// [`Importer::push`] of a record in its binary form. Its bytes are looked at no closer than at
     /// the board: they must be those that the codec wrote.
+    #[cfg(feature = "source")]
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.push_encoded_from(record, self.info.place)
     }
 
     /// [`Importer::push_from`] of a record in its binary form, as with [`Importer::push_encoded`].
+    #[cfg(feature = "source")]
     pub(crate) fn push_encoded_from(&mut self, record: &[u8], place: Checkpoint) -> Result<()> {
         self.collect_encoded(record)?;
         self.settle(place)
     }
 
     /// [`Importer::push_encoded`] of one of the records that [`Importer::commit_at`] commits together.
+    #[cfg_attr(not(feature = "source"), expect(dead_code))]
     pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.shared;
@@ -282,6 +285,7 @@ impl<'s> Importer<'s> {
     ///
     /// # Errors
     /// As [`Importer::push_from`].
+    #[cfg(feature = "cli")]
     pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
         self.check()?;
         self.info.place = place;

@@ -1,7 +1,9 @@
 //! Evaluations in comments of games: `[%eval 0.34]`, `[%eval #-3]`, with a depth `[%eval -1.20,18]`.
 //! They are of the position that the comment stands behind, and seen by White, whoever is to move.
 
-use crate::model::score::{Evaluation, Score};
+use crate::model::score::Evaluation;
+#[cfg(feature = "engine")]
+use crate::model::score::Score;
 use crate::model::{Color, Opcode};
 
 /// An evaluation as a comment has it.
@@ -56,6 +58,7 @@ fn centipawns(pawns: &str) -> Option<i64> {
 /// What a comment says of a position that has this side to move, as that sees it, with the depth if it
 /// is not empty: `[%eval 0.34,18]`. `None` where there is no number for it, as where mate stands on
 /// the board.
+#[cfg(feature = "engine")]
 pub(crate) fn evaluation_comment(score: Score, turn: Color, depth: &str) -> Option<String> {
     let is_white = turn == Color::White;
     let moves = score.full_moves();
