@@ -149,7 +149,8 @@ pub fn run() -> ExitCode {
 
 /// Whether a command is the first word, so that no other one need be described.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
-    args.get(1).is_some_and(|word| cli.find_subcommand(word).is_some())
+    let first = args.iter().skip(1).find(|word| !["-q", "--quiet"].iter().any(|flag| word == flag));
+    first.is_some_and(|word| cli.find_subcommand(word).is_some())
 }
 
 /// What was parsed; what cannot be is told, and ends the process.
