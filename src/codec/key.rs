@@ -225,7 +225,6 @@ mod tests {
 
     use super::*;
     use crate::model::Piece;
-    use crate::model::rules::{Playable, after};
     use crate::text::fields::piece_code;
 
     /// Lines with castling, captures en passant and promotions, one after the other: the first
@@ -233,6 +232,7 @@ mod tests {
     #[cfg(feature = "library")]
     #[test]
     fn keys_of_lines_are_those_of_their_positions() {
+        use crate::model::rules::{Playable, after};
         let mut keys = LineKeys::new();
         let mut walk = 1_u64;
         for fen in [
