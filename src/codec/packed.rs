@@ -33,9 +33,9 @@ pub(crate) const BLACK_KING: u8 = 10;
 /// A white king.
 pub(crate) const WHITE_KING: u8 = 11;
 /// A black rook without a castling right.
-pub(crate) const BLACK_ROOK: u8 = 6;
+pub(crate) const BLACK_ROOK: u8 = piece_code(Piece { color: Color::Black, role: Role::Rook });
 /// A white one.
-pub(crate) const WHITE_ROOK: u8 = 7;
+pub(crate) const WHITE_ROOK: u8 = piece_code(Piece { color: Color::White, role: Role::Rook });
 /// Escape form: a square without a piece.
 const EMPTY: u8 = 12;
 
@@ -328,7 +328,7 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
             code @ CASTLING_ROOK.. => {
                 let color = usize::from(code - CASTLING_ROOK);
                 castling_rooks[color] |= square.bit();
-                piece_code(Piece { color: Color::ALL[color], role: Role::Rook })
+                [WHITE_ROOK, BLACK_ROOK][color]
             }
             code => code,
         };

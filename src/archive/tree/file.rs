@@ -443,7 +443,6 @@ impl TreeCodec<'_> {
 
         let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
         let may_have = level == 0 || level <= self.contexts.len();
-        let models = &mut self.models[level];
         let len = if may_have { models.children.code(coder, children.len() as u64) } else { 0 };
         if level == 0 && len > 1 || len > MAX_NODES as u64 {
             return None;
