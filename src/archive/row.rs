@@ -352,6 +352,9 @@ impl Row {
             return None;
         }
         let set = self.0[STATE] >> RIGHTS_SHIFT;
+        if set == 0 {
+            return Some(CastlingText::NONE);
+        }
         let homes = Color::ALL.map(|color| self.home(color));
         if set & !ALL_OUTERMOST == 0 {
             let set = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;

@@ -107,6 +107,7 @@ pub(super) struct PieceState {
 
 impl PieceState {
     /// Takes in what the value of a column adds, which counts of ranks only.
+    #[inline]
     pub(super) fn add(&mut self, column: usize, gain: Gain) {
         if !is_rank(column) {
             return;

@@ -20,34 +20,62 @@ impl PositionModel {
         let mut blocks: Vec<BlockDecoder> =
             blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
         let most = blocks.first().map_or(0, |block| block.count);
-        let mut by_shared = BlocksByShared::default();
         for nth in 0..most {
             let unfinished = blocks.partition_point(|block| block.count > nth);
             let blocks = &mut blocks[..unfinished];
             let modes = self.modes.as_ref().filter(|_| nth > 0);
             blocks.iter_mut().for_each(|block| block.begin(modes));
-            by_shared.arrange(blocks);
-            self.decode_columns(blocks, &by_shared);
+            self.decode_columns(&mut by_shared(blocks));
             blocks.iter_mut().for_each(BlockDecoder::end);
         }
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
 
-    fn decode_columns(&self, blocks: &mut [BlockDecoder], by_shared: &BlocksByShared) {
+    /// Reads the columns of a row of blocks that are in the order of how many first columns they
+    /// share with another row.
+    fn decode_columns(&self, blocks: &mut [&mut BlockDecoder]) {
+        let mut coded = 0;
         for (place, column) in self.columns.iter().enumerate() {
-            let coded = by_shared.coded(place);
-            coded.iter().for_each(|&block| blocks[block].path = column.start);
-            for &context in &column.contexts {
-                coded.iter().for_each(|&block| blocks[block].step(self, place, context));
+            while blocks.get(coded).is_some_and(|block| block.shared <= place) {
+                coded += 1;
             }
-            coded.iter().for_each(|&block| blocks[block].jump(self));
-            coded.iter().for_each(|&block| blocks[block].read(self, place));
-            coded.iter().for_each(|&block| blocks[block].update(self, place));
+            let blocks = &mut blocks[..coded];
+            blocks.iter_mut().for_each(|block| block.path = column.start);
+            for &context in &column.contexts {
+                self.step(blocks, place, context);
+            }
+            blocks.iter_mut().for_each(|block| block.jump(self));
+            blocks.iter_mut().for_each(|block| block.read(self, place));
+            let is_mirrored = self.is_mirrored(place);
+            blocks.iter_mut().for_each(|block| {
+                let entry = column.dictionary.get(usize::from(block.symbols[place]));
+                match entry.filter(|_| !is_mirrored) {
+                    Some(entry) => block.take(place, entry.value, entry.gain),
+                    None => block.take_unusual(self, place),
+                }
+            });
+        }
+    }
+
+    /// Goes on to the nodes for the next context of a column.
+    fn step(&self, blocks: &mut [&mut BlockDecoder], place: usize, context: Context) {
+        let nodes = &self.nodes;
+        match context {
+            Context::Column(column) => {
+                let column = usize::from(column) % COLUMNS;
+                blocks.iter_mut().for_each(|block| {
+                    block.path.step(nodes, block.symbols[column].into());
+                });
+            }
+            _ => blocks.iter_mut().for_each(|block| {
+                block.path.step(nodes, block.pieces[place].value(context));
+            }),
         }
     }
 
     /// Reads the next symbol in a node, or where that escapes to; [`ESCAPE`] when its value is
     /// spelled.
+    #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {
             let (symbol, interval) = self.tables.find(chunk, decoder.slot());
@@ -65,31 +93,10 @@ impl PositionModel {
 }
 
 /// The blocks by how many first columns of the next row they have already.
-#[derive(Default)]
-struct BlocksByShared {
-    blocks: Vec<usize>,
-    /// How many have at most so many.
-    ends: [usize; COLUMNS + 2],
-}
-
-impl BlocksByShared {
-    fn arrange(&mut self, blocks: &[BlockDecoder]) {
-        self.ends = [0; COLUMNS + 2];
-        blocks.iter().for_each(|block| self.ends[block.shared + 1] += 1);
-        for shared in 1..self.ends.len() {
-            self.ends[shared] += self.ends[shared - 1];
-        }
-        self.blocks.resize(blocks.len(), 0);
-        for (nth, block) in blocks.iter().enumerate() {
-            self.blocks[self.ends[block.shared]] = nth;
-            self.ends[block.shared] += 1;
-        }
-    }
-
-    /// Those whose next row has a symbol of its own in a column.
-    fn coded(&self, column: usize) -> &[usize] {
-        &self.blocks[..self.ends[column]]
-    }
+fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDecoder<'a>> {
+    let mut blocks: Vec<&mut BlockDecoder> = blocks.iter_mut().collect();
+    blocks.sort_by_key(|block| block.shared);
+    blocks
 }
 
 /// Decodes the rows of one block.
@@ -137,15 +144,6 @@ impl<'a> BlockDecoder<'a> {
         self.is_after_move = shared.is_none();
     }
 
-    /// Goes on to the node for the next context of a column.
-    fn step(&mut self, model: &PositionModel, place: usize, context: Context) {
-        let value = match context {
-            Context::Column(column) => self.symbols[usize::from(column) % COLUMNS].into(),
-            _ => self.pieces[place].value(context),
-        };
-        self.path.step(&model.nodes, value);
-    }
-
     /// Finds where in the node the search begins.
     fn jump(&mut self, model: &PositionModel) {
         let node = model.nodes.get(self.path.longest);
@@ -159,18 +157,18 @@ impl<'a> BlockDecoder<'a> {
         self.symbols[place] = model.decode_symbol(node, self.chunk, &mut self.decoder);
     }
 
-    /// Takes in what the symbol means.
-    fn update(&mut self, model: &PositionModel, place: usize) {
+    /// Takes in a symbol that is an escape or means a difference.
+    fn take_unusual(&mut self, model: &PositionModel, place: usize) {
         let entry = model.columns[place].dictionary.get(usize::from(self.symbols[place]));
-        let (value, gain) = match entry {
-            Some(entry) if !model.is_mirrored(place) => (entry.value, entry.gain),
-            known => {
-                let spelled = || model.spelling.decode(place, &mut self.decoder);
-                let coded = known.map_or_else(spelled, |entry| entry.value);
-                let value = model.value_of(place, coded, &self.row);
-                (value, if is_rank(place) { Gain::of(value) } else { Gain::default() })
-            }
-        };
+        let spelled = || model.spelling.decode(place, &mut self.decoder);
+        let coded = entry.map_or_else(spelled, |entry| entry.value);
+        let value = model.value_of(place, coded, &self.row);
+        self.take(place, value, if is_rank(place) { Gain::of(value) } else { Gain::default() });
+    }
+
+    /// Takes in the value of a column and what it adds to contexts.
+    #[inline]
+    fn take(&mut self, place: usize, value: u32, gain: Gain) {
         self.row.0[place] = value;
         self.pieces[place + 1] = self.pieces[place];
         self.pieces[place + 1].add(place, gain);

@@ -88,6 +88,7 @@ pub(super) struct Path {
 impl Path {
     /// Goes on to the node for the next context. All contexts are looked at in any case, so that
     /// nothing has to be guessed.
+    #[inline]
     pub(super) fn step(&mut self, nodes: &Nodes, context: u32) {
         let home = self.children.home(context);
         let pair = &nodes.pairs[home];
