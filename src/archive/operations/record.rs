@@ -107,7 +107,8 @@ impl OperationModel {
         chain: &mut Chain,
         subject: &Subject,
     ) -> Option<Vec<Operation>> {
-        let (mut operations, record) = self.operations(coder, chain, subject, false)?;
+        let mut record = self.begin(chain, (subject.place, subject.position), false);
+        let mut operations = self.operations(coder, chain, &mut record, subject.operations)?;
         record.put_derived(&mut operations, &mut self.cost)?;
         for (operation, &field) in operations.iter().zip(&record.fields) {
             let is_tally = record.tally == Some(field);
@@ -122,22 +123,43 @@ impl OperationModel {
         &mut self,
         decoder: &mut impl BitCoder,
         chain: &mut Chain,
-        (place, position): (usize, PositionOf),
+        subject: (usize, PositionOf),
     ) -> Option<()> {
-        let subject = Subject { place, position, operations: &[] };
-        let (operations, record) = self.operations(decoder, chain, &subject, true)?;
-        let CodedRecord { root, fields, lists, derived, late: mut texts, tally, .. } = record;
-        for (place, form) in derived {
-            root.get().filter(|_| lists.have(form))?;
-            texts.push(((place.field, place.operand), LateText::Derived(form)));
+        let mut record = self.begin(chain, subject, true);
+        let operations = self.operations(decoder, chain, &mut record, &[])?;
+        for (place, form) in std::mem::take(&mut record.derived) {
+            record.root.get().filter(|_| record.lists.have(form))?;
+            record.late.push(((place.field, place.operand), LateText::Derived(form)));
         }
-        let record = Arc::new(PassedRecord { position, lists, texts });
-        for (operation, field) in operations.into_iter().zip(fields) {
-            let texts = if tally == Some(field) { Vec::new() } else { operation.operands };
-            let before = Before::pass(texts, (field, is_line(field)), &record);
+        let passed =
+            Arc::new(PassedRecord { position: subject.1, lists: record.lists, texts: record.late });
+        for (operation, field) in operations.into_iter().zip(record.fields) {
+            let texts = if record.tally == Some(field) { Vec::new() } else { operation.operands };
+            let before = Before::pass(texts, (field, is_line(field)), &passed);
             self.state.field(field).before = before;
         }
         Some(())
+    }
+
+    /// A record that nothing is known of yet but its place and its position.
+    fn begin(
+        &self,
+        chain: &mut Chain,
+        (place, position): (usize, PositionOf),
+        is_passed: bool,
+    ) -> CodedRecord {
+        CodedRecord {
+            place,
+            follows: chain.follows(place),
+            root: Root::new(position),
+            fields: Vec::new(),
+            forms: TextForms::default(),
+            lists: RecordLists::default(),
+            derived: Vec::new(),
+            is_passed,
+            late: Vec::new(),
+            tally: None,
+        }
     }
 
     /// Passes a record's operations through a coder; texts that follow from its lists are empty.
@@ -145,39 +167,25 @@ impl OperationModel {
         &mut self,
         coder: &mut impl BitCoder,
         chain: &mut Chain,
-        subject: &Subject,
-        is_passed: bool,
-    ) -> Option<(Vec<Operation>, CodedRecord)> {
-        let Subject { place, position, operations: given } = *subject;
+        record: &mut CodedRecord,
+        given: &[Operation],
+    ) -> Option<Vec<Operation>> {
         let shape = self.state.opcodes.shape(coder, given)?;
-        let root = Root::new(position);
-        let follows = chain.follows(place);
-        let forms = match given {
-            [] => TextForms::default(),
-            _ => TextForms::of(root.get(), follows, given, |opcode| self.state.known_field(opcode)),
-        };
-        let mut record = CodedRecord {
-            place,
-            follows,
-            root,
-            fields: Vec::with_capacity(shape.len()),
-            forms,
-            lists: RecordLists::default(),
-            derived: Vec::new(),
-            is_passed,
-            late: Vec::new(),
-            tally: None,
-        };
+        if !given.is_empty() {
+            let field = |opcode| self.state.known_field(opcode);
+            record.forms = TextForms::of(record.root.get(), record.follows, given, field);
+        }
+        record.fields.reserve_exact(shape.len());
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, &opcode) in shape.iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let field = self.state.opcodes.field(opcode)?;
             record.fields.push(field);
-            let operands = self.operands(coder, chain, &mut record, (nth, field), given)?;
+            let operands = self.operands(coder, chain, record, (nth, field), given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
         }
-        Some((operations, record))
+        Some(operations)
     }
 
     /// Passes the operands of an operation through a coder.
