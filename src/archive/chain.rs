@@ -49,6 +49,13 @@ impl ReadRows {
         }
         self.rows.push(row);
     }
+
+    /// The rows flipped; the moves are told only to those who read operations, which flipped rows
+    /// do not have.
+    pub(super) fn flipped(mut self) -> ReadRows {
+        self.rows.iter_mut().for_each(|row| *row = row.flipped());
+        ReadRows { rows: self.rows, moves: Vec::new() }
+    }
 }
 
 /// How the rows of a block follow each other.

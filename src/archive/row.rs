@@ -146,6 +146,25 @@ impl Row {
         row
     }
 
+    /// The row with the board turned and the colours exchanged, the side to move and the rights too.
+    /// Flipped again it is as it was, whatever its bits are.
+    pub(super) fn flipped(&self) -> Row {
+        let mut row = *self;
+        for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
+            row.0[column] = with_other_colors(self.rank(7 - rank));
+        }
+        let state = self.0[STATE] ^ BLACK_TO_MOVE;
+        let rights = state >> RIGHTS_SHIFT;
+        let exchanged = (rights & !0xffff) | (rights << 8 & 0xff00) | (rights >> 8 & 0xff);
+        row.0[STATE] = exchanged << RIGHTS_SHIFT | state & BLACK_TO_MOVE;
+        row
+    }
+
+    /// How many first columns are those of another row.
+    pub(super) fn in_common(&self, other: &Row) -> usize {
+        self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count()
+    }
+
     /// The squares of the columns of ranks where a code is not 0.
     pub(super) fn squares(columns: impl Iterator<Item = u32>) -> u64 {
         let ranks = columns.zip(RANK_ORDER);
@@ -436,6 +455,29 @@ const fn squares_with(rank: u32, code: u32) -> u32 {
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
+/// The codes of a rank with those of the pieces of the other colour; codes of no piece stay.
+fn with_other_colors(rank: u32) -> u32 {
+    u32::from_le_bytes(rank.to_le_bytes().map(|byte| OTHER_COLORS[usize::from(byte)]))
+}
+
+/// For two codes in a byte those of [`with_other_colors`].
+static OTHER_COLORS: [u8; 256] = {
+    const fn other(code: usize) -> u8 {
+        match code {
+            1..=6 => code as u8 + BLACK as u8,
+            7..=12 => code as u8 - BLACK as u8,
+            _ => code as u8,
+        }
+    }
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = other(byte & 15) | other(byte >> 4) << 4;
+        byte += 1;
+    }
+    table
+};
+
 /// The four rights in FEN's order.
 fn rights() -> impl Iterator<Item = (Color, Side)> {
     Color::ALL.into_iter().flat_map(|color| Side::ALL.map(|side| (color, side)))
@@ -525,6 +567,24 @@ mod tests {
 
     fn row(line: &str) -> Row {
         Row::of(&crate::parse_epd(line.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn flipped_rows_are_those_of_flipped_positions() {
+        for (line, flipped) in [
+            (
+                "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1",
+                "rnbqkbnr/pppp1ppp/8/4p3/8/8/PPPPPPPP/RNBQKBNR w KQkq e6 0 1",
+            ),
+            ("4k3/8/8/8/8/8/8/4KR1R w F - 3 9", "4kr1r/8/8/8/8/8/8/4K3 b f - 3 9"),
+            ("r3k2r/8/8/8/8/8/p7/4K3 w q -", "4k3/P7/8/8/8/8/8/R3K2R b Q -"),
+        ] {
+            assert_eq!(row(line).flipped(), row(flipped), "{line}");
+            assert_eq!(row(flipped).flipped(), row(line), "{line}");
+        }
+        let any = Row(std::array::from_fn(|column| 0x9e37_79b9_u32.rotate_left(5 * column as u32)));
+        assert_eq!(any.flipped().flipped(), any);
+        assert_ne!(any.flipped(), any);
     }
 
     /// D-D5. What no writer says is no record, whichever way it is read.

@@ -1,6 +1,6 @@
 //! What a file says under checks that hold is held to the format all the same.
 
-use super::forged::{FLAGS, Forged, KIND};
+use super::forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
 use super::*;
 
 fn default() -> Forged {
@@ -44,13 +44,30 @@ fn more_records_than_the_file_can_hold_are_damage() {
     }
 }
 
+/// Rows are flipped where all of a record is in columns, in their own order.
+#[test]
+fn rows_that_cannot_be_flipped_are_damage() {
+    let options = PackOptions::default();
+    let repeated = include_str!("../../formats/golden/archive/repeated.epd");
+    for (lines, options) in [
+        (LINES, options.clone()),
+        (LINES, options.clone().level(Level::Fast)),
+        (KINGS, options.clone()),
+        (repeated, options),
+    ] {
+        let file = Forged::new(&pack(&records(lines), &options));
+        let flags = file.segments().start + SEGMENT_FLAGS;
+        assert_eq!(error(file.with(flags, |flags| flags | 2)), "damaged: segment 0");
+    }
+}
+
 /// D-D9, D-W3: what is not known is refused unless it may be ignored.
 #[test]
 fn unknown_flags_and_sections_are_refused_by_name() {
     let file = default();
     let flags = error(file.with(file.footer().start + 16, |byte| byte | 0x10));
     assert!(flags.starts_with("the footer has flags 0x10"), "{flags}");
-    let flags = error(file.with(file.segments().start + 29, |byte| byte | 4));
+    let flags = error(file.with(file.segments().start + SEGMENT_FLAGS, |byte| byte | 4));
     assert!(flags.starts_with("the segment table has flags 0x4"), "{flags}");
     let coder = error(file.with(file.segments().start + 28, |_| 9));
     assert!(coder.starts_with("records in coding 9"), "{coder}");

@@ -11,6 +11,8 @@ pub(crate) const FLAGS: usize = 4;
 const CHECK: usize = 12;
 const OFFSET: usize = 16;
 const LEN: usize = 24;
+/// In an entry of the segment table.
+pub(crate) const SEGMENT_FLAGS: usize = 29;
 
 pub(crate) struct Forged(Vec<u8>);
 
@@ -52,6 +54,11 @@ impl Forged {
     /// The places of the segment table.
     pub(crate) fn segments(&self) -> Range<usize> {
         self.section(1)
+    }
+
+    /// The flags of the first segment.
+    pub(crate) fn segment_flags(&self) -> u8 {
+        self.0[self.segments().start + SEGMENT_FLAGS]
     }
 
     /// The file with a byte changed and the checks of sections, table and footer made right.

@@ -13,7 +13,7 @@ use crate::archive::chain::Chain;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::layout::{
-    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS,
+    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
 };
 use crate::archive::file::sections::SectionEntry;
 use crate::archive::file::sized::put_sized;
@@ -43,6 +43,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     /// The number of the first of them.
     first: u64,
     rows: Vec<Row>,
+    /// Whether the rows are flipped.
+    is_flipped: bool,
     /// The binary records of those that have operations beside counters, and their numbers.
     encoded: Vec<u8>,
     ends: Vec<(u32, usize)>,
@@ -230,6 +232,16 @@ impl BlockSegmentBuilder {
         *self = sorted;
     }
 
+    /// The same records, their rows flipped.
+    pub(super) fn flipped(&self) -> BlockSegmentBuilder {
+        BlockSegmentBuilder {
+            rows: self.rows.iter().map(Row::flipped).collect(),
+            is_flipped: !self.is_flipped,
+            identity: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
     /// Codes all records, in whichever way is shortest that may be.
     pub(in crate::archive) fn code(
         &self,
@@ -262,6 +274,10 @@ impl BlockSegmentBuilder {
                 let coded = self.code_positions(coder, &encoder, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
+        }
+        if self.is_flipped {
+            // Text is not flipped.
+            return Ok(best);
         }
         let limit = best.len();
         match self.code_text(limit, per_block)? {
@@ -405,7 +421,8 @@ impl BlockSegmentBuilder {
             .collect();
         Ok(CodedSegment {
             coder,
-            flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS },
+            flags: if self.ends.is_empty() { 0 } else { HAS_OPERATIONS }
+                | if self.is_flipped { FLIPPED } else { 0 },
             block_records,
             model,
             operation_start: operations.start.clone(),

@@ -124,6 +124,7 @@ impl SegmentCoder {
             .map(|(((decoder, read), operations), &EncodedBlock { first, .. })| {
                 let place = check::place(identity, first);
                 let holds = decoder.is_done(block::check(place, &read.rows, &operations));
+                let read = if segment.is_flipped { read.flipped() } else { read };
                 let start = Arc::clone(&self.operations);
                 let records = BlockRecords::Rows { read, operations, start, memory };
                 holds.then(|| Block::new(first, records))

@@ -21,6 +21,8 @@ pub(in crate::archive) struct BlockSegment {
     pub(in crate::archive) index_records: u32,
     pub(in crate::archive) coder: u8,
     pub(in crate::archive) has_operations: bool,
+    /// Whether the rows are coded flipped.
+    pub(in crate::archive) is_flipped: bool,
     pub(in crate::archive) model: Section,
     /// What the operations of each block begin with; empty where there is nothing.
     pub(in crate::archive) operation_start: Section,
@@ -47,6 +49,7 @@ impl BlockSegment {
         directory::fits(self.directory.len, self.blocks())
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
             && (!self.is_ordered() || order::fits(self.order.len, self.span.records))
+            && !(self.is_flipped && self.is_sorted())
     }
 
     /// Whether the records stand in another order than that of their numbers.

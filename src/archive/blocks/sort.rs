@@ -18,6 +18,9 @@ const JOINED: usize = 8;
 /// Where the order takes more bits a record, sorting for nothing but size is not tried.
 const NEAR: usize = 12;
 
+/// Rows are flipped where that gives one of so many one more column in common with the row before.
+const FLIPPED_GAIN: usize = 2;
+
 /// How the records of a segment are arranged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Arrangement {
@@ -68,6 +71,9 @@ impl BlockSegmentBuilder {
         if self.may_be_sorted() {
             let mut sorted = self.clone();
             sorted.sort(Arrangement::Sorted);
+            if is_flipping_worth_it(self.rows()) {
+                *self = self.flipped();
+            }
             let order = sorted.order_section().len();
             if order * 8 < self.rows().len() * NEAR {
                 let given = self.code(block_records, mixing)?;
@@ -119,6 +125,15 @@ impl BlockSegmentBuilder {
         let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
         separators::write(ends, self.identity())
     }
+}
+
+/// Whether flipped rows have more columns in common with those before them, as they have in a file that
+/// is in the order of its lines: these begin with the eighth rank.
+fn is_flipping_worth_it(rows: &[Row]) -> bool {
+    let pairs = || rows.windows(2).map(|pair| (&pair[0], &pair[1]));
+    let given: usize = pairs().map(|(row, next)| row.in_common(next)).sum();
+    let flipped: usize = pairs().map(|(row, next)| row.flipped().in_common(&next.flipped())).sum();
+    flipped > given + rows.len() / FLIPPED_GAIN
 }
 
 /// Whether many of the rows look like the next of a game.

@@ -103,6 +103,9 @@ pub(in crate::archive) const CODER_MIXING: u8 = 4;
 /// Segment flag: blocks have operations behind their positions.
 pub(in crate::archive) const HAS_OPERATIONS: u8 = 1;
 
+/// Segment flag: rows are coded with the board turned and the colours exchanged.
+pub(in crate::archive) const FLIPPED: u8 = 2;
+
 const _: () = assert!(size_of::<Header>() == 32);
 const _: () = assert!(size_of::<Footer>() == 40);
 const _: () = assert!(size_of::<SegmentEntry>() == 32);

@@ -6,7 +6,8 @@ use zerocopy::FromBytes;
 use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::layout::{
-    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, HAS_OPERATIONS, SegmentEntry,
+    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
+    SegmentEntry,
 };
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::span::Span;
@@ -66,8 +67,9 @@ impl Segments {
 fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
     let (mut next_record, mut next_block) = (0, 0);
     for (number, entry) in (0..).zip(entries) {
-        if entry.flags & !HAS_OPERATIONS != 0 {
-            let flags = (entry.flags & !HAS_OPERATIONS).into();
+        let unknown = entry.flags & !(HAS_OPERATIONS | FLIPPED);
+        if unknown != 0 {
+            let flags = unknown.into();
             return Err(ArchiveError::UnknownFlags { part: TABLE, flags });
         }
         if entry.coder > CODER_MIXING {
@@ -76,14 +78,14 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
         let is_fast = entry.coder == CODER_ROWS;
         let (records, block_records) = (entry.records.get(), entry.block_records.get());
         let index_records = u32::from(entry.index_records.get());
-        let has_operations = entry.flags & HAS_OPERATIONS != 0;
+        let has_columns = ![CODER_ROWS, CODER_TEXT].contains(&entry.coder);
         let is_whole = entry.first_record.get() == next_record
             && entry.first_block.get() == next_block
             && records > 0
             && (1..=MAX_BLOCK_RECORDS).contains(&block_records)
             && index_records > 0
             && (is_fast || block_records.is_multiple_of(index_records))
-            && (!has_operations || ![CODER_ROWS, CODER_TEXT].contains(&entry.coder))
+            && (entry.flags == 0 || has_columns && entry.flags != HAS_OPERATIONS | FLIPPED)
             && (entries[0].coder == CODER_ROWS) == is_fast;
         if !is_whole {
             return Err(ArchiveError::corrupt_at("segment", number));
@@ -155,6 +157,7 @@ impl SegmentSections {
             index_records: entry.index_records.get().into(),
             coder: entry.coder,
             has_operations: entry.flags & HAS_OPERATIONS != 0,
+            is_flipped: entry.flags & FLIPPED != 0,
             model: self.model,
             operation_start: self.operation_start,
             directory: self.directory,

@@ -51,7 +51,7 @@ impl EncodeHistory {
     pub(super) fn next(&mut self, row: &Row) -> Option<PredictionMode> {
         let mode = self.last.map(|last| match PredictedMove::between(&last, row) {
             Some(predicted) => PredictionMode::Move(predicted),
-            None => PredictionMode::Columns(in_common(&self.base, row)),
+            None => PredictionMode::Columns(self.base.in_common(row)),
         });
         if !matches!(mode, Some(PredictionMode::Move(_))) {
             self.base = *row;
@@ -59,11 +59,6 @@ impl EncodeHistory {
         self.last = Some(*row);
         mode
     }
-}
-
-/// How many first columns two rows have in common.
-fn in_common(a: &Row, b: &Row) -> usize {
-    a.0.iter().zip(&b.0).take_while(|(a, b)| a == b).count()
 }
 
 /// A legal move of a position, by its ordinal.

@@ -1,5 +1,6 @@
 //! The samples of archives, valid and invalid.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -21,7 +22,7 @@ mod forged;
 #[path = "../../support/samples.rs"]
 mod samples;
 
-use forged::{FLAGS, Forged, KIND};
+use forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -39,6 +40,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("kings.epd"), kings.concat())?;
     fs::write(folder.join("scattered.epd"), scattered_lines(600))?;
     fs::write(folder.join("annotated.epd"), annotated()?)?;
+    fs::write(folder.join("openings.epd"), openings(600)?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
     let sorted = segments(&fast).sorted(true);
@@ -93,6 +95,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("no_index", "lines", &no_index, "Level default without a position index"),
         ("repeated", "repeated", &default, "Text under zstd"),
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
+        ("flipped", "openings", &no_index, "Flipped rows"),
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
         (
@@ -123,6 +126,10 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "    {{\n      \"name\": {name:?},\n      \"text_file\": \"archive/{text}.epd\",\n      \
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
+    }
+    let flipped = Forged::new(&fs::read(folder.join("flipped.epa"))?);
+    if flipped.segment_flags() != 2 {
+        return Err("the rows of flipped.epa are not flipped".into());
     }
     let invalid = make_invalid(folder)?;
     let list = |samples: &[String]| samples.join(",\n");
@@ -239,6 +246,26 @@ fn annotated() -> Result<String> {
     Ok(lines)
 }
 
+/// Positions after two moves of each side, in the order of their lines.
+fn openings(count: usize) -> Result<String> {
+    let mut lines = BTreeSet::new();
+    for seed in 1.. {
+        let mut playable = Playable::new(&Position::START)?;
+        for ply in 0..4 {
+            let mixed = seed as u64 * 0x9e37_79b9_7f4a_7c15 >> (16 * ply) & 0xffff;
+            let nth = mixed % u64::from(ordinal::count(&playable));
+            let mv = ordinal::move_at(&playable, nth as u16).ok_or("an ordinal")?;
+            playable = playable.after(mv);
+        }
+        let fen = epdb::format_epd(&EpdRecord::new(playable.position().identity()));
+        lines.insert(format!("{} 0 3\n", String::from_utf8(fen)?));
+        if lines.len() == count {
+            break;
+        }
+    }
+    Ok(lines.into_iter().collect())
+}
+
 /// Lines of one position.
 fn crowded_line(number: u32) -> String {
     format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", number % 50, number + 1)
@@ -273,7 +300,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let annotated = read("annotated.epa")?;
     let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
-    let sorted = read("fast_sorted.epa")?;
+    let (sorted, kings) = (read("fast_sorted.epa")?, read("sorted.epa")?);
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
@@ -297,7 +324,17 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "segment_flag",
             "A flag of a segment that there is not",
-            default.with(default.segments().start + 29, |flags| flags | 2),
+            default.with(default.segments().start + SEGMENT_FLAGS, |flags| flags | 4),
+        ),
+        (
+            "flipped_operations",
+            "Flipped rows in a segment with operations",
+            annotated.with(annotated.segments().start + SEGMENT_FLAGS, |flags| flags | 2),
+        ),
+        (
+            "flipped_sorted",
+            "Flipped rows in a segment with separators",
+            kings.with(kings.segments().start + SEGMENT_FLAGS, |flags| flags | 2),
         ),
         (
             "start_lists",
