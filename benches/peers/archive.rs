@@ -8,7 +8,8 @@
 //! by key, which is what they like best. The archive does not, and checks two checksums a lookup;
 //! it gives records (as values, not bytes) or only their numbers, and has its rows where a directory
 //! leads to or as they were given. One thread, rounds interleaved, the best of each counts: whatever
-//! disturbs a round makes it slower. What a lookup adds to the reading of its line is also told in
+//! disturbs a round makes it slower. In the end all threads ask one archive side by side, each for its
+//! part of the lines. What a lookup adds to the reading of its line is also told in
 //! loads of cache lines, from as many bytes as the archive has: loads that do not wait for each
 //! other where all is asked at once, loads that do one by one.
 //!
@@ -18,9 +19,12 @@
 use std::collections::HashSet;
 use std::fs;
 use std::hint::black_box;
+use std::ops::Range;
+use std::thread;
 
+use epdb::archive::{Archive, ArchiveError, Match};
 use epdb::codec::identity;
-use epdb::codec::query::Query;
+use epdb::codec::query::{Query, Visit};
 use epdb::model::EpdRecord;
 use epdb::store::StoreOptions;
 use epdb_peers::contestants::{Epdb, FastArchive, Found, Lmdb, Reader, Redb, Sqlite, Store};
@@ -44,10 +48,23 @@ impl Lines {
 
     /// Reads the lines.
     fn queries(&self) -> impl Iterator<Item = Query> {
-        let starts = [0].into_iter().chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| {
-            Query::from(identity::read_fields(&self.text[start..end]).expect("a usual line"))
+        self.queries_of(0..self.ends.len())
+    }
+
+    /// Reads some of the lines.
+    fn queries_of(&self, places: Range<usize>) -> impl Iterator<Item = Query> {
+        places.map(|place| {
+            let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+            let line = &self.text[start..self.ends[place]];
+            Query::from(identity::read_fields(line).expect("a usual line"))
         })
+    }
+
+    /// The places of the lines in as many parts as there are threads.
+    fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let (end, step) = (self.ends.len(), self.ends.len().div_ceil(threads).max(1));
+        (0..end).step_by(step).map(move |start| start..(start + step).min(end))
     }
 }
 
@@ -137,6 +154,24 @@ fn main() {
         }
         println!();
     }
+    let archive = Archive::open(path(0).join("epa")).expect("open");
+    for (way, lines, expected) in [(2, &hits, lookups), (3, &misses, 0)] {
+        let rate = (0..rounds).map(|_| {
+            let (seconds, found) = timed(|| ask_on_all_threads(&archive, lines));
+            assert_eq!(found, expected, "the same as on one thread");
+            lookups as f64 / seconds / 1e3
+        });
+        let rate = rate.fold(0.0, f64::max);
+        let sqlite = stores.iter().zip(&best).filter(|(store, _)| store.name().contains("SQLite"));
+        let sqlite = sqlite.map(|(_, best)| best[way - 2]).fold(0.0, f64::max);
+        println!(
+            "{} on {} threads: {rate:.0}, {:.2} times one thread, {:.2} times SQLite one by one",
+            WAYS[way],
+            lines.parts().count(),
+            rate / best[0][way],
+            rate / sqlite,
+        );
+    }
     println!("a load of a cache line: {independent:.1} ns, {dependent:.1} ns after another");
     for number in [0, 2] {
         println!("{}:", stores[number].name().trim());
@@ -161,6 +196,24 @@ fn read(queries: &mut dyn Iterator<Item = Query>) {
     queries.for_each(|query| {
         black_box(&query);
     });
+}
+
+/// How many lines of a text an archive has, asked for by all threads side by side.
+fn ask_on_all_threads(archive: &Archive, lines: &Lines) -> usize {
+    let count = |part: Range<usize>| {
+        let mut hits = 0;
+        let visit = |_, _: Match<'_>| {
+            hits += 1;
+            Ok::<Visit, ArchiveError>(Visit::Continue)
+        };
+        archive.get_batch(lines.queries_of(part), visit).expect("a sound archive");
+        hits
+    };
+    let count = &count;
+    thread::scope(|scope| {
+        let threads: Vec<_> = lines.parts().map(|part| scope.spawn(move || count(part))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread")).sum()
+    })
 }
 
 fn ask(reader: &dyn Reader, way: usize, lines: &Lines) -> Found {

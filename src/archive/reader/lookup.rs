@@ -44,6 +44,7 @@ impl Archive {
     /// Looks many positions up: calls `visit` with the place of a query and each record of it. The
     /// records of one query come in ascending order; queries come in no promised order: that of the
     /// archive's blocks, so that each is decoded once, however many of its records are asked for.
+    /// Several threads may ask one archive side by side, each for its part.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
