@@ -166,7 +166,10 @@ impl RowReader {
     ) -> Result<RowMatches<'_>, ArchiveError> {
         let rows = match self.index()? {
             Some(RowIndex::Lines(index)) => Rows::Candidates(index.candidates(query.key())),
-            Some(RowIndex::Directory(directory)) => Rows::Group(self.group(directory, query)?),
+            Some(RowIndex::Directory(directory)) => {
+                let first = self.first_row(directory, query.key());
+                Rows::Group(self.group(directory, first, query)?)
+            }
             None => Rows::All(0..self.len()),
         };
         Ok(RowMatches { reader: self, rows, board: *query.board() })
@@ -183,18 +186,20 @@ impl RowReader {
                 queries,
                 |query| index.prefetch_line(query.key()),
                 |query| self.prefetch_row(index.prefetch_likely(query.key()).map(u64::from)),
-                |query| Ok(Rows::Candidates(index.candidates(query.key()))),
+                |query, ()| Ok(Rows::Candidates(index.candidates(query.key()))),
                 visit,
             ),
             Some(RowIndex::Directory(directory)) => self.in_batches(
                 queries,
                 |query| directory.prefetch_line(query.key()),
                 |query| {
-                    if let FirstRow::At(number) = directory.first_row(query.key()) {
-                        self.prefetch_row(Some(number));
+                    let first = self.first_row(directory, query.key());
+                    if let Ok(Some(row)) = &first {
+                        row.prefetch();
                     }
+                    first
                 },
-                |query| Ok(Rows::Group(self.group(directory, query)?)),
+                |query, first| Ok(Rows::Group(self.group(directory, first, query)?)),
                 visit,
             ),
             None => self.scan(queries, visit),
@@ -203,23 +208,23 @@ impl RowReader {
 
     /// Takes queries in batches. `near` brings near the line of each while they are made, then
     /// `near_row` its row: what is asked for at once arrives at once, the translations of addresses
-    /// included. Last come the rows themselves.
+    /// included. Last come the rows themselves, by what `near_row` found.
     #[inline(always)]
-    fn in_batches<'a, E: From<ArchiveError>>(
+    fn in_batches<'a, N, E: From<ArchiveError>>(
         &'a self,
         mut queries: impl Iterator<Item = Query>,
         near: impl Fn(&Query),
-        near_row: impl Fn(&Query),
-        rows: impl Fn(&Query) -> Result<Rows<'a>, ArchiveError>,
+        near_row: impl Fn(&Query) -> N,
+        rows: impl Fn(&Query, N) -> Result<Rows<'a>, ArchiveError>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<Visit, E>,
     ) -> Result<(), E> {
-        let mut batch = Vec::with_capacity(BATCH);
+        let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for first in (0..).step_by(BATCH) {
             batch.clear();
             batch.extend(queries.by_ref().take(BATCH).inspect(&near));
-            batch.iter().for_each(&near_row);
-            for (place, query) in (first..).zip(&batch) {
-                let rows = rows(query)?;
+            found.extend(batch.iter().map(&near_row));
+            for ((place, query), found) in (first..).zip(&batch).zip(found.drain(..)) {
+                let rows = rows(query, found)?;
                 let mut matches = RowMatches { reader: self, rows, board: *query.board() };
                 if matches.visit(|row| visit(place, row))? == Visit::Stop {
                     return Ok(());
@@ -240,16 +245,30 @@ impl RowReader {
         }
     }
 
-    /// The records of the key of a query.
+    /// The row to which the directory leads for a key; that it is there is not checked.
     #[inline(always)]
-    fn group(&self, directory: RowDirectory<'_>, query: &Query) -> Result<Group<'_>, ArchiveError> {
+    fn first_row(
+        &self,
+        directory: RowDirectory<'_>,
+        key: u64,
+    ) -> Result<Option<RowRef<'_>>, ArchiveError> {
+        match directory.first_row(key) {
+            FirstRow::Nowhere => Ok(None),
+            FirstRow::At(number) => self.row(number).map(Some),
+            FirstRow::Among(numbers) => self.bisect(numbers, key),
+        }
+    }
+
+    /// The records of the key of a query, to which the directory gives a first row.
+    #[inline(always)]
+    fn group<'a>(
+        &'a self,
+        directory: RowDirectory<'_>,
+        first: Result<Option<RowRef<'a>>, ArchiveError>,
+        query: &Query,
+    ) -> Result<Group<'a>, ArchiveError> {
         let key = query.key();
-        let row = match directory.first_row(key) {
-            FirstRow::Nowhere => None,
-            FirstRow::At(number) => Some(self.row(number)),
-            FirstRow::Among(numbers) => self.bisect(numbers, key).transpose(),
-        };
-        let compared = row.map(|row| {
+        let compared = first.transpose().map(|row| {
             let row = row?;
             // A damaged line may lead to a further record, behind which others would be lost.
             if self.extent.is_none_or(|firsts| row.number() >= firsts) {
