@@ -76,7 +76,7 @@ impl<'a> Chain<'a> {
         for (place, mv) in read.moves.iter().enumerate() {
             let (Some(mv), Some(last)) = (mv, place.checked_sub(1)) else { continue };
             // Damaged bytes may say a move after which nothing has changed.
-            if changed_squares(&read.rows[last], &read.rows[place]).is_some() {
+            if !read.rows[last].has_pieces_of(&read.rows[place]) {
                 chain.moves[last] = Some(Some(*mv));
             }
         }
@@ -130,6 +130,24 @@ mod tests {
             let (mut known, mut searched) = (Chain::of_read(&read), Chain::of(&read.rows));
             for place in 0..read.rows.len() {
                 assert_eq!(known.next_move(place), searched.next_move(place), "{place} {moves}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_after_moves_are_those_of_the_positions_after_them() {
+        for (start, moves) in [
+            (
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+                "e2e4 d7d5 e4d5 e7e5 d5e6 g8f6 e6f7 e8f7 g1f3 f8e7 f1e2 h8f8 e1h1 f7g8",
+            ),
+            ("r3k3/1P6/8/8/8/8/6p1/RR2K3 w Ba -", "b7a8n e8f8 e1b1 g2g1q a8c7 g1d1"),
+        ] {
+            let read = rows_of(start, moves);
+            for (row, next) in read.rows.iter().zip(&read.rows[1..]) {
+                let (playable, mv) = step(row, next).unwrap();
+                let position = after(playable.position(), mv);
+                assert_eq!(row.after(playable.position(), mv, &position), *next, "{moves}");
             }
         }
     }

@@ -133,16 +133,27 @@ impl Row {
     /// The row after a move from the position of this one to `next`: of the same form, its
     /// counters gone on.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
-        let mut row = Row::of_position(next);
-        row.0[FORM] = self.0[FORM];
+        let mut row = *self;
+        let mut changed = position.board().differences(next.board());
+        while changed != 0 {
+            let (rank, file) = (changed.trailing_zeros() / 8, changed.trailing_zeros() % 8);
+            let piece = next.board().piece_at(Square::at(file as u8, rank as u8));
+            let code = piece.map_or(0, |piece| piece_code(piece.role as u32 + 1, piece.color));
+            let codes = &mut row.0[COLUMN_OF_RANK[rank as usize]];
+            *codes = *codes & !(15 << (4 * file)) | code << (4 * file);
+            changed &= changed - 1;
+        }
+        row.put_fields(next);
         let place = self.counter_place().unwrap_or(CounterPlace::None);
-        if place.has_clock() && !is_zeroing(position, mv) {
-            row.0[HALFMOVE] = self.0[HALFMOVE].saturating_add(1);
-        }
-        if place.has_number() {
-            let is_black = position.turn() == Color::Black;
-            row.0[FULLMOVE] = self.0[FULLMOVE].saturating_add(is_black.into());
-        }
+        row.0[HALFMOVE] = match place.has_clock() && !is_zeroing(position, mv) {
+            true => self.0[HALFMOVE].saturating_add(1),
+            false => 0,
+        };
+        let is_black = position.turn() == Color::Black;
+        row.0[FULLMOVE] = match place.has_number() {
+            true => self.0[FULLMOVE].saturating_add(is_black.into()),
+            false => 0,
+        };
         row
     }
 
@@ -198,10 +209,16 @@ impl Row {
             let codes = bits.map(|bits: u64| LOWEST_BITS[usize::from((bits >> (8 * rank)) as u8)]);
             row.0[column] = codes[0] | codes[1] << 1 | codes[2] << 2 | codes[3] << 3;
         }
+        row.put_fields(position);
+        row
+    }
+
+    /// Puts in the fields of a position behind its board, which is there.
+    fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
-                let rank = row.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
+                let rank = self.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
                 let code = match Home::of(rank, color).outermost(side) {
                     Some(outermost) if outermost == file => OUTERMOST,
                     _ => EXPLICIT + u32::from(file),
@@ -209,9 +226,8 @@ impl Row {
                 state |= code << (RIGHTS_SHIFT + 4 * nth as u32);
             }
         }
-        row.0[STATE] = state;
-        row.0[EN_PASSANT] = position.en_passant().map_or(0, |square| u32::from(square.file()) + 1);
-        row
+        self.0[STATE] = state;
+        self.0[EN_PASSANT] = position.en_passant().map_or(0, |square| u32::from(square.file()) + 1);
     }
 
     fn take_counters(&mut self, record: &EpdRecord) -> CounterPlace {

@@ -78,6 +78,13 @@ impl Board {
         Some(Piece { color, role })
     }
 
+    /// The squares on which another board has something else.
+    pub(crate) fn differences(&self, other: &Board) -> u64 {
+        let colors = self.colors.iter().zip(&other.colors);
+        let roles = self.roles.iter().zip(&other.roles);
+        colors.chain(roles).fold(0, |differ, (own, others)| differ | own ^ others)
+    }
+
     /// Puts in place of another board this one when all pieces of a set are gone and then one piece
     /// stands on another. All sets are written at once, which is much faster than one after the
     /// other, and where they stay, which is faster than copying them there.

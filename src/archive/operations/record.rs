@@ -60,8 +60,6 @@ struct CodedRecord {
     /// Whether a move leads to it from the row before.
     follows: bool,
     root: Root,
-    /// The numbers of the opcodes of its operations.
-    fields: Vec<usize>,
     /// The forms of the texts that an encoder was given.
     forms: TextForms,
     lists: RecordLists,
@@ -110,7 +108,8 @@ impl OperationModel {
         let mut record = self.begin(chain, (subject.place, subject.position), false);
         let mut operations = self.operations(coder, chain, &mut record, subject.operations)?;
         record.put_derived(&mut operations, &mut self.cost)?;
-        for (operation, &field) in operations.iter().zip(&record.fields) {
+        for operation in &operations {
+            let field = self.state.opcodes.field(operation.opcode)?;
             let is_tally = record.tally == Some(field);
             let texts = if is_tally { &[][..] } else { &operation.operands };
             self.state.field(field).before.set(texts);
@@ -133,7 +132,8 @@ impl OperationModel {
         }
         let passed =
             Arc::new(PassedRecord { position: subject.1, lists: record.lists, texts: record.late });
-        for (operation, field) in operations.into_iter().zip(record.fields) {
+        for operation in operations {
+            let field = self.state.opcodes.field(operation.opcode)?;
             let texts = if record.tally == Some(field) { Vec::new() } else { operation.operands };
             let before = Before::pass(texts, (field, is_line(field)), &passed);
             self.state.field(field).before = before;
@@ -152,7 +152,6 @@ impl OperationModel {
             place,
             follows: chain.follows(place),
             root: Root::new(position),
-            fields: Vec::new(),
             forms: TextForms::default(),
             lists: RecordLists::default(),
             derived: Vec::new(),
@@ -175,12 +174,10 @@ impl OperationModel {
             let field = |opcode| self.state.known_field(opcode);
             record.forms = TextForms::of(record.root.get(), record.follows, given, field);
         }
-        record.fields.reserve_exact(shape.len());
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, &opcode) in shape.iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let field = self.state.opcodes.field(opcode)?;
-            record.fields.push(field);
             let operands = self.operands(coder, chain, record, (nth, field), given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
