@@ -43,6 +43,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("openings.epd"), openings(600)?)?;
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
+    let small_blocks = no_index.clone().block_records(16);
     let sorted = segments(&fast).sorted(true);
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
@@ -95,7 +96,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("no_index", "lines", &no_index, "Level default without a position index"),
         ("repeated", "repeated", &default, "Text under zstd"),
         ("sorted", "kings", &default, "Sorted rows, whose order is kept"),
-        ("flipped", "openings", &no_index, "Flipped rows"),
+        ("flipped", "openings", &small_blocks, "Flipped rows, in more than 32 blocks"),
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
         (
