@@ -233,7 +233,7 @@ impl BlockSegmentBuilder {
     }
 
     /// The same records, their rows flipped.
-    pub(super) fn flipped(&self) -> BlockSegmentBuilder {
+    fn flipped(&self) -> BlockSegmentBuilder {
         BlockSegmentBuilder {
             rows: self.rows.iter().map(Row::flipped).collect(),
             is_flipped: !self.is_flipped,
@@ -276,13 +276,27 @@ impl BlockSegmentBuilder {
             }
         }
         if self.is_flipped {
-            // Text is not flipped.
+            // Text is not.
             return Ok(best);
         }
-        let limit = best.len();
-        match self.code_text(limit, per_block)? {
-            Some(text) if text.len() < limit => Ok(text),
-            _ => Ok(best),
+        let text = self.code_text(best.len(), per_block)?;
+        Ok(shorter(best, text))
+    }
+
+    /// Flips the rows and codes them, unless text is shorter.
+    pub(super) fn code_flipped(
+        &mut self,
+        block_records: u32,
+        mixing: Mixing,
+    ) -> Result<CodedSegment, ArchiveError> {
+        let flipped = self.flipped();
+        let coded = flipped.code(block_records, mixing)?;
+        match self.code_text(coded.len(), block_records as usize)? {
+            Some(text) if text.len() < coded.len() => Ok(text),
+            _ => {
+                *self = flipped;
+                Ok(coded)
+            }
         }
     }
 

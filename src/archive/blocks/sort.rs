@@ -68,22 +68,23 @@ impl BlockSegmentBuilder {
         block_records: u32,
         mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
-        if self.may_be_sorted() {
-            let mut sorted = self.clone();
-            sorted.sort(Arrangement::Sorted);
-            if is_flipping_worth_it(self.rows()) {
-                *self = self.flipped();
+        if !self.may_be_sorted() {
+            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
+        }
+        if is_flipping_worth_it(self.rows()) {
+            return Ok((self.code_flipped(block_records, mixing)?, Arrangement::Given));
+        }
+        let mut sorted = self.clone();
+        sorted.sort(Arrangement::Sorted);
+        let order = sorted.order_section().len();
+        if order * 8 < self.rows().len() * NEAR {
+            let given = self.code(block_records, mixing)?;
+            let coded = sorted.code(block_records, mixing)?;
+            if coded.len() + order >= given.len() {
+                return Ok((given, Arrangement::Given));
             }
-            let order = sorted.order_section().len();
-            if order * 8 < self.rows().len() * NEAR {
-                let given = self.code(block_records, mixing)?;
-                let coded = sorted.code(block_records, mixing)?;
-                if coded.len() + order >= given.len() {
-                    return Ok((given, Arrangement::Given));
-                }
-                *self = sorted;
-                return Ok((coded, Arrangement::Sorted));
-            }
+            *self = sorted;
+            return Ok((coded, Arrangement::Sorted));
         }
         Ok((self.code(block_records, mixing)?, Arrangement::Given))
     }
