@@ -19,7 +19,7 @@ use crate::archive::file::sections::SectionEntry;
 use crate::archive::file::sized::put_sized;
 use crate::archive::mixing::MixingModel;
 use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf, Subject};
-use crate::archive::rans;
+use crate::archive::rans::{self, Interval};
 use crate::archive::row::{Row, operations};
 use crate::archive::tree::{self, TrainingSet};
 use crate::codec::key::position_key;
@@ -259,7 +259,8 @@ impl BlockSegmentBuilder {
             let encoder = BlockEncoder::Tree(shipped.encoder());
             if self.is_promising(&encoder, &best) {
                 let coder = (CODER_SHIPPED, Vec::new());
-                let coded = self.code_positions(coder, &encoder, &operations, block_records)?;
+                let encode = |_, rows: &[Row]| encoder.encode(rows);
+                let coded = self.code_positions(coder, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
         }
@@ -277,9 +278,10 @@ impl BlockSegmentBuilder {
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
         let training = TrainingSet::of(&self.rows, block_records as usize);
-        let (bytes, model) = training.build(&training.best_plan(), false).write();
-        let encoder = BlockEncoder::Tree(model.encoder());
-        self.code_positions((CODER_TREE, bytes), &encoder, operations, block_records)
+        let (model, encoder) = training.build(&training.best_plan());
+        let coder = (CODER_TREE, model.write());
+        let encode = |first, rows: &[Row]| encoder.encode(first, rows);
+        self.code_positions(coder, encode, operations, block_records)
     }
 
     /// Codes by a mixing model of these records.
@@ -289,8 +291,9 @@ impl BlockSegmentBuilder {
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let encoder = BlockEncoder::Mixing(model.encoder());
-        self.code_positions((CODER_MIXING, model.write()), &encoder, operations, block_records)
+        let encoder = model.encoder();
+        let encode = |_, rows: &[Row]| encoder.encode(rows);
+        self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
     /// Whether a position model might be better than a mixing model, by what one of a part of the
@@ -384,11 +387,12 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, records })
     }
 
-    /// Codes by a coder and the bytes of its model in the segment.
+    /// Codes by a coder and the bytes of its model in the segment; `encode` gives the intervals of
+    /// the rows of a block, the first of which has a number among all.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),
-        encoder: &BlockEncoder,
+        encode: impl Fn(usize, &[Row]) -> Vec<Interval> + Sync,
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
@@ -399,8 +403,9 @@ impl BlockSegmentBuilder {
             .par_chunks(per_block)
             .enumerate()
             .map(|(number, rows)| {
-                let place = check::place(identity, self.first + (number * per_block) as u64);
-                code_block(encoder, place, rows, operations.blocks.get(number))
+                let first = number * per_block;
+                let place = check::place(identity, self.first + first as u64);
+                code_block(&encode(first, rows), place, rows, operations.blocks.get(number))
             })
             .collect();
         Ok(CodedSegment {
@@ -493,14 +498,14 @@ fn shorter(first: CodedSegment, second: Option<CodedSegment>) -> CodedSegment {
 
 /// A block of rows, with its coded operations where the segment has any.
 fn code_block(
-    encoder: &BlockEncoder,
+    intervals: &[Interval],
     place: U64,
     rows: &[Row],
     operations: Option<&Vec<u8>>,
 ) -> Vec<u8> {
     let tail = operations.map_or(&[][..], Vec::as_slice);
     let mut block = Vec::new();
-    rans::encode(&encoder.encode(rows), block::check(place, rows, tail), &mut block);
+    rans::encode(intervals, block::check(place, rows, tail), &mut block);
     if operations.is_none() {
         return block;
     }

@@ -20,6 +20,8 @@ mod context;
 mod decode;
 mod encode;
 mod file;
+mod grow;
+mod intervals;
 mod mirror;
 mod model;
 mod nodes;
