@@ -2,7 +2,7 @@
 
 use super::candidates::CANDIDATES;
 use super::context::{Context, Gain, PieceState};
-use super::grow::{BuiltTree, CodedInNodes, ColumnRows, ContextValues, TreeBuilder};
+use super::grow::{BuiltTree, CodedInNodes, ColumnRows, ContextValues, Purpose, TreeBuilder};
 use super::intervals::{ColumnIntervals, TrainedEncoder};
 use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
@@ -20,10 +20,12 @@ const MOVE_BITS: f32 = 6.0;
 /// from them.
 const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
-const SAMPLE: usize = 1 << 15;
+const SAMPLE: usize = 1 << 14;
 /// A smaller sample chooses first, and leaves those that take so many hundredths more than the best.
-const FIRST_SAMPLE: usize = 1 << 13;
+const FIRST_SAMPLE: usize = 1 << 12;
 const CLOSE: f32 = 1.03;
+/// What a bit of the model counts in a sample: in all rows a node serves more of them.
+const SAMPLE_MODEL: f32 = 0.65;
 
 /// How a model is built.
 pub(in crate::archive) struct ModelPlan {
@@ -94,6 +96,9 @@ pub(in crate::archive) struct TrainingSet {
     modes: [u32; MODES],
 }
 
+/// Most values were met shortly before: for each hash of so many bits the last one is kept.
+const RECENT_BITS: u32 = 12;
+
 /// The place of the last rank among columns, coded by its difference to the first.
 const MIRRORED: usize = COLUMNS;
 
@@ -112,18 +117,18 @@ impl NumberedColumn {
             if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
         let mut known: HashMap<u32, u32> = HashMap::default();
         let mut values: Vec<u32> = Vec::new();
-        let mut last = None;
+        let mut recent = vec![None; 1 << RECENT_BITS];
         let number = |row| {
             let value = coded_value(mirrors, row, column);
-            match last {
-                // Neighbours are often alike.
-                Some((before, number)) if before == value => number,
-                _ => {
+            let place = value.wrapping_mul(0x9e37_79b9) >> (u32::BITS - RECENT_BITS);
+            match &mut recent[place as usize] {
+                Some((before, number)) if *before == value => *number,
+                recent => {
                     let number = *known.entry(value).or_insert(values.len() as u32);
                     if number as usize == values.len() {
                         values.push(value);
                     }
-                    last = Some((value, number));
+                    *recent = Some((value, number));
                     number
                 }
             }
@@ -372,7 +377,7 @@ impl TrainingView<'_> {
     ) -> (TreeSpec, CodedInNodes) {
         let ColumnPlan { contexts, ref usage, .. } = *plan;
         let rows = self.column_rows(column, contexts);
-        let BuiltTree { nodes, coded, .. } = TreeBuilder::run(rows, Some(usage), open);
+        let BuiltTree { nodes, coded, .. } = TreeBuilder::run(rows, Purpose::Use { usage, open });
         let numbered = &columns[self.place(column)].values;
         let Dictionary { numbers, class_lens } = &self.column(column).dictionary;
         let spec = TreeSpec {
@@ -386,8 +391,10 @@ impl TrainingView<'_> {
 
     /// What a sample says of candidates for the contexts of a column.
     fn plans(&self, column: usize, candidates: &[&'static [Context]]) -> Vec<ColumnPlan> {
+        let are_all = self.part.first.len() == self.rows.places.len();
+        let purpose = Purpose::Trial { model: if are_all { 1.0 } else { SAMPLE_MODEL } };
         let plan = |&contexts: &&'static [Context]| {
-            let built = TreeBuilder::run(self.column_rows(column, contexts), None, false);
+            let built = TreeBuilder::run(self.column_rows(column, contexts), purpose);
             ColumnPlan { contexts, usage: built.nodes[0].usage(), bits: built.bits }
         };
         candidates.iter().map(plan).collect()
@@ -464,8 +471,10 @@ impl Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();
         let value = |number: u32| values[number as usize];
-        frequent.sort_unstable_by_key(|&(number, count)| (Reverse(count), value(number)));
-        frequent.truncate(MAX_DICTIONARY);
+        if frequent.len() > MAX_DICTIONARY {
+            frequent.sort_unstable_by_key(|&(number, count)| (Reverse(count), value(number)));
+            frequent.truncate(MAX_DICTIONARY);
+        }
         frequent.sort_unstable_by_key(|&(number, count)| {
             (Reverse(count.ilog2()), ordered(column, value(number)))
         });

@@ -145,15 +145,22 @@ impl CodedInNodes {
     }
 }
 
+/// What a tree is built for.
+#[derive(Copy, Clone)]
+pub(super) enum Purpose<'a> {
+    /// To be compared with others; a bit of the model counts so much.
+    Trial { model: f32 },
+    /// To be used. `usage` is how often symbols are left to the outermost node, by estimate; when the
+    /// tree is open every node can escape.
+    Use { usage: &'a [u32], open: bool },
+}
+
 /// Builds the tree of one column.
 pub(super) struct TreeBuilder<'a> {
     symbols: &'a [u16],
     escape: u16,
     contexts: &'a [ContextValues<'a>],
-    /// Whether every node can escape.
-    open: bool,
-    /// Whether the bits of the data are asked for.
-    estimates: bool,
+    purpose: Purpose<'a>,
     /// By level and symbol: the node that lists the symbol there, its place in the list, and the
     /// bits that it costs.
     listed: Vec<Vec<ListedSymbol>>,
@@ -173,7 +180,7 @@ pub(super) struct TreeBuilder<'a> {
 /// What a [`TreeBuilder`] has built.
 pub(super) struct BuiltTree {
     pub(super) nodes: Vec<NodeSpec>,
-    /// The bits of data, where no usage was given, and model by estimate.
+    /// The bits of data and model by estimate, of a trial.
     pub(super) bits: f32,
     pub(super) coded: CodedInNodes,
 }
@@ -195,23 +202,21 @@ struct ListedSymbol {
 const NOWHERE: ListedSymbol = ListedSymbol { node: u32::MAX, place: 0, bits: 0.0 };
 
 impl<'a> TreeBuilder<'a> {
-    /// Builds a tree. `usage` is how often symbols are left to the outermost node; as often as they
-    /// occur where that is not known.
-    pub(super) fn run(column: ColumnRows, usage: Option<&[u32]>, open: bool) -> BuiltTree {
+    pub(super) fn run(column: ColumnRows, purpose: Purpose) -> BuiltTree {
         let ColumnRows { mut rows, symbols, escape, contexts } = column;
-        let mut builder = TreeBuilder::new(symbols, escape, &contexts);
-        (builder.open, builder.estimates) = (open, usage.is_none());
-        match usage {
-            Some(usage) => builder.start(usage),
-            None => {
+        let mut builder = TreeBuilder::new(symbols, escape, &contexts, purpose);
+        match purpose {
+            Purpose::Use { usage, .. } => builder.start(usage),
+            Purpose::Trial { .. } => {
                 let mut usage = vec![0; usize::from(escape) + 1];
                 rows.iter().for_each(|&row| usage[usize::from(symbols[row as usize])] += 1);
                 builder.start(&usage);
             }
         }
         builder.frequent_anywhere(&mut rows);
+        let is_open = builder.is_open();
         let TreeBuilder { mut nodes, bits, mut coded, .. } = builder;
-        if open {
+        if is_open {
             nodes.iter_mut().for_each(|node| node.escapes += 1);
             nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
         }
@@ -219,15 +224,19 @@ impl<'a> TreeBuilder<'a> {
         BuiltTree { nodes, bits, coded }
     }
 
-    fn new(symbols: &'a [u16], escape: u16, contexts: &'a [ContextValues<'a>]) -> TreeBuilder<'a> {
+    fn new(
+        symbols: &'a [u16],
+        escape: u16,
+        contexts: &'a [ContextValues<'a>],
+        purpose: Purpose<'a>,
+    ) -> TreeBuilder<'a> {
         let levels = contexts.len() + 2;
         let symbol_count = usize::from(escape) + 1;
         TreeBuilder {
             symbols,
             escape,
             contexts,
-            open: false,
-            estimates: false,
+            purpose,
             listed: vec![vec![NOWHERE; symbol_count]; levels],
             path: vec![None; levels],
             nodes: Vec::new(),
@@ -285,7 +294,7 @@ impl<'a> TreeBuilder<'a> {
         self.coded.add(self.innermost(level), rows.len());
         for &row in rows {
             let symbol = self.symbols[row as usize];
-            if self.estimates {
+            if matches!(self.purpose, Purpose::Trial { .. }) {
                 self.bits += self.cost(symbol.into(), level);
             }
             for level in (0..=level).rev() {
@@ -322,7 +331,7 @@ impl<'a> TreeBuilder<'a> {
             let bits = (total / count as f32).log2();
             self.listed[level][usize::from(symbol)] = ListedSymbol { node, place, bits };
         }
-        self.bits += NODE_BITS + SYMBOL_BITS * list.len() as f32;
+        self.bits += self.model_bits(list.len());
         let parent = self.innermost(level - 1);
         let list = list.into_iter().map(|(symbol, _)| (symbol, 0)).collect();
         self.nodes.push(NodeSpec { parent, context, list, escapes: 0 });
@@ -350,7 +359,20 @@ impl<'a> TreeBuilder<'a> {
 
     /// What an escape that never happens counts as.
     fn slack(&self) -> f32 {
-        if self.open { 0.5 } else { 0.0 }
+        if self.is_open() { 0.5 } else { 0.0 }
+    }
+
+    const fn is_open(&self) -> bool {
+        matches!(self.purpose, Purpose::Use { open: true, .. })
+    }
+
+    /// The bits of a node with so many symbols.
+    fn model_bits(&self, symbols: usize) -> f32 {
+        let weight = match self.purpose {
+            Purpose::Trial { model } => model,
+            Purpose::Use { .. } => 1.0,
+        };
+        weight * (NODE_BITS + SYMBOL_BITS * symbols as f32)
     }
 
     /// The symbols that a node for these rows should list; none when it saves nothing. What is
@@ -358,7 +380,7 @@ impl<'a> TreeBuilder<'a> {
     fn worthwhile(&mut self, rows: &[u32], level: usize) -> Vec<(u16, u32)> {
         self.meet(rows, level - 1);
         let before: f32 = self.met.iter().map(|met| met.count as f32 * met.bits).sum();
-        if level > 1 && before < NODE_BITS + SYMBOL_BITS {
+        if level > 1 && before < self.model_bits(1) {
             return Vec::new();
         }
         let escape = self.escape;
@@ -378,8 +400,7 @@ impl<'a> TreeBuilder<'a> {
             let left = rows - listed;
             let escapes = left + self.slack();
             let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
-            let after =
-                entropy + listed * total_bits + leaving + NODE_BITS + SYMBOL_BITS * len as f32;
+            let after = entropy + listed * total_bits + leaving + self.model_bits(len);
             if after < best {
                 (best, best_len) = (after, len);
             }

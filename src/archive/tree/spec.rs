@@ -128,5 +128,6 @@ pub(super) fn ordered(column: usize, value: u32) -> u32 {
     if !is_rank(column) {
         return value;
     }
-    (0..8).fold(0, |turned, file| turned << 4 | value >> (4 * file) & 15)
+    let turned = value.swap_bytes();
+    (turned >> 4 & 0x0f0f_0f0f) | (turned & 0x0f0f_0f0f) << 4
 }
