@@ -9,7 +9,6 @@ use super::prediction::{EncodeHistory, MODES, PredictionMode};
 use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
 use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
-use foldhash::HashMap;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -96,9 +95,6 @@ pub(in crate::archive) struct TrainingSet {
     modes: [u32; MODES],
 }
 
-/// Most values were met shortly before: for each hash of so many bits the last one is kept.
-const RECENT_BITS: u32 = 12;
-
 /// The place of the last rank among columns, coded by its difference to the first.
 const MIRRORED: usize = COLUMNS;
 
@@ -108,6 +104,8 @@ type NumberedColumns = Vec<NumberedColumn>;
 /// A column of all rows, its values by number.
 struct NumberedColumn {
     values: Vec<u32>,
+    /// How often each value occurs.
+    counts: Vec<u32>,
     numbers: Vec<u32>,
 }
 
@@ -115,26 +113,60 @@ impl NumberedColumn {
     fn of(rows: &[Row], column: usize) -> NumberedColumn {
         let (column, mirrors) =
             if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
-        let mut known: HashMap<u32, u32> = HashMap::default();
-        let mut values: Vec<u32> = Vec::new();
-        let mut recent = vec![None; 1 << RECENT_BITS];
+        let mut numbers = ValueNumbers::new();
+        let mut counts: Vec<u32> = Vec::new();
         let number = |row| {
-            let value = coded_value(mirrors, row, column);
-            let place = value.wrapping_mul(0x9e37_79b9) >> (u32::BITS - RECENT_BITS);
-            match &mut recent[place as usize] {
-                Some((before, number)) if *before == value => *number,
-                recent => {
-                    let number = *known.entry(value).or_insert(values.len() as u32);
-                    if number as usize == values.len() {
-                        values.push(value);
-                    }
-                    *recent = Some((value, number));
-                    number
-                }
+            let number = numbers.of(coded_value(mirrors, row, column));
+            if number as usize == counts.len() {
+                counts.push(0);
             }
+            counts[number as usize] += 1;
+            number
         };
-        let numbers = rows.iter().map(number).collect();
-        NumberedColumn { values, numbers }
+        let of_rows = rows.iter().map(number).collect();
+        NumberedColumn { values: numbers.values, counts, numbers: of_rows }
+    }
+}
+
+/// Numbers for values, in the order in which they are met.
+struct ValueNumbers {
+    values: Vec<u32>,
+    /// By the hash of a value, or behind it, one more than its number; 0 where there is none. At
+    /// most half full.
+    slots: Vec<u32>,
+}
+
+impl ValueNumbers {
+    fn new() -> ValueNumbers {
+        ValueNumbers { values: Vec::new(), slots: vec![0; 1 << 8] }
+    }
+
+    fn of(&mut self, value: u32) -> u32 {
+        let mask = self.slots.len() - 1;
+        let hash = u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut place = (hash >> u32::BITS) as usize & mask;
+        loop {
+            match self.slots[place] {
+                0 => return self.add(value, place),
+                number if self.values[number as usize - 1] == value => return number - 1,
+                _ => place = (place + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, value: u32, place: usize) -> u32 {
+        self.values.push(value);
+        self.slots[place] = self.values.len() as u32;
+        let number = self.slots[place] - 1;
+        if self.values.len() * 2 > self.slots.len() {
+            let values = std::mem::take(&mut self.values);
+            self.slots = vec![0; self.slots.len() * 2];
+            values.into_iter().for_each(|value| {
+                self.of(value);
+            });
+        }
+        number
     }
 }
 
@@ -157,14 +189,9 @@ struct ColumnSymbols {
 }
 
 impl ColumnSymbols {
-    /// Only what is coded counts for the dictionary.
-    fn of(column: usize, numbered: &NumberedColumn, places: &[u32], first: &[u8]) -> ColumnSymbols {
+    /// Of a column that is coded so often by value.
+    fn of(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
         let column = if column == MIRRORED { LAST_RANK } else { column };
-        let mut counts = vec![0; numbered.values.len()];
-        for (&place, &first) in places.iter().zip(first) {
-            counts[numbered.numbers[place as usize] as usize] +=
-                u32::from(usize::from(first) <= column);
-        }
         let dictionary = Dictionary::of(column, &numbered.values, &counts);
         let mut symbols = vec![dictionary.numbers.len() as u16; counts.len()];
         for (symbol, &number) in (0..).zip(&dictionary.numbers) {
@@ -175,19 +202,34 @@ impl ColumnSymbols {
 }
 
 impl CodedRows {
-    fn new(columns: &NumberedColumns, places: Vec<u32>, first: Vec<u8>) -> CodedRows {
-        let columns = columns.par_iter().enumerate();
-        let columns = columns
-            .map(|(column, numbered)| ColumnSymbols::of(column, numbered, &places, &first))
-            .collect();
-        CodedRows { places, first, columns }
+    /// All rows, each by itself.
+    fn alone(columns: &NumberedColumns, rows: usize) -> CodedRows {
+        let symbols = |(column, numbered): (usize, &NumberedColumn)| {
+            ColumnSymbols::of(column, numbered, numbered.counts.clone())
+        };
+        CodedRows {
+            places: (0..rows as u32).collect(),
+            first: vec![0; rows],
+            columns: columns.par_iter().enumerate().map(symbols).collect(),
+        }
     }
 
     /// Those rows that no move leads to.
     fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
         let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
         let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
-        CodedRows::new(columns, places, first)
+        // Only what is coded counts for the dictionary.
+        let symbols = |(column, numbered): (usize, &NumberedColumn)| {
+            let mut counts = vec![0; numbered.values.len()];
+            let last = if column == MIRRORED { LAST_RANK } else { column };
+            for (&place, &first) in places.iter().zip(&first) {
+                counts[numbered.numbers[place as usize] as usize] +=
+                    u32::from(usize::from(first) <= last);
+            }
+            ColumnSymbols::of(column, numbered, counts)
+        };
+        let columns = columns.par_iter().enumerate().map(symbols).collect();
+        CodedRows { places, first, columns }
     }
 
     /// Some of these rows, by their numbers among them.
@@ -209,8 +251,10 @@ impl CodedRows {
             }
             states.clone()
         };
+        let first: Vec<u8> = rows.iter().map(|&row| self.first[row as usize]).collect();
         PartOfRows {
-            first: rows.iter().map(|&row| self.first[row as usize]).collect(),
+            last_first: first.iter().copied().max().unwrap_or(0).into(),
+            first,
             pieces: (RANKS..EN_PASSANT).map(after).collect(),
             symbols: (0..columns.len()).into_par_iter().map(symbols).collect(),
         }
@@ -225,8 +269,9 @@ impl CodedRows {
 
 /// Rows of which a tree is built.
 struct PartOfRows {
-    /// The first column of each row that is coded.
+    /// The first column of each row that is coded, and the last of those.
     first: Vec<u8>,
+    last_first: usize,
     /// The symbols of each column.
     symbols: Vec<Vec<u16>>,
     /// What was seen of the pieces of each row behind each rank.
@@ -243,9 +288,8 @@ impl TrainingSet {
         let is_alike = alike as f32 > ALIKE * rows.len() as f32;
         let columns: NumberedColumns =
             (0..=MIRRORED).into_par_iter().map(|column| NumberedColumn::of(rows, column)).collect();
-        let all = (0..rows.len() as u32).collect();
         TrainingSet {
-            alone: CodedRows::new(&columns, all, vec![0; rows.len()]),
+            alone: CodedRows::alone(&columns, rows.len()),
             predicted: is_alike.then(|| CodedRows::predicted(&columns, &of_rows)),
             columns,
             modes,
@@ -442,9 +486,12 @@ impl TrainingView<'_> {
                 None => vec![0; part.first.len()],
             }),
         };
-        let rows = (0..).zip(&part.first).filter(|&(_, &first)| usize::from(first) <= column);
+        let mut rows: Vec<u32> = (0..part.first.len() as u32).collect();
+        if column < part.last_first {
+            rows.retain(|&row| usize::from(part.first[row as usize]) <= column);
+        }
         ColumnRows {
-            rows: rows.map(|(row, _)| row).collect(),
+            rows,
             symbols: &part.symbols[self.place(column)],
             escape: self.symbols(column),
             contexts: contexts.iter().map(values).collect(),

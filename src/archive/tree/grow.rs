@@ -4,6 +4,7 @@
 use super::context::ESCAPE;
 use super::spec::{MAX_LISTED, NodeSpec};
 use std::cmp::Reverse;
+use std::sync::LazyLock;
 
 /// Estimated bits of a node in the model beside its symbols.
 const NODE_BITS: f32 = 16.0;
@@ -36,13 +37,6 @@ pub(super) enum ContextValues<'a> {
 }
 
 impl ContextValues<'_> {
-    fn of(&self, row: u32) -> u32 {
-        match self {
-            ContextValues::Symbols { values, .. } => values[row as usize].into(),
-            ContextValues::Pieces(values) => values[row as usize],
-        }
-    }
-
     /// A value as nodes have it.
     fn shown(&self, value: u32) -> u32 {
         match self {
@@ -51,11 +45,11 @@ impl ContextValues<'_> {
         }
     }
 
-    /// Puts rows in the order of their values.
-    fn sort(&self, rows: &mut [u32], keys: &mut SortKeys) {
+    /// Puts rows in the order of their values. Gives these, each with the number of its rows.
+    fn sort(&self, rows: &mut [u32], keys: &mut SortKeys) -> Vec<(u32, usize)> {
         match self {
             ContextValues::Symbols { values, .. } => {
-                keys.sort(rows, |row| values[row as usize].into());
+                keys.sort(rows, |row| values[row as usize].into())
             }
             ContextValues::Pieces(values) => keys.sort(rows, |row| values[row as usize]),
         }
@@ -71,7 +65,7 @@ struct SortKeys {
 }
 
 impl SortKeys {
-    fn sort(&mut self, rows: &mut [u32], value: impl Fn(u32) -> u32) {
+    fn sort(&mut self, rows: &mut [u32], value: impl Fn(u32) -> u32) -> Vec<(u32, usize)> {
         let key = |&row: &u32| u64::from(value(row)) << u32::BITS | u64::from(row);
         self.keys.clear();
         self.keys.extend(rows.iter().map(key));
@@ -81,13 +75,14 @@ impl SortKeys {
             self.sort_many();
         }
         rows.iter_mut().zip(&self.keys).for_each(|(row, &key)| *row = key as u32);
+        let alike = self.keys.chunk_by(|&one, &next| value_of(one) == value_of(next));
+        alike.map(|keys| (value_of(keys[0]), keys.len())).collect()
     }
 
     /// Sorts by values, digit by digit.
     fn sort_many(&mut self) {
-        let value = |key: u64| (key >> u32::BITS) as u32;
-        let base = value(self.keys[0]);
-        let varying = self.keys.iter().fold(0, |varying, &key| varying | (value(key) ^ base));
+        let base = value_of(self.keys[0]);
+        let varying = self.keys.iter().fold(0, |varying, &key| varying | (value_of(key) ^ base));
         let bits = u32::BITS - varying.leading_zeros();
         let passes = bits.div_ceil(DIGIT_BITS);
         self.sorted.resize(self.keys.len(), 0);
@@ -109,6 +104,11 @@ impl SortKeys {
             std::mem::swap(&mut self.keys, &mut self.sorted);
         }
     }
+}
+
+/// The value of a key.
+const fn value_of(key: u64) -> u32 {
+    (key >> u32::BITS) as u32
 }
 
 /// In which nodes rows are coded.
@@ -291,23 +291,36 @@ impl<'a> TreeBuilder<'a> {
 
     /// Counts the symbols of some rows where they are coded, at a level or above.
     fn count(&mut self, rows: &[u32], level: usize) {
-        self.coded.add(self.innermost(level), rows.len());
+        let innermost = self.innermost(level);
+        self.coded.add(innermost, rows.len());
+        if matches!(self.purpose, Purpose::Trial { .. }) {
+            for &row in rows {
+                self.bits += self.cost(self.symbols[row as usize].into(), level);
+            }
+        }
         for &row in rows {
             let symbol = self.symbols[row as usize];
-            if matches!(self.purpose, Purpose::Trial { .. }) {
-                self.bits += self.cost(symbol.into(), level);
+            let ListedSymbol { node, place, .. } = self.listed[level][usize::from(symbol)];
+            if node == innermost && symbol != self.escape {
+                self.nodes[node as usize].list[usize::from(place)].1 += 1;
+            } else {
+                self.count_above(symbol, level);
             }
-            for level in (0..=level).rev() {
-                let Some((node, _)) = self.path[level] else { continue };
-                let listed = self.listed[level][usize::from(symbol)];
-                let counted = &mut self.nodes[node as usize];
-                match counted.list.get_mut(usize::from(listed.place)) {
-                    Some(entry) if listed.node == node && symbol != self.escape => {
-                        entry.1 += 1;
-                        break;
-                    }
-                    _ => counted.escapes += 1,
+        }
+    }
+
+    /// Counts a symbol where it is coded, at a level or above.
+    fn count_above(&mut self, symbol: u16, level: usize) {
+        for level in (0..=level).rev() {
+            let Some((node, _)) = self.path[level] else { continue };
+            let listed = self.listed[level][usize::from(symbol)];
+            let counted = &mut self.nodes[node as usize];
+            match counted.list.get_mut(usize::from(listed.place)) {
+                Some(entry) if listed.node == node && symbol != self.escape => {
+                    entry.1 += 1;
+                    break;
                 }
+                _ => counted.escapes += 1,
             }
         }
     }
@@ -315,9 +328,6 @@ impl<'a> TreeBuilder<'a> {
     /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
     /// then nodes for the next context below it.
     fn split(&mut self, rows: &mut [u32], level: usize, context: u32) -> bool {
-        if level > 1 && rows.len() < RARE {
-            return false;
-        }
         let list = self.worthwhile(rows, level);
         if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
             return false;
@@ -343,18 +353,21 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Makes nodes for the next context below a level.
-    fn below(&mut self, mut rows: &mut [u32], level: usize) {
+    fn below(&mut self, rows: &mut [u32], level: usize) {
         let Some(values) = self.contexts.get(level - 1) else { return self.count(rows, level) };
-        values.sort(rows, &mut self.keys);
-        while let Some(&first) = rows.first() {
-            let value = values.of(first);
-            let len = rows.iter().take_while(|&&row| values.of(row) == value).count();
-            let (own, others) = rows.split_at_mut(len);
-            if !self.split(own, level + 1, values.shown(value)) {
-                self.count(own, level);
+        // Rows without a node below are counted together.
+        let (mut first, mut end) = (0, 0);
+        for (value, len) in values.sort(rows, &mut self.keys) {
+            let start = end;
+            end += len;
+            if len < RARE {
+                continue;
             }
-            rows = others;
+            self.count(&rows[first..start], level);
+            let has_node = self.split(&mut rows[start..end], level + 1, values.shown(value));
+            first = if has_node { end } else { start };
         }
+        self.count(&rows[first..], level);
     }
 
     /// What an escape that never happens counts as.
@@ -395,7 +408,7 @@ impl<'a> TreeBuilder<'a> {
         for (len, met) in (1..=MAX_LIST).zip(&self.met) {
             let count = met.count as f32;
             listed += count;
-            entropy -= count * count.log2();
+            entropy -= count * log2(met.count);
             rest -= count * met.bits;
             let left = rows - listed;
             let escapes = left + self.slack();
@@ -426,4 +439,14 @@ impl<'a> TreeBuilder<'a> {
             self.met[place].count = std::mem::take(&mut self.counts[symbol]);
         }
     }
+}
+
+/// Counts whose logarithm is at hand.
+const SMALL: usize = 1 << 10;
+
+/// The binary logarithm of a count.
+fn log2(count: u32) -> f32 {
+    static LOGARITHMS: LazyLock<[f32; SMALL]> =
+        LazyLock::new(|| std::array::from_fn(|count| (count as f32).log2()));
+    LOGARITHMS.get(count as usize).copied().unwrap_or_else(|| (count as f32).log2())
 }

@@ -12,53 +12,56 @@ use crate::archive::row::{COLUMNS, Row};
 /// The nodes of a path in a tree, the outermost first, with the intervals of their symbols.
 struct OpenPath<'a> {
     tree: &'a [NodeSpec],
+    /// The number behind that of the last symbol, for the escape.
+    escape: u16,
     nodes: Vec<OpenNode>,
 }
 
 /// A node whose symbols are laid out.
 struct OpenNode {
     node: u32,
-    /// By symbol, the escape last: the last node of this depth that has the symbol, and the interval
-    /// there.
+    /// By symbol: the last node of this depth that has it, and the interval there.
     intervals: Vec<(u32, Interval)>,
+}
+
+impl OpenNode {
+    #[inline]
+    fn interval(&self, symbol: u16) -> Option<Interval> {
+        let (node, interval) = self.intervals[usize::from(symbol)];
+        (node == self.node).then_some(interval)
+    }
 }
 
 const NOWHERE: (u32, Interval) = (u32::MAX, Interval { start: 0, freq: 0 });
 
 impl OpenPath<'_> {
-    /// The path that ends in a node, where symbols go up to the escape.
-    fn go_to(&mut self, node: u32, escape: u16) -> usize {
+    /// Goes to the path that ends in a node, and says how deep that is.
+    fn go_to(&mut self, node: u32) -> usize {
         let depth = match node {
             0 => 0,
-            _ => self.go_to(self.tree[node as usize].parent, escape) + 1,
+            _ => self.go_to(self.tree[node as usize].parent) + 1,
         };
         if self.nodes.len() == depth {
-            let intervals = vec![NOWHERE; usize::from(escape) + 1];
+            let intervals = vec![NOWHERE; usize::from(self.escape) + 1];
             self.nodes.push(OpenNode { node: u32::MAX, intervals });
         }
         let open = &mut self.nodes[depth];
         if open.node != node {
             open.node = node;
             for (symbol, interval) in self.tree[node as usize].intervals() {
-                open.intervals[usize::from(symbol.min(escape))] = (node, interval);
+                open.intervals[usize::from(symbol.min(self.escape))] = (node, interval);
             }
         }
         depth
     }
 
-    /// Appends what codes a symbol in the node at a depth of the path.
-    fn put(&self, depth: usize, symbol: u16, escape: u16, out: &mut Vec<Interval>) {
-        for OpenNode { node, intervals } in self.nodes[..=depth].iter().rev() {
-            let (listed, interval) = intervals[usize::from(symbol)];
-            let is_listed = listed == *node;
-            let (of, escape_interval) = intervals[usize::from(escape)];
-            if is_listed {
-                out.push(interval);
-                if symbol != escape {
-                    return;
-                }
-            } else if of == *node {
-                out.push(escape_interval);
+    /// Appends what codes a symbol at a depth of the path.
+    fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
+        for node in self.nodes[..=depth].iter().rev() {
+            let found = node.interval(symbol);
+            out.extend(found.or_else(|| node.interval(self.escape)));
+            if found.is_some() && symbol != self.escape {
+                return;
             }
         }
     }
@@ -112,32 +115,28 @@ impl ColumnIntervals {
         symbols: &[u16],
         escape: u16,
     ) -> ColumnIntervals {
-        let mut path = OpenPath { tree, nodes: Vec::new() };
+        let mut path = OpenPath { tree, escape, nodes: Vec::new() };
         let mut column = ColumnIntervals {
             rows: vec![RowIntervals::default(); symbols.len()],
             sequences: Vec::new(),
             ends: Vec::new(),
         };
         for (node, rows) in coded.each() {
-            let depth = path.go_to(node, escape);
+            let depth = path.go_to(node);
+            let innermost = &path.nodes[depth];
             for &row in rows {
                 let symbol = symbols[row as usize];
-                let first = column.sequences.len();
-                path.put(depth, symbol, escape, &mut column.sequences);
-                column.rows[row as usize] = column.take(first, symbol == escape);
+                column.rows[row as usize] = match innermost.interval(symbol) {
+                    Some(interval) if symbol != escape => RowIntervals::one(interval),
+                    _ => {
+                        path.put(depth, symbol, &mut column.sequences);
+                        column.ends.push(column.sequences.len() as u32);
+                        RowIntervals::sequence(column.ends.len() as u32 - 1, symbol == escape)
+                    }
+                };
             }
         }
         column
-    }
-
-    /// What codes a row by the sequence that begins there.
-    fn take(&mut self, first: usize, is_spelled: bool) -> RowIntervals {
-        if let [interval] = self.sequences[first..] && !is_spelled {
-            self.sequences.truncate(first);
-            return RowIntervals::one(interval);
-        }
-        self.ends.push(self.sequences.len() as u32);
-        RowIntervals::sequence(self.ends.len() as u32 - 1, is_spelled)
     }
 
     /// Appends what codes a row, and says whether the value is spelled behind it.
@@ -190,7 +189,11 @@ impl TrainedEncoder {
             None => first,
         };
         for row in rows {
-            if let Some(first) = self.put_mode(history.next(row), &mut out) {
+            let first = match &self.modes {
+                Some(modes) => put_mode(modes, history.next(row), &mut out),
+                None => Some(0),
+            };
+            if let Some(first) = first {
                 self.put_columns(first, place, row, &mut out);
                 place += 1;
             }
@@ -198,28 +201,28 @@ impl TrainedEncoder {
         out
     }
 
-    /// Appends how a row is predicted, and says which of its columns is the first that is coded.
-    fn put_mode(
-        &self,
-        mode: Option<PredictionMode>,
-        out: &mut Vec<Interval>,
-    ) -> Option<usize> {
-        let Some((modes, mode)) = self.modes.as_ref().zip(mode) else { return Some(0) };
-        out.push(modes.interval(mode));
-        match mode {
-            PredictionMode::Columns(count) => Some(count),
-            PredictionMode::Move(predicted) => {
-                out.push(predicted.interval());
-                None
-            }
-        }
-    }
-
     fn put_columns(&self, first: usize, place: usize, row: &Row, out: &mut Vec<Interval>) {
         for (column, intervals) in self.columns.iter().enumerate().skip(first) {
             if intervals.put(place, out) {
                 self.spelling.encode(column, coded_value(self.mirrors, row, column), out);
             }
+        }
+    }
+}
+
+/// Appends how a row is predicted, and says which of its columns is the first that is coded.
+fn put_mode(
+    modes: &PredictionModes,
+    mode: Option<PredictionMode>,
+    out: &mut Vec<Interval>,
+) -> Option<usize> {
+    let Some(mode) = mode else { return Some(0) };
+    out.push(modes.interval(mode));
+    match mode {
+        PredictionMode::Columns(count) => Some(count),
+        PredictionMode::Move(predicted) => {
+            out.push(predicted.interval());
+            None
         }
     }
 }
