@@ -7,7 +7,6 @@ use foldhash::HashMap;
 use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
-use super::encoder::BlockEncoder;
 use super::{block, directory, text};
 use crate::archive::chain::Chain;
 use crate::archive::error::ArchiveError;
@@ -46,8 +45,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     /// The binary records of those that have operations beside counters, and their numbers.
     encoded: Vec<u8>,
     ends: Vec<(u32, usize)>,
-    /// The position keys.
-    keys: Vec<u64>,
+    /// The position keys, where an index needs them.
+    keys: Option<Vec<u64>>,
     /// The numbers that the records came by, counted from 0, where they were put into another order.
     order: Vec<u32>,
     /// What the checks begin with, once it was asked for.
@@ -125,9 +124,10 @@ const TEXT_BLOCK: usize = 1 << 14;
 const TEXT_LEVEL: i32 = 19;
 
 impl BlockSegmentBuilder {
-    /// For records from a number on.
-    pub(in crate::archive) fn from(first: u64) -> BlockSegmentBuilder {
-        BlockSegmentBuilder { first, ..BlockSegmentBuilder::default() }
+    /// For records from a number on, which may come into an index.
+    pub(in crate::archive) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
+        let keys = has_index.then(Vec::new);
+        BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
     }
 
     /// What the checks of the blocks begin with: another for other records.
@@ -168,16 +168,19 @@ impl BlockSegmentBuilder {
             self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
         self.rows.push(row);
-        self.keys.push(position_key(record.position()));
+        if let Some(keys) = &mut self.keys {
+            keys.push(position_key(record.position()));
+        }
         Ok(())
     }
 
-    /// The position keys and the rows of the records, block by block.
+    /// The position keys and the rows of the records for an index, block by block.
     pub(in crate::archive) fn blocks(
         &self,
         records: u32,
     ) -> impl Iterator<Item = impl Iterator<Item = (&u64, &Row)>> {
-        let blocks = self.keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
+        let keys = self.keys.as_deref().unwrap_or_default();
+        let blocks = keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
         blocks.map(|(keys, rows)| keys.iter().zip(rows))
     }
 
@@ -217,8 +220,12 @@ impl BlockSegmentBuilder {
         let ranges: HashMap<u32, Range<usize>> = ranges.collect();
         let mut sorted = BlockSegmentBuilder {
             rows: order.iter().map(|&place| self.rows[place as usize]).collect(),
-            keys: order.iter().map(|&place| self.keys[place as usize]).collect(),
-            ..BlockSegmentBuilder::from(self.first)
+            keys: self
+                .keys
+                .as_ref()
+                .map(|keys| order.iter().map(|&place| keys[place as usize]).collect()),
+            first: self.first,
+            ..BlockSegmentBuilder::default()
         };
         for (number, place) in (0..).zip(&order) {
             if let Some(range) = ranges.get(place) {
@@ -256,7 +263,7 @@ impl BlockSegmentBuilder {
         };
         let are_few = self.rows.len() <= FEW;
         if let Some(shipped) = are_few.then(tree::shipped).flatten() {
-            let encoder = BlockEncoder::Tree(shipped.encoder());
+            let encoder = shipped.encoder();
             if self.is_promising(&encoder, &best) {
                 let coder = (CODER_SHIPPED, Vec::new());
                 let encode = |_, rows: &[Row]| encoder.encode(rows);
@@ -420,7 +427,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Whether a coder without a model of its own may take fewer bytes than a segment that is coded.
-    fn is_promising(&self, encoder: &BlockEncoder, coded: &CodedSegment) -> bool {
+    fn is_promising(&self, encoder: &tree::RowEncoder, coded: &CodedSegment) -> bool {
         let step = (coded.blocks.len() / LOOKED_AT).max(1);
         let mut bytes = Vec::new();
         for rows in self.rows.chunks(coded.block_records as usize).step_by(step) {

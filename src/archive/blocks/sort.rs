@@ -17,6 +17,8 @@ const JOINED: usize = 8;
 
 /// Where the order takes more bits a record, sorting for nothing but size is not tried.
 const NEAR: usize = 12;
+/// That is looked at in so many records first: among more the order takes more bits.
+const STRETCH: usize = 1 << 15;
 
 /// How the records of a segment are arranged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -65,11 +67,13 @@ impl BlockSegmentBuilder {
         block_records: u32,
         mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
-        if self.may_be_sorted() {
-            let mut sorted = self.clone();
-            sorted.sort(Arrangement::Sorted);
-            let order = sorted.order_section().len();
-            if order * 8 < self.rows().len() * NEAR {
+        let stretch = &self.rows()[..self.rows().len().min(STRETCH)];
+        if self.may_be_sorted() && is_near(&order_of(stretch, Arrangement::Sorted)) {
+            let order = order_of(self.rows(), Arrangement::Sorted);
+            if is_near(&order) {
+                let mut sorted = self.clone();
+                sorted.rearrange(order, true);
+                let order = sorted.order_section().len();
                 let given = self.code(block_records, mixing)?;
                 let coded = sorted.code(block_records, mixing)?;
                 if coded.len() + order >= given.len() {
@@ -89,22 +93,7 @@ impl BlockSegmentBuilder {
     /// Puts the records into the order of their boards: as they came where these are equal, or, when
     /// they are numbered anew, in that of their other columns.
     pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
-        let rows = self.rows();
-        let mut order: Vec<(u128, u32)> =
-            rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
-        let by_rows = |a: u32, b: u32| {
-            let (row, other) = (&rows[a as usize], &rows[b as usize]);
-            let by_board = board_key(row).cmp(&board_key(other));
-            let by_rest = || match arrangement {
-                Arrangement::Renumbered => row.0.cmp(&other.0),
-                _ => std::cmp::Ordering::Equal,
-            };
-            by_board.then_with(by_rest).then(a.cmp(&b))
-        };
-        order.par_sort_unstable_by(|(prefix, a), (other, b)| {
-            prefix.cmp(other).then_with(|| by_rows(*a, *b))
-        });
-        let order = order.into_iter().map(|(_, place)| place).collect();
+        let order = order_of(self.rows(), arrangement);
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
@@ -119,6 +108,30 @@ impl BlockSegmentBuilder {
         let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
         separators::write(ends, self.identity())
     }
+}
+
+/// The numbers of rows in another order than they came in.
+fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
+    let mut order: Vec<(u128, u32)> =
+        rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
+    let by_rows = |a: u32, b: u32| {
+        let (row, other) = (&rows[a as usize], &rows[b as usize]);
+        let by_board = board_key(row).cmp(&board_key(other));
+        let by_rest = || match arrangement {
+            Arrangement::Renumbered => row.0.cmp(&other.0),
+            _ => std::cmp::Ordering::Equal,
+        };
+        by_board.then_with(by_rest).then(a.cmp(&b))
+    };
+    order.par_sort_unstable_by(|(prefix, a), (other, b)| {
+        prefix.cmp(other).then_with(|| by_rows(*a, *b))
+    });
+    order.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Whether keeping the order in which records came takes few bits a record.
+fn is_near(order: &[u32]) -> bool {
+    order::write(order, 0).len() * 8 < order.len() * NEAR
 }
 
 /// Whether many of the rows look like the next of a game.

@@ -32,7 +32,10 @@ pub(super) struct ColumnRows<'a> {
 /// The value of a context for each row.
 pub(super) enum ContextValues<'a> {
     /// Symbols of a column, where a number stands for [`ESCAPE`].
-    Symbols { values: &'a [u16], escape: u16 },
+    Symbols {
+        values: &'a [u16],
+        escape: u16,
+    },
     Pieces(Vec<u32>),
 }
 
@@ -139,9 +142,9 @@ impl CodedInNodes {
     /// The nodes with their rows, in the order of the tree.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let mut first = 0;
-        self.runs.iter().map(move |&(node, end)| {
-            (node, &self.rows[std::mem::replace(&mut first, end)..end])
-        })
+        self.runs
+            .iter()
+            .map(move |&(node, end)| (node, &self.rows[std::mem::replace(&mut first, end)..end]))
     }
 }
 

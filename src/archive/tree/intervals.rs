@@ -226,3 +226,54 @@ fn put_mode(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::archive::row::{EN_PASSANT, RANKS, is_rank};
+    use crate::archive::tree::{PositionModel, TrainingSet};
+
+    const BLOCK: usize = 64;
+
+    /// Rows that have much in common with those before, and some values that no other has.
+    fn rows(count: usize) -> Vec<Row> {
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as u32 % below
+        };
+        let mut row = Row::default();
+        let next = |_| {
+            let first = random(COLUMNS as u32) as usize;
+            for column in first..COLUMNS {
+                let common = random(3) + row.0[column.saturating_sub(1)] % 5;
+                let rank = (0..8).fold(0, |rank, _| rank << 4 | random(13));
+                row.0[column] = match random(40) {
+                    0 if is_rank(column) => rank,
+                    0 if column > EN_PASSANT => rank,
+                    _ if column == RANKS => 0x4235_6324 + common,
+                    _ => common,
+                };
+            }
+            row
+        };
+        (0..count).map(next).collect()
+    }
+
+    #[test]
+    fn rows_are_coded_as_by_the_model_that_is_read() {
+        let rows = rows(20_000);
+        let training = TrainingSet::of(&rows, BLOCK);
+        for has_modes in [false, true] {
+            let (spec, encoder) = training.build(&training.plan(has_modes));
+            assert!(spec.columns.iter().map(|column| column.nodes.len()).sum::<usize>() > 40);
+            let model = PositionModel::read(&spec.write(), usize::MAX).unwrap();
+            let expected = model.encoder();
+            for (number, block) in rows.chunks(BLOCK).enumerate() {
+                assert_eq!(encoder.encode(number * BLOCK, block), expected.encode(block));
+            }
+        }
+    }
+}
