@@ -116,7 +116,7 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
         rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
     let by_rows = |a: u32, b: u32| {
         let (row, other) = (&rows[a as usize], &rows[b as usize]);
-        let by_board = board_key(row).cmp(&board_key(other));
+        let by_board = row.0[STATE..EN_PASSANT].cmp(&other.0[STATE..EN_PASSANT]);
         let by_rest = || match arrangement {
             Arrangement::Renumbered => row.0.cmp(&other.0),
             _ => std::cmp::Ordering::Equal,
@@ -138,8 +138,8 @@ fn is_near(order: &[u32]) -> bool {
 fn is_of_games(rows: &[Row]) -> bool {
     let is_joined = |pair: &[Row]| {
         let [row, next] = [&pair[0].0, &pair[1].0];
-        let changed = (RANKS..EN_PASSANT).filter(|&column| row[column] != next[column]).count();
-        (row[STATE] ^ next[STATE]) & 1 == 1 && (1..=2).contains(&changed)
+        let changed = || (RANKS..EN_PASSANT).filter(|&column| row[column] != next[column]).count();
+        (row[STATE] ^ next[STATE]) & 1 == 1 && (1..=2).contains(&changed())
     };
     rows.windows(2).filter(|pair| is_joined(pair)).count() * JOINED > rows.len()
 }
