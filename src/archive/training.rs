@@ -15,5 +15,5 @@ use crate::model::EpdRecord;
 pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
     let rows: Vec<Row> = records.iter().map(Row::of).collect();
     let training = TrainingSet::of(&rows, 1);
-    training.build(&training.plan(false), true).write().0
+    training.build_open(&training.plan(false)).write()
 }

@@ -241,7 +241,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(ArchiveWriter {
             out,
             options: PackOptions { memory, block_records, segment_records, ..options },
-            blocks_waiting: BlockSegmentBuilder::default(),
+            blocks_waiting: BlockSegmentBuilder::from(0, options.index),
             rows_waiting: RowSegmentBuilder::default(),
             segments: Vec::new(),
             sections: Vec::new(),
@@ -424,7 +424,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
-        let next = BlockSegmentBuilder::from(self.records);
+        let next = BlockSegmentBuilder::from(self.records, self.options.index);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
         let mixing = self.options.mixing();
         let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;

@@ -7,7 +7,6 @@ use foldhash::HashMap;
 use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
-use super::encoder::BlockEncoder;
 use super::{block, directory, text};
 use crate::archive::chain::Chain;
 use crate::archive::error::ArchiveError;
@@ -19,7 +18,7 @@ use crate::archive::file::sections::SectionEntry;
 use crate::archive::file::sized::put_sized;
 use crate::archive::mixing::MixingModel;
 use crate::archive::operations::{self as coded_operations, OperationStart, PositionOf, Subject};
-use crate::archive::rans;
+use crate::archive::rans::{self, Interval};
 use crate::archive::row::{Row, operations};
 use crate::archive::tree::{self, TrainingSet};
 use crate::codec::key::position_key;
@@ -48,8 +47,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     /// The binary records of those that have operations beside counters, and their numbers.
     encoded: Vec<u8>,
     ends: Vec<(u32, usize)>,
-    /// The position keys.
-    keys: Vec<u64>,
+    /// The position keys, where an index needs them.
+    keys: Option<Vec<u64>>,
     /// The numbers that the records came by, counted from 0, where they were put into another order.
     order: Vec<u32>,
     /// What the checks begin with, once it was asked for.
@@ -127,9 +126,10 @@ const TEXT_BLOCK: usize = 1 << 14;
 const TEXT_LEVEL: i32 = 19;
 
 impl BlockSegmentBuilder {
-    /// For records from a number on.
-    pub(in crate::archive) fn from(first: u64) -> BlockSegmentBuilder {
-        BlockSegmentBuilder { first, ..BlockSegmentBuilder::default() }
+    /// For records from a number on, which may come into an index.
+    pub(in crate::archive) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
+        let keys = has_index.then(Vec::new);
+        BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
     }
 
     /// What the checks of the blocks begin with: another for other records.
@@ -170,16 +170,19 @@ impl BlockSegmentBuilder {
             self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
         self.rows.push(row);
-        self.keys.push(position_key(record.position()));
+        if let Some(keys) = &mut self.keys {
+            keys.push(position_key(record.position()));
+        }
         Ok(())
     }
 
-    /// The position keys and the rows of the records, block by block.
+    /// The position keys and the rows of the records for an index, block by block.
     pub(in crate::archive) fn blocks(
         &self,
         records: u32,
     ) -> impl Iterator<Item = impl Iterator<Item = (&u64, &Row)>> {
-        let blocks = self.keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
+        let keys = self.keys.as_deref().unwrap_or_default();
+        let blocks = keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
         blocks.map(|(keys, rows)| keys.iter().zip(rows))
     }
 
@@ -219,8 +222,12 @@ impl BlockSegmentBuilder {
         let ranges: HashMap<u32, Range<usize>> = ranges.collect();
         let mut sorted = BlockSegmentBuilder {
             rows: order.iter().map(|&place| self.rows[place as usize]).collect(),
-            keys: order.iter().map(|&place| self.keys[place as usize]).collect(),
-            ..BlockSegmentBuilder::from(self.first)
+            keys: self
+                .keys
+                .as_ref()
+                .map(|keys| order.iter().map(|&place| keys[place as usize]).collect()),
+            first: self.first,
+            ..BlockSegmentBuilder::default()
         };
         for (number, place) in (0..).zip(&order) {
             if let Some(range) = ranges.get(place) {
@@ -268,10 +275,11 @@ impl BlockSegmentBuilder {
         };
         let are_few = self.rows.len() <= FEW;
         if let Some(shipped) = are_few.then(tree::shipped).flatten() {
-            let encoder = BlockEncoder::Tree(shipped.encoder());
+            let encoder = shipped.encoder();
             if self.is_promising(&encoder, &best) {
                 let coder = (CODER_SHIPPED, Vec::new());
-                let coded = self.code_positions(coder, &encoder, &operations, block_records)?;
+                let encode = |_, rows: &[Row]| encoder.encode(rows);
+                let coded = self.code_positions(coder, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
         }
@@ -307,9 +315,10 @@ impl BlockSegmentBuilder {
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
         let training = TrainingSet::of(&self.rows, block_records as usize);
-        let (bytes, model) = training.build(&training.best_plan(), false).write();
-        let encoder = BlockEncoder::Tree(model.encoder());
-        self.code_positions((CODER_TREE, bytes), &encoder, operations, block_records)
+        let (model, encoder) = training.build(&training.best_plan());
+        let coder = (CODER_TREE, model.write());
+        let encode = |first, rows: &[Row]| encoder.encode(first, rows);
+        self.code_positions(coder, encode, operations, block_records)
     }
 
     /// Codes by a mixing model of these records.
@@ -319,8 +328,9 @@ impl BlockSegmentBuilder {
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let encoder = BlockEncoder::Mixing(model.encoder());
-        self.code_positions((CODER_MIXING, model.write()), &encoder, operations, block_records)
+        let encoder = model.encoder();
+        let encode = |_, rows: &[Row]| encoder.encode(rows);
+        self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
     /// Whether a position model might be better than a mixing model, by what one of a part of the
@@ -414,11 +424,12 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, records })
     }
 
-    /// Codes by a coder and the bytes of its model in the segment.
+    /// Codes by a coder and the bytes of its model in the segment; `encode` gives the intervals of
+    /// the rows of a block, the first of which has a number among all.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),
-        encoder: &BlockEncoder,
+        encode: impl Fn(usize, &[Row]) -> Vec<Interval> + Sync,
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
@@ -429,8 +440,9 @@ impl BlockSegmentBuilder {
             .par_chunks(per_block)
             .enumerate()
             .map(|(number, rows)| {
-                let place = check::place(identity, self.first + (number * per_block) as u64);
-                code_block(encoder, place, rows, operations.blocks.get(number))
+                let first = number * per_block;
+                let place = check::place(identity, self.first + first as u64);
+                code_block(&encode(first, rows), place, rows, operations.blocks.get(number))
             })
             .collect();
         Ok(CodedSegment {
@@ -446,7 +458,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Whether a coder without a model of its own may take fewer bytes than a segment that is coded.
-    fn is_promising(&self, encoder: &BlockEncoder, coded: &CodedSegment) -> bool {
+    fn is_promising(&self, encoder: &tree::RowEncoder, coded: &CodedSegment) -> bool {
         let step = (coded.blocks.len() / LOOKED_AT).max(1);
         let mut bytes = Vec::new();
         for rows in self.rows.chunks(coded.block_records as usize).step_by(step) {
@@ -524,14 +536,14 @@ fn shorter(first: CodedSegment, second: Option<CodedSegment>) -> CodedSegment {
 
 /// A block of rows, with its coded operations where the segment has any.
 fn code_block(
-    encoder: &BlockEncoder,
+    intervals: &[Interval],
     place: U64,
     rows: &[Row],
     operations: Option<&Vec<u8>>,
 ) -> Vec<u8> {
     let tail = operations.map_or(&[][..], Vec::as_slice);
     let mut block = Vec::new();
-    rans::encode(&encoder.encode(rows), block::check(place, rows, tail), &mut block);
+    rans::encode(intervals, block::check(place, rows, tail), &mut block);
     if operations.is_none() {
         return block;
     }

@@ -17,6 +17,9 @@ const JOINED: usize = 8;
 
 /// Where the order takes more bits a record, sorting for nothing but size is not tried.
 const NEAR: usize = 12;
+/// Whether sorting or flipping may help is looked at in so many records first: among more the order takes
+/// more bits.
+const STRETCH: usize = 1 << 15;
 
 /// Rows are flipped where that gives one of so many one more column in common with the row before.
 const FLIPPED_GAIN: usize = 2;
@@ -71,20 +74,24 @@ impl BlockSegmentBuilder {
         if !self.may_be_sorted() {
             return Ok((self.code(block_records, mixing)?, Arrangement::Given));
         }
-        if is_flipping_worth_it(self.rows()) {
+        let stretch = &self.rows()[..self.rows().len().min(STRETCH)];
+        if is_flipping_worth_it(stretch) {
             return Ok((self.code_flipped(block_records, mixing)?, Arrangement::Given));
         }
-        let mut sorted = self.clone();
-        sorted.sort(Arrangement::Sorted);
-        let order = sorted.order_section().len();
-        if order * 8 < self.rows().len() * NEAR {
-            let given = self.code(block_records, mixing)?;
-            let coded = sorted.code(block_records, mixing)?;
-            if coded.len() + order >= given.len() {
-                return Ok((given, Arrangement::Given));
+        if is_near(&order_of(stretch, Arrangement::Sorted)) {
+            let order = order_of(self.rows(), Arrangement::Sorted);
+            if is_near(&order) {
+                let mut sorted = self.clone();
+                sorted.rearrange(order, true);
+                let order = sorted.order_section().len();
+                let given = self.code(block_records, mixing)?;
+                let coded = sorted.code(block_records, mixing)?;
+                if coded.len() + order >= given.len() {
+                    return Ok((given, Arrangement::Given));
+                }
+                *self = sorted;
+                return Ok((coded, Arrangement::Sorted));
             }
-            *self = sorted;
-            return Ok((coded, Arrangement::Sorted));
         }
         Ok((self.code(block_records, mixing)?, Arrangement::Given))
     }
@@ -96,22 +103,7 @@ impl BlockSegmentBuilder {
     /// Puts the records into the order of their boards: as they came where these are equal, or, when
     /// they are numbered anew, in that of their other columns.
     pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
-        let rows = self.rows();
-        let mut order: Vec<(u128, u32)> =
-            rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
-        let by_rows = |a: u32, b: u32| {
-            let (row, other) = (&rows[a as usize], &rows[b as usize]);
-            let by_board = board_key(row).cmp(&board_key(other));
-            let by_rest = || match arrangement {
-                Arrangement::Renumbered => row.0.cmp(&other.0),
-                _ => std::cmp::Ordering::Equal,
-            };
-            by_board.then_with(by_rest).then(a.cmp(&b))
-        };
-        order.par_sort_unstable_by(|(prefix, a), (other, b)| {
-            prefix.cmp(other).then_with(|| by_rows(*a, *b))
-        });
-        let order = order.into_iter().map(|(_, place)| place).collect();
+        let order = order_of(self.rows(), arrangement);
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
@@ -131,18 +123,42 @@ impl BlockSegmentBuilder {
 /// Whether flipped rows have more columns in common with those before them, as they have in a file that
 /// is in the order of its lines: these begin with the eighth rank.
 fn is_flipping_worth_it(rows: &[Row]) -> bool {
-    let pairs = || rows.windows(2).map(|pair| (&pair[0], &pair[1]));
-    let given: usize = pairs().map(|(row, next)| row.in_common(next)).sum();
-    let flipped: usize = pairs().map(|(row, next)| row.flipped().in_common(&next.flipped())).sum();
-    flipped > given + rows.len() / FLIPPED_GAIN
+    let in_common =
+        |rows: &[Row]| -> usize { rows.windows(2).map(|pair| pair[0].in_common(&pair[1])).sum() };
+    let flipped: Vec<Row> = rows.iter().map(Row::flipped).collect();
+    in_common(&flipped) > in_common(rows) + rows.len() / FLIPPED_GAIN
+}
+
+/// The numbers of rows in another order than they came in.
+fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
+    let mut order: Vec<(u128, u32)> =
+        rows.iter().map(board_prefix).zip(0..rows.len() as u32).collect();
+    let by_rows = |a: u32, b: u32| {
+        let (row, other) = (&rows[a as usize], &rows[b as usize]);
+        let by_board = row.0[STATE..EN_PASSANT].cmp(&other.0[STATE..EN_PASSANT]);
+        let by_rest = || match arrangement {
+            Arrangement::Renumbered => row.0.cmp(&other.0),
+            _ => std::cmp::Ordering::Equal,
+        };
+        by_board.then_with(by_rest).then(a.cmp(&b))
+    };
+    order.par_sort_unstable_by(|(prefix, a), (other, b)| {
+        prefix.cmp(other).then_with(|| by_rows(*a, *b))
+    });
+    order.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Whether keeping the order in which records came takes few bits a record.
+fn is_near(order: &[u32]) -> bool {
+    order::write(order, 0).len() * 8 < order.len() * NEAR
 }
 
 /// Whether many of the rows look like the next of a game.
 fn is_of_games(rows: &[Row]) -> bool {
     let is_joined = |pair: &[Row]| {
         let [row, next] = [&pair[0].0, &pair[1].0];
-        let changed = (RANKS..EN_PASSANT).filter(|&column| row[column] != next[column]).count();
-        (row[STATE] ^ next[STATE]) & 1 == 1 && (1..=2).contains(&changed)
+        let changed = || (RANKS..EN_PASSANT).filter(|&column| row[column] != next[column]).count();
+        (row[STATE] ^ next[STATE]) & 1 == 1 && (1..=2).contains(&changed())
     };
     rows.windows(2).filter(|pair| is_joined(pair)).count() * JOINED > rows.len()
 }

@@ -1,35 +1,30 @@
 //! Building a model from the rows of a segment.
 
 use super::candidates::CANDIDATES;
-use super::context::{Context, ESCAPE, Gain, PieceState};
+use super::context::{Context, Gain, PieceState};
+use super::grow::{BuiltTree, CodedInNodes, ColumnRows, ContextValues, Purpose, TreeBuilder};
+use super::intervals::{ColumnIntervals, TrainedEncoder};
 use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{EncodeHistory, MODES, PredictionMode};
-use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
+use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
 use crate::archive::row::{COLUMNS, EN_PASSANT, RANKS, Row};
-use foldhash::HashMap;
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use std::ops::{BitOr, Range, Shl};
+use std::ops::Range;
 
-/// Estimated bits of a node in the model beside its symbols.
-const NODE_BITS: f32 = 16.0;
-/// Estimated bits of a symbol in a node's list.
-const SYMBOL_BITS: f32 = 6.0;
-/// The most symbols of a node under the outermost.
-const MAX_LIST: usize = 700;
-/// A context that is met more seldom is not looked at.
-const RARE: usize = 4;
 /// Estimated bits of a row that is predicted by a move.
 const MOVE_BITS: f32 = 6.0;
 /// Rows that have more columns than this in common with those before, on average, may be predicted
 /// from them.
 const ALIKE: f32 = 2.5;
 /// Of more rows than this a sample chooses between candidates.
-const SAMPLE: usize = 1 << 15;
+const SAMPLE: usize = 1 << 14;
 /// A smaller sample chooses first, and leaves those that take so many hundredths more than the best.
-const FIRST_SAMPLE: usize = 1 << 13;
+const FIRST_SAMPLE: usize = 1 << 12;
 const CLOSE: f32 = 1.03;
+/// What a bit of the model counts in a sample: in all rows a node serves more of them.
+const SAMPLE_MODEL: f32 = 0.65;
 
 /// How a model is built.
 pub(in crate::archive) struct ModelPlan {
@@ -109,6 +104,8 @@ type NumberedColumns = Vec<NumberedColumn>;
 /// A column of all rows, its values by number.
 struct NumberedColumn {
     values: Vec<u32>,
+    /// How often each value occurs.
+    counts: Vec<u32>,
     numbers: Vec<u32>,
 }
 
@@ -116,26 +113,60 @@ impl NumberedColumn {
     fn of(rows: &[Row], column: usize) -> NumberedColumn {
         let (column, mirrors) =
             if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
-        let mut known: HashMap<u32, u32> = HashMap::default();
-        let mut values: Vec<u32> = Vec::new();
-        let mut last = None;
+        let mut numbers = ValueNumbers::new();
+        let mut counts: Vec<u32> = Vec::new();
         let number = |row| {
-            let value = coded_value(mirrors, row, column);
-            match last {
-                // Neighbours are often alike.
-                Some((before, number)) if before == value => number,
-                _ => {
-                    let number = *known.entry(value).or_insert(values.len() as u32);
-                    if number as usize == values.len() {
-                        values.push(value);
-                    }
-                    last = Some((value, number));
-                    number
-                }
+            let number = numbers.of(coded_value(mirrors, row, column));
+            if number as usize == counts.len() {
+                counts.push(0);
             }
+            counts[number as usize] += 1;
+            number
         };
-        let numbers = rows.iter().map(number).collect();
-        NumberedColumn { values, numbers }
+        let of_rows = rows.iter().map(number).collect();
+        NumberedColumn { values: numbers.values, counts, numbers: of_rows }
+    }
+}
+
+/// Numbers for values, in the order in which they are met.
+struct ValueNumbers {
+    values: Vec<u32>,
+    /// By the hash of a value, or behind it, one more than its number; 0 where there is none. At
+    /// most half full.
+    slots: Vec<u32>,
+}
+
+impl ValueNumbers {
+    fn new() -> ValueNumbers {
+        ValueNumbers { values: Vec::new(), slots: vec![0; 1 << 8] }
+    }
+
+    fn of(&mut self, value: u32) -> u32 {
+        let mask = self.slots.len() - 1;
+        let hash = u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut place = (hash >> u32::BITS) as usize & mask;
+        loop {
+            match self.slots[place] {
+                0 => return self.add(value, place),
+                number if self.values[number as usize - 1] == value => return number - 1,
+                _ => place = (place + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, value: u32, place: usize) -> u32 {
+        self.values.push(value);
+        self.slots[place] = self.values.len() as u32;
+        let number = self.slots[place] - 1;
+        if self.values.len() * 2 > self.slots.len() {
+            let values = std::mem::take(&mut self.values);
+            self.slots = vec![0; self.slots.len() * 2];
+            values.into_iter().for_each(|value| {
+                self.of(value);
+            });
+        }
+        number
     }
 }
 
@@ -151,22 +182,18 @@ struct CodedRows {
 /// The values of a column of some rows.
 struct ColumnSymbols {
     dictionary: Dictionary,
-    /// The symbol of each value, and how often the value is coded.
+    /// The symbol of each value, the one behind the last for the escape, and how often the value is
+    /// coded.
     symbols: Vec<u16>,
     counts: Vec<u32>,
 }
 
 impl ColumnSymbols {
-    /// Only what is coded counts for the dictionary.
-    fn of(column: usize, numbered: &NumberedColumn, places: &[u32], first: &[u8]) -> ColumnSymbols {
+    /// Of a column that is coded so often by value.
+    fn of(column: usize, numbered: &NumberedColumn, counts: Vec<u32>) -> ColumnSymbols {
         let column = if column == MIRRORED { LAST_RANK } else { column };
-        let mut counts = vec![0; numbered.values.len()];
-        for (&place, &first) in places.iter().zip(first) {
-            counts[numbered.numbers[place as usize] as usize] +=
-                u32::from(usize::from(first) <= column);
-        }
         let dictionary = Dictionary::of(column, &numbered.values, &counts);
-        let mut symbols = vec![ESCAPE; counts.len()];
+        let mut symbols = vec![dictionary.numbers.len() as u16; counts.len()];
         for (symbol, &number) in (0..).zip(&dictionary.numbers) {
             symbols[number as usize] = symbol;
         }
@@ -175,19 +202,34 @@ impl ColumnSymbols {
 }
 
 impl CodedRows {
-    fn new(columns: &NumberedColumns, places: Vec<u32>, first: Vec<u8>) -> CodedRows {
-        let columns = columns.par_iter().enumerate();
-        let columns = columns
-            .map(|(column, numbered)| ColumnSymbols::of(column, numbered, &places, &first))
-            .collect();
-        CodedRows { places, first, columns }
+    /// All rows, each by itself.
+    fn alone(columns: &NumberedColumns, rows: usize) -> CodedRows {
+        let symbols = |(column, numbered): (usize, &NumberedColumn)| {
+            ColumnSymbols::of(column, numbered, numbered.counts.clone())
+        };
+        CodedRows {
+            places: (0..rows as u32).collect(),
+            first: vec![0; rows],
+            columns: columns.par_iter().enumerate().map(symbols).collect(),
+        }
     }
 
     /// Those rows that no move leads to.
     fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
         let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
         let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
-        CodedRows::new(columns, places, first)
+        // Only what is coded counts for the dictionary.
+        let symbols = |(column, numbered): (usize, &NumberedColumn)| {
+            let mut counts = vec![0; numbered.values.len()];
+            let last = if column == MIRRORED { LAST_RANK } else { column };
+            for (&place, &first) in places.iter().zip(&first) {
+                counts[numbered.numbers[place as usize] as usize] +=
+                    u32::from(usize::from(first) <= last);
+            }
+            ColumnSymbols::of(column, numbered, counts)
+        };
+        let columns = columns.par_iter().enumerate().map(symbols).collect();
+        CodedRows { places, first, columns }
     }
 
     /// Some of these rows, by their numbers among them.
@@ -209,8 +251,10 @@ impl CodedRows {
             }
             states.clone()
         };
+        let first: Vec<u8> = rows.iter().map(|&row| self.first[row as usize]).collect();
         PartOfRows {
-            first: rows.iter().map(|&row| self.first[row as usize]).collect(),
+            last_first: first.iter().copied().max().unwrap_or(0).into(),
+            first,
             pieces: (RANKS..EN_PASSANT).map(after).collect(),
             symbols: (0..columns.len()).into_par_iter().map(symbols).collect(),
         }
@@ -225,8 +269,9 @@ impl CodedRows {
 
 /// Rows of which a tree is built.
 struct PartOfRows {
-    /// The first column of each row that is coded.
+    /// The first column of each row that is coded, and the last of those.
     first: Vec<u8>,
+    last_first: usize,
     /// The symbols of each column.
     symbols: Vec<Vec<u16>>,
     /// What was seen of the pieces of each row behind each rank.
@@ -243,9 +288,8 @@ impl TrainingSet {
         let is_alike = alike as f32 > ALIKE * rows.len() as f32;
         let columns: NumberedColumns =
             (0..=MIRRORED).into_par_iter().map(|column| NumberedColumn::of(rows, column)).collect();
-        let all = (0..rows.len() as u32).collect();
         TrainingSet {
-            alone: CodedRows::new(&columns, all, vec![0; rows.len()]),
+            alone: CodedRows::alone(&columns, rows.len()),
             predicted: is_alike.then(|| CodedRows::predicted(&columns, &of_rows)),
             columns,
             modes,
@@ -318,28 +362,44 @@ impl TrainingSet {
         ModelPlan { mirrors, has_modes, columns }
     }
 
-    /// Builds a model. When it is open every node can escape, so that rows which are not among
-    /// these can be coded too.
-    pub(in crate::archive) fn build(&self, plan: &ModelPlan, open: bool) -> ModelSpec {
-        let ModelPlan { mirrors, has_modes, columns: ref plans, .. } = *plan;
-        let rows = self.coded(has_modes);
-        let part = rows.whole(&self.columns);
-        let view = TrainingView { rows, part: &part, mirrors };
-        let columns = (0..COLUMNS)
-            .into_par_iter()
-            .map(|column| {
-                let ColumnPlan { contexts, usage, .. } = &plans[column];
-                let tree = ColumnTree { column, contexts, usage: Some(usage), open };
-                let (nodes, _) = TreeBuilder::run(&view, &tree);
-                let numbered = &self.columns[view.place(column)].values;
-                let Dictionary { numbers, class_lens } = &view.column(column).dictionary;
-                let dictionary = numbers.iter().map(|&number| numbered[number as usize]).collect();
-                let class_lens = class_lens.clone();
-                TreeSpec { contexts: contexts.to_vec(), dictionary, class_lens, nodes }
-            })
-            .collect();
-        let modes = has_modes.then_some(self.modes);
-        ModelSpec { mirrors, columns, spelled: view.spelled(&self.columns, open), modes }
+    /// Builds a model. Every node can escape, so that rows which are not among these can be coded
+    /// too.
+    pub(in crate::archive) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
+        let part = self.coded(plan.has_modes).whole(&self.columns);
+        let view = self.view(plan, &part);
+        let tree = |column: usize| view.tree(&self.columns, &plan.columns[column], column, true).0;
+        let columns = (0..COLUMNS).into_par_iter().map(tree).collect();
+        self.settled(plan, columns, view.spelled(&self.columns, true))
+    }
+
+    /// Builds a model, and what codes the rows by it.
+    pub(in crate::archive) fn build(&self, plan: &ModelPlan) -> (ModelSpec, TrainedEncoder) {
+        let part = self.coded(plan.has_modes).whole(&self.columns);
+        let view = self.view(plan, &part);
+        let tree = |column: usize| {
+            let plan = &plan.columns[column];
+            let (mut tree, mut coded) = view.tree(&self.columns, plan, column, false);
+            coded.rename(&tree.settle());
+            let symbols = &part.symbols[view.place(column)];
+            let intervals = ColumnIntervals::of(&tree.nodes, &coded, symbols, view.symbols(column));
+            (tree, intervals)
+        };
+        let (columns, intervals) = (0..COLUMNS).into_par_iter().map(tree).unzip();
+        let spec = self.settled(plan, columns, view.spelled(&self.columns, false));
+        let places = plan.has_modes.then(|| view.rows.places.clone());
+        let encoder = TrainedEncoder::new(&spec, intervals, places);
+        (spec, encoder)
+    }
+
+    fn view<'a>(&'a self, plan: &ModelPlan, part: &'a PartOfRows) -> TrainingView<'a> {
+        TrainingView { rows: self.coded(plan.has_modes), part, mirrors: plan.mirrors }
+    }
+
+    fn settled(&self, plan: &ModelPlan, columns: Vec<TreeSpec>, spelled: Counts) -> ModelSpec {
+        let modes = plan.has_modes.then_some(self.modes);
+        let mut spec = ModelSpec { mirrors: plan.mirrors, columns, spelled, modes };
+        spec.settle();
+        spec
     }
 }
 
@@ -351,12 +411,35 @@ struct TrainingView<'a> {
 }
 
 impl TrainingView<'_> {
+    /// The tree of a column, and in which of its nodes the rows are coded.
+    fn tree(
+        &self,
+        columns: &NumberedColumns,
+        plan: &ColumnPlan,
+        column: usize,
+        open: bool,
+    ) -> (TreeSpec, CodedInNodes) {
+        let ColumnPlan { contexts, ref usage, .. } = *plan;
+        let rows = self.column_rows(column, contexts);
+        let BuiltTree { nodes, coded, .. } = TreeBuilder::run(rows, Purpose::Use { usage, open });
+        let numbered = &columns[self.place(column)].values;
+        let Dictionary { numbers, class_lens } = &self.column(column).dictionary;
+        let spec = TreeSpec {
+            contexts: contexts.to_vec(),
+            dictionary: numbers.iter().map(|&number| numbered[number as usize]).collect(),
+            class_lens: class_lens.clone(),
+            nodes,
+        };
+        (spec, coded)
+    }
+
     /// What a sample says of candidates for the contexts of a column.
     fn plans(&self, column: usize, candidates: &[&'static [Context]]) -> Vec<ColumnPlan> {
+        let are_all = self.part.first.len() == self.rows.places.len();
+        let purpose = Purpose::Trial { model: if are_all { 1.0 } else { SAMPLE_MODEL } };
         let plan = |&contexts: &&'static [Context]| {
-            let tree = ColumnTree { column, contexts, usage: None, open: false };
-            let (nodes, bits) = TreeBuilder::run(self, &tree);
-            ColumnPlan { contexts, usage: nodes[0].usage(), bits }
+            let built = TreeBuilder::run(self.column_rows(column, contexts), purpose);
+            ColumnPlan { contexts, usage: built.nodes[0].usage(), bits: built.bits }
         };
         candidates.iter().map(plan).collect()
     }
@@ -376,7 +459,7 @@ impl TrainingView<'_> {
             let ColumnSymbols { symbols, counts: coded, .. } = self.column(column);
             let values = &columns[self.place(column)].values;
             for ((&value, &symbol), &count) in values.iter().zip(symbols).zip(coded) {
-                if symbol == ESCAPE {
+                if symbol == self.symbols(column) {
                     (0..count).for_each(|_| counts.add(column, value));
                 }
             }
@@ -387,132 +470,38 @@ impl TrainingView<'_> {
         counts
     }
 
-    /// The rows that have a column of their own, by contexts and symbol.
-    fn groups(&self, column: usize, contexts: &[Context]) -> (Vec<Field>, Vec<Group>) {
-        let first = self.part.first.iter().enumerate();
-        let rows: Vec<u32> = first
-            .filter(|&(_, &first)| usize::from(first) <= column)
-            .map(|(row, _)| row as u32)
-            .collect();
+    /// The rows as the tree of a column with such contexts sees them.
+    fn column_rows(&self, column: usize, contexts: &[Context]) -> ColumnRows<'_> {
+        let part = self.part;
         let behind = column.min(EN_PASSANT).checked_sub(RANKS + 1);
-        let pieces = behind.and_then(|rank| self.part.pieces.get(rank));
-        let symbols = |column: usize| {
-            let symbols = &self.part.symbols[self.place(column)];
-            let escape = self.column(column).dictionary.numbers.len() as u32;
-            let index = |&row: &u32| u32::from(symbols[row as usize]).min(escape);
-            let values: Vec<u32> = rows.iter().map(index).collect();
-            (Field::of(&values, escape), values)
-        };
-        let (fields, values): (Vec<Field>, Vec<Vec<u32>>) = contexts
-            .iter()
-            .map(|&context| match (context, pieces) {
-                (Context::Column(earlier), _) => symbols(earlier.into()),
-                (_, Some(pieces)) => {
-                    let value = |&row: &u32| pieces[row as usize].value(context);
-                    let values: Vec<u32> = rows.iter().map(value).collect();
-                    (Field::of(&values, u32::MAX), values)
-                }
-                (_, None) => (Field::of(&[], u32::MAX), vec![0; rows.len()]),
-            })
-            .chain([symbols(column)])
-            .unzip();
-        let groups = match fields.iter().map(Field::bits).sum() {
-            0..=u64::BITS => grouped::<u64>(&fields, &values, rows.len()),
-            _ => grouped::<u128>(&fields, &values, rows.len()),
-        };
-        (fields, groups)
-    }
-}
-
-/// A number that is part of a key: of its bits only those that are not the same in all.
-struct Field {
-    base: u32,
-    varying: u32,
-    /// The number that stands for [`ESCAPE`].
-    escape: u32,
-}
-
-impl Field {
-    fn of(values: &[u32], escape: u32) -> Field {
-        let base = values.first().copied().unwrap_or(0);
-        let varying = values.iter().fold(0, |varying, value| varying | (value ^ base));
-        Field { base, varying, escape }
-    }
-
-    const fn bits(&self) -> u32 {
-        self.varying.count_ones()
-    }
-
-    /// Where the bits begin and how many there are, from the highest of them on.
-    fn runs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let mut rest = self.varying;
-        std::iter::from_fn(move || {
-            let end = rest.checked_ilog2()? + 1;
-            let len = (rest << (u32::BITS - end)).leading_ones();
-            rest &= !(u32::MAX >> (u32::BITS - len) << (end - len));
-            Some((end - len, len))
-        })
-    }
-
-    /// The number whose bits are the lowest of a key; those are taken off.
-    fn take(&self, key: &mut u128) -> u32 {
-        let mut value = self.base & !self.varying;
-        let mut rest = self.varying;
-        while rest != 0 {
-            let place = rest.trailing_zeros();
-            let len = (rest >> place).trailing_ones();
-            let run = u32::MAX >> (u32::BITS - len);
-            value |= (*key as u32 & run) << place;
-            rest &= !(run << place);
-            *key >>= len;
-        }
-        value
-    }
-
-    /// The same as a context has it.
-    fn take_context(&self, key: &mut u128) -> u32 {
-        let value = self.take(key);
-        if value == self.escape { ESCAPE.into() } else { value }
-    }
-}
-
-/// Keys that are made together: as many as the nearest cache holds.
-const TOGETHER: usize = 1 << 10;
-
-/// Rows that have contexts and symbol in common.
-struct Group {
-    contexts: u128,
-    symbol: u32,
-    rows: u32,
-}
-
-/// Groups of rows, ascending by the fields of their keys; the last is the symbol.
-fn grouped<K>(fields: &[Field], values: &[Vec<u32>], rows: usize) -> Vec<Group>
-where
-    K: Copy + Ord + From<u32> + Into<u128> + Shl<u32, Output = K> + BitOr<Output = K>,
-{
-    let mut keys: Vec<K> = vec![0.into(); rows];
-    for (part, keys) in keys.chunks_mut(TOGETHER).enumerate() {
-        for (field, values) in fields.iter().zip(values) {
-            let values = &values[part * TOGETHER..];
-            for (place, len) in field.runs() {
-                let mask = u32::MAX >> (u32::BITS - len);
-                for (key, value) in keys.iter_mut().zip(values) {
-                    *key = *key << len | (value >> place & mask).into();
-                }
+        let pieces = behind.and_then(|rank| part.pieces.get(rank));
+        let values = |&context: &Context| match context {
+            Context::Column(earlier) => {
+                let earlier = usize::from(earlier);
+                let values = &part.symbols[self.place(earlier)];
+                ContextValues::Symbols { values, escape: self.symbols(earlier) }
             }
+            _ => ContextValues::Pieces(match pieces {
+                Some(pieces) => pieces.iter().map(|pieces| pieces.value(context)).collect(),
+                None => vec![0; part.first.len()],
+            }),
+        };
+        let mut rows: Vec<u32> = (0..part.first.len() as u32).collect();
+        if column < part.last_first {
+            rows.retain(|&row| usize::from(part.first[row as usize]) <= column);
+        }
+        ColumnRows {
+            rows,
+            symbols: &part.symbols[self.place(column)],
+            escape: self.symbols(column),
+            contexts: contexts.iter().map(values).collect(),
         }
     }
-    keys.sort_unstable();
-    let group = |rows: &[K]| {
-        let mut contexts = rows[0].into();
-        let symbol = fields.last().map_or(0, |field| field.take(&mut contexts));
-        Group { contexts, symbol, rows: rows.len() as u32 }
-    };
-    let borders = keys.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let mut groups = Vec::with_capacity(borders + 1);
-    groups.extend(keys.chunk_by(K::eq).map(group));
-    groups
+
+    /// How many symbols a column has; the next number is the escape.
+    fn symbols(&self, column: usize) -> u16 {
+        self.column(column).dictionary.numbers.len() as u16
+    }
 }
 
 /// The values of a column that occur more than once: in classes of frequency, the most frequent
@@ -529,8 +518,10 @@ impl Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();
         let value = |number: u32| values[number as usize];
-        frequent.sort_unstable_by_key(|&(number, count)| (Reverse(count), value(number)));
-        frequent.truncate(MAX_DICTIONARY);
+        if frequent.len() > MAX_DICTIONARY {
+            frequent.sort_unstable_by_key(|&(number, count)| (Reverse(count), value(number)));
+            frequent.truncate(MAX_DICTIONARY);
+        }
         frequent.sort_unstable_by_key(|&(number, count)| {
             (Reverse(count.ilog2()), ordered(column, value(number)))
         });
@@ -539,266 +530,5 @@ impl Dictionary {
             class_lens[count.ilog2() as usize] += 1;
         }
         Dictionary { numbers: frequent.into_iter().map(|(number, _)| number).collect(), class_lens }
-    }
-}
-
-/// The tree that is built of a column.
-struct ColumnTree<'a> {
-    column: usize,
-    contexts: &'a [Context],
-    /// How often symbols are left to the outermost node; as often as they occur where that is not
-    /// known.
-    usage: Option<&'a [u32]>,
-    open: bool,
-}
-
-/// Builds the tree of one column.
-struct TreeBuilder<'a> {
-    groups: &'a [Group],
-    /// The contexts, as the keys of groups have them.
-    fields: &'a [Field],
-    open: bool,
-    /// Whether the bits of the data are asked for.
-    estimates: bool,
-    /// By level and symbol: the node that lists the symbol there, its place in the list, and the
-    /// bits that it costs.
-    listed: Vec<Vec<ListedSymbol>>,
-    /// The node of each level on the current path, and the bits of its escape.
-    path: Vec<Option<(u32, f32)>>,
-    nodes: Vec<NodeSpec>,
-    /// Symbols in the lists of all nodes.
-    listed_symbols: usize,
-    /// By symbol, all 0 but while symbols are counted.
-    counts: Vec<u32>,
-    met: Vec<MetSymbol>,
-    bits: f32,
-}
-
-/// A symbol of some rows: how many have it, and the bits that it costs so far.
-struct MetSymbol {
-    symbol: u32,
-    count: u32,
-    bits: f32,
-}
-
-#[derive(Copy, Clone)]
-struct ListedSymbol {
-    node: u32,
-    place: u16,
-    bits: f32,
-}
-
-const NOWHERE: ListedSymbol = ListedSymbol { node: u32::MAX, place: 0, bits: 0.0 };
-
-impl NodeSpec {
-    /// How often each symbol was coded, and behind them the escape.
-    fn usage(&self) -> Vec<u32> {
-        self.list.iter().map(|&(_, count)| count).chain([self.escapes]).collect()
-    }
-}
-
-impl<'a> TreeBuilder<'a> {
-    /// The nodes, and the bits of data, where no usage is given, and model by estimate.
-    fn run(view: &TrainingView, tree: &ColumnTree) -> (Vec<NodeSpec>, f32) {
-        let (fields, groups) = view.groups(tree.column, tree.contexts);
-        let symbols = view.column(tree.column).dictionary.numbers.len() + 1;
-        let contexts = &fields[..tree.contexts.len()];
-        let mut builder = TreeBuilder::new(&groups, contexts, symbols, tree);
-        match tree.usage {
-            Some(usage) => builder.start(usage),
-            None => {
-                let mut usage = vec![0; symbols];
-                groups.iter().for_each(|group| usage[group.symbol as usize] += group.rows);
-                builder.start(&usage);
-            }
-        }
-        builder.frequent_anywhere();
-        let TreeBuilder { mut nodes, bits, .. } = builder;
-        if tree.open {
-            nodes.iter_mut().for_each(|node| node.escapes += 1);
-            nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
-        }
-        (nodes, bits)
-    }
-
-    fn new(
-        groups: &'a [Group],
-        fields: &'a [Field],
-        symbols: usize,
-        tree: &ColumnTree,
-    ) -> TreeBuilder<'a> {
-        let levels = fields.len() + 2;
-        TreeBuilder {
-            groups,
-            fields,
-            open: tree.open,
-            estimates: tree.usage.is_none(),
-            listed: vec![vec![NOWHERE; symbols]; levels],
-            path: vec![None; levels],
-            nodes: Vec::new(),
-            listed_symbols: 0,
-            counts: vec![0; symbols],
-            met: Vec::new(),
-            bits: 0.0,
-        }
-    }
-
-    /// Makes the outermost node, which has all symbols, for such a use of them.
-    fn start(&mut self, usage: &[u32]) {
-        let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
-        for (place, &count) in usage.iter().enumerate() {
-            let bits = (total / (count as f32 + 0.3)).log2();
-            self.listed[0][place] = ListedSymbol { node: 0, place: place as u16, bits };
-        }
-        let list = (0..usage.len() as u16 - 1).map(|symbol| (symbol, 0)).collect();
-        self.listed_symbols = usage.len();
-        self.nodes.push(NodeSpec { list, ..NodeSpec::default() });
-        self.path[0] = Some((0, 0.0));
-    }
-
-    /// Makes the node of what is frequent in any context, and all below it.
-    fn frequent_anywhere(&mut self) {
-        let all = self.groups;
-        if !self.split(all, 1, 0) {
-            self.count(all, 0);
-        }
-    }
-
-    /// Bits of a symbol at a level or above.
-    fn cost(&self, symbol: usize, level: usize) -> f32 {
-        let mut bits = 0.0;
-        for level in (0..=level).rev() {
-            if let Some((node, escape)) = self.path[level] {
-                let listed = self.listed[level][symbol];
-                if listed.node == node {
-                    return bits + listed.bits;
-                }
-                bits += escape;
-            }
-        }
-        bits
-    }
-
-    /// Counts the symbols of some rows where they are coded, at a level or above.
-    fn count(&mut self, groups: &[Group], level: usize) {
-        let escape = self.counts.len() - 1;
-        for group in groups {
-            let symbol = group.symbol as usize;
-            if self.estimates {
-                let cost = self.cost(symbol, level);
-                (0..group.rows).for_each(|_| self.bits += cost);
-            }
-            for level in (0..=level).rev() {
-                let Some((node, _)) = self.path[level] else { continue };
-                let listed = self.listed[level][symbol];
-                let counted = &mut self.nodes[node as usize];
-                match counted.list.get_mut(usize::from(listed.place)) {
-                    Some(entry) if listed.node == node && symbol != escape => {
-                        entry.1 += group.rows;
-                        break;
-                    }
-                    _ => counted.escapes += group.rows,
-                }
-            }
-        }
-    }
-
-    /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
-    /// then nodes for the next context below it.
-    fn split(&mut self, groups: &[Group], level: usize, context: u32) -> bool {
-        let rows: u32 = groups.iter().map(|group| group.rows).sum();
-        if level > 1 && (rows as usize) < RARE {
-            return false;
-        }
-        let list = self.worthwhile(groups, rows, level);
-        if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
-            return false;
-        }
-        self.listed_symbols += list.len();
-        let node = self.nodes.len() as u32;
-        let listed: u32 = list.iter().map(|&(_, count)| count).sum();
-        let left = rows as f32 - listed as f32 + self.slack();
-        let total = listed as f32 + left;
-        for (place, &(symbol, count)) in (0..).zip(&list) {
-            let bits = (total / count as f32).log2();
-            self.listed[level][usize::from(symbol)] = ListedSymbol { node, place, bits };
-        }
-        self.bits += NODE_BITS + SYMBOL_BITS * list.len() as f32;
-        let parent = self.path[..level].iter().rev().flatten().next().map_or(0, |&(node, _)| node);
-        let list = list.into_iter().map(|(symbol, _)| (symbol, 0)).collect();
-        self.nodes.push(NodeSpec { parent, context, list, escapes: 0 });
-        let escape = if left > 0.0 { (total / left).log2() } else { 30.0 };
-        self.path[level] = Some((node, escape));
-        let depth = self.fields.len();
-        if level > depth {
-            self.count(groups, level);
-        } else {
-            let below: u32 = self.fields[level..].iter().map(Field::bits).sum();
-            let above = |group: &Group| group.contexts >> below;
-            for groups in groups.chunk_by(|a, b| above(a) == above(b)) {
-                let context = self.fields[level - 1].take_context(&mut above(&groups[0]));
-                if !self.split(groups, level + 1, context) {
-                    self.count(groups, level);
-                }
-            }
-        }
-        self.path[level] = None;
-        true
-    }
-
-    /// What an escape that never happens counts as.
-    fn slack(&self) -> f32 {
-        if self.open { 0.5 } else { 0.0 }
-    }
-
-    /// The symbols that a node for these rows should list; none when it saves nothing. What is
-    /// frequent anywhere is listed in any case.
-    fn worthwhile(&mut self, groups: &[Group], rows: u32, level: usize) -> Vec<(u16, u32)> {
-        self.meet(groups, level - 1);
-        let before: f32 = self.met.iter().map(|met| met.count as f32 * met.bits).sum();
-        if level > 1 && before < NODE_BITS + SYMBOL_BITS {
-            return Vec::new();
-        }
-        let escape = self.counts.len() as u32 - 1;
-        self.met.retain(|met| met.symbol != escape);
-        self.met.sort_unstable_by_key(|met| (Reverse(met.count), met.symbol));
-
-        let rows = rows as f32;
-        let total = rows + self.slack();
-        let total_bits = total.log2();
-        let (mut best, mut best_len) = (before, 0);
-        let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
-        for (len, met) in (1..=MAX_LIST).zip(&self.met) {
-            let count = met.count as f32;
-            listed += count;
-            entropy -= count * count.log2();
-            rest -= count * met.bits;
-            let left = rows - listed;
-            let escapes = left + self.slack();
-            let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
-            let after =
-                entropy + listed * total_bits + leaving + NODE_BITS + SYMBOL_BITS * len as f32;
-            if after < best {
-                (best, best_len) = (after, len);
-            }
-        }
-        let len = if level == 1 { MAX_LIST } else { best_len };
-        self.met.iter().take(len).map(|met| (met.symbol as u16, met.count)).collect()
-    }
-
-    /// Counts the symbols of some rows, and says what each costs at a level or above.
-    fn meet(&mut self, groups: &[Group], level: usize) {
-        self.met.clear();
-        for group in groups {
-            let symbol = group.symbol as usize;
-            if self.counts[symbol] == 0 {
-                let bits = self.cost(symbol, level);
-                self.met.push(MetSymbol { symbol: group.symbol, count: 0, bits });
-            }
-            self.counts[symbol] += group.rows;
-        }
-        for met in &mut self.met {
-            met.count = std::mem::take(&mut self.counts[met.symbol as usize]);
-        }
     }
 }

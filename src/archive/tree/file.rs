@@ -24,13 +24,11 @@ const MAX_NODES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 4;
 
 impl ModelSpec {
-    /// The bytes of the model, and the model as a decoder of them has it.
-    pub(in crate::archive) fn write(mut self) -> (Vec<u8>, PositionModel) {
-        self.columns.iter_mut().for_each(TreeSpec::settle);
-        self.spelled.settle();
+    /// The bytes of the model.
+    pub(in crate::archive) fn write(&self) -> Vec<u8> {
         let mut encoder = BitEncoder::new();
-        let written = ModelCodec::default().model(&mut encoder, &self).unwrap_or_default();
-        (encoder.finish(), PositionModel::new(&written))
+        ModelCodec::default().model(&mut encoder, self);
+        encoder.finish()
     }
 }
 

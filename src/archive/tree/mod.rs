@@ -11,8 +11,9 @@
 //! - **Prediction mode**: how a row follows from those before it in its block, kept by
 //!   `EncodeHistory` and `DecodeHistory`.
 //! - **[`TrainingSet`]**: the rows of a segment, of which `TreeBuilder` makes a `ModelSpec` with a
-//!   `TreeSpec` for each column: the model before it is written, or after it was read.
-//! - **[`PositionModel`]**: the same, ready to code with: [`RowEncoder`] and `BlockDecoder`.
+//!   `TreeSpec` for each column: the model before it is written, or after it was read. Which
+//!   intervals code the rows is known then: `TrainedEncoder` has them.
+//! - **[`PositionModel`]**: a model ready to code any rows with: [`RowEncoder`] and `BlockDecoder`.
 
 mod build;
 mod candidates;
@@ -20,6 +21,8 @@ mod context;
 mod decode;
 mod encode;
 mod file;
+mod grow;
+mod intervals;
 mod mirror;
 mod model;
 mod nodes;

@@ -1,10 +1,12 @@
 //! What a model consists of, before it is written or used.
 
-use super::context::Context;
+use super::context::{Context, ESCAPE};
 use super::prediction::MODES;
 use super::spelling::Counts;
+use crate::archive::rans::{Interval, normalise};
 use crate::archive::rounded_count::{decode_count, encode_count};
 use crate::archive::row::is_rank;
+use std::cmp::Reverse;
 
 /// The most values of a dictionary.
 pub(super) const MAX_DICTIONARY: usize = 8192;
@@ -44,16 +46,55 @@ pub(super) struct NodeSpec {
     pub(super) escapes: u32,
 }
 
-impl TreeSpec {
+impl ModelSpec {
     /// Drops what codes nothing, and rounds counts as the file does.
     pub(super) fn settle(&mut self) {
+        for column in &mut self.columns {
+            column.settle();
+        }
+        self.spelled.settle();
+        self.modes.iter_mut().flatten().for_each(settle);
+    }
+}
+
+fn settle(count: &mut u32) {
+    *count = decode_count(encode_count(*count));
+}
+
+impl NodeSpec {
+    /// How often each symbol was coded, and behind them the escape.
+    pub(super) fn usage(&self) -> Vec<u32> {
+        self.list.iter().map(|&(_, count)| count).chain([self.escapes]).collect()
+    }
+
+    /// The symbols, the most frequent first and the escape last, each with its interval.
+    pub(super) fn intervals(&self) -> impl ExactSizeIterator<Item = (u16, Interval)> {
+        let mut list = self.list.clone();
+        list.sort_by_key(|&(_, count)| Reverse(count));
+        if self.escapes > 0 || list.is_empty() {
+            list.push((ESCAPE, self.escapes.max(1)));
+        }
+        let (symbols, counts): (Vec<u16>, Vec<u32>) = list.into_iter().unzip();
+        let mut start = 0;
+        symbols.into_iter().zip(normalise(&counts)).map(move |(symbol, freq)| {
+            let interval = Interval { start, freq };
+            start += freq;
+            (symbol, interval)
+        })
+    }
+}
+
+impl TreeSpec {
+    /// Drops what codes nothing, and rounds counts as the file does. Gives for each node its new
+    /// place or, where it is dropped, that of what codes in its stead.
+    pub(super) fn settle(&mut self) -> Vec<u32> {
         let mut is_used = vec![false; self.nodes.len()];
         for place in (0..self.nodes.len()).rev() {
             let node = &mut self.nodes[place];
             node.list.retain(|&(_, count)| count > 0);
             node.list.sort_unstable();
             node.list.iter_mut().for_each(|(_, count)| *count = rounded(*count));
-            node.escapes = decode_count(encode_count(node.escapes));
+            settle(&mut node.escapes);
             if is_used[place] || place == 0 || !node.list.is_empty() {
                 is_used[place] = true;
                 is_used[node.parent as usize] = true;
@@ -62,13 +103,15 @@ impl TreeSpec {
         let mut new_place = vec![0; self.nodes.len()];
         let mut nodes: Vec<NodeSpec> = Vec::with_capacity(self.nodes.len());
         for (place, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            node.parent = new_place[node.parent as usize];
+            new_place[place] = node.parent;
             if is_used[place] {
                 new_place[place] = nodes.len() as u32;
-                node.parent = new_place[node.parent as usize];
                 nodes.push(node);
             }
         }
         self.nodes = nodes;
+        new_place
     }
 }
 
@@ -85,5 +128,6 @@ pub(super) fn ordered(column: usize, value: u32) -> u32 {
     if !is_rank(column) {
         return value;
     }
-    (0..8).fold(0, |turned, file| turned << 4 | value >> (4 * file) & 15)
+    let turned = value.swap_bytes();
+    (turned >> 4 & 0x0f0f_0f0f) | (turned & 0x0f0f_0f0f) << 4
 }

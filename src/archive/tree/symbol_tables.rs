@@ -3,9 +3,8 @@
 use super::context::ESCAPE;
 use super::nodes::Node;
 use super::spec::NodeSpec;
-use crate::archive::rans::{Interval, SCALE, SCALE_BITS, normalise};
+use crate::archive::rans::{Interval, SCALE, SCALE_BITS};
 use crate::prefetch::prefetch;
-use std::cmp::Reverse;
 
 /// Symbols that are compared at a time.
 const CHUNK: usize = 7;
@@ -41,17 +40,13 @@ impl SymbolTables {
 
     /// Takes the symbols of a node. The node has them by frequency, the escape last.
     pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32) -> Node {
-        let mut list = spec.list.clone();
-        list.sort_by_key(|&(_, count)| Reverse(count));
-        if spec.escapes > 0 || list.is_empty() {
-            list.push((ESCAPE, spec.escapes.max(1)));
-        }
-        let (symbols, counts): (Vec<u16>, Vec<u32>) = list.into_iter().unzip();
-        let mut starts = vec![0];
-        let mut end = 0;
-        for freq in normalise(&counts) {
-            end += freq;
-            starts.push(end);
+        let intervals = spec.intervals();
+        let mut symbols = Vec::with_capacity(intervals.len());
+        let mut starts = Vec::with_capacity(intervals.len() + 1);
+        starts.push(0);
+        for (symbol, interval) in intervals {
+            symbols.push(symbol);
+            starts.push(interval.start + interval.freq);
         }
         let first = self.chunks.len() as u32;
         for (nth, own) in symbols.chunks(CHUNK).enumerate() {

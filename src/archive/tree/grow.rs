@@ -1,0 +1,455 @@
+//! Growing the tree of a column: the rows are put in the order of the first context, those of each
+//! node that is worth its bits in that of the next, and so on.
+
+use super::context::ESCAPE;
+use super::spec::{MAX_LISTED, NodeSpec};
+use std::cmp::Reverse;
+use std::sync::LazyLock;
+
+/// Estimated bits of a node in the model beside its symbols.
+const NODE_BITS: f32 = 16.0;
+/// Estimated bits of a symbol in a node's list.
+const SYMBOL_BITS: f32 = 6.0;
+/// The most symbols of a node under the outermost.
+const MAX_LIST: usize = 700;
+/// A context that is met more seldom is not looked at.
+const RARE: usize = 4;
+/// Rows that are sorted digit by digit; fewer are compared.
+const MANY: usize = 1 << 9;
+/// Bits of a digit, at the most.
+const DIGIT_BITS: u32 = 11;
+
+/// Rows as the tree of a column sees them.
+pub(super) struct ColumnRows<'a> {
+    /// Those that have the column coded.
+    pub(super) rows: Vec<u32>,
+    /// The symbol of each row in the column; so many are none but the escape.
+    pub(super) symbols: &'a [u16],
+    pub(super) escape: u16,
+    pub(super) contexts: Vec<ContextValues<'a>>,
+}
+
+/// The value of a context for each row.
+pub(super) enum ContextValues<'a> {
+    /// Symbols of a column, where a number stands for [`ESCAPE`].
+    Symbols {
+        values: &'a [u16],
+        escape: u16,
+    },
+    Pieces(Vec<u32>),
+}
+
+impl ContextValues<'_> {
+    /// A value as nodes have it.
+    fn shown(&self, value: u32) -> u32 {
+        match self {
+            ContextValues::Symbols { escape, .. } if value == u32::from(*escape) => ESCAPE.into(),
+            _ => value,
+        }
+    }
+
+    /// Puts rows in the order of their values. Gives these, each with the number of its rows.
+    fn sort(&self, rows: &mut [u32], keys: &mut SortKeys) -> Vec<(u32, usize)> {
+        match self {
+            ContextValues::Symbols { values, .. } => {
+                keys.sort(rows, |row| values[row as usize].into())
+            }
+            ContextValues::Pieces(values) => keys.sort(rows, |row| values[row as usize]),
+        }
+    }
+}
+
+/// Room in which rows are sorted.
+#[derive(Default)]
+struct SortKeys {
+    /// A value and below it the row.
+    keys: Vec<u64>,
+    sorted: Vec<u64>,
+}
+
+impl SortKeys {
+    fn sort(&mut self, rows: &mut [u32], value: impl Fn(u32) -> u32) -> Vec<(u32, usize)> {
+        let key = |&row: &u32| u64::from(value(row)) << u32::BITS | u64::from(row);
+        self.keys.clear();
+        self.keys.extend(rows.iter().map(key));
+        if rows.len() < MANY {
+            self.keys.sort_unstable();
+        } else {
+            self.sort_many();
+        }
+        rows.iter_mut().zip(&self.keys).for_each(|(row, &key)| *row = key as u32);
+        let alike = self.keys.chunk_by(|&one, &next| value_of(one) == value_of(next));
+        alike.map(|keys| (value_of(keys[0]), keys.len())).collect()
+    }
+
+    /// Sorts by values, digit by digit.
+    fn sort_many(&mut self) {
+        let base = value_of(self.keys[0]);
+        let varying = self.keys.iter().fold(0, |varying, &key| varying | (value_of(key) ^ base));
+        let bits = u32::BITS - varying.leading_zeros();
+        let passes = bits.div_ceil(DIGIT_BITS);
+        self.sorted.resize(self.keys.len(), 0);
+        for pass in 0..passes {
+            let [first, end] = [pass, pass + 1].map(|pass| u32::BITS + bits * pass / passes);
+            let mask = (1 << (end - first)) - 1;
+            let digit = |key: u64| (key >> first & mask) as usize;
+            let mut places = vec![0_u32; mask as usize + 1];
+            self.keys.iter().for_each(|&key| places[digit(key)] += 1);
+            let mut place = 0;
+            for count in &mut places {
+                place += std::mem::replace(count, place);
+            }
+            for &key in &self.keys {
+                let place = &mut places[digit(key)];
+                self.sorted[*place as usize] = key;
+                *place += 1;
+            }
+            std::mem::swap(&mut self.keys, &mut self.sorted);
+        }
+    }
+}
+
+/// The value of a key.
+const fn value_of(key: u64) -> u32 {
+    (key >> u32::BITS) as u32
+}
+
+/// In which nodes rows are coded.
+pub(super) struct CodedInNodes {
+    /// The rows, those of a node side by side.
+    rows: Vec<u32>,
+    /// The nodes, each with the end of its rows.
+    runs: Vec<(u32, usize)>,
+}
+
+impl CodedInNodes {
+    /// Counts more rows that are coded in a node.
+    fn add(&mut self, node: u32, rows: usize) {
+        match self.runs.last_mut() {
+            Some((last, end)) if *last == node => *end += rows,
+            last => {
+                let first = last.map_or(0, |&mut (_, end)| end);
+                self.runs.push((node, first + rows));
+            }
+        }
+    }
+
+    /// Gives the nodes other numbers.
+    pub(super) fn rename(&mut self, numbers: &[u32]) {
+        self.runs.iter_mut().for_each(|(node, _)| *node = numbers[*node as usize]);
+    }
+
+    /// The nodes with their rows, in the order of the tree.
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let mut first = 0;
+        self.runs
+            .iter()
+            .map(move |&(node, end)| (node, &self.rows[std::mem::replace(&mut first, end)..end]))
+    }
+}
+
+/// What a tree is built for.
+#[derive(Copy, Clone)]
+pub(super) enum Purpose<'a> {
+    /// To be compared with others; a bit of the model counts so much.
+    Trial { model: f32 },
+    /// To be used. `usage` is how often symbols are left to the outermost node, by estimate; when the
+    /// tree is open every node can escape.
+    Use { usage: &'a [u32], open: bool },
+}
+
+/// Builds the tree of one column.
+pub(super) struct TreeBuilder<'a> {
+    symbols: &'a [u16],
+    escape: u16,
+    contexts: &'a [ContextValues<'a>],
+    purpose: Purpose<'a>,
+    /// By level and symbol: the node that lists the symbol there, its place in the list, and the
+    /// bits that it costs.
+    listed: Vec<Vec<ListedSymbol>>,
+    /// The node of each level on the current path, and the bits of its escape.
+    path: Vec<Option<(u32, f32)>>,
+    nodes: Vec<NodeSpec>,
+    /// Symbols in the lists of all nodes.
+    listed_symbols: usize,
+    /// By symbol, all 0 but while symbols are counted.
+    counts: Vec<u32>,
+    met: Vec<MetSymbol>,
+    bits: f32,
+    coded: CodedInNodes,
+    keys: SortKeys,
+}
+
+/// What a [`TreeBuilder`] has built.
+pub(super) struct BuiltTree {
+    pub(super) nodes: Vec<NodeSpec>,
+    /// The bits of data and model by estimate, of a trial.
+    pub(super) bits: f32,
+    pub(super) coded: CodedInNodes,
+}
+
+/// A symbol of some rows: how many have it, and the bits that it costs so far.
+struct MetSymbol {
+    symbol: u16,
+    count: u32,
+    bits: f32,
+}
+
+#[derive(Copy, Clone)]
+struct ListedSymbol {
+    node: u32,
+    place: u16,
+    bits: f32,
+}
+
+const NOWHERE: ListedSymbol = ListedSymbol { node: u32::MAX, place: 0, bits: 0.0 };
+
+impl<'a> TreeBuilder<'a> {
+    pub(super) fn run(column: ColumnRows, purpose: Purpose) -> BuiltTree {
+        let ColumnRows { mut rows, symbols, escape, contexts } = column;
+        let mut builder = TreeBuilder::new(symbols, escape, &contexts, purpose);
+        match purpose {
+            Purpose::Use { usage, .. } => builder.start(usage),
+            Purpose::Trial { .. } => {
+                let mut usage = vec![0; usize::from(escape) + 1];
+                rows.iter().for_each(|&row| usage[usize::from(symbols[row as usize])] += 1);
+                builder.start(&usage);
+            }
+        }
+        builder.frequent_anywhere(&mut rows);
+        let is_open = builder.is_open();
+        let TreeBuilder { mut nodes, bits, mut coded, .. } = builder;
+        if is_open {
+            nodes.iter_mut().for_each(|node| node.escapes += 1);
+            nodes[0].list.iter_mut().for_each(|(_, count)| *count += 1);
+        }
+        coded.rows = rows;
+        BuiltTree { nodes, bits, coded }
+    }
+
+    fn new(
+        symbols: &'a [u16],
+        escape: u16,
+        contexts: &'a [ContextValues<'a>],
+        purpose: Purpose<'a>,
+    ) -> TreeBuilder<'a> {
+        let levels = contexts.len() + 2;
+        let symbol_count = usize::from(escape) + 1;
+        TreeBuilder {
+            symbols,
+            escape,
+            contexts,
+            purpose,
+            listed: vec![vec![NOWHERE; symbol_count]; levels],
+            path: vec![None; levels],
+            nodes: Vec::new(),
+            listed_symbols: 0,
+            counts: vec![0; symbol_count],
+            met: Vec::new(),
+            bits: 0.0,
+            coded: CodedInNodes { rows: Vec::new(), runs: Vec::new() },
+            keys: SortKeys::default(),
+        }
+    }
+
+    /// Makes the outermost node, which has all symbols, for such a use of them.
+    fn start(&mut self, usage: &[u32]) {
+        let total: f32 = usage.iter().map(|&count| count as f32 + 0.3).sum();
+        for (place, &count) in usage.iter().enumerate() {
+            let bits = (total / (count as f32 + 0.3)).log2();
+            self.listed[0][place] = ListedSymbol { node: 0, place: place as u16, bits };
+        }
+        let list = (0..usage.len() as u16 - 1).map(|symbol| (symbol, 0)).collect();
+        self.listed_symbols = usage.len();
+        self.nodes.push(NodeSpec { list, ..NodeSpec::default() });
+        self.path[0] = Some((0, 0.0));
+    }
+
+    /// Makes the node of what is frequent in any context, and all below it.
+    fn frequent_anywhere(&mut self, rows: &mut [u32]) {
+        if !self.split(rows, 1, 0) {
+            self.count(rows, 0);
+        }
+    }
+
+    /// Bits of a symbol at a level or above.
+    fn cost(&self, symbol: usize, level: usize) -> f32 {
+        let mut bits = 0.0;
+        for level in (0..=level).rev() {
+            if let Some((node, escape)) = self.path[level] {
+                let listed = self.listed[level][symbol];
+                if listed.node == node {
+                    return bits + listed.bits;
+                }
+                bits += escape;
+            }
+        }
+        bits
+    }
+
+    /// The innermost node of a level or above.
+    fn innermost(&self, level: usize) -> u32 {
+        self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
+    }
+
+    /// Counts the symbols of some rows where they are coded, at a level or above.
+    fn count(&mut self, rows: &[u32], level: usize) {
+        let innermost = self.innermost(level);
+        self.coded.add(innermost, rows.len());
+        if matches!(self.purpose, Purpose::Trial { .. }) {
+            for &row in rows {
+                self.bits += self.cost(self.symbols[row as usize].into(), level);
+            }
+        }
+        for &row in rows {
+            let symbol = self.symbols[row as usize];
+            let ListedSymbol { node, place, .. } = self.listed[level][usize::from(symbol)];
+            if node == innermost && symbol != self.escape {
+                self.nodes[node as usize].list[usize::from(place)].1 += 1;
+            } else {
+                self.count_above(symbol, level);
+            }
+        }
+    }
+
+    /// Counts a symbol where it is coded, at a level or above.
+    fn count_above(&mut self, symbol: u16, level: usize) {
+        for level in (0..=level).rev() {
+            let Some((node, _)) = self.path[level] else { continue };
+            let listed = self.listed[level][usize::from(symbol)];
+            let counted = &mut self.nodes[node as usize];
+            match counted.list.get_mut(usize::from(listed.place)) {
+                Some(entry) if listed.node == node && symbol != self.escape => {
+                    entry.1 += 1;
+                    break;
+                }
+                _ => counted.escapes += 1,
+            }
+        }
+    }
+
+    /// Makes a node for these rows, which have the contexts so far in common, when it saves bits;
+    /// then nodes for the next context below it.
+    fn split(&mut self, rows: &mut [u32], level: usize, context: u32) -> bool {
+        let list = self.worthwhile(rows, level);
+        if list.is_empty() || self.listed_symbols + list.len() > MAX_LISTED {
+            return false;
+        }
+        self.listed_symbols += list.len();
+        let node = self.nodes.len() as u32;
+        let listed: u32 = list.iter().map(|&(_, count)| count).sum();
+        let left = rows.len() as f32 - listed as f32 + self.slack();
+        let total = listed as f32 + left;
+        for (place, &(symbol, count)) in (0..).zip(&list) {
+            let bits = (total / count as f32).log2();
+            self.listed[level][usize::from(symbol)] = ListedSymbol { node, place, bits };
+        }
+        self.bits += self.model_bits(list.len());
+        let parent = self.innermost(level - 1);
+        let list = list.into_iter().map(|(symbol, _)| (symbol, 0)).collect();
+        self.nodes.push(NodeSpec { parent, context, list, escapes: 0 });
+        let escape = if left > 0.0 { (total / left).log2() } else { 30.0 };
+        self.path[level] = Some((node, escape));
+        self.below(rows, level);
+        self.path[level] = None;
+        true
+    }
+
+    /// Makes nodes for the next context below a level.
+    fn below(&mut self, rows: &mut [u32], level: usize) {
+        let Some(values) = self.contexts.get(level - 1) else { return self.count(rows, level) };
+        // Rows without a node below are counted together.
+        let (mut first, mut end) = (0, 0);
+        for (value, len) in values.sort(rows, &mut self.keys) {
+            let start = end;
+            end += len;
+            if len < RARE {
+                continue;
+            }
+            self.count(&rows[first..start], level);
+            let has_node = self.split(&mut rows[start..end], level + 1, values.shown(value));
+            first = if has_node { end } else { start };
+        }
+        self.count(&rows[first..], level);
+    }
+
+    /// What an escape that never happens counts as.
+    fn slack(&self) -> f32 {
+        if self.is_open() { 0.5 } else { 0.0 }
+    }
+
+    const fn is_open(&self) -> bool {
+        matches!(self.purpose, Purpose::Use { open: true, .. })
+    }
+
+    /// The bits of a node with so many symbols.
+    fn model_bits(&self, symbols: usize) -> f32 {
+        let weight = match self.purpose {
+            Purpose::Trial { model } => model,
+            Purpose::Use { .. } => 1.0,
+        };
+        weight * (NODE_BITS + SYMBOL_BITS * symbols as f32)
+    }
+
+    /// The symbols that a node for these rows should list; none when it saves nothing. What is
+    /// frequent anywhere is listed in any case.
+    fn worthwhile(&mut self, rows: &[u32], level: usize) -> Vec<(u16, u32)> {
+        self.meet(rows, level - 1);
+        let before: f32 = self.met.iter().map(|met| met.count as f32 * met.bits).sum();
+        if level > 1 && before < self.model_bits(1) {
+            return Vec::new();
+        }
+        let escape = self.escape;
+        self.met.retain(|met| met.symbol != escape);
+        self.met.sort_unstable_by_key(|met| (Reverse(met.count), met.symbol));
+
+        let rows = rows.len() as f32;
+        let total = rows + self.slack();
+        let total_bits = total.log2();
+        let (mut best, mut best_len) = (before, 0);
+        let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
+        for (len, met) in (1..=MAX_LIST).zip(&self.met) {
+            let count = met.count as f32;
+            listed += count;
+            entropy -= count * log2(met.count);
+            rest -= count * met.bits;
+            let left = rows - listed;
+            let escapes = left + self.slack();
+            let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
+            let after = entropy + listed * total_bits + leaving + self.model_bits(len);
+            if after < best {
+                (best, best_len) = (after, len);
+            }
+        }
+        let len = if level == 1 { MAX_LIST } else { best_len };
+        self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
+    }
+
+    /// Counts the symbols of some rows, and says what each costs at a level or above.
+    fn meet(&mut self, rows: &[u32], level: usize) {
+        self.met.clear();
+        for &row in rows {
+            let symbol = self.symbols[row as usize];
+            let count = &mut self.counts[usize::from(symbol)];
+            *count += 1;
+            if *count == 1 {
+                self.met.push(MetSymbol { symbol, count: 0, bits: 0.0 });
+            }
+        }
+        for place in 0..self.met.len() {
+            let symbol = usize::from(self.met[place].symbol);
+            self.met[place].bits = self.cost(symbol, level);
+            self.met[place].count = std::mem::take(&mut self.counts[symbol]);
+        }
+    }
+}
+
+/// Counts whose logarithm is at hand.
+const SMALL: usize = 1 << 10;
+
+/// The binary logarithm of a count.
+fn log2(count: u32) -> f32 {
+    static LOGARITHMS: LazyLock<[f32; SMALL]> =
+        LazyLock::new(|| std::array::from_fn(|count| (count as f32).log2()));
+    LOGARITHMS.get(count as usize).copied().unwrap_or_else(|| (count as f32).log2())
+}

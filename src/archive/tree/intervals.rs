@@ -1,0 +1,279 @@
+//! The intervals of the rows of which a model was built: they are looked up while the rows of a node
+//! stand side by side.
+
+use super::grow::CodedInNodes;
+use super::mirror::coded_value;
+use super::prediction::{EncodeHistory, PredictionMode, PredictionModes};
+use super::spec::{ModelSpec, NodeSpec};
+use super::spelling::Spelling;
+use crate::archive::rans::Interval;
+use crate::archive::row::{COLUMNS, Row};
+
+/// The nodes of a path in a tree, the outermost first, with the intervals of their symbols.
+struct OpenPath<'a> {
+    tree: &'a [NodeSpec],
+    /// The number behind that of the last symbol, for the escape.
+    escape: u16,
+    nodes: Vec<OpenNode>,
+}
+
+/// A node whose symbols are laid out.
+struct OpenNode {
+    node: u32,
+    /// By symbol: the last node of this depth that has it, and the interval there.
+    intervals: Vec<(u32, Interval)>,
+}
+
+impl OpenNode {
+    #[inline]
+    fn interval(&self, symbol: u16) -> Option<Interval> {
+        let (node, interval) = self.intervals[usize::from(symbol)];
+        (node == self.node).then_some(interval)
+    }
+}
+
+const NOWHERE: (u32, Interval) = (u32::MAX, Interval { start: 0, freq: 0 });
+
+impl OpenPath<'_> {
+    /// Goes to the path that ends in a node, and says how deep that is.
+    fn go_to(&mut self, node: u32) -> usize {
+        let depth = match node {
+            0 => 0,
+            _ => self.go_to(self.tree[node as usize].parent) + 1,
+        };
+        if self.nodes.len() == depth {
+            let intervals = vec![NOWHERE; usize::from(self.escape) + 1];
+            self.nodes.push(OpenNode { node: u32::MAX, intervals });
+        }
+        let open = &mut self.nodes[depth];
+        if open.node != node {
+            open.node = node;
+            for (symbol, interval) in self.tree[node as usize].intervals() {
+                open.intervals[usize::from(symbol.min(self.escape))] = (node, interval);
+            }
+        }
+        depth
+    }
+
+    /// Appends what codes a symbol at a depth of the path.
+    fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
+        for node in self.nodes[..=depth].iter().rev() {
+            let found = node.interval(symbol);
+            out.extend(found.or_else(|| node.interval(self.escape)));
+            if found.is_some() && symbol != self.escape {
+                return;
+            }
+        }
+    }
+}
+
+/// What codes a column of rows.
+pub(super) struct ColumnIntervals {
+    rows: Vec<RowIntervals>,
+    /// What codes rows of more than one interval, and of a value that is spelled.
+    sequences: Vec<Interval>,
+    ends: Vec<u32>,
+}
+
+/// What codes a column of a row: an interval, or, with the highest bit, the number of a sequence, and
+/// with the next one, of one behind which the value is spelled.
+#[derive(Copy, Clone, Default)]
+struct RowIntervals(u32);
+
+const SEQUENCE: u32 = 1 << 31;
+const SPELLED: u32 = 1 << 30;
+
+impl RowIntervals {
+    const fn one(interval: Interval) -> RowIntervals {
+        RowIntervals((interval.start as u32) << 16 | interval.freq as u32)
+    }
+
+    const fn sequence(number: u32, is_spelled: bool) -> RowIntervals {
+        RowIntervals(SEQUENCE | if is_spelled { SPELLED } else { 0 } | number)
+    }
+
+    /// The only interval, if there is no other.
+    const fn as_one(self) -> Option<Interval> {
+        let interval = Interval { start: (self.0 >> 16) as u16, freq: self.0 as u16 };
+        if self.0 & SEQUENCE == 0 { Some(interval) } else { None }
+    }
+
+    const fn is_spelled(self) -> bool {
+        self.0 & (SEQUENCE | SPELLED) == SEQUENCE | SPELLED
+    }
+
+    const fn number(self) -> usize {
+        (self.0 & (SPELLED - 1)) as usize
+    }
+}
+
+impl ColumnIntervals {
+    /// Of rows that are coded in the nodes of a tree; the symbols go up to the escape.
+    pub(super) fn of(
+        tree: &[NodeSpec],
+        coded: &CodedInNodes,
+        symbols: &[u16],
+        escape: u16,
+    ) -> ColumnIntervals {
+        let mut path = OpenPath { tree, escape, nodes: Vec::new() };
+        let mut column = ColumnIntervals {
+            rows: vec![RowIntervals::default(); symbols.len()],
+            sequences: Vec::new(),
+            ends: Vec::new(),
+        };
+        for (node, rows) in coded.each() {
+            let depth = path.go_to(node);
+            let innermost = &path.nodes[depth];
+            for &row in rows {
+                let symbol = symbols[row as usize];
+                column.rows[row as usize] = match innermost.interval(symbol) {
+                    Some(interval) if symbol != escape => RowIntervals::one(interval),
+                    _ => {
+                        path.put(depth, symbol, &mut column.sequences);
+                        column.ends.push(column.sequences.len() as u32);
+                        RowIntervals::sequence(column.ends.len() as u32 - 1, symbol == escape)
+                    }
+                };
+            }
+        }
+        column
+    }
+
+    /// Appends what codes a row, and says whether the value is spelled behind it.
+    #[inline]
+    fn put(&self, row: usize, out: &mut Vec<Interval>) -> bool {
+        let intervals = self.rows[row];
+        if let Some(interval) = intervals.as_one() {
+            out.push(interval);
+            return false;
+        }
+        let number = intervals.number();
+        let first = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        out.extend_from_slice(&self.sequences[first..self.ends[number] as usize]);
+        intervals.is_spelled()
+    }
+}
+
+/// Codes the rows of which a model was built.
+pub(in crate::archive) struct TrainedEncoder {
+    mirrors: bool,
+    columns: Vec<ColumnIntervals>,
+    spelling: Spelling,
+    modes: Option<PredictionModes>,
+    /// The rows that no move leads to, where rows are predicted: the columns have only those.
+    places: Option<Vec<u32>>,
+}
+
+impl TrainedEncoder {
+    /// Of a model that is settled.
+    pub(super) fn new(
+        spec: &ModelSpec,
+        columns: Vec<ColumnIntervals>,
+        places: Option<Vec<u32>>,
+    ) -> TrainedEncoder {
+        TrainedEncoder {
+            mirrors: spec.mirrors,
+            columns,
+            spelling: Spelling::new(&spec.spelled),
+            modes: spec.modes.as_ref().map(PredictionModes::new),
+            places,
+        }
+    }
+
+    /// The intervals of the rows of a block, the first of which has this number.
+    pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
+        let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
+        let mut history = EncodeHistory::default();
+        let mut place = match &self.places {
+            Some(places) => places.partition_point(|&place| (place as usize) < first),
+            None => first,
+        };
+        for row in rows {
+            let first = match &self.modes {
+                Some(modes) => put_mode(modes, history.next(row), &mut out),
+                None => Some(0),
+            };
+            if let Some(first) = first {
+                self.put_columns(first, place, row, &mut out);
+                place += 1;
+            }
+        }
+        out
+    }
+
+    fn put_columns(&self, first: usize, place: usize, row: &Row, out: &mut Vec<Interval>) {
+        for (column, intervals) in self.columns.iter().enumerate().skip(first) {
+            if intervals.put(place, out) {
+                self.spelling.encode(column, coded_value(self.mirrors, row, column), out);
+            }
+        }
+    }
+}
+
+/// Appends how a row is predicted, and says which of its columns is the first that is coded.
+fn put_mode(
+    modes: &PredictionModes,
+    mode: Option<PredictionMode>,
+    out: &mut Vec<Interval>,
+) -> Option<usize> {
+    let Some(mode) = mode else { return Some(0) };
+    out.push(modes.interval(mode));
+    match mode {
+        PredictionMode::Columns(count) => Some(count),
+        PredictionMode::Move(predicted) => {
+            out.push(predicted.interval());
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::archive::row::{EN_PASSANT, RANKS, is_rank};
+    use crate::archive::tree::{PositionModel, TrainingSet};
+
+    const BLOCK: usize = 64;
+
+    /// Rows that have much in common with those before, and some values that no other has.
+    fn rows(count: usize) -> Vec<Row> {
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as u32 % below
+        };
+        let mut row = Row::default();
+        let next = |_| {
+            let first = random(COLUMNS as u32) as usize;
+            for column in first..COLUMNS {
+                let common = random(3) + row.0[column.saturating_sub(1)] % 5;
+                let rank = (0..8).fold(0, |rank, _| rank << 4 | random(13));
+                row.0[column] = match random(40) {
+                    0 if is_rank(column) => rank,
+                    0 if column > EN_PASSANT => rank,
+                    _ if column == RANKS => 0x4235_6324 + common,
+                    _ => common,
+                };
+            }
+            row
+        };
+        (0..count).map(next).collect()
+    }
+
+    #[test]
+    fn rows_are_coded_as_by_the_model_that_is_read() {
+        let rows = rows(20_000);
+        let training = TrainingSet::of(&rows, BLOCK);
+        for has_modes in [false, true] {
+            let (spec, encoder) = training.build(&training.plan(has_modes));
+            assert!(spec.columns.iter().map(|column| column.nodes.len()).sum::<usize>() > 40);
+            let model = PositionModel::read(&spec.write(), usize::MAX).unwrap();
+            let expected = model.encoder();
+            for (number, block) in rows.chunks(BLOCK).enumerate() {
+                assert_eq!(encoder.encode(number * BLOCK, block), expected.encode(block));
+            }
+        }
+    }
+}
