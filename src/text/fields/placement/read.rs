@@ -1,6 +1,5 @@
 //! Placements read.
 
-use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{
     BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, place, signs,
 };
@@ -9,38 +8,7 @@ use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
-/// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
-/// when the field is in another form, and when there are no pieces or more than 32.
-///
-/// The hash is made here because the codes and squares of all pieces are at hand.
-#[inline(always)]
-pub(crate) fn read_pieces(
-    line: &[u8],
-    numbers: &PieceNumbers,
-    instructions: InstructionSet,
-) -> Option<Pieces> {
-    if let Some(pieces) = read_in_vectors(line, numbers, instructions) {
-        return Some(pieces);
-    }
-    read_bytewise(line, numbers)
-}
-
-/// `None` also where the vectors are too short for a field, or the line too short for them.
-#[inline(always)]
-fn read_in_vectors(
-    line: &[u8],
-    numbers: &PieceNumbers,
-    InstructionSet(set): InstructionSet,
-) -> Option<Pieces> {
-    with_instructions!(
-        set,
-        avx512(GATHERS) => super::avx512::read::<GATHERS>(line, numbers),
-        lanes => super::lanes::read(line, numbers),
-        portable => None,
-    )
-}
-
-/// What a byte does to the board of [`read_bytewise`].
+/// What a byte does to the board of [`read_pieces`].
 #[derive(Copy, Clone)]
 struct Step {
     /// What stands on the square then.
@@ -79,11 +47,14 @@ const BESIDE: u8 = 8;
 /// A rank and what is beside it.
 const RANK: usize = 8 + BESIDE as usize;
 
-/// The way that every machine can go: the characters are put on a board, and what is wrong is seen
-/// there. Which characters follow each other cannot be foreseen, so nothing is asked of them one by
-/// one.
-#[inline(never)]
-fn read_bytewise(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+/// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
+/// when the field is in another form, and when there are no pieces or more than 32.
+///
+/// This is the way that every machine can go: the characters are put on a board, and what is wrong
+/// is seen there. Which characters follow each other cannot be foreseen, so nothing is asked of them
+/// one by one. The hash is made here because the codes and squares of all pieces are at hand.
+#[inline]
+pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
     let (mut at, mut len) = (0, 0);
     let field = line.get(..=LONGEST).unwrap_or(line);
@@ -220,6 +191,7 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::instructions::{InstructionSet, Set, with_instructions};
     use super::super::tables::piece_code;
     use super::*;
     use crate::model::Square;
@@ -258,16 +230,24 @@ mod tests {
     /// All ways say the same; vectors leave fields to bytes only where they are too short.
     fn assert_same(line: &[u8]) {
         let pieces = plainly(line);
-        assert_eq!(read_bytewise(line, &NUMBERS), pieces, "{}", line.escape_ascii());
+        assert_eq!(read_pieces(line, &NUMBERS), pieces, "{}", line.escape_ascii());
         for &set in InstructionSet::supported() {
             let shown = || format!("{}: {}", set.name(), line.escape_ascii());
-            assert_eq!(read_pieces(line, &NUMBERS, set), pieces, "{}", shown());
-            let vectors = read_in_vectors(line, &NUMBERS, set);
+            let vectors = read_in_vectors(line, set);
             let is_usual = |pieces: &Pieces| pieces.len < 64 && line.len() >= pieces.len + 7;
             let may_leave =
                 set == InstructionSet::PORTABLE || !pieces.is_some_and(|pieces| is_usual(&pieces));
             assert!(vectors == pieces || vectors.is_none() && may_leave, "{}", shown());
         }
+    }
+
+    fn read_in_vectors(line: &[u8], InstructionSet(set): InstructionSet) -> Option<Pieces> {
+        with_instructions!(
+            set,
+            avx512(GATHERS) => super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS),
+            lanes => super::super::lanes::read(line, &NUMBERS),
+            portable => None,
+        )
     }
 
     fn ranks() -> impl Strategy<Value = String> {
