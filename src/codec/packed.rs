@@ -5,6 +5,7 @@ use std::fmt;
 
 use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::FromBytes;
+use zerocopy::little_endian::U64;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
@@ -81,18 +82,13 @@ impl PackedBoard {
         if self.len() <= PLAIN_MAX { self.bytes.first_chunk() } else { None }
     }
 
-    /// The plain form of this many pieces; `codes` are the nibbles, zero behind the last piece.
+    /// The plain form of this many pieces; `codes` are the nibbles from the bottom, zero behind the
+    /// last piece.
     #[inline(always)]
-    pub(crate) fn plain(
-        occupied: u64,
-        count: u32,
-        codes: [u8; PLAIN_PIECES as usize / 2],
-    ) -> PackedBoard {
-        let mut bytes = [0; ROOM];
-        LittleEndian::write_u64(&mut bytes, occupied);
-        bytes[OCCUPANCY..OCCUPANCY + codes.len()].copy_from_slice(&codes);
-        bytes[LEN] = plain_len(count) as u8;
-        PackedBoard { bytes }
+    pub(crate) fn plain(occupied: u64, count: u32, codes: u128) -> PackedBoard {
+        let len = (plain_len(count) as u64) << (8 * (LEN % 8));
+        let words = [occupied, codes as u64, (codes >> 64) as u64, 0, 0, len];
+        PackedBoard { bytes: zerocopy::transmute!(words.map(U64::new)) }
     }
 }
 
@@ -120,7 +116,7 @@ pub fn encode(position: &Position) -> PackedBoard {
 #[inline(always)]
 fn pack_plain(position: &Position) -> Option<PackedBoard> {
     let (occupied, codes) = plain_parts(position, &code_bits(position.board()))?;
-    Some(PackedBoard::plain(occupied, occupied.count_ones(), codes.to_le_bytes()))
+    Some(PackedBoard::plain(occupied, occupied.count_ones(), codes))
 }
 
 /// The occupancy and the codes of the plain form; these are the [`code_bits`] of the board.

@@ -79,8 +79,8 @@ fn places(codes: __m256i, code: u8) -> u32 {
 /// Not compiled into the straight way.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
-fn identify_apart(pieces: Pieces, fields: UsualFields) -> Option<Identity> {
-    identify(pieces, fields)
+fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
+    identify(&mut pieces, fields)
 }
 
 /// The identity, written in few large parts: so it can be copied at once.

@@ -35,8 +35,8 @@ pub struct Identity {
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn read_in_lanes(line: &[u8]) -> Option<Identity> {
-    match lanes::read(line, &NUMBERS.pieces) {
-        Some(pieces) => identify(pieces, read_usual(line, pieces.len)?),
+    match &mut lanes::read(line, &NUMBERS.pieces) {
+        Some(pieces) => identify_line(line, pieces),
         None => read_bytewise(line),
     }
 }
@@ -44,8 +44,14 @@ pub(super) fn read_in_lanes(line: &[u8]) -> Option<Identity> {
 /// The way that every machine can go.
 #[inline(never)]
 pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
-    let pieces = read_pieces(line, &NUMBERS.pieces)?;
-    identify(pieces, read_usual(line, pieces.len)?)
+    identify_line(line, read_pieces(line, &NUMBERS.pieces).as_mut()?)
+}
+
+/// The pieces stay where they are: copied at once, they would wait for what was just written.
+#[inline(always)]
+fn identify_line(line: &[u8], pieces: &mut Pieces) -> Option<Identity> {
+    let fields = read_usual(line, pieces.len)?;
+    identify(pieces, fields)
 }
 
 /// Puts what the three fields behind the placement say into codes and key.
@@ -53,7 +59,7 @@ pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
 /// Nothing is asked that a processor would have to guess: sides to move and rights follow each
 /// other in no order.
 #[inline(always)]
-pub(super) fn identify(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
+pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Identity> {
     let UsualFields { turn, castling, en_passant, end: len } = fields;
     let kings = Kings::find(pieces.codes);
     let [first, last] = [castling & 3, castling >> 2];
@@ -71,7 +77,7 @@ pub(super) fn identify(mut pieces: Pieces, fields: UsualFields) -> Option<Identi
         if has_rival | no_king {
             return None;
         }
-        rooks = outermost_rooks(&pieces, castling, ranks.last)?;
+        rooks = outermost_rooks(pieces, castling, ranks.last)?;
     }
     let to_move = u64::from(black_moves).wrapping_neg();
     let [low, high] = kings.black;
@@ -83,14 +89,11 @@ pub(super) fn identify(mut pieces: Pieces, fields: UsualFields) -> Option<Identi
     pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
     pieces.hash ^= NUMBERS.white_to_move & !to_move;
 
-    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes.to_le_bytes());
-    match en_passant.filter(|target| pawn_beside(&pieces, *target, turn)) {
-        None => Some(Identity { board, key: pieces.hash, len }),
-        Some(target) => {
-            let (board, key) = with_en_passant(&board, target)?;
-            Some(Identity { board, key, len })
-        }
+    if let Some(target) = en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
+        return with_en_passant(*pieces, target, len);
     }
+    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
+    Some(Identity { board, key: pieces.hash, len })
 }
 
 /// A 1 at the bottom of the code of each king, sixteen codes a word.
@@ -178,10 +181,11 @@ fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]>
 
 /// Asks the rules whether a pawn that stands ready may capture.
 #[cold]
-fn with_en_passant(board: &PackedBoard, target: Square) -> Option<(PackedBoard, u64)> {
+fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identity> {
+    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
     let (position, _) = packed::decode(board.as_bytes()).ok()?;
     let identity = position.with_en_passant(Some(target)).ok()?.identity();
-    Some((packed::encode(&identity), position_key(&identity)))
+    Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
 }
 
 /// The code of the piece on a square.

@@ -1,7 +1,7 @@
 //! Placements read.
 
 use super::tables::{
-    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, place, signs,
+    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
 };
 use crate::model::Board;
 use crate::text::codes;
@@ -17,7 +17,7 @@ struct Step {
     width: u8,
 }
 
-/// The mark of a piece, beside its code.
+/// The mark of a piece, beside its code that counts from one.
 const PIECE: u8 = 0x10;
 /// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;
@@ -31,7 +31,7 @@ static STEPS: [Step; 256] = {
     while byte < 256 {
         let sign = signs[byte];
         if sign.code != NO_PIECE {
-            steps[byte] = Step { mark: PIECE | sign.code, width: 1 };
+            steps[byte] = Step { mark: PIECE | (sign.code + 1), width: 1 };
         } else if sign.solidus != 0 {
             steps[byte] = Step { mark: SOLIDUS, width: BESIDE };
         } else if sign.doubt != BAD {
@@ -105,6 +105,7 @@ const fn files_of(marks: u64) -> u8 {
 /// The codes in the order of squares and the hash, of a board with the eighth rank first.
 #[inline]
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
+    // As in places, codes count from one at first.
     let mut codes = [0; MOST_PIECES as usize];
     let (mut rest, mut hash) = (occupied, 0);
     for code in &mut codes {
@@ -115,13 +116,14 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
         rest &= rest - 1;
         let from_eighth = square ^ 56;
         *code = board[(from_eighth + (from_eighth & 56)) % board.len()] & 15;
-        hash ^= numbers[place(square, *code)];
+        hash ^= numbers[square << 4 | usize::from(*code)];
     }
     let mut packed = [0; 16];
     for (pair, byte) in codes.chunks_exact(2).zip(&mut packed) {
         *byte = pair[0] | pair[1] << 4;
     }
-    (u128::from_le_bytes(packed), hash)
+    let ones = (u128::MAX / 15).wrapping_shr(128 - 4 * occupied.count_ones());
+    (u128::from_le_bytes(packed).wrapping_sub(ones), hash)
 }
 
 /// Reads a placement of any number of pieces; digits may stand side by side. `None` when anything
@@ -192,7 +194,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::instructions::{InstructionSet, Set, with_instructions};
-    use super::super::tables::piece_code;
+    use super::super::tables::{piece_code, place};
     use super::*;
     use crate::model::Square;
 
