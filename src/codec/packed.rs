@@ -4,6 +4,8 @@
 use std::fmt;
 
 use byteorder::{ByteOrder, LittleEndian};
+use zerocopy::FromBytes;
+use zerocopy::little_endian::U64;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
@@ -49,39 +51,44 @@ const EMPTY: u8 = 12;
 /// assert_eq!(packed::decode(board.as_bytes())?, (Position::START, 24));
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
-// Copied in whole words: those of 34 bytes overlap, and wait for what was just written.
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
-#[repr(align(8))]
+// Made and copied in whole words: parts that overlap would wait for what was just written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, FromBytes)]
+#[repr(C, align(8))]
 pub struct PackedBoard {
-    /// The bytes, zero behind the end.
-    bytes: [u8; MAX_LEN],
-    len: u8,
+    /// The bytes, zeros behind the end, the length in the last.
+    bytes: [u8; ROOM],
 }
+
+/// Six words of eight bytes.
+const ROOM: usize = 48;
+const LEN: usize = ROOM - 1;
+const _: () = assert!(MAX_LEN <= LEN);
 
 impl PackedBoard {
     /// The bytes of the format.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        &self.bytes[..self.len()]
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.bytes[LEN]).min(MAX_LEN)
     }
 
     /// The bytes of the plain form, zeros behind them; `None` for the escape form.
     #[cfg(feature = "archive")]
     #[inline]
     pub(crate) fn as_plain(&self) -> Option<&[u8; PLAIN_MAX]> {
-        if usize::from(self.len) <= PLAIN_MAX { self.bytes.first_chunk() } else { None }
+        if self.len() <= PLAIN_MAX { self.bytes.first_chunk() } else { None }
     }
 
-    /// The plain form of this many pieces; `codes` are the nibbles, zero behind the last piece.
+    /// The plain form of this many pieces; `codes` are the nibbles from the bottom, zero behind the
+    /// last piece.
     #[inline(always)]
-    pub(crate) fn plain(
-        occupied: u64,
-        count: u32,
-        codes: [u8; PLAIN_PIECES as usize / 2],
-    ) -> PackedBoard {
-        let mut bytes = [0; MAX_LEN];
-        LittleEndian::write_u64(&mut bytes, occupied);
-        bytes[OCCUPANCY..OCCUPANCY + codes.len()].copy_from_slice(&codes);
-        PackedBoard { bytes, len: plain_len(count) as u8 }
+    pub(crate) fn plain(occupied: u64, count: u32, codes: u128) -> PackedBoard {
+        let len = (plain_len(count) as u64) << (8 * (LEN % 8));
+        let words = [occupied, codes as u64, (codes >> 64) as u64, 0, 0, len];
+        PackedBoard { bytes: zerocopy::transmute!(words.map(U64::new)) }
     }
 }
 
@@ -109,7 +116,7 @@ pub fn encode(position: &Position) -> PackedBoard {
 #[inline(always)]
 fn pack_plain(position: &Position) -> Option<PackedBoard> {
     let (occupied, codes) = plain_parts(position, &code_bits(position.board()))?;
-    Some(PackedBoard::plain(occupied, occupied.count_ones(), codes.to_le_bytes()))
+    Some(PackedBoard::plain(occupied, occupied.count_ones(), codes))
 }
 
 /// The occupancy and the codes of the plain form; these are the [`code_bits`] of the board.
@@ -140,13 +147,17 @@ pub(crate) fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64,
 
 #[cold]
 fn pack_escape(position: &Position) -> PackedBoard {
-    let mut bytes = [0; MAX_LEN];
+    let mut bytes = [0; ROOM];
     let codes = with_rights(position, code_bits(position.board()));
     let pairs = (0..64).step_by(2).map(|square| codes.code(square) | codes.code(square + 1) << 4);
-    bytes[OCCUPANCY..].iter_mut().zip(pairs).for_each(|(byte, pair)| *byte = pair);
+    bytes[OCCUPANCY..OCCUPANCY + ESCAPE_CODES]
+        .iter_mut()
+        .zip(pairs)
+        .for_each(|(byte, pair)| *byte = pair);
     let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
     bytes[MAX_LEN - 1] = en_passant << 1 | position.turn() as u8;
-    PackedBoard { bytes, len: MAX_LEN as u8 }
+    bytes[LEN] = MAX_LEN as u8;
+    PackedBoard { bytes }
 }
 
 /// The code of each square as both forms have it: pieces, rooks with a right, empty squares.

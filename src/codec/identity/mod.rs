@@ -5,12 +5,18 @@
 //! blank between fields. For anything else it says so, and the text reader, which also makes the
 //! diagnostics, has the word.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod back_ranks;
+mod dispatch;
 mod read;
 mod write;
 
-pub use read::{Identity, of_line, read_fields};
-pub use write::write_fields;
-pub(crate) use write::write_line;
+pub(crate) use dispatch::write_line;
+pub use dispatch::{of_line, read_fields, write_fields};
+pub use read::Identity;
 #[doc(hidden)]
-pub use {crate::text::fields::InstructionSet, read::read_fields_with, write::write_fields_with};
+pub use {
+    crate::text::fields::InstructionSet,
+    dispatch::{read_fields_with, write_fields_with},
+};

@@ -1,18 +1,23 @@
 //! From the four fields of a line to its identity.
 
+use zerocopy::FromBytes;
+
 use super::back_ranks::{BackRank, BackRanks, outermost};
 use crate::codec::key::{NUMBERS, position_key};
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, PackedBoard, WHITE_KING, WHITE_ROOK,
 };
 use crate::model::{Color, Piece, Role, Square};
-use crate::text::fields::{
-    InstructionSet, Pieces, UsualFields, piece_code, read_pieces, read_usual,
-};
-use crate::text::{Diagnostic, Profile, fen};
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+use crate::text::fields::lanes;
+use crate::text::fields::{Pieces, UsualFields, piece_code, read_pieces, read_usual};
 
 /// The identity of the position at the start of a line.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, FromBytes)]
+#[repr(C)]
 pub struct Identity {
     /// The packed identity board.
     pub board: PackedBoard,
@@ -22,58 +27,31 @@ pub struct Identity {
     pub len: usize,
 }
 
-/// Reads the first four fields of an EPD or FEN line; what is behind them is not looked at.
-///
-/// `None` does not mean that the line is wrong, only that it is unusual. What is accepted is
-/// exactly what every profile of the text reader makes of the line.
-///
-/// ```
-/// use epdb::codec::{identity, key, packed};
-/// use epdb::model::Position;
-/// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-/// let identity = identity::read_fields(line).expect("a usual line");
-/// assert_eq!(identity.board, packed::encode(&Position::START));
-/// assert_eq!(identity.key, key::position_key(&Position::START));
-/// assert_eq!(identity.len, 52);
-/// ```
-pub fn read_fields(line: &[u8]) -> Option<Identity> {
-    read(InstructionSet::fastest(), line)
-}
-
-/// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
-#[doc(hidden)]
-pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
-    read(instructions, line)
-}
-
-#[inline(always)]
-fn read(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
-    let mut pieces = read_pieces(line, &NUMBERS.pieces, instructions)?;
-    let fields = read_usual(line, pieces.len)?;
-    identify(&mut pieces, &fields)
-}
-
-/// The packed identity board and the position key of any line that the lenient reader takes as a
-/// record: the straight way where it leads, the text reader elsewhere. What stands behind the four
-/// fields of a usual line is not looked at.
-///
-/// # Errors
-/// What the text reader says.
-///
-/// ```
-/// use epdb::codec::identity;
-/// let usual = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
-/// let shredder = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
-/// assert_eq!(usual, shredder);
-/// # Ok::<(), epdb::text::Diagnostic>(())
-/// ```
-pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
-    if let Some(identity) = read_fields(line) {
-        return Ok((identity.board, identity.key));
+/// With the instructions that count bits and find them.
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn read_in_lanes(line: &[u8]) -> Option<Identity> {
+    match &mut lanes::read(line, &NUMBERS.pieces) {
+        Some(pieces) => identify_line(line, pieces),
+        None => read_bytewise(line),
     }
-    let record = fen::parse(line, Profile::Lenient)?;
-    let identity = record.position().identity();
-    Ok((packed::encode(&identity), position_key(&identity)))
+}
+
+/// The way that every machine can go.
+#[inline(never)]
+pub(super) fn read_bytewise(line: &[u8]) -> Option<Identity> {
+    identify_line(line, read_pieces(line, &NUMBERS.pieces).as_mut()?)
+}
+
+/// The pieces stay where they are: copied at once, they would wait for what was just written.
+#[inline(always)]
+fn identify_line(line: &[u8], pieces: &mut Pieces) -> Option<Identity> {
+    let fields = read_usual(line, pieces.len)?;
+    identify(pieces, fields)
 }
 
 /// Puts what the three fields behind the placement say into codes and key.
@@ -81,8 +59,8 @@ pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
 /// Nothing is asked that a processor would have to guess: sides to move and rights follow each
 /// other in no order.
 #[inline(always)]
-fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
-    let UsualFields { turn, castling, en_passant, end: len } = *fields;
+pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Identity> {
+    let UsualFields { turn, castling, en_passant, end: len } = fields;
     let kings = Kings::find(pieces.codes);
     let [first, last] = [castling & 3, castling >> 2];
     let ranks = BackRanks::of(pieces.occupied, pieces.count);
@@ -111,14 +89,11 @@ fn identify(pieces: &mut Pieces, fields: &UsualFields) -> Option<Identity> {
     pieces.hash ^= NUMBERS.castling[usize::from(castling & 15)];
     pieces.hash ^= NUMBERS.white_to_move & !to_move;
 
-    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes.to_le_bytes());
-    match en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
-        None => Some(Identity { board, key: pieces.hash, len }),
-        Some(target) => {
-            let (board, key) = with_en_passant(&board, target)?;
-            Some(Identity { board, key, len })
-        }
+    if let Some(target) = en_passant.filter(|target| pawn_beside(pieces, *target, turn)) {
+        return with_en_passant(*pieces, target, len);
     }
+    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
+    Some(Identity { board, key: pieces.hash, len })
 }
 
 /// A 1 at the bottom of the code of each king, sixteen codes a word.
@@ -147,7 +122,7 @@ fn several([low, high]: [u64; 2]) -> bool {
 }
 
 /// Where kings and rooks of rights stand, by the set of rights.
-static HOMES: [u64; 16] = {
+pub(super) static HOMES: [u64; 16] = {
     let mut homes = [0; 16];
     let mut castling = 0;
     while castling < 16 {
@@ -206,10 +181,11 @@ fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]>
 
 /// Asks the rules whether a pawn that stands ready may capture.
 #[cold]
-fn with_en_passant(board: &PackedBoard, target: Square) -> Option<(PackedBoard, u64)> {
+fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identity> {
+    let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);
     let (position, _) = packed::decode(board.as_bytes()).ok()?;
     let identity = position.with_en_passant(Some(target)).ok()?.identity();
-    Some((packed::encode(&identity), position_key(&identity)))
+    Some(Identity { board: packed::encode(&identity), key: position_key(&identity), len })
 }
 
 /// The code of the piece on a square.

@@ -7,84 +7,44 @@ use crate::codec::error::DecodeError;
 use crate::codec::packed::{
     self, BLACK_KING, BLACK_ROOK, CASTLING_ROOK, KING_TO_MOVE, WHITE_KING, WHITE_ROOK,
 };
-use crate::model::{Color, Counters, Square, en_passant_rank};
-use crate::text::fields::{self, CLASSIC, CounterText, InstructionSet, Letters, Line, Placement};
+use crate::model::{Color, Square, en_passant_rank};
+
+use crate::text::fields::{
+    self, CLASSIC, CounterText, InstructionSet, Letters, room_behind, write_behind, write_pieces,
+};
 use crate::text::{CastlingForm, EnPassantForm};
 
 /// The letters of the codes of a packed board, by the side to move: the pawn of a double step is
 /// the other side's.
-static LETTERS: [Letters; 2] =
+pub(super) static LETTERS: [Letters; 2] =
     [Letters::new(*b"pPnNbBrRqQkKpRrk"), Letters::new(*b"pPnNbBrRqQkKPRrk")];
 
-/// Appends the four fields of the packed board at the start of these bytes in canonical form,
-/// with the en passant square if the board has one.
-///
-/// # Errors
-/// [`DecodeError`] when the bytes are no packed board; that they are one is not proved by success.
-///
-/// ```
-/// use epdb::{codec::{identity, packed}, model::Position};
-/// let mut text = Vec::new();
-/// identity::write_fields(packed::encode(&Position::START).as_bytes(), &mut text)?;
-/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
-/// # Ok::<(), epdb::codec::error::DecodeError>(())
-/// ```
-pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    write_line(board, None, None, out)
-}
-
-/// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
-///
-/// # Errors
-/// As [`write_fields`].
-#[doc(hidden)]
-pub fn write_fields_with(
-    instructions: InstructionSet,
-    board: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    write_line_with(instructions, board, None, None, out)
-}
-
-/// Appends the canonical line of a record without operations: its packed identity board, the file,
-/// 0 to 7, of an en passant square that is not part of the identity, the counters.
-pub(crate) fn write_line(
-    board: &[u8],
-    en_passant: Option<u8>,
-    counters: Option<Counters>,
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    write_line_with(InstructionSet::fastest(), board, en_passant, counters, out)
-}
-
-#[inline]
-fn write_line_with(
+/// The way of usual boards, which every machine can go; `None` for others.
+#[inline(always)]
+pub(super) fn write_usual(
     instructions: InstructionSet,
     board: &[u8],
     en_passant: Option<u8>,
-    counters: Option<Counters>,
+    counters: &CounterText,
     out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    let counters = counters.map_or(CounterText::None, CounterText::Fields);
-    let Some((occupied, codes, specials)) = usual(board) else {
-        return write_unusual(board, en_passant, counters, out);
-    };
+) -> Option<()> {
+    let (occupied, codes, specials) = usual(board)?;
     let Specials { turn, castling, double_step } = specials;
+    let letters = &LETTERS[turn as usize];
     let file = double_step.or(en_passant);
-    let line = Line {
-        placement: Placement::Pieces { occupied, codes: &codes, letters: &LETTERS[turn as usize] },
-        turn,
-        castling: CLASSIC[usize::from(castling & 15)],
-        en_passant: file.map(|file| Square::at(file, en_passant_rank(turn))),
-        counters,
-    };
-    line.write_with(instructions, out);
-    Ok(())
+    let start = out.len();
+    let room = room_behind(out)?;
+    let len = write_pieces(occupied, &codes, letters, instructions, room);
+    let castling = &CLASSIC[usize::from(castling & 15)];
+    let en_passant = file.map(|file| Square::at(file, en_passant_rank(turn)));
+    let len = write_behind(room, len, turn, castling, en_passant, counters);
+    out.truncate(start + len);
+    Some(())
 }
 
 /// The way through a position.
 #[cold]
-fn write_unusual(
+pub(super) fn write_unusual(
     board: &[u8],
     en_passant: Option<u8>,
     counters: CounterText,
@@ -102,6 +62,7 @@ fn write_unusual(
 
 /// Occupancy, codes and specials of a packed board in the plain form with rights of outermost rooks;
 /// `None` for any other. Bytes that are no packed board give something without meaning or `None`.
+#[inline(always)]
 fn usual(board: &[u8]) -> Option<(u64, [u8; 16], Specials)> {
     let occupied = board.get(..8).map(LittleEndian::read_u64)?;
     let count = occupied.count_ones();
@@ -135,6 +96,7 @@ struct Specials {
 
 impl Specials {
     /// `None` when a right is not of the outermost rook.
+    #[inline(always)]
     fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         const ONES: u128 = u128::MAX / 15;
         // A 1 at the bottom of each nibble: which are 12 or more, and their two low bits.
@@ -155,7 +117,7 @@ impl Specials {
 
 /// The set of the rights of these rooks, given as a 1 at the bottom of each one's nibble; `None` when
 /// one is not the outermost on its side of the king.
-#[inline]
+#[inline(always)]
 fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: u128) -> Option<u8> {
     let ranks = BackRanks::of(occupied, count);
     let [first, last] = [rooks as u32, (rooks >> ranks.last) as u32];

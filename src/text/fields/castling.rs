@@ -205,19 +205,21 @@ const fn classic() -> [CastlingText; 16] {
     texts
 }
 
-/// The set of the rights of a field of [`CLASSIC`], its first byte lowest.
-pub(super) fn classic_set(field: u32) -> Option<u8> {
+/// The set of the rights of a field of [`CLASSIC`] and the blank behind it, the first byte lowest.
+#[inline(always)]
+pub(super) fn classic_set(field: u64) -> Option<u8> {
     let (word, set) = BY_SLOT[slot(field)];
     (word == field).then_some(set)
 }
 
-/// The fields of [`CLASSIC`] and their sets, each at its place by [`slot`].
-static BY_SLOT: [(u32, u8); 16] = {
+/// The fields of [`CLASSIC`] with the blank and their sets, each at its place by [`slot`].
+static BY_SLOT: [(u64, u8); 16] = {
     let texts = classic();
     let mut table = [(0, 0); 16];
     let mut set = 0;
     while set < 16 {
-        let word = u32::from_le_bytes(texts[set].letters);
+        let (letters, len) = texts[set].padded();
+        let word = u32::from_le_bytes(*letters) as u64 | (b' ' as u64) << (8 * len);
         assert!(table[slot(word)].0 == 0, "two fields in one slot");
         table[slot(word)] = (word, set as u8);
         set += 1;
@@ -226,6 +228,6 @@ static BY_SLOT: [(u32, u8); 16] = {
 };
 
 /// Four bits that differ for all sixteen fields; the factor was found by trying.
-const fn slot(word: u32) -> usize {
-    (word.wrapping_mul(0x3079_4435) >> 28) as usize
+const fn slot(word: u64) -> usize {
+    (word.wrapping_mul(0x41d9_1659_73d3_358d) >> 60) as usize
 }

@@ -1,9 +1,9 @@
 //! The one writer of a line's fields.
 
 use super::castling::CastlingText;
+use super::placement::{InstructionSet, ROOM, letters_of, write_letters};
 #[cfg(feature = "archive")]
-use super::placement::write_ranks;
-use super::placement::{InstructionSet, Letters, ROOM, letters_of, write_letters, write_pieces};
+use super::placement::{Letters, write_ranks};
 use crate::model::{Board, Color, Counters, Square};
 
 /// A line up to its operations.
@@ -19,8 +19,6 @@ pub(crate) struct Line<'a> {
 pub(crate) enum Placement<'a> {
     /// Sets of squares.
     Board(&'a Board),
-    /// At most 32 pieces in the order of squares, two codes a byte, 0 behind the last.
-    Pieces { occupied: u64, codes: &'a [u8; 16], letters: &'a Letters },
     /// Eight ranks of codes, each with its a-file lowest, 0 where no piece stands.
     #[cfg(feature = "archive")]
     Ranks { occupied: u64, ranks: &'a [u32; 8], letters: &'a Letters },
@@ -40,44 +38,70 @@ impl Line<'_> {
     /// Appends the text.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        self.write_with(InstructionSet::fastest(), out);
-    }
-
-    /// As [`Line::write`], with these instructions.
-    #[inline]
-    pub(crate) fn write_with(&self, instructions: InstructionSet, out: &mut Vec<u8>) {
         let start = out.len();
-        out.resize(start + ROOM, 0);
-        let room = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut);
-        let len = room.map_or(0, |room| self.write_to(instructions, room));
-        out.truncate(start + len);
+        let written = room_behind(out).map(|room| {
+            let len = self.write_placement(InstructionSet::fastest(), room);
+            let Line { turn, castling, en_passant, counters, .. } = self;
+            write_behind(room, len, *turn, castling, *en_passant, counters)
+        });
+        out.truncate(start + written.unwrap_or(0));
     }
 
-    /// Writes the text to the start of the room and gives its length.
+    /// Writes the placement to the start of the room and gives its length.
     #[inline]
-    fn write_to(&self, instructions: InstructionSet, room: &mut [u8; ROOM]) -> usize {
-        let len = match self.placement {
+    fn write_placement(&self, instructions: InstructionSet, room: &mut [u8; ROOM]) -> usize {
+        match self.placement {
             Placement::Board(board) => {
                 write_letters(board.occupied(), &letters_of(board), instructions, room)
-            }
-            Placement::Pieces { occupied, codes, letters } => {
-                write_pieces(occupied, codes, letters, instructions, room)
             }
             #[cfg(feature = "archive")]
             Placement::Ranks { occupied, ranks, letters } => {
                 write_ranks(occupied, ranks, letters, instructions, room)
             }
-        };
-        let mut text = Text { room, len };
-        text.push(if self.turn == Color::White { b" w " } else { b" b " });
-        text.push_castling(&self.castling);
-        match self.en_passant.map(Square::to_ascii) {
-            Some([file, rank]) => text.push(&[b' ', file, rank]),
-            None => text.push(b" -"),
         }
-        text.push_counters(&self.counters);
-        text.len
     }
+}
+
+/// Room at the end of the text, which must be cut to what has been written there.
+#[inline(always)]
+pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
+    let start = out.len();
+    out.extend_from_slice(&[0; ROOM]);
+    out.get_mut(start..)?.first_chunk_mut()
+}
+
+/// Writes the text behind a placement of this length, and gives the length of both.
+#[inline(always)]
+pub(crate) fn write_behind(
+    room: &mut [u8; ROOM],
+    placement: usize,
+    turn: Color,
+    castling: &CastlingText,
+    en_passant: Option<Square>,
+    counters: &CounterText,
+) -> usize {
+    let mut text = Text { room, len: placement };
+    let turn = if turn == Color::White { *b" w \0" } else { *b" b \0" };
+    let (letters, len) = castling.padded();
+    let [turn, letters] = [turn, *letters].map(|bytes| u64::from(u32::from_le_bytes(bytes)));
+    text.push_padded((turn | letters << 24).to_le_bytes(), 3 + len);
+    match en_passant.map(Square::to_ascii) {
+        Some([file, rank]) => text.push_padded([b' ', file, rank, 0], 3),
+        None => text.push_padded([b' ', b'-', 0, 0], 2),
+    }
+    let len = text.len;
+    match counters {
+        CounterText::None => len,
+        counters => write_counters(room, len, counters),
+    }
+}
+
+/// Writes counters behind a text of this length, and gives the length of both.
+#[inline(never)]
+fn write_counters(room: &mut [u8; ROOM], len: usize, counters: &CounterText) -> usize {
+    let mut text = Text { room, len };
+    text.push_counters(counters);
+    text.len
 }
 
 /// Text in room that is enough for all of it.
@@ -92,10 +116,11 @@ impl Text<'_> {
         self.len += bytes.len();
     }
 
-    fn push_castling(&mut self, castling: &CastlingText) {
-        let (letters, len) = castling.padded();
-        self.push(letters);
-        self.len -= letters.len() - len;
+    /// Adds the first bytes of those given.
+    #[inline(always)]
+    fn push_padded<const N: usize>(&mut self, bytes: [u8; N], len: usize) {
+        self.room[self.len..self.len + N].copy_from_slice(&bytes);
+        self.len += len;
     }
 
     fn push_counters(&mut self, counters: &CounterText) {

@@ -18,19 +18,17 @@ pub(crate) struct UsualFields {
 #[inline]
 pub(crate) fn read_usual(line: &[u8], placement: usize) -> Option<UsualFields> {
     let tail = word_at(line, placement)?;
-    let black_moves = tail >> 8 & 0xff == u64::from(b'b');
-    let castling = tail >> 24;
-    let blank = first_blank(castling);
-    let is_usual = (black_moves | (tail >> 8 & 0xff == u64::from(b'w')))
-        & (tail & 0x00ff_00ff == 0x0020_0020)
-        & (blank <= 32);
-    if !is_usual {
+    let black_moves = tail as u16 >> 8 == u16::from(b'b');
+    let (turn, expected) =
+        if black_moves { (Color::Black, b" b \0") } else { (Color::White, b" w \0") };
+    if tail as u32 & 0x00ff_ffff != u32::from_le_bytes(*expected) {
         return None;
     }
-    let turn = if black_moves { Color::Black } else { Color::White };
-    let castling = classic_set((castling & ((1 << blank) - 1)) as u32)?;
+    let castling = tail >> 24;
+    let len = letters(castling);
+    let castling = classic_set(castling & ((0x100 << (len * 8)) - 1))?;
 
-    let at = placement + 4 + blank as usize / 8;
+    let at = placement + 4 + len;
     // The square and the blank behind it.
     let [file, second, third, ..] = word_at(line, at)?.to_le_bytes();
     let (en_passant, end, behind) = match file {
@@ -53,11 +51,9 @@ fn word_at(line: &[u8], at: usize) -> Option<u64> {
     word.checked_shr((at - from) as u32 * 8)
 }
 
-/// The bits before the first blank in eight bytes, 64 when there is none.
-const fn first_blank(bytes: u64) -> u32 {
-    const ONES: u64 = u64::MAX / 255;
-    let differ = bytes ^ (ONES * b' ' as u64);
-    // The lowest byte that is zero is found exactly.
-    let zero = differ.wrapping_sub(ONES) & !differ & ONES << 7;
-    zero.trailing_zeros() & !7
+/// How many of the first bytes are letters of rights, or the dash: their lowest bit is set, and that
+/// of a blank is not. At most four.
+const fn letters(bytes: u64) -> usize {
+    const LOWEST: u64 = 0x0101_0101;
+    (((!bytes & LOWEST) | 1 << 32).trailing_zeros() / 8) as usize
 }

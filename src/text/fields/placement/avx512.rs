@@ -6,38 +6,33 @@
 //!
 //! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so that the
 //! order of squares is the order of bytes. In a lane the widths of the characters are summed up,
-//! which gives the file of each piece. Writing: pieces and runs are put where they stand on the
-//! board, and what is empty is squeezed out.
+//! which gives the file of each piece. Lines wait for each other only where there are too many steps
+//! for the processor to look beyond, so the way to the numbers of the hash is short, and what the
+//! steps take for granted is looked at beside it. Writing: pieces and runs are put where they stand
+//! on the board, and what is empty is squeezed out.
 
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::tables::{
-    DIGIT, FIRST_RUN, Letters, NO_PIECE, PLACES, PieceNumbers, Pieces, ROOM, hash_of_places, ranks,
-    signs,
+    DIGIT, Letters, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, ROOM, hash_of_places, signs,
 };
 
-const PIECE: u8 = 0x40;
-const RUN: u8 = 0x10;
-const SOLIDUS: u8 = 0x20;
-const OTHER: u8 = 0x80;
 const VALUE: u8 = 0x0f;
 
-/// What each ASCII character is: [`PIECE`] with its code, [`RUN`] with its length, [`SOLIDUS`] or
-/// [`OTHER`].
+/// What each ASCII character is: a piece with its code and one in the high nibble, and how many
+/// squares it stands for in the low one; 0 for a solidus and all others.
 static KINDS: [u8; 128] = {
     let signs = signs();
-    let mut kinds = [OTHER; 128];
+    let mut kinds = [0; 128];
     let mut byte = 0;
     while byte < 128 {
         let sign = signs[byte];
         if sign.code != NO_PIECE {
-            kinds[byte] = PIECE | sign.code;
+            kinds[byte] = (sign.code + 1) << 4 | 1;
         } else if sign.doubt == DIGIT {
-            kinds[byte] = RUN | sign.squares;
-        } else if sign.solidus != 0 {
-            kinds[byte] = SOLIDUS;
+            kinds[byte] = sign.squares;
         }
         byte += 1;
     }
@@ -54,132 +49,180 @@ static IOTA: [u8; 64] = {
     }
     bytes
 };
-/// Which rank of the text, counted from the eighth, belongs in a lane.
-static RANKS_AS_READ: [u8; 64] = {
+/// Which end of a rank, in the order of the text, is before the rank that belongs in a lane. Before
+/// the eighth there is none.
+static ENDS_BEFORE: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;
     while at < 64 {
-        bytes[at] = 7 - at as u8 / 8;
+        bytes[at] = (6 - at as i8 / 8) as u8 & 63;
+        at += 1;
+    }
+    bytes
+};
+/// The number of each file, from 1 on.
+static FILES: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        bytes[at] = at as u8 % 8 + 1;
         at += 1;
     }
     bytes
 };
 
-/// Reads up to the first blank. `None` when the blank is not among the first 64 bytes, or when the
-/// field is not a usual one.
+/// The lowest bit of the number of each rank, where it stands in the low byte of a place.
+static ODD_RANKS: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        bytes[at] = (at as u8 / 8 % 2) << 7;
+        at += 1;
+    }
+    bytes
+};
+/// The other bits of the number of each rank, which are the high byte of a place.
+static PAIRS_OF_RANKS: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        bytes[at] = at as u8 / 16;
+        at += 1;
+    }
+    bytes
+};
+
+/// The pieces of a placement as [`Pieces`] has them, still in vectors.
+pub(crate) struct PiecesInVectors {
+    /// The occupied squares, in the lowest eight bytes.
+    pub(crate) occupied: __m128i,
+    pub(crate) count: u32,
+    /// A byte for each piece in the order of squares, zero behind the last.
+    pub(crate) codes: __m256i,
+    pub(crate) hash: u64,
+    pub(crate) len: usize,
+}
+
+impl PiecesInVectors {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    #[inline]
+    pub(crate) fn packed(&self) -> Pieces {
+        let codes = pack(self.codes);
+        let [low, high] = [_mm_cvtsi128_si64(codes), _mm_extract_epi64::<1>(codes)];
+        Pieces {
+            occupied: _mm_cvtsi128_si64(self.occupied) as u64,
+            count: self.count,
+            codes: u128::from(high as u64) << 64 | u128::from(low as u64),
+            hash: self.hash,
+            len: self.len,
+        }
+    }
+}
+
+/// Codes of a byte each, two a byte.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(crate) fn pack(codes: __m256i) -> __m128i {
+    _mm256_cvtepi16_epi8(_mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001)))
+}
+
+/// Reads up to the first blank. `None` when that is not among the first 65 bytes, or when the field
+/// is not a usual one. Of a field of 64 bytes the blank has not been looked at.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-pub(super) fn read<const GATHERS: bool>(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+#[inline]
+pub(crate) fn read<const GATHERS: bool>(
+    line: &[u8],
+    numbers: &PieceNumbers,
+) -> Option<PiecesInVectors> {
     let text = load_at_most_64(line);
-    let blanks = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(b' ' as i8));
-    let len = blanks.trailing_zeros();
-    if len == 64 {
-        return None;
-    }
-    let field = (1u64 << len) - 1;
+    // Solidus and blank are the least characters. What is behind the first blank does not count.
+    let ends = _mm512_cmple_epu8_mask(text, splat(b'/'));
+    let ends = _mm512_maskz_compress_epi8(ends, load(&IOTA));
+    let before = _mm512_mask_permutexvar_epi8(splat(!0), !0 >> 8, load(&ENDS_BEFORE), ends);
+    let (low, high) = (load(KINDS.first_chunk()?), load(KINDS.last_chunk()?));
+    let kinds = _mm512_permutex2var_epi8(low, text, high);
+    let kinds = _mm512_permutexvar_epi8(_mm512_add_epi8(before, load(&FILES)), kinds);
+    let kinds = before_first_zero(kinds);
+    let (signs, pieces) =
+        (_mm512_test_epi8_mask(kinds, kinds), _mm512_cmpgt_epu8_mask(kinds, splat(VALUE)));
 
-    let kinds =
-        _mm512_permutex2var_epi8(load(KINDS.first_chunk()?), text, load(KINDS.last_chunk()?));
-    let is = |kind: u8| _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(kind as i8)) & field;
-    let (runs, solidi) = (is(RUN), is(SOLIDUS));
-    let others = _mm512_movepi8_mask(_mm512_or_si512(kinds, text)) & field;
-    if others != 0 || runs & runs << 1 != 0 || solidi.count_ones() != 7 {
-        return None;
-    }
+    let sums = sums_in_lanes(_mm512_and_si512(kinds, splat(VALUE)));
+    let files = _mm512_sub_epi8(sums, splat(1));
+    // One more than the code, so that 0 is none: as in places.
+    let codes = _mm512_and_si512(_mm512_srli_epi16::<4>(kinds), splat(VALUE));
+    let places = _mm512_or_si512(_mm512_slli_epi16::<4>(files), codes);
+    let places = _mm512_or_si512(places, load(&ODD_RANKS));
+    let low = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, places));
+    let high = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, load(&PAIRS_OF_RANKS)));
+    let hash = hash::<GATHERS>(numbers, low, high);
 
-    // Where each rank ends and begins in the text, and its characters in a lane of their own.
-    let ends = _mm512_maskz_compress_epi8(solidi | 1 << len, load(&IOTA));
-    let ends = _mm512_castsi512_si128(ends);
-    let behind_solidus = _mm_set_epi64x(0, 0x0101_0101_0101_0100);
-    let starts = _mm_add_epi8(_mm_slli_si128::<1>(ends), behind_solidus);
-    let in_lanes = |eight: __m128i| {
-        _mm512_permutexvar_epi8(load(&RANKS_AS_READ), _mm512_castsi128_si512(eight))
-    };
-    let (starts, lens) = (in_lanes(starts), in_lanes(_mm_sub_epi8(ends, starts)));
-    let places = _mm512_and_si512(load(&IOTA), _mm512_set1_epi8(7));
-    let is_there = _mm512_cmplt_epu8_mask(places, lens);
-    let kinds = _mm512_maskz_permutexvar_epi8(is_there, _mm512_add_epi8(starts, places), kinds);
-    let pieces = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(PIECE as i8));
-    let values = _mm512_and_si512(kinds, _mm512_set1_epi8(VALUE as i8));
-
-    // Sums of the widths: behind the last character of each rank there must be eight.
-    let one = _mm512_set1_epi8(1);
-    let mut sums = _mm512_mask_mov_epi8(values, pieces, one);
-    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<8>(sums));
-    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<16>(sums));
-    sums = _mm512_add_epi8(sums, _mm512_slli_epi64::<32>(sums));
-    let full = _mm512_cmpeq_epi8_mask(sums, _mm512_set1_epi8(8));
-    let too_long = _mm512_cmpgt_epu8_mask(lens, _mm512_set1_epi8(8));
-    let last = 0x8080_8080_8080_8080;
+    // Each rank has eight squares, no digits side by side, and no bytes but these.
+    let off = _mm512_cmpneq_epi64_mask(_mm512_srli_epi64::<56>(sums), _mm512_set1_epi64(8));
+    let runs = signs & !pieces;
+    let len = _mm512_cmpeq_epi8_mask(text, splat(b' ')).trailing_zeros();
+    let solidi = _bzhi_u64(_mm512_cmpeq_epi8_mask(text, splat(b'/')), len).count_ones();
     let count = pieces.count_ones();
-    if full & last != last || too_long != 0 || count == 0 || count > 32 {
+    let is_usual = (off == 0)
+        & (runs & runs >> 1 & (u64::MAX / 255 * 0x7f) == 0)
+        & (_bzhi_u64(_mm512_movepi8_mask(text), len) == 0)
+        & (solidi == 7)
+        & (signs.count_ones() + 7 == len)
+        & (count.wrapping_sub(1) < MOST_PIECES);
+    if !is_usual {
         return None;
     }
 
-    let files = _mm512_sub_epi8(sums, one);
     let bits = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
     let bits = _mm512_maskz_shuffle_epi8(pieces, bits, files);
     // The bits of a lane differ, so their sum is their union.
     let occupied = _mm512_cvtepi64_epi8(_mm512_sad_epu8(bits, _mm512_setzero_si512()));
-    let occupied = _mm_cvtsi128_si64(occupied) as u64;
-
-    let codes = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, values));
-    let first_squares = _mm512_sub_epi8(load(&IOTA), places);
-    let squares = _mm512_or_si512(files, first_squares);
-    let squares = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(pieces, squares));
-    let pairs = _mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001));
-    let packed = _mm256_cvtepi16_epi8(pairs);
-    let halves =
-        [_mm_cvtsi128_si64(packed), _mm_extract_epi64::<1>(packed)].map(|half| half as u64);
-    Some(Pieces {
-        occupied,
-        count,
-        codes: u128::from(halves[1]) << 64 | u128::from(halves[0]),
-        hash: hash::<GATHERS>(numbers, codes, squares, count),
-        len: len as usize,
-    })
+    let codes = _mm256_and_si256(low, _mm256_set1_epi8(VALUE as i8));
+    let codes = _mm256_subs_epu8(codes, _mm256_set1_epi8(1));
+    Some(PiecesInVectors { occupied, count, codes, hash, len: len as usize })
 }
 
-/// For each set of occupied files the digits of the runs, each at the first file of its run.
-static RUNS: [u64; 256] = {
-    let ranks = ranks();
-    let mut runs = [0; 256];
-    let mut occupied = 0;
-    while occupied < 256 {
-        let rank = ranks[occupied];
-        let mut digits = [0; 8];
-        let (mut place, mut file) = (0, 0);
-        while place < rank.len as usize {
-            let sign = rank.by_file[place];
-            if sign < FIRST_RUN {
-                file += 1;
-            } else {
-                let run = sign - FIRST_RUN + 1;
-                digits[file] = b'0' + run;
-                file += run as usize;
-            }
-            place += 1;
-        }
-        runs[occupied] = u64::from_le_bytes(digits);
-        occupied += 1;
-    }
-    runs
-};
+/// As [`read`], for tests.
+#[cfg(test)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+pub(super) fn read_packed<const GATHERS: bool>(
+    line: &[u8],
+    numbers: &PieceNumbers,
+) -> Option<Pieces> {
+    let pieces = read::<GATHERS>(line, numbers)?.packed();
+    (line.get(pieces.len) == Some(&b' ')).then_some(pieces)
+}
 
-/// Four ranks of eight squares, each with a place behind it for the solidus, which is taken from a
-/// second vector.
-static FOUR_RANKS: [u8; 64] = {
-    let mut places = [0; 64];
-    let mut at = 0;
-    while at < FOUR_RANKS_LEN {
-        places[at] = if at % 9 == 8 { 64 } else { (at / 9 * 8 + at % 9) as u8 };
-        at += 1;
-    }
-    places
-};
-const FOUR_RANKS_LEN: usize = 36;
+/// What stands before the first zero of each lane, and zeros from there on.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn before_first_zero(lanes: __m512i) -> __m512i {
+    // The lowest zero is found exactly: none but its highest bit is set, and what is above does
+    // not matter.
+    let less = _mm512_sub_epi64(lanes, splat(1));
+    let zero = _mm512_and_si512(_mm512_andnot_si512(lanes, less), splat(0x80));
+    let below = _mm512_add_epi64(zero, splat(!0));
+    _mm512_and_si512(_mm512_andnot_si512(zero, below), lanes)
+}
 
-/// Writes the placement of at most 32 pieces to the start of the text and gives its length.
+/// The sum of each byte and those that stand lower in its lane.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn sums_in_lanes(lanes: __m512i) -> __m512i {
+    let twos = _mm512_add_epi8(lanes, _mm512_slli_epi64::<8>(lanes));
+    let fours = _mm512_add_epi8(twos, _mm512_slli_epi64::<16>(twos));
+    _mm512_add_epi8(fours, _mm512_slli_epi64::<32>(fours))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn splat(byte: u8) -> __m512i {
+    _mm512_set1_epi8(byte as i8)
+}
+
+/// Writes the placement of at most 32 pieces to the start of the text and gives its length; `None`
+/// where it is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_pieces(
@@ -188,12 +231,25 @@ pub(super) fn write_pieces(
     letters: &Letters,
     text: &mut [u8; ROOM],
 ) -> Option<usize> {
-    let pairs = _mm256_cvtepu8_epi16(load_16(codes));
+    write_board(board_of(occupied, apart(load_16(codes)), letters), occupied, text)
+}
+
+/// Codes that are given two a byte, a byte for each.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(crate) fn apart(pairs: __m128i) -> __m256i {
+    let pairs = _mm256_cvtepu8_epi16(pairs);
     let codes = _mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs));
-    let codes = _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8));
-    let pieces = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_16(&letters.codes)), codes);
-    let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces));
-    write_board(board, occupied, text)
+    _mm256_and_si256(codes, _mm256_set1_epi8(VALUE as i8))
+}
+
+/// The letters on their squares, of codes in the order of squares.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[inline]
+pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m512i {
+    let letters = _mm256_broadcastsi128_si256(load_16(&letters.codes));
+    let pieces = _mm256_shuffle_epi8(letters, codes);
+    _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces))
 }
 
 /// Writes the placement of letters by square, 0 where no piece stands, to the start of the text and
@@ -229,69 +285,88 @@ pub(super) fn write_ranks(
 /// Writes the letters of a board, which stand on the occupied squares.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<usize> {
+#[inline]
+pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) -> Option<usize> {
+    // A run is written where it ends, as how far that is from the last piece of its rank.
+    let on_h = u64::MAX / 255 * 0x80;
+    let written = occupied | occupied >> 1 | on_h;
+    let files = load(&FILES);
+    let last_pieces = maxima_in_lanes(_mm512_maskz_mov_epi8(occupied, files));
+    let runs = _mm512_sub_epi8(_mm512_or_si512(files, splat(b'0')), last_pieces);
+    let signs = _mm512_mask_mov_epi8(runs, occupied, board);
     let eighth_rank_first = _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    let board = _mm512_permutexvar_epi64(eighth_rank_first, board);
-    let ranks = _mm_cvtsi64_si128(occupied.swap_bytes() as i64);
-    let runs = gather(&RUNS, _mm_cvtepu8_epi16(ranks), 0xff);
-    let signs = _mm512_or_si512(board, runs);
-
-    let mut len = 0;
-    for first in [0, 32] {
-        let places = _mm512_add_epi8(load(&FOUR_RANKS), _mm512_set1_epi8(first));
-        let solidus = _mm512_set1_epi8(b'/' as i8);
-        let four = (1 << FOUR_RANKS_LEN) - 1;
-        let ranks = _mm512_maskz_permutex2var_epi8(four, signs, places, solidus);
-        let there = _mm512_test_epi8_mask(ranks, ranks);
-        let ranks = _mm512_maskz_compress_epi8(there, ranks);
-        store(text.get_mut(len..)?.first_chunk_mut()?, ranks);
-        len += there.count_ones() as usize;
-    }
-    // Without the solidus behind the last rank.
-    Some(len - 1)
+    let signs = _mm512_permutexvar_epi64(eighth_rank_first, signs);
+    let signs = _mm512_maskz_compress_epi8(written.swap_bytes(), signs);
+    let (solidi, len) = solidi(written.swap_bytes());
+    store(text.first_chunk_mut()?, _mm512_mask_expand_epi8(splat(b'/'), !solidi, signs));
+    (len <= 64).then_some(len as usize)
 }
 
-/// The numbers of the first `count` pieces.
+/// Where the solidi stand among those squares of the ranks that are written, the eighth rank first,
+/// and how long it all is.
+#[target_feature(enable = "bmi2,popcnt")]
+#[inline]
+fn solidi(written: u64) -> (u64, u32) {
+    // Four ranks of nine bits, the ninth that of the solidus.
+    const SOLIDI: u64 = 1 << 8 | 1 << 17 | 1 << 26 | 1 << 35;
+    const SQUARES: u64 = (1 << 36) - 1 - SOLIDI;
+    let [first, second] = [written & u64::from(u32::MAX), written >> 32]
+        .map(|ranks| _pdep_u64(ranks, SQUARES) | SOLIDI);
+    let len = first.count_ones();
+    let solidi = _pext_u64(SOLIDI, first) | _pext_u64(SOLIDI, second).wrapping_shl(len);
+    // Without the solidus behind the last rank.
+    (solidi, len + second.count_ones() - 1)
+}
+
+/// The greatest of each byte and those that stand lower in its lane.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn maxima_in_lanes(lanes: __m512i) -> __m512i {
+    let twos = _mm512_max_epu8(lanes, _mm512_slli_epi64::<8>(lanes));
+    let fours = _mm512_max_epu8(twos, _mm512_slli_epi64::<16>(twos));
+    _mm512_max_epu8(fours, _mm512_slli_epi64::<32>(fours))
+}
+
+/// The numbers at the places, combined. The low bytes of the places are given, then the high ones.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn hash<const GATHERS: bool>(
-    numbers: &PieceNumbers,
-    codes: __m256i,
-    squares: __m256i,
-    count: u32,
-) -> u64 {
-    let squares = _mm512_slli_epi16::<4>(_mm512_cvtepu8_epi16(squares));
-    let places = _mm512_or_si512(squares, _mm512_cvtepu8_epi16(codes));
+#[inline]
+fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i) -> u64 {
+    let [even, odd] = [_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)];
+    let [a, b] = [_mm256_castsi256_si128(even), _mm256_extracti128_si256::<1>(even)];
+    let [c, d] = [_mm256_castsi256_si128(odd), _mm256_extracti128_si256::<1>(odd)];
     if !GATHERS {
-        let mut stored = [0; PLACES];
-        store_places(&mut stored, places);
-        return hash_of_places(numbers, &stored, count);
+        return hash_of_places(numbers, [words(a), words(b), words(c), words(d)].as_flattened());
     }
-    let there = u32::MAX >> (32 - count.clamp(1, 32));
-    let eight = |places: __m128i, there: u32| gather(numbers, places, there as u8);
-    let keys = _mm512_xor_si512(
-        _mm512_xor_si512(
-            eight(_mm512_castsi512_si128(places), there),
-            eight(_mm512_extracti32x4_epi32::<1>(places), there >> 8),
-        ),
-        _mm512_xor_si512(
-            eight(_mm512_extracti32x4_epi32::<2>(places), there >> 16),
-            eight(_mm512_extracti32x4_epi32::<3>(places), there >> 24),
-        ),
-    );
+    let [a, b] = [gather(numbers, a, !0), gather(numbers, b, !0)];
+    let [c, d] = [gather(numbers, c, !0), gather(numbers, d, !0)];
+    let keys = _mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d));
     let keys = _mm256_xor_si256(_mm512_castsi512_si256(keys), _mm512_extracti64x4_epi64::<1>(keys));
     let keys = _mm_xor_si128(_mm256_castsi256_si128(keys), _mm256_extracti128_si256::<1>(keys));
     (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
 }
 
-#[target_feature(enable = "avx512f")]
-fn store_places(room: &mut [u16; PLACES], places: __m512i) {
-    // SAFETY: the array has room for the 64 bytes that are written; they need not be aligned.
-    unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), places) }
+/// The bytes of a vector.
+#[target_feature(enable = "avx")]
+#[inline]
+pub(crate) fn bytes(vector: __m256i) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    // SAFETY: the array has room for the 32 bytes that are written; they need not be aligned.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), vector) };
+    bytes
+}
+
+#[target_feature(enable = "sse2")]
+#[inline]
+fn words(vector: __m128i) -> [u16; 8] {
+    let mut words = [0; 8];
+    // SAFETY: the array has room for the 16 bytes that are written; they need not be aligned.
+    unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), vector) };
+    words
 }
 
 /// The numbers at those of eight places whose bit is set, zero at the others.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
 fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
     let places = _mm512_cvtepu16_epi64(places);
     let len = _mm512_set1_epi64(numbers.len() as i64);
@@ -303,30 +378,41 @@ fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {
 }
 
 /// The first 64 bytes of a slice, zero behind its end.
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+#[inline]
 fn load_at_most_64(bytes: &[u8]) -> __m512i {
-    let there = match bytes.len() {
-        0 => 0,
-        len => u64::MAX >> (64 - len.min(64)),
-    };
+    let there = _bzhi_u64(u64::MAX, bytes.len().min(64) as u32);
     // SAFETY: bytes whose bit is not set are not read, and those whose bit is set are within the
     // slice.
     unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
 }
 
+/// The first 16 bytes of a slice, zero behind its end.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+#[inline]
+pub(crate) fn load_at_most_16(bytes: &[u8]) -> __m128i {
+    let there = _bzhi_u32(0xffff, bytes.len().min(16) as u32);
+    // SAFETY: bytes whose bit is not set are not read, and those whose bit is set are within the
+    // slice.
+    unsafe { _mm_maskz_loadu_epi8(there as u16, bytes.as_ptr().cast()) }
+}
+
 #[target_feature(enable = "avx512f")]
-fn load(bytes: &[u8; 64]) -> __m512i {
+#[inline]
+pub(crate) fn load(bytes: &[u8; 64]) -> __m512i {
     // SAFETY: the array has the 64 bytes that are read; they need not be aligned.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "sse2")]
+#[inline]
 fn load_16(bytes: &[u8; 16]) -> __m128i {
     // SAFETY: the array has the 16 bytes that are read; they need not be aligned.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx512f")]
+#[inline]
 fn store(bytes: &mut [u8; 64], vector: __m512i) {
     // SAFETY: the array has room for the 64 bytes that are written; they need not be aligned.
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }

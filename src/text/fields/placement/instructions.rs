@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 /// A value of this type is only made where the machine has the instructions: it is the proof that
 /// code compiled for them may run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct InstructionSet(pub(super) Set);
+pub struct InstructionSet(pub(crate) Set);
 
 /// The sets; which there are depends on the architecture that the crate is compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Set {
+pub(crate) enum Set {
     /// Vectors of 64 bytes, tables looked up by gathers.
     #[cfg(target_arch = "x86_64")]
     Avx512Gathers,
@@ -158,7 +158,7 @@ macro_rules! with_instructions {
     }};
 }
 
-pub(super) use with_instructions;
+pub(crate) use with_instructions;
 
 #[cfg(target_arch = "x86_64")]
 fn supported_vectors() -> Vec<Set> {

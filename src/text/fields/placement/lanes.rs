@@ -42,12 +42,12 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// The codes of Black's pieces by the slots of their letters.
+/// One more than the codes of Black's pieces, as in places, by the slots of their letters.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
     while role < ROLES.len() {
-        slots[slot(ROLES[role])] = signs()[ROLES[role] as usize].code;
+        slots[slot(ROLES[role])] = signs()[ROLES[role] as usize].code + 1;
         role += 1;
     }
     slots
@@ -105,7 +105,8 @@ static MOVED_APART: [[u8; 8]; 256] = {
 /// line is shorter than 32, or when the field is not a usual one.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+#[inline]
+pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let (len, words) = split(line)?;
     let [a, b, c, d, e, f, g, h] = words;
     let texts = [from_words([a, b, c, d]), from_words([e, f, g, h])];
@@ -120,7 +121,7 @@ pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
         let lower = or(text, splat(0x20));
         let slot = and(xor(lower, high_nibbles(lower)), splat(15));
         pieces[half] = and(equal(lookup(&LETTERS, slot), lower), there);
-        let code = or(lookup(&CODES, slot), xor(case_bit(text), one));
+        let code = add(lookup(&CODES, slot), xor(case_bit(text), one));
         let run = sub(text, splat(b'1'));
         let runs = and(at_most(run, splat(7)), there);
 
@@ -147,9 +148,16 @@ pub(super) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
         count,
         occupied: sums_of_lanes(bits[0], bits[1]),
         codes: codes_of(&places),
-        hash: hash_of_places(numbers, &places, count),
+        hash: hash(numbers, &places),
         len: len as usize,
     })
+}
+
+/// The numbers at the places, combined. Not compiled for vectors, from which the way of the places
+/// would be long.
+#[inline(never)]
+fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
+    hash_of_places(numbers, &places[..MOST_PIECES as usize])
 }
 
 /// The length of the field and the first eight bytes of each of its eight ranks, the first rank

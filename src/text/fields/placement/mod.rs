@@ -6,7 +6,7 @@
 //! other.
 
 #[cfg(target_arch = "x86_64")]
-mod avx512;
+pub(crate) mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod bits;
 mod hash;
@@ -15,7 +15,7 @@ mod instructions;
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
-mod lanes;
+pub(crate) mod lanes;
 mod lay_out;
 mod pick_up;
 mod read;
@@ -23,8 +23,8 @@ mod tables;
 mod write;
 
 pub(crate) use hash::{PairNumbers, hash_of_board, pair_numbers};
-pub(crate) use instructions::BitWork;
 pub use instructions::InstructionSet;
+pub(crate) use instructions::{BitWork, Set, with_instructions};
 pub(crate) use lay_out::lay_out;
 pub(crate) use pick_up::pick_up;
 pub(crate) use read::read_pieces;

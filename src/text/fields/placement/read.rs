@@ -1,46 +1,14 @@
 //! Placements read.
 
-use super::instructions::{InstructionSet, Set, with_instructions};
 use super::tables::{
-    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, place, signs,
+    BAD, LONGEST, MOST_PIECES, NO_PIECE, PieceNumbers, Pieces, RANKS, SIGNS, signs,
 };
 use crate::model::Board;
 use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::scan::Word;
 
-/// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
-/// when the field is in another form, and when there are no pieces or more than 32.
-///
-/// The hash is made here because the codes and squares of all pieces are at hand.
-#[inline(always)]
-pub(crate) fn read_pieces(
-    line: &[u8],
-    numbers: &PieceNumbers,
-    instructions: InstructionSet,
-) -> Option<Pieces> {
-    if let Some(pieces) = read_in_vectors(line, numbers, instructions) {
-        return Some(pieces);
-    }
-    read_bytewise(line, numbers)
-}
-
-/// `None` also where the vectors are too short for a field, or the line too short for them.
-#[inline(always)]
-fn read_in_vectors(
-    line: &[u8],
-    numbers: &PieceNumbers,
-    InstructionSet(set): InstructionSet,
-) -> Option<Pieces> {
-    with_instructions!(
-        set,
-        avx512(GATHERS) => super::avx512::read::<GATHERS>(line, numbers),
-        lanes => super::lanes::read(line, numbers),
-        portable => None,
-    )
-}
-
-/// What a byte does to the board of [`read_bytewise`].
+/// What a byte does to the board of [`read_pieces`].
 #[derive(Copy, Clone)]
 struct Step {
     /// What stands on the square then.
@@ -49,7 +17,7 @@ struct Step {
     width: u8,
 }
 
-/// The mark of a piece, beside its code.
+/// The mark of a piece, beside its code that counts from one.
 const PIECE: u8 = 0x10;
 /// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;
@@ -63,7 +31,7 @@ static STEPS: [Step; 256] = {
     while byte < 256 {
         let sign = signs[byte];
         if sign.code != NO_PIECE {
-            steps[byte] = Step { mark: PIECE | sign.code, width: 1 };
+            steps[byte] = Step { mark: PIECE | (sign.code + 1), width: 1 };
         } else if sign.solidus != 0 {
             steps[byte] = Step { mark: SOLIDUS, width: BESIDE };
         } else if sign.doubt != BAD {
@@ -79,11 +47,14 @@ const BESIDE: u8 = 8;
 /// A rank and what is beside it.
 const RANK: usize = 8 + BESIDE as usize;
 
-/// The way that every machine can go: the characters are put on a board, and what is wrong is seen
-/// there. Which characters follow each other cannot be foreseen, so nothing is asked of them one by
-/// one.
-#[inline(never)]
-fn read_bytewise(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
+/// Reads the canonical placement before the first blank of a line. `None` when there is no blank,
+/// when the field is in another form, and when there are no pieces or more than 32.
+///
+/// This is the way that every machine can go: the characters are put on a board, and what is wrong
+/// is seen there. Which characters follow each other cannot be foreseen, so nothing is asked of them
+/// one by one. The hash is made here because the codes and squares of all pieces are at hand.
+#[inline]
+pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
     let (mut at, mut len) = (0, 0);
     let field = line.get(..=LONGEST).unwrap_or(line);
@@ -134,6 +105,7 @@ const fn files_of(marks: u64) -> u8 {
 /// The codes in the order of squares and the hash, of a board with the eighth rank first.
 #[inline]
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
+    // As in places, codes count from one at first.
     let mut codes = [0; MOST_PIECES as usize];
     let (mut rest, mut hash) = (occupied, 0);
     for code in &mut codes {
@@ -144,13 +116,14 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
         rest &= rest - 1;
         let from_eighth = square ^ 56;
         *code = board[(from_eighth + (from_eighth & 56)) % board.len()] & 15;
-        hash ^= numbers[place(square, *code)];
+        hash ^= numbers[square << 4 | usize::from(*code)];
     }
     let mut packed = [0; 16];
     for (pair, byte) in codes.chunks_exact(2).zip(&mut packed) {
         *byte = pair[0] | pair[1] << 4;
     }
-    (u128::from_le_bytes(packed), hash)
+    let ones = (u128::MAX / 15).wrapping_shr(128 - 4 * occupied.count_ones());
+    (u128::from_le_bytes(packed).wrapping_sub(ones), hash)
 }
 
 /// Reads a placement of any number of pieces; digits may stand side by side. `None` when anything
@@ -220,7 +193,8 @@ pub(crate) fn diagnose(word: Word) -> Diagnostic {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::tables::piece_code;
+    use super::super::instructions::{InstructionSet, Set, with_instructions};
+    use super::super::tables::{piece_code, place};
     use super::*;
     use crate::model::Square;
 
@@ -258,16 +232,24 @@ mod tests {
     /// All ways say the same; vectors leave fields to bytes only where they are too short.
     fn assert_same(line: &[u8]) {
         let pieces = plainly(line);
-        assert_eq!(read_bytewise(line, &NUMBERS), pieces, "{}", line.escape_ascii());
+        assert_eq!(read_pieces(line, &NUMBERS), pieces, "{}", line.escape_ascii());
         for &set in InstructionSet::supported() {
             let shown = || format!("{}: {}", set.name(), line.escape_ascii());
-            assert_eq!(read_pieces(line, &NUMBERS, set), pieces, "{}", shown());
-            let vectors = read_in_vectors(line, &NUMBERS, set);
+            let vectors = read_in_vectors(line, set);
             let is_usual = |pieces: &Pieces| pieces.len < 64 && line.len() >= pieces.len + 7;
             let may_leave =
                 set == InstructionSet::PORTABLE || !pieces.is_some_and(|pieces| is_usual(&pieces));
             assert!(vectors == pieces || vectors.is_none() && may_leave, "{}", shown());
         }
+    }
+
+    fn read_in_vectors(line: &[u8], InstructionSet(set): InstructionSet) -> Option<Pieces> {
+        with_instructions!(
+            set,
+            avx512(GATHERS) => super::super::avx512::read_packed::<GATHERS>(line, &NUMBERS),
+            lanes => super::super::lanes::read(line, &NUMBERS),
+            portable => None,
+        )
     }
 
     fn ranks() -> impl Strategy<Value = String> {

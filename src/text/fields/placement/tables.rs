@@ -12,10 +12,11 @@ pub(crate) const fn piece_code(piece: Piece) -> u8 {
 /// what the hash of a board is made of.
 pub(crate) type PieceNumbers = [u64; 1024];
 
-/// Where the number of a piece on a square stands.
+/// Where the number of a piece on a square stands. Codes count from one here: places that are 0 have
+/// no number.
 #[inline]
 pub(crate) const fn place(square: usize, code: u8) -> usize {
-    (square & 63) << 4 | (code & 15) as usize
+    (square & 63) << 4 | (code as usize + 1) & 15
 }
 
 /// The most pieces of [`Pieces`].
@@ -24,23 +25,22 @@ pub(super) const MOST_PIECES: u32 = 32;
 /// Room for the places of as many pieces, and for eight at once from any of them.
 pub(super) const PLACES: usize = MOST_PIECES as usize + 8;
 
-/// The numbers at the first places, as many as there are pieces, combined; behind those places there
-/// must be zeros.
+/// The numbers at the places, combined.
 ///
-/// All 32 are loaded, because a loop that ends early ends where no processor foresees it.
-#[inline]
-pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16; PLACES], count: u32) -> u64 {
+/// All are loaded, also those behind the last piece: a loop that ends early ends where no processor
+/// foresees it.
+#[inline(always)]
+pub(super) fn hash_of_places(numbers: &PieceNumbers, places: &[u16]) -> u64 {
     let mut hashes = [0; 2];
-    for four in places[..MOST_PIECES as usize].chunks_exact(4) {
-        // Taken out of one word, the places stay out of vectors, from where the way is long.
+    for four in places.chunks_exact(4) {
+        // Taken out of one word, the places are loaded at once.
         let word =
             (0..).step_by(16).zip(four).fold(0, |word, (at, &place)| word | u64::from(place) << at);
         let number = |nth: u32| numbers[(word >> (16 * nth)) as usize & 1023];
         hashes[0] ^= number(0) ^ number(1);
         hashes[1] ^= number(2) ^ number(3);
     }
-    let behind = numbers[0] & u64::from(count & 1).wrapping_neg();
-    hashes[0] ^ hashes[1] ^ behind
+    hashes[0] ^ hashes[1]
 }
 
 /// The pieces of a placement, at most 32.
@@ -249,6 +249,12 @@ impl Letters {
             byte += 1;
         }
         Letters { codes, pairs }
+    }
+
+    /// The letter of a code.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const fn of(&self, code: u8) -> u8 {
+        self.codes[code as usize & 15]
     }
 
     /// The letters by square of codes, two a byte.

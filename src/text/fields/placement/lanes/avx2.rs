@@ -236,5 +236,6 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
 #[inline]
 fn pairs_of_codes(places: Vector) -> Vector {
     let codes = _mm256_and_si256(places, _mm256_set1_epi16(15));
+    let codes = _mm256_subs_epu8(codes, _mm256_set1_epi16(1));
     _mm256_madd_epi16(codes, _mm256_set1_epi32(0x0010_0001))
 }

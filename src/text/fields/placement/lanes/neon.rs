@@ -242,7 +242,10 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
         let at = |at| vreinterpretq_u8_u16(vld1q_u16(places.as_ptr().add(at)));
         [at(0), at(8), at(16), at(24)]
     };
-    let bytes = |low, high| vandq_u8(vuzp1q_u8(low, high), vdupq_n_u8(15));
+    let bytes = |low, high| {
+        let codes = vandq_u8(vuzp1q_u8(low, high), vdupq_n_u8(15));
+        vqsubq_u8(codes, vdupq_n_u8(1))
+    };
     let pairs = |codes| {
         let pairs = vreinterpretq_u16_u8(codes);
         vmovn_u16(vorrq_u16(pairs, vshrq_n_u16::<4>(pairs)))

@@ -1,0 +1,168 @@
+//! Which way a line or a board goes with the instructions of the processor.
+
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+use super::read::read_in_lanes;
+use super::read::{Identity, read_bytewise};
+use super::write::{write_unusual, write_usual};
+use crate::codec::error::DecodeError;
+use crate::codec::key::position_key;
+use crate::codec::packed::{self, PackedBoard};
+use crate::model::Counters;
+use crate::text::fields::{CounterText, InstructionSet, Set, with_instructions};
+use crate::text::{Diagnostic, Profile, fen};
+
+/// Reads the first four fields of an EPD or FEN line; what is behind them is not looked at.
+///
+/// `None` does not mean that the line is wrong, only that it is unusual. What is accepted is
+/// exactly what every profile of the text reader makes of the line.
+///
+/// ```
+/// use epdb::codec::{identity, key, packed};
+/// use epdb::model::Position;
+/// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+/// let identity = identity::read_fields(line).expect("a usual line");
+/// assert_eq!(identity.board, packed::encode(&Position::START));
+/// assert_eq!(identity.key, key::position_key(&Position::START));
+/// assert_eq!(identity.len, 52);
+/// ```
+pub fn read_fields(line: &[u8]) -> Option<Identity> {
+    read(InstructionSet::fastest(), line)
+}
+
+/// As [`read_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+#[doc(hidden)]
+pub fn read_fields_with(instructions: InstructionSet, line: &[u8]) -> Option<Identity> {
+    read(instructions, line)
+}
+
+#[inline(always)]
+fn read(InstructionSet(set): InstructionSet, line: &[u8]) -> Option<Identity> {
+    with_instructions!(
+        set,
+        avx512(GATHERS) => avx512::read::<GATHERS>(line),
+        lanes => read_in_lanes(line),
+        portable => read_bytewise(line),
+    )
+}
+
+/// The packed identity board and the position key of any line that the lenient reader takes as a
+/// record: the straight way where it leads, the text reader elsewhere. What stands behind the four
+/// fields of a usual line is not looked at.
+///
+/// # Errors
+/// What the text reader says.
+///
+/// ```
+/// use epdb::codec::identity;
+/// let usual = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b k - bm O-O;")?;
+/// let shredder = identity::of_line(b"4k2r/8/8/8/8/8/8/4K3 b h - 5 39")?;
+/// assert_eq!(usual, shredder);
+/// # Ok::<(), epdb::text::Diagnostic>(())
+/// ```
+pub fn of_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
+    if let Some(identity) = read_fields(line) {
+        return Ok((identity.board, identity.key));
+    }
+    let record = fen::parse(line, Profile::Lenient)?;
+    let identity = record.position().identity();
+    Ok((packed::encode(&identity), position_key(&identity)))
+}
+
+/// Appends the four fields of the packed board at the start of these bytes in canonical form,
+/// with the en passant square if the board has one.
+///
+/// # Errors
+/// [`DecodeError`] when the bytes are no packed board; that they are one is not proved by success.
+///
+/// ```
+/// use epdb::{codec::{identity, packed}, model::Position};
+/// let mut text = Vec::new();
+/// identity::write_fields(packed::encode(&Position::START).as_bytes(), &mut text)?;
+/// assert_eq!(text, b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -");
+/// # Ok::<(), epdb::codec::error::DecodeError>(())
+/// ```
+pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    write_line(board, None, None, out)
+}
+
+/// As [`write_fields`], with these instructions instead of the fastest: for tests and benchmarks.
+///
+/// # Errors
+/// As [`write_fields`].
+#[doc(hidden)]
+pub fn write_fields_with(
+    instructions: InstructionSet,
+    board: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    write_line_with(instructions, board, None, None, out)
+}
+
+/// Appends the canonical line of a record without operations: its packed identity board, the file,
+/// 0 to 7, of an en passant square that is not part of the identity, the counters.
+pub(crate) fn write_line(
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: Option<Counters>,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    write_line_with(InstructionSet::fastest(), board, en_passant, counters, out)
+}
+
+#[inline]
+fn write_line_with(
+    instructions: InstructionSet,
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: Option<Counters>,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    let counters = counters.map_or(CounterText::None, CounterText::Fields);
+    let written = with_instructions!(
+        instructions.0,
+        avx512(_GATHERS) => avx512::write(board, en_passant, &counters, out),
+        lanes => write_in_lanes(instructions, board, en_passant, &counters, out),
+        portable => None,
+    );
+    match written {
+        Some(()) => Ok(()),
+        None => write_anywhere(instructions, board, en_passant, counters, out),
+    }
+}
+
+/// With the instructions that count bits and find them.
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+fn write_in_lanes(
+    instructions: InstructionSet,
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: &CounterText,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    write_usual(instructions, board, en_passant, counters, out)
+}
+
+/// The way that every machine can go.
+#[inline(never)]
+fn write_anywhere(
+    instructions: InstructionSet,
+    board: &[u8],
+    en_passant: Option<u8>,
+    counters: CounterText,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    match write_usual(instructions, board, en_passant, &counters, out) {
+        Some(()) => Ok(()),
+        None => write_unusual(board, en_passant, counters, out),
+    }
+}
