@@ -316,9 +316,14 @@ impl Parser<'_> {
         let text = batch.text(line);
         if let Some(encode) = self.plain
             && let Some(plain) = PlainLine::read(text)
-            && encode.encode_plain(&plain.parts(), encoded)
         {
-            return None;
+            let is_encoded = match plain.is_canonical {
+                true => encode.encode_canonical(&plain.parts(), text, encoded),
+                false => encode.encode_plain(&plain.parts(), encoded),
+            };
+            if is_encoded {
+                return None;
+            }
         }
         let start = encoded.len();
         let mut warnings = Vec::new();
