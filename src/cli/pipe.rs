@@ -90,12 +90,13 @@ impl Pipe {
 
     /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines;
     /// those of one position are added up to one. `ledger` is that of what is written. Lines stand for
-    /// their records where they can be written as they are.
+    /// their records where they can be written as they are, if `keeps_lines`.
     pub(crate) fn collect_encoded<T>(
         &self,
         ledger: Option<TallyLedger>,
         mut all: T,
         by: By,
+        keeps_lines: bool,
         mut collect: impl FnMut(&mut T, EncodedRecords<'_>, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
@@ -103,7 +104,7 @@ impl Pipe {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(&self.files, || Ok(ledger))?;
         let mut places = Places::default();
-        let encode: Arc<dyn Encode> = match output.is_canonical_text() {
+        let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {
             true => Arc::new(ByLines(by)),
             false => Arc::new(by),
         };

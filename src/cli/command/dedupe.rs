@@ -120,6 +120,8 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
     };
     let (directory, memory) = (temporary_directory(), args.memory.memory);
     let (records, bytes) = source::expected(&args.pipe.files);
+    // Half of the memory is for records, and lines take half more with what is known of them.
+    let keeps_lines = bytes < memory / 4;
     let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory)
         .expecting(records, bytes);
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
@@ -128,6 +130,7 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
         ledger(args, by)?,
         union,
         by,
+        keeps_lines,
         |union, records, first| Ok(union.add_encoded(records, first)?),
         |union, places| {
             let (records, conflicts, tally) = union.finish()?;
