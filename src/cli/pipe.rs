@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::codec::tally_origin::TallyLedger;
 use crate::error::Place;
 use crate::library::field::Field;
-use crate::library::sets::{self, ConflictingOperation};
+use crate::library::sets::{self, By, ByLines, ConflictingOperation};
 use crate::library::subject::Subject;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords, Item};
@@ -89,12 +89,14 @@ impl Pipe {
     }
 
     /// [`Pipe::collect`] for records as they are encoded, several at a time: those of consecutive lines;
-    /// those of one position are added up to one. `ledger` is that of what is written.
+    /// those of one position are added up to one. `ledger` is that of what is written. Lines stand for
+    /// their records where they can be written as they are, if `keeps_lines`.
     pub(crate) fn collect_encoded<T>(
         &self,
         ledger: Option<TallyLedger>,
         mut all: T,
-        encode: &Arc<dyn Encode>,
+        by: By,
+        keeps_lines: bool,
         mut collect: impl FnMut(&mut T, EncodedRecords<'_>, sets::Origin) -> anyhow::Result<()>,
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
@@ -102,11 +104,15 @@ impl Pipe {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(&self.files, || Ok(ledger))?;
         let mut places = Places::default();
+        let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {
+            true => Arc::new(ByLines(by)),
+            false => Arc::new(by),
+        };
         source::read_all_encoded(
             &self.files,
             &self.read,
             &mut diagnostics,
-            encode,
+            &encode,
             |records, first| collect(&mut all, records, places.number(first)),
         )?;
         write_all(result(all, &places)?, &mut output)?;

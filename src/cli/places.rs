@@ -73,6 +73,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         }
     }
     written.retain(|(_, name, _)| name.strip_prefix("--").is_some_and(|id| id != RESULT));
+    if written.is_empty() {
+        return Ok(());
+    }
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
     let others = ids.filter(|id| !OUTPUTS.contains(id));
     for input in others.flat_map(|id| values(matches, id)) {

@@ -15,6 +15,9 @@ use super::message::note;
 use super::outcome::Outcome;
 use super::output::open_target;
 
+/// So many lines that stand for their records go through a batch with others before them.
+const FEW_LINES: usize = 8;
+
 /// Writes records in the format that the name of the output, or `--to`, tells; EPD otherwise.
 pub(crate) struct RecordOutput {
     target: Target,
@@ -93,18 +96,34 @@ impl RecordOutput {
         Ok(self.target.write_encoded(bytes)?)
     }
 
-    /// Writes encoded records in their order, many at a time, since their text is made on all threads.
+    /// Writes encoded records in their order, many at a time, since their text is made on all threads;
+    /// where lines stand for them, those as they are.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
-        let games = &mut self.games;
-        Ok(self.target.write_all_encoded(|batch| {
-            while !batch.is_full()
-                && let Some(record) = records.next_encoded()?
-            {
-                games.note_encoded(record)?;
-                batch.push(record);
+        let RecordOutput { target, games } = self;
+        while let Some(is_line) = records.begins_with_line()? {
+            if is_line {
+                target.write_canonical_lines(records.next_lines()?)?;
+                continue;
             }
-            Ok(())
-        })?)
+            target.write_all_encoded(|batch| {
+                // Few lines between others are not worth the end of a batch.
+                let mut lines = FEW_LINES;
+                while !batch.is_full()
+                    && let Some(is_line) = records.begins_with_line()?
+                {
+                    lines = if is_line { lines + 1 } else { 0 };
+                    if lines > FEW_LINES {
+                        break;
+                    }
+                    if let Some(record) = records.next_encoded()? {
+                        games.note_encoded(record)?;
+                        batch.push(record);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// Hands on the lines written so far, where someone may be waiting for them.

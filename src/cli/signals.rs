@@ -55,15 +55,10 @@ pub(crate) fn install() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let (sender, receiver) = std::sync::mpsc::channel();
-    // The handlers are set by the thread that serves them: without it none must be.
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+    // What comes before the thread is there waits for it.
+    let mut signals = Signals::new(wanted)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
-        let mut signals = match Signals::new(wanted) {
-            Ok(signals) => signals,
-            Err(error) => return sender.send(Err(error)).unwrap_or(()),
-        };
-        sender.send(Ok(())).unwrap_or(());
         for signal in signals.forever() {
             let is_of_work = signal == SIGINT && INTERRUPTED.get().is_some();
             if is_of_work || LEFT.load(Ordering::SeqCst) {
@@ -74,7 +69,6 @@ pub(crate) fn install() -> std::io::Result<()> {
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }
     })?;
-    receiver.recv().unwrap_or(Ok(()))?;
     ignore_file_size_limit()
 }
 

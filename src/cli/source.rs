@@ -185,6 +185,14 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     }
 }
 
+/// About how many records the files among some sources hold, and of how many bytes, if they are lines.
+pub(crate) fn expected(paths: &[PathBuf]) -> (usize, usize) {
+    const USUAL_LINE: usize = 64;
+    let len = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+    let bytes = usize::try_from(paths.iter().map(len).sum::<u64>()).unwrap_or(usize::MAX);
+    (bytes / USUAL_LINE, bytes)
+}
+
 fn total_size(paths: &[PathBuf]) -> Option<u64> {
     or_stdin(paths)
         .iter()

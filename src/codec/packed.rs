@@ -307,12 +307,7 @@ impl PlainCodes {
     /// The placement.
     #[inline]
     pub(crate) fn board(&self) -> Board {
-        let mut sets = [0; 12];
-        for (role, set) in self.roles.into_iter().enumerate() {
-            sets[role] = set & self.white;
-            sets[role + 6] = set & !self.white;
-        }
-        Board::from_sets(&sets)
+        Board::from_roles(self.roles, self.white)
     }
 
     /// The first square whose code does not fit the others.

@@ -2,9 +2,14 @@
 
 use std::hint::black_box;
 
-/// So many entries stand together, so that growing copies few of them and they can be let go of bit by
-/// bit.
+use super::large::{HUGE_PAGE, Large};
+use crate::prefetch::prefetch;
+
+/// So many entries stand together.
 const GROUP: usize = 1 << 13;
+
+/// The bytes of entries for which there is room at first.
+const FIRST_REGION: usize = 1 << 16;
 
 /// The number of an entry, in the order in which entries came.
 pub(super) type Number = u32;
@@ -18,14 +23,17 @@ const NONE: Number = Number::MAX;
 /// What the key of an entry is, whoever keeps entries knows.
 #[derive(Debug)]
 pub(super) struct ByKey {
+    /// The bytes of entries. Those of a group stand together.
+    regions: Vec<Region>,
     /// All but the last one are full.
     groups: Vec<Group>,
-    /// The last entry of each ring, where the hash of its key or the next free place behind it says.
-    slots: Vec<Slot>,
+    /// The last entry of each ring, where the hash of its key or the next free place behind it says:
+    /// slots as numbers, so that many that are free cost nothing.
+    slots: Large<u64>,
     rings: usize,
     memory: usize,
-    /// What the full groups take of it.
-    full_groups: usize,
+    /// What all regions but the last take of it.
+    full_regions: usize,
 }
 
 /// The hash stands beside the number, so that memory is touched once for most keys.
@@ -35,18 +43,59 @@ struct Slot {
     last: Number,
 }
 
-const FREE: Slot = Slot { hash: 0, last: NONE };
+/// The number of a slot without an entry.
+const FREE: u64 = 0;
 
-/// Entries one behind the other.
+impl Slot {
+    /// `last` is less than [`NONE`].
+    const fn to_number(self) -> u64 {
+        (self.hash as u64) << 32 | (self.last + 1) as u64
+    }
+
+    /// The last entry of a free slot is [`NONE`].
+    const fn of_number(number: u64) -> Slot {
+        Slot { hash: (number >> 32) as u32, last: (number as u32).wrapping_sub(1) }
+    }
+}
+
+/// Room for bytes, and how many are there.
+#[derive(Debug)]
+struct Region {
+    bytes: Large<u8>,
+    len: usize,
+}
+
+impl Region {
+    fn with_room(len: usize) -> Region {
+        Region { bytes: Large::zeros(len), len: 0 }
+    }
+
+    const fn memory_used(&self) -> usize {
+        match self.bytes {
+            Large::Owned(_) => self.len,
+            Large::Mapped(_) => self.len.next_multiple_of(HUGE_PAGE),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        self.bytes[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+    }
+}
+
+/// Entries whose bytes stand one behind the other.
 #[derive(Debug, Default)]
 struct Group {
-    bytes: Vec<u8>,
+    /// Where their bytes begin.
+    region: usize,
+    start: usize,
     entries: Vec<Entry>,
 }
 
 #[derive(Copy, Clone, Debug)]
 struct Entry {
-    /// Where it ends among the bytes of its group.
+    /// Where it ends, from the beginning of its group.
     end: u32,
     /// The next entry of the ring: behind the last one the first, alone the entry itself; none for an
     /// entry that was struck out.
@@ -54,13 +103,14 @@ struct Entry {
 }
 
 impl Group {
-    /// An empty one that is about as long as this one.
-    fn like(&self) -> Group {
-        Group { bytes: Vec::with_capacity(self.bytes.len()), entries: Vec::with_capacity(GROUP) }
+    /// Where an entry begins, from the beginning of the group.
+    fn start_of(&self, place: usize) -> usize {
+        place.checked_sub(1).map_or(0, |before| self.entries[before].end as usize)
     }
 
-    const fn memory_used(&self) -> usize {
-        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    /// The bytes of all entries.
+    fn len(&self) -> usize {
+        self.start_of(self.entries.len())
     }
 }
 
@@ -79,8 +129,22 @@ impl ByKey {
 
     /// No entries, which will take no more than about `memory` bytes.
     pub(super) fn new(memory: usize) -> ByKey {
+        let regions = vec![Region::with_room(0)];
         let groups = vec![Group::default()];
-        ByKey { groups, slots: vec![FREE; 64], rings: 0, memory, full_groups: 0 }
+        ByKey { regions, groups, slots: Large::zeros(64), rings: 0, memory, full_regions: 0 }
+    }
+
+    /// Makes room for about so many keys, and so many bytes of entries, at once, where that leaves most of
+    /// the memory to others. There must be no entries yet.
+    pub(super) fn expect(&mut self, keys: usize, bytes: usize) {
+        let most = self.memory / (8 * size_of::<Slot>());
+        let slots = (keys.min(most) / 3 * 4).next_power_of_two();
+        if slots > self.slots.len() && slots <= most {
+            self.slots = Large::zeros(slots);
+        }
+        // A huge page is there sooner than many others.
+        let bytes = if bytes < HUGE_PAGE / 4 { bytes } else { bytes.max(HUGE_PAGE) };
+        self.regions = vec![Region::with_room(bytes.min(self.longest_region()))];
     }
 
     /// The number of entries.
@@ -94,30 +158,51 @@ impl ByKey {
 
     /// The bytes of memory that all of it takes.
     pub(super) fn memory_used(&self) -> usize {
-        let groups = self.full_groups + self.last_group().memory_used();
-        groups + self.slots.len() * size_of::<Slot>()
+        let bytes = self.full_regions + self.last_region().memory_used();
+        let entries = self.groups.len() * GROUP * size_of::<Entry>();
+        bytes + entries + self.slots.len() * size_of::<Slot>()
+    }
+
+    fn last_region(&self) -> &Region {
+        &self.regions[self.regions.len() - 1]
+    }
+
+    /// The most bytes that are asked for at once, longer groups aside.
+    const fn longest_region(&self) -> usize {
+        self.memory / 8
     }
 
     /// Whether so many entries more, of so many bytes together, fit the memory.
     pub(super) fn has_room(&self, entries: usize, bytes: usize) -> bool {
-        // A list that is full grows to twice its length, and is there twice for a while.
-        let last = 3 * (self.last_group().bytes.len() + bytes);
+        // A group that goes to another region is there twice.
+        let last_group = self.last_group().len() + bytes;
+        let page = if self.longest_region() < HUGE_PAGE { 0 } else { HUGE_PAGE };
+        let bytes = self.full_regions + self.last_region().memory_used() + last_group + page;
+        // Slots that are full are there three times for a while.
         let grows = 4 * (self.rings + entries) > 3 * self.slots.len();
         let slots = if grows { 3 } else { 1 } * size_of::<Slot>() * self.slots.len();
         let entries_end = self.len() + entries;
-        let entries = size_of::<Entry>() * (entries + GROUP);
-        self.full_groups + last + entries + slots < self.memory
-            && last < u32::MAX as usize
+        let entries = size_of::<Entry>() * (entries + GROUP * self.groups.len());
+        bytes + entries + slots < self.memory
+            && last_group < u32::MAX as usize
             && entries_end < NONE as usize
+    }
+
+    /// Asks for the memory that will be looked at first for these hashes.
+    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
+        hashes.for_each(|hash| prefetch(&slots[hash as usize & mask]));
     }
 
     /// Reads what looking for these hashes will read. None of it waits for another, so that memory is
     /// waited for once, and not for one key after the other.
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u32>) {
-        let mask = self.slots.len() - 1;
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
         let mut lasts = [NONE; ByKey::TOGETHER];
         for (last, hash) in lasts.iter_mut().zip(hashes) {
-            let slot = self.slots[hash as usize & mask];
+            let slot = Slot::of_number(slots[hash as usize & mask]);
             *last = if slot.hash == hash { slot.last } else { NONE };
         }
         let known = lasts.iter().filter(|last| **last != NONE);
@@ -126,16 +211,17 @@ impl ByKey {
         );
     }
 
-    /// Looks for a key with its hash; `key_of` tells the key of an entry.
-    pub(super) fn find(&self, hash: u32, key: &[u8], key_of: impl Fn(&[u8]) -> &[u8]) -> Place {
-        let mask = self.slots.len() - 1;
+    /// Looks for a key with its hash; `has_key` says whether an entry has it.
+    pub(super) fn find(&self, hash: u32, has_key: impl Fn(&[u8]) -> bool) -> Place {
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            let Slot { hash: other, last } = self.slots[slot];
+            let Slot { hash: other, last } = Slot::of_number(slots[slot]);
             if last == NONE {
                 return Place { hash, slot, last: None };
             }
-            if other == hash && key_of(self.entry(last)) == key {
+            if other == hash && has_key(self.entry(last)) {
                 return Place { hash, slot, last: Some(last) };
             }
             slot = (slot + 1) & mask;
@@ -143,50 +229,82 @@ impl ByKey {
     }
 
     /// Puts an entry, whose parts come to stand together, at a place that was just found.
+    #[inline]
     pub(super) fn insert(&mut self, place: Place, parts: &[&[u8]]) {
         let number = self.len() as Number;
         let next = match place.last {
             Some(last) => std::mem::replace(&mut self.entry_mut(last).next, number),
             None => number,
         };
-        let group = self.group_with_room();
-        parts.iter().for_each(|part| group.bytes.extend_from_slice(part));
+        self.make_room(parts.iter().map(|part| part.len()).sum());
+        let (last_region, last_group) = (self.regions.len() - 1, self.groups.len() - 1);
+        let region = &mut self.regions[last_region];
+        parts.iter().for_each(|part| region.push(part));
+        let group = &mut self.groups[last_group];
         // As ByKey::has_room said.
-        group.entries.push(Entry { end: group.bytes.len() as u32, next });
-        self.slots[place.slot] = Slot { hash: place.hash, last: number };
+        group.entries.push(Entry { end: (region.len - group.start) as u32, next });
+        self.slots[place.slot] = Slot { hash: place.hash, last: number }.to_number();
         self.rings += usize::from(place.last.is_none());
         if 4 * self.rings > 3 * self.slots.len() {
             self.grow();
         }
     }
 
-    fn group_with_room(&mut self) -> &mut Group {
-        if self.last_group().entries.len() == GROUP {
-            self.full_groups += self.last_group().memory_used();
-            self.groups.push(self.last_group().like());
+    /// Makes room for an entry of so many bytes in the last group and the last region.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
+        if self.groups[last].entries.len() == GROUP {
+            let start = self.regions[region].len;
+            self.groups.push(Group { region, start, entries: Vec::with_capacity(GROUP) });
         }
-        let last = self.groups.len() - 1;
-        &mut self.groups[last]
+        if self.regions[region].len + bytes > self.regions[region].bytes.len() {
+            self.add_region(bytes);
+        }
+    }
+
+    /// Goes on in another region; the last group goes there.
+    #[cold]
+    fn add_region(&mut self, bytes: usize) {
+        let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
+        let longest = self.longest_region().max(FIRST_REGION);
+        let (before, group) = (&mut self.regions[region], &mut self.groups[last]);
+        let start = std::mem::take(&mut group.start);
+        group.region = region + 1;
+        let needed = before.len - start + bytes;
+        let usual = (2 * before.bytes.len()).clamp(FIRST_REGION, longest);
+        let mut next = Region::with_room(usual.max(needed + needed / 2));
+        next.push(&before.bytes[start..before.len]);
+        match start {
+            0 => *before = Region::with_room(0),
+            _ => self.full_regions += before.memory_used(),
+        }
+        self.regions.push(next);
     }
 
     fn grow(&mut self) {
         let mask = 2 * self.slots.len() - 1;
-        let mut slots = vec![FREE; mask + 1];
-        for taken in self.slots.iter().filter(|slot| slot.last != NONE) {
-            let mut slot = taken.hash as usize & mask;
-            while slots[slot].last != NONE {
+        let mut grown = Large::zeros(mask + 1);
+        let slots: &mut [u64] = &mut grown;
+        for taken in self.slots.iter().filter(|slot| **slot != FREE) {
+            let mut slot = Slot::of_number(*taken).hash as usize & mask;
+            while slots[slot] != FREE {
                 slot = (slot + 1) & mask;
             }
             slots[slot] = *taken;
         }
-        self.slots = slots;
+        self.slots = grown;
     }
 
     /// The bytes of an entry.
     pub(super) fn entry(&self, number: Number) -> &[u8] {
         let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
-        let start = place.checked_sub(1).map_or(0, |before| group.entries[before].end);
-        &group.bytes[start as usize..group.entries[place].end as usize]
+        &self.bytes_of(group)[group.start_of(place)..group.entries[place].end as usize]
+    }
+
+    /// The bytes of a region from the beginning of a group on.
+    fn bytes_of(&self, group: &Group) -> &[u8] {
+        &self.regions[group.region].bytes[group.start..]
     }
 
     fn entry_mut(&mut self, number: Number) -> &mut Entry {
@@ -203,13 +321,15 @@ impl ByKey {
     }
 
     /// The entries of each key in their order, the keys in that of their last entries.
-    pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+    pub(super) fn rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
         // Behind the last entry of a ring its first one follows.
         self.rings_of(|number, next| next <= number)
     }
 
     /// [`ByKey::rings`] of more than one entry.
-    pub(super) fn shared_rings(&self) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+    pub(super) fn shared_rings(
+        &self,
+    ) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
         self.rings_of(|number, next| next < number)
     }
 
@@ -217,7 +337,7 @@ impl ByKey {
     fn rings_of(
         &self,
         takes: impl Fn(Number, Number) -> bool,
-    ) -> impl Iterator<Item = impl Iterator<Item = Number>> {
+    ) -> impl Iterator<Item = impl Iterator<Item = Number> + Clone> {
         let entries = self.groups.iter().flat_map(|group| &group.entries);
         let lasts = (0..).zip(entries).filter(move |(last, entry)| takes(*last, entry.next));
         lasts.map(move |(last, entry)| {
@@ -230,14 +350,18 @@ impl ByKey {
         })
     }
 
-    /// Lets go of the keys: of all entries those stay alone that `stays` says.
-    pub(super) fn into_list(mut self, stays: impl Fn(&ByKey, Number) -> bool) -> List {
-        let stay: Vec<bool> = (0..self.len() as Number).map(|it| stays(&self, it)).collect();
-        self.slots = Vec::new();
-        for (number, stays) in (0..).zip(stay) {
-            self.entry_mut(number).next = if stays { number } else { NONE };
-        }
+    /// Lets go of the keys: those entries stay that are alone.
+    pub(super) fn into_list(mut self) -> List {
+        self.slots = Large::zeros(0);
         List { entries: self, next: 0 }
+    }
+
+    /// [`ByKey::into_list`], but those entries stay that `stays` says.
+    pub(super) fn into_list_of(mut self, stays: impl Fn(Number) -> bool) -> List {
+        for (number, entry) in (0..).zip(self.groups.iter_mut().flat_map(|it| &mut it.entries)) {
+            entry.next = if stays(number) { number } else { NONE };
+        }
+        self.into_list()
     }
 }
 
@@ -260,15 +384,49 @@ impl List {
         None
     }
 
+    /// The entry that is next, if there is one.
+    pub(super) fn peek_entry(&mut self) -> Option<&[u8]> {
+        let number = self.peek()?;
+        Some(self.entries.entry(number))
+    }
+
     /// Goes on to the next entry and gives it. What lies before it is let go of.
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         self.next += 1;
-        let group = number as usize / GROUP;
-        if let Some(before) = group.checked_sub(1).and_then(|it| self.entries.groups.get_mut(it)) {
-            *before = Group::default();
-        }
+        self.let_go_before(number);
         Some(self.entries.entry(number))
+    }
+
+    /// Goes on over the next entries, as long as `takes` says so of their numbers and bytes, and gives as
+    /// many of them as stand one behind the other. What lies before them is let go of.
+    pub(super) fn next_together(&mut self, takes: impl Fn(Number, &[u8]) -> bool) -> &[u8] {
+        let Some(first) = self.peek() else { return &[] };
+        self.let_go_before(first);
+        let group = &self.entries.groups[first as usize / GROUP];
+        let (bytes, place) = (self.entries.bytes_of(group), first as usize % GROUP);
+        let start = group.start_of(place);
+        let mut end = start;
+        for (number, entry) in (first..).zip(&group.entries[place..]) {
+            if entry.next != number || !takes(number, &bytes[end..entry.end as usize]) {
+                break;
+            }
+            end = entry.end as usize;
+            self.next = number + 1;
+        }
+        &bytes[start..end]
+    }
+
+    fn let_go_before(&mut self, number: Number) {
+        let ByKey { regions, groups, .. } = &mut self.entries;
+        let group = number as usize / GROUP;
+        if let Some(before) = group.checked_sub(1).and_then(|it| groups.get_mut(it)) {
+            before.entries = Vec::new();
+        }
+        if let Some(before) = groups[group].region.checked_sub(1).and_then(|it| regions.get_mut(it))
+        {
+            *before = Region::with_room(0);
+        }
     }
 }
 
@@ -282,11 +440,6 @@ mod tests {
         key.iter().fold(0, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1))
     }
 
-    /// The key is the first byte of an entry.
-    fn key_of(entry: &[u8]) -> &[u8] {
-        &entry[..1]
-    }
-
     /// Keys of one hash are told apart, and rings keep their order, whatever the bits of hashes.
     #[test]
     fn keys_that_share_a_hash_are_told_apart() {
@@ -296,7 +449,7 @@ mod tests {
                 let key = [(number * 7 % 250) as u8];
                 let hash = hash_of(&key) & hash_mask;
                 entries.touch([hash].into_iter());
-                let place = entries.find(hash, &key, key_of);
+                let place = entries.find(hash, |entry| entry[..1] == key);
                 assert_eq!(place.last.is_none(), number < 250);
                 entries.insert(place, &[&key, &number.to_le_bytes()]);
             }
@@ -314,13 +467,66 @@ mod tests {
                 keys += 1;
             }
             assert_eq!(keys, 250);
-            let mut list = entries.into_list(|_, number| number % 3 == 0);
+            let mut list = entries.into_list_of(|number| number % 3 == 0);
             for number in (0..1000).step_by(3) {
                 assert_eq!(list.peek(), Some(number));
+                assert_eq!(list.peek_entry().unwrap()[1..], number.to_le_bytes());
                 assert_eq!(list.next().unwrap()[1..], number.to_le_bytes());
             }
             assert_eq!(list.next(), None);
         }
+    }
+
+    /// Whatever stays and wherever groups end, entries that are taken together are those that would be
+    /// taken one by one.
+    #[test]
+    fn entries_are_taken_together() {
+        let count = 2 * GROUP as Number + 100;
+        let stays = |number: Number| number % 1000 > 2 && number != GROUP as Number;
+        let mut entries = ByKey::new(1 << 24);
+        for number in 0..count {
+            let key = number.to_le_bytes();
+            let place = entries.find(hash_of(&key), |entry| entry == key);
+            entries.insert(place, &[&key]);
+        }
+        let mut list = entries.into_list_of(stays);
+        let (mut taken, mut parts) = (Vec::new(), 0);
+        while list.peek().is_some() {
+            // Every number that ends in 7 is taken alone.
+            let part = list.next_together(|number, entry| {
+                assert_eq!(entry, number.to_le_bytes());
+                number % 10 != 7
+            });
+            let part = part.to_vec();
+            parts += usize::from(!part.is_empty());
+            taken.extend(if part.is_empty() { list.next().unwrap().to_vec() } else { part });
+        }
+        let expected: Vec<u8> =
+            (0..count).filter(|it| stays(*it)).flat_map(u32::to_le_bytes).collect();
+        assert!(taken == expected);
+        assert!(parts < count as usize / 9, "{parts}");
+        assert!(list.next_together(|_, _| true).is_empty());
+    }
+
+    #[test]
+    fn what_is_expected_fits_the_memory() {
+        let expecting = |memory: usize, keys| {
+            let mut entries = ByKey::new(memory);
+            entries.expect(keys, keys);
+            entries
+        };
+        assert_eq!(expecting(1 << 20, 3000).slots.len(), 4096);
+        for memory in [0, 1 << 10, 1 << 20, 1 << 24] {
+            for keys in [0, 1, 1000, usize::MAX] {
+                let expecting = expecting(memory, keys);
+                assert!(expecting.slots.len() * size_of::<Slot>() <= memory / 8 + 512);
+                assert!(expecting.last_region().bytes.len() <= memory / 8);
+            }
+        }
+        let mut entries = expecting(1 << 20, 10);
+        let place = entries.find(7, |_| true);
+        entries.insert(place, &[b"a"]);
+        assert_eq!(entries.find(7, |entry| entry == b"a").last, Some(0));
     }
 
     #[test]
@@ -328,13 +534,13 @@ mod tests {
         let memory = 4 << 20;
         let mut entries = ByKey::new(memory);
         let large = vec![7; (1 << 20) + 1];
-        let place = entries.find(hash_of(&[7]), &[7], key_of);
+        let place = entries.find(hash_of(&[7]), |entry| entry[..1] == [7]);
         entries.insert(place, &[&large]);
         let mut count = 1;
         while entries.has_room(1, 20) {
             let bytes = [(count % 251) as u8; 20];
             let key = &bytes[..1];
-            let place = entries.find(hash_of(key), key, key_of);
+            let place = entries.find(hash_of(key), |entry| &entry[..1] == key);
             entries.insert(place, &[&bytes]);
             count += 1;
         }

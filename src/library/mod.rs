@@ -20,6 +20,7 @@ pub mod join;
 pub mod json;
 pub mod kept_games;
 pub mod kit;
+mod large;
 pub mod lookup;
 pub mod names;
 pub mod order;

@@ -1,5 +1,6 @@
 //! Records that were taken apart by key and come back in the order of the input.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use crate::codec::packed;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Error, Place, Result};
 use crate::model::{Board, Castling, Color, EpdRecord, Position};
-use crate::source::Encode;
+use crate::source::{Encode, encode_canonical_line};
 use crate::spill::{Sorted, Sorter};
 
 /// When two records count as the same.
@@ -105,6 +106,54 @@ impl Encode for By {
     }
 }
 
+/// As [`By`] encodes, but of a record whose line is its canonical text the line stays, behind the hash
+/// and with an LF: it need not be made again.
+#[derive(Copy, Clone, Debug)]
+pub struct ByLines(pub By);
+
+impl Encode for ByLines {
+    fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()> {
+        self.0.encode(record, place, out)
+    }
+
+    fn encode_plain(&self, plain: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
+        self.0.encode_plain(plain, out)
+    }
+
+    fn encode_canonical(&self, plain: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        match self.0 {
+            By::Position => out.extend_from_slice(&hash_of(plain.board).to_le_bytes()),
+            By::Board | By::Record => {
+                if !self.0.encode_plain(plain, out) {
+                    return false;
+                }
+                out.truncate(start + HASH);
+            }
+        }
+        out.extend_from_slice(text);
+        out.push(b'\n');
+        true
+    }
+}
+
+/// Whether an encoded record behind its hash is the line that stands for it. Otherwise it begins with
+/// the length of a key that the record does not show.
+pub(super) fn is_line(encoded: &[u8]) -> bool {
+    const { assert!(packed::MAX_LEN < b'1' as usize) };
+    encoded.first().is_some_and(|first| (b'1'..=b'z').contains(first))
+}
+
+/// An encoded record behind its hash without a line that stands for it.
+pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
+    if !is_line(encoded) {
+        return encoded.into();
+    }
+    let mut record = vec![0];
+    encode_canonical_line(encoded, &mut record);
+    record.into()
+}
+
 /// The number of bytes of a hash.
 const HASH: usize = 4;
 
@@ -129,11 +178,26 @@ fn push_shown_key(key: &[u8], out: &mut Vec<u8>) {
 impl By {
     fn put_hash(self, encoded: &mut [u8]) {
         if let Some((hash, rest)) = encoded.split_first_chunk_mut() {
-            *hash = hash_of(self.key_of(rest)).to_le_bytes();
+            *hash = self.hash_of(rest).to_le_bytes();
         }
     }
 
-    /// The key of an encoded record behind its hash: what [`push_key`] gives.
+    /// The hash of the key of an encoded record, which is no line.
+    pub(super) fn hash_of(self, encoded: &[u8]) -> u32 {
+        hash_of(self.key_of(encoded))
+    }
+
+    /// Whether two encoded records, of which only the hashes were compared, have one key.
+    pub(super) fn is_same(self, one: &[u8], other: &[u8]) -> bool {
+        match (is_line(one), is_line(other)) {
+            (false, false) => self.key_of(one) == self.key_of(other),
+            (true, true) if self == By::Record => one == other,
+            (true, true) if self == By::Position && fields(one) == fields(other) => true,
+            _ => self.key_of(&without_line(one)) == self.key_of(&without_line(other)),
+        }
+    }
+
+    /// The key of an encoded record behind its hash, which is no line: what [`push_key`] gives.
     pub(super) fn key_of(self, encoded: &[u8]) -> &[u8] {
         match (split_shown_key(encoded), self) {
             (([], record), By::Position) => record::board_of(record).unwrap_or_default(),
@@ -151,7 +215,18 @@ impl By {
     }
 }
 
-/// The record of an encoded record behind its hash.
+/// The four fields of a line: behind them is nothing, or two numbers.
+pub(super) fn fields(line: &[u8]) -> &[u8] {
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    let before_last = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').unwrap_or(0);
+    let last = before_last(text);
+    match text.get(last + 1) {
+        Some(b'0'..=b'9') => &text[..before_last(&text[..last])],
+        _ => text,
+    }
+}
+
+/// The record of an encoded record behind its hash, which is no line.
 pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
     split_shown_key(encoded).1
 }
@@ -246,6 +321,11 @@ impl Reorder {
         Ok(self.0.push(order, record)?)
     }
 
+    /// Takes a line that stands for its record.
+    pub(super) fn push_line(&mut self, order: u64, line: &[u8]) -> Result<()> {
+        Ok(self.0.push(&order.to_be_bytes(), line)?)
+    }
+
     pub(super) fn finish(self) -> Result<Ordered> {
         Ok(self.0.finish()?.into())
     }
@@ -264,11 +344,14 @@ pub struct Ordered {
     is_given: bool,
 }
 
-/// Entries of encoded records behind so many other bytes.
+/// Entries of encoded records.
 #[derive(Debug)]
 struct Kept {
     list: List,
+    /// The number of bytes before each.
     header: usize,
+    /// Whether lines may stand for records, here and among those that were sorted.
+    has_lines: bool,
 }
 
 impl From<Sorted> for Ordered {
@@ -281,7 +364,12 @@ impl Ordered {
     /// Entries of a list, whose encoded records stand behind so many other bytes, and what was sorted
     /// by numbers among theirs.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
-        Ordered { kept: Some(Kept { list, header }), ..others }
+        Ordered { kept: Some(Kept { list, header, has_lines: false }), ..others }
+    }
+
+    /// [`Ordered::merged`] where lines may stand for records.
+    pub(super) fn merged_lines(list: List, others: Ordered) -> Ordered {
+        Ordered { kept: Some(Kept { list, header: 0, has_lines: true }), ..others }
     }
 
     /// The next record; `None` after the last.
@@ -289,24 +377,92 @@ impl Ordered {
     /// # Errors
     /// The temporary file cannot be read.
     pub fn next_record(&mut self) -> Result<Option<EpdRecord>> {
-        self.next_encoded()?.map(decode).transpose()
+        if self.begins_with_line()? != Some(true) {
+            return self.next_encoded()?.map(decode).transpose();
+        }
+        let line = self.next_encoded()?.unwrap_or_default();
+        decode(record_of(&without_line(line))).map(Some)
     }
 
-    /// The next record, encoded, or whatever bytes were sorted; `None` after the last.
+    /// The next record, encoded, or the line that stands for it, or whatever bytes were sorted; `None`
+    /// after the last.
     ///
     /// # Errors
     /// As [`Ordered::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>> {
+        let is_kept = self.is_kept_next()?;
+        match &mut self.kept {
+            Some(Kept { list, header, .. }) if is_kept => {
+                let encoded = list.next().and_then(|entry| entry.get(*header..));
+                Ok(encoded.map(|it| if is_line(it) { it } else { record_of(it) }))
+            }
+            _ => {
+                self.is_given = true;
+                Ok(self.sorted.current().map(|(_, payload)| payload))
+            }
+        }
+    }
+
+    /// Whether a line that stands for its record comes next; `None` when nothing does.
+    ///
+    /// # Errors
+    /// As [`Ordered::next_record`].
+    pub(crate) fn begins_with_line(&mut self) -> Result<Option<bool>> {
+        let is_kept = self.is_kept_next()?;
+        let sorted = self.sorted.current().map(|(_, payload)| payload);
+        Ok(match &mut self.kept {
+            Some(Kept { list, has_lines, .. }) => {
+                let next = if is_kept { list.peek_entry() } else { sorted };
+                next.map(|next| *has_lines && is_line(next))
+            }
+            None => sorted.map(|_| false),
+        })
+    }
+
+    /// The lines that come next and stand for their records, or the first of them; none where another
+    /// record comes next.
+    ///
+    /// # Errors
+    /// As [`Ordered::next_record`].
+    pub(crate) fn next_lines(&mut self) -> Result<&[u8]> {
+        if self.begins_with_line()? != Some(true) {
+            return Ok(&[]);
+        }
+        let is_kept = self.is_kept_next()?;
+        match &mut self.kept {
+            Some(Kept { list, .. }) if is_kept => Ok(list
+                .next_together(|number, entry| u64::from(number) < self.order && is_line(entry))),
+            _ => {
+                self.is_given = true;
+                Ok(self.sorted.current().map_or(&[], |(_, line)| line))
+            }
+        }
+    }
+
+    /// Whether a kept record comes before those that were sorted, which are gone on with if need be.
+    fn is_kept_next(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_given) {
             let order = self.sorted.next_entry()?.and_then(|(order, _)| order.try_into().ok());
             self.order = order.map_or(u64::MAX, u64::from_be_bytes);
         }
-        if let Some(Kept { list, header }) = &mut self.kept
-            && list.peek().is_some_and(|number| u64::from(number) < self.order)
-        {
-            return Ok(list.next().and_then(|entry| entry.get(*header..)).map(record_of));
+        let next = self.kept.as_mut().and_then(|kept| kept.list.peek());
+        Ok(next.is_some_and(|number| u64::from(number) < self.order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_no_fields() {
+        let four = "4k3/8/8/8/8/8/8/4K3 w - -";
+        for text in [four, "4k3/8/8/8/4P3/8/8/4K3 b - e3", "r3k3/8/8/8/8/8/8/4K3 w q -"] {
+            for behind in ["", "\n", " 0 1\n", " 10 1234\n"] {
+                assert_eq!(fields(format!("{text}{behind}").as_bytes()), text.as_bytes());
+            }
         }
-        self.is_given = true;
-        Ok(self.sorted.current().map(|(_, payload)| payload))
+        assert_eq!(fields(b""), b"");
+        assert_eq!(fields(b"1"), b"1");
     }
 }

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use super::by_key::{ByKey, List, Number};
-pub use super::ordered::{By, Ordered, Origin};
-use super::ordered::{KeyedRecord, Reorder, changed, record_of, split_hash};
+pub use super::ordered::{By, ByLines, Ordered, Origin};
+use super::ordered::{
+    KeyedRecord, Reorder, changed, fields, is_line, record_of, split_hash, without_line,
+};
 use crate::codec::record;
 use crate::error::{At, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
@@ -162,6 +164,8 @@ pub struct Union {
     directory: PathBuf,
     memory: usize,
     records: Records,
+    /// Whether lines stand for records; as records they take less memory.
+    keeps_lines: bool,
     origins: Origins,
     tally: UnionTally,
 }
@@ -210,12 +214,18 @@ impl Records {
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
     }
 
-    /// Has the places at hand where encoded records will be looked for.
-    fn touch(&self, records: EncodedRecords<'_>) {
+    /// Has the places at hand where encoded records will be looked for, and asks for those of the next
+    /// ones.
+    fn touch(&self, records: EncodedRecords<'_>, next: Option<&EncodedRecords<'_>>) {
         if let Records::Kept(kept) = self {
-            kept.touch(records.iter().map(|encoded| split_hash(encoded).0));
+            kept.touch(hashes(records));
+            next.into_iter().for_each(|next| kept.prefetch(hashes(*next)));
         }
     }
+}
+
+fn hashes(records: EncodedRecords<'_>) -> impl Iterator<Item = u32> {
+    records.iter().map(|encoded| split_hash(encoded).0)
 }
 
 /// So many different records of one position are kept at hand.
@@ -233,7 +243,17 @@ impl Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory / 2));
         let (origins, tally) = Default::default();
-        Union { by, rules, on_conflict, directory, memory, records, origins, tally }
+        let keeps_lines = true;
+        Union { by, rules, on_conflict, directory, memory, records, keeps_lines, origins, tally }
+    }
+
+    /// Says that about so many records will come, of so many bytes, before the first comes.
+    #[must_use]
+    pub fn expecting(mut self, records: usize, bytes: usize) -> Union {
+        if let Records::Kept(kept) = &mut self.records {
+            kept.expect(records, bytes);
+        }
+        self
     }
 
     /// Takes the next record.
@@ -245,19 +265,22 @@ impl Union {
         self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]), place)
     }
 
-    /// Takes the next records as their [`By`] encodes them. The first came from this place, the others
-    /// from the lines behind it.
+    /// Takes the next records as their [`By`] or [`ByLines`] encodes them. The first came from this place,
+    /// the others from the lines behind it.
     ///
     /// # Errors
     /// As [`Union::add`].
     pub fn add_encoded(&mut self, records: EncodedRecords<'_>, first: Origin) -> Result<()> {
         let mut place = first;
-        for records in records.chunks(ByKey::TOGETHER) {
-            // A list that is full is there twice and half full for a while.
-            if self.records.is_full(records, 3 * self.origins.memory_used()) {
+        let mut chunks = records.chunks(ByKey::TOGETHER).peekable();
+        while let Some(records) = chunks.next() {
+            if self.is_full(records) && self.keeps_lines {
+                self.replace_lines();
+            }
+            if self.is_full(records) {
                 self.spill()?;
             }
-            self.records.touch(records);
+            self.records.touch(records, chunks.peek());
             for encoded in records.iter() {
                 self.take_entry(place, encoded)?;
                 place.line += 1;
@@ -266,19 +289,38 @@ impl Union {
         Ok(())
     }
 
+    fn is_full(&self, records: EncodedRecords<'_>) -> bool {
+        // A list that is full is there twice and half full for a while.
+        self.records.is_full(records, 3 * self.origins.memory_used())
+    }
+
+    /// Keeps no lines any more.
+    fn replace_lines(&mut self) {
+        self.keeps_lines = false;
+        let Records::Kept(kept) = &mut self.records else { return };
+        let lines = std::mem::replace(kept, ByKey::new(self.memory / 2));
+        let (by, mut list) = (self.by, lines.into_list_of(|_| true));
+        while let Some(entry) = list.next() {
+            let encoded = without_line(entry);
+            let found = kept.find(by.hash_of(&encoded), |entry| by.is_same(entry, &encoded));
+            kept.insert(found, &[&encoded]);
+        }
+    }
+
     fn take_entry(&mut self, place: Origin, encoded: &[u8]) -> Result<()> {
         let by = self.by;
         let (hash, encoded) = split_hash(encoded);
+        let replaced = if self.keeps_lines { None } else { Some(without_line(encoded)) };
+        let encoded = replaced.as_deref().unwrap_or(encoded);
         let order = self.tally.read;
         self.tally.read += 1;
         let kept = match &mut self.records {
             Records::Kept(kept) => kept,
             Records::Sorted(sorter) => return push_sorted(sorter, by, order, place, encoded),
         };
-        let found = kept.find(hash, by.key_of(encoded), |entry| by.key_of(entry));
-        let repeats = |last| {
-            kept.is_alone(last) && kept.entry(last) == encoded && !adds_up(by, record_of(encoded))
-        };
+        let found = kept.find(hash, |entry| by.is_same(entry, encoded));
+        let repeats =
+            |last| kept.is_alone(last) && kept.entry(last) == encoded && !adds_up(by, encoded);
         if found.last.is_some_and(repeats) {
             self.tally.duplicates += 1;
         } else {
@@ -293,7 +335,7 @@ impl Union {
         let mut sorter = Sorter::new(&self.directory, self.memory / 2);
         if let Records::Kept(kept) = &mut self.records {
             let origins = std::mem::take(&mut self.origins);
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
             while let Some(number) = list.peek() {
                 let Some(encoded) = list.next() else { break };
                 let place = origins.of(number);
@@ -309,8 +351,8 @@ impl Union {
     /// # Errors
     /// The temporary files cannot be made, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionTally)> {
-        let Union { by, rules, on_conflict: policy, directory, memory, records, origins, tally } =
-            self;
+        let Union { by, rules, on_conflict: policy, directory, memory, .. } = self;
+        let Union { records, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory / 4);
         let conflicts = Sorter::new(&directory, memory / 4);
         let mut groups = Groups { by, rules, policy, conflicts, out, tally };
@@ -323,14 +365,14 @@ impl Union {
         };
         let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
         let records = match list {
-            Some(list) => Ordered::merged(list, 0, out),
+            Some(list) => Ordered::merged_lines(list, out),
             None => out,
         };
         Ok((records, conflicts, groups.tally))
     }
 }
 
-/// Pushes an encoded record, its hash aside, with its order and its place.
+/// Pushes an encoded record, its hash aside, with its order and its place; as a record, if it is a line.
 fn push_sorted(
     sorter: &mut Sorter,
     by: By,
@@ -338,9 +380,10 @@ fn push_sorted(
     place: Origin,
     encoded: &[u8],
 ) -> Result<()> {
+    let encoded = without_line(encoded);
     let mut entry = Vec::with_capacity(Origin::LEN + 8 + encoded.len());
-    KeyedRecord::join(order, &place.to_bytes(), record_of(encoded), &mut entry);
-    Ok(sorter.push(by.key_of(encoded), &entry)?)
+    KeyedRecord::join(order, &place.to_bytes(), record_of(&encoded), &mut entry);
+    Ok(sorter.push(by.key_of(&encoded), &entry)?)
 }
 
 /// A record as [`By`] encodes it.
@@ -369,11 +412,15 @@ impl Groups {
         let keyed = |number: Number, out: &mut Vec<u8>| {
             out.clear();
             let place = origins.of(number).to_bytes();
-            KeyedRecord::join(number.into(), &place, record_of(kept.entry(number)), out);
+            let encoded = without_line(kept.entry(number));
+            KeyedRecord::join(number.into(), &place, record_of(&encoded), out);
         };
         let mut group = Group::default();
         let (mut first, mut entry) = (Vec::new(), Vec::new());
         for mut ring in kept.shared_rings() {
+            if self.take_lines(&kept, ring.clone())? {
+                continue;
+            }
             let Some(number) = ring.next() else { continue };
             keyed(number, &mut first);
             for number in ring {
@@ -382,7 +429,37 @@ impl Groups {
             }
             self.close(&mut group, &first)?;
         }
-        Ok(kept.into_list(ByKey::is_alone))
+        Ok(kept.into_list())
+    }
+
+    /// Deals with the records of a key if lines stand for them that differ in nothing but their counters,
+    /// as [`Groups::take`] does; says whether it has done so.
+    fn take_lines(
+        &mut self,
+        kept: &ByKey,
+        mut ring: impl Iterator<Item = Number> + Clone,
+    ) -> Result<bool> {
+        let mut lines = ring.clone().map(|number| kept.entry(number));
+        let Some(mut line) = lines.next() else { return Ok(true) };
+        let four = fields(line);
+        let is_alike = |other: &[u8]| is_line(other) && fields(other) == four;
+        if !is_line(line) || !lines.clone().all(is_alike) {
+            return Ok(false);
+        }
+        for next in lines {
+            if next == line {
+                self.tally.duplicates += 1;
+                continue;
+            }
+            self.tally.merged += 1;
+            let (chosen, other) =
+                if self.rules.prefers_later() { (next, line) } else { (line, next) };
+            let has_counters = chosen.len() > four.len() + 1;
+            line = if has_counters { chosen } else { other };
+        }
+        let order = ring.next().map_or(0, u64::from);
+        self.out.push_line(order, line)?;
+        Ok(true)
     }
 
     /// Deals with all keys.
@@ -414,7 +491,8 @@ impl Groups {
     fn take(&mut self, group: &mut Group, first: &[u8], entry: &[u8]) -> Result<()> {
         if group.0.is_empty() {
             let encoded = KeyedRecord::split(entry)?.1;
-            if KeyedRecord::split(first)?.1 == encoded && !adds_up(self.by, encoded) {
+            let adds_up = self.by != By::Record && has_tally(encoded);
+            if KeyedRecord::split(first)?.1 == encoded && !adds_up {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
@@ -594,11 +672,12 @@ impl Selection {
         records: EncodedRecords<'_>,
         take: impl Fn(&mut Selection, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        for records in records.chunks(ByKey::TOGETHER) {
+        let mut chunks = records.chunks(ByKey::TOGETHER).peekable();
+        while let Some(records) = chunks.next() {
             if self.records.is_full(records, 0) {
                 self.spill()?;
             }
-            self.records.touch(records);
+            self.records.touch(records, chunks.peek());
             records.iter().try_for_each(|encoded| take(self, encoded))?;
         }
         Ok(())
@@ -620,7 +699,7 @@ impl Selection {
                 return push_side(sorter, by, header, &parts.concat(), self.len);
             }
         };
-        let found = kept.find(hash, key, |entry| by.key_of(behind_side(entry)));
+        let found = kept.find(hash, |entry| by.key_of(behind_side(entry)) == key);
         let repeats = |last| header[0] == OTHER && kept.entry(last).starts_with(&header);
         if !found.last.is_some_and(repeats) {
             kept.insert(found, &[&header, parts[0], parts[1]]);
@@ -632,7 +711,7 @@ impl Selection {
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory / 2);
         if let Records::Kept(kept) = &mut self.records {
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list(|_, _| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
             let mut order = 0;
             while let Some((header, encoded)) =
                 list.next().and_then(<[u8]>::split_first_chunk::<SIDE>)
@@ -720,7 +799,7 @@ fn select_kept(kept: ByKey, keep: Keep, others: u32) -> List {
             own.iter().for_each(|number| stays[*number as usize] = true);
         }
     }
-    kept.into_list(|_, number| stays[number as usize])
+    kept.into_list_of(|number| stays[number as usize])
 }
 
 fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) -> Result<Ordered> {
@@ -746,9 +825,13 @@ fn select_sorted(mut sorted: Sorted, keep: Keep, others: u32, mut out: Reorder) 
     out.finish()
 }
 
-/// Whether two equal records are not one: their tallies add.
+/// Whether two records that are encoded as this are not one: their tallies add.
 fn adds_up(by: By, encoded: &[u8]) -> bool {
-    by != By::Record && matches!(record::tally_bytes(encoded), Ok(Some(_)))
+    by != By::Record && !is_line(encoded) && has_tally(record_of(encoded))
+}
+
+fn has_tally(record: &[u8]) -> bool {
+    matches!(record::tally_bytes(record), Ok(Some(_)))
 }
 
 #[cfg(test)]
@@ -757,8 +840,11 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use std::sync::Arc;
+
     use super::*;
-    use crate::model::merge::BestMoves;
+    use crate::model::merge::{BestMoves, Prefer};
+    use crate::source::{Item, Source, SourceOptions};
 
     fn record(line: &str) -> EpdRecord {
         crate::parse_epd(line.as_bytes()).unwrap()
@@ -930,6 +1016,28 @@ mod tests {
         assert_eq!(select(Keep::InNone, By::Position, &own, &[]), own);
     }
 
+    /// What a union makes of a text whose records are encoded like this; its tally, its conflicts.
+    fn union_of_text(
+        encode: Arc<dyn Encode>,
+        mut union: Union,
+        text: &str,
+    ) -> (Vec<String>, UnionTally, Vec<RecordConflict>) {
+        let options = SourceOptions::new().encode(encode);
+        let source = Source::from_bytes("a.epd", text, &options).unwrap();
+        source
+            .read(&mut |item| match item {
+                Item::Encoded { records, place, .. } => {
+                    let first = Origin { source: 0, line: place.number() };
+                    union.add_encoded(records, first).map(|()| true)
+                }
+                _ => Ok(true),
+            })
+            .unwrap();
+        let (records, mut found, tally) = union.finish().unwrap();
+        let conflicts = std::iter::from_fn(|| found.next_conflict().unwrap()).collect();
+        (lines(records), tally, conflicts)
+    }
+
     /// Few positions, of which records say few things, so that they repeat, merge and contradict.
     fn lines_of(choices: &[(usize, usize)]) -> Vec<String> {
         const FIELDS: [&str; 5] = [
@@ -939,9 +1047,18 @@ mod tests {
             "4k3/8/8/8/4P3/8/8/4K3 b - -",
             "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
         ];
-        const SAID: [&str; 8] =
-            ["", " 0 1", " 3 9", " bm Kd7;", " bm Kd8;", " id \"a\";", " ce 3;", " hmvc 3;"];
-        choices.iter().map(|(a, b)| format!("{}{}", FIELDS[a % 5], SAID[b % 8])).collect()
+        const SAID: [&str; 9] = [
+            "",
+            " 0 1",
+            " 3 9",
+            " bm Kd7;",
+            " bm Kd8;",
+            " id \"a\";",
+            " ce 3;",
+            " hmvc 3;",
+            " 3 09",
+        ];
+        choices.iter().map(|(a, b)| format!("{}{}", FIELDS[a % 5], SAID[b % 9])).collect()
     }
 
     proptest! {
@@ -949,8 +1066,8 @@ mod tests {
         /// begins in memory and goes on in a file.
         #[test]
         fn sets_are_the_same_in_memory_and_in_a_file(
-            choices in prop::collection::vec((0..5_usize, 0..8_usize), 0..80),
-            others in prop::collection::vec((0..5_usize, 0..8_usize), 0..8),
+            choices in prop::collection::vec((0..5_usize, 0..9_usize), 0..80),
+            others in prop::collection::vec((0..5_usize, 0..9_usize), 0..8),
             some in 0..12_000_usize,
         ) {
             let input = lines_of(&choices);
@@ -970,6 +1087,28 @@ mod tests {
                     let in_file = of(0);
                     prop_assert_eq!(&of(1 << 20), &in_file);
                     prop_assert_eq!(&of(some), &in_file);
+                }
+            }
+        }
+
+        /// Lines that stand for their records change nothing.
+        #[test]
+        fn lines_are_as_good_as_their_records(
+            choices in prop::collection::vec((0..5_usize, 0..9_usize), 0..60),
+            few in prop::collection::vec((0..5_usize, 0..3_usize), 0..200),
+            prefer in prop::sample::select(vec![Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes]),
+            some in 0..24_000_usize,
+        ) {
+            let text = lines_of(&[few, choices].concat()).join("\n");
+            for by in [By::Position, By::Board, By::Record] {
+                let rules = MergeRules::new().prefer(prefer);
+                let new = |memory| {
+                    Union::new(by, rules.clone(), OnConflict::Report, std::env::temp_dir(), memory)
+                };
+                let expected = union_of_text(Arc::new(by), new(1 << 20), &text);
+                for memory in [1 << 20, some] {
+                    let of_lines = union_of_text(Arc::new(ByLines(by)), new(memory), &text);
+                    prop_assert_eq!(&of_lines, &expected);
                 }
             }
         }

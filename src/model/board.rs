@@ -35,6 +35,14 @@ impl Board {
         }
     }
 
+    /// A board of the sets of each role, and one that has White's pieces and none of Black's. No square
+    /// may be in two of the roles.
+    pub(crate) const fn from_roles(roles: [u64; 6], white: u64) -> Board {
+        let [p, n, b, r, q, k] = roles;
+        let occupied = p | n | b | r | q | k;
+        Board { colors: [occupied & white, occupied & !white], roles }
+    }
+
     /// All squares with a piece on them.
     pub const fn occupied(&self) -> u64 {
         self.colors[0] | self.colors[1]

@@ -73,6 +73,12 @@ impl MergeRules {
         self.counts = counts;
         self
     }
+
+    /// Whether of two records without analysis the later one is chosen.
+    #[cfg(feature = "library")]
+    pub(crate) fn prefers_later(&self) -> bool {
+        self.prefer != Prefer::First
+    }
 }
 
 /// What [`merge`] made of two records.

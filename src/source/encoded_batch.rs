@@ -10,7 +10,8 @@ use crate::codec::{record, stream};
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
-/// Records in their binary form that are written together.
+/// Records in their binary form that are written together. As text they are written also where lines
+/// stand for them, their canonical text with an LF: no record begins with a letter or a digit.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
@@ -54,7 +55,7 @@ impl EncodedBatch {
     }
 
     /// Whether it has none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
@@ -81,11 +82,19 @@ impl EncodedBatch {
         EncodedRecords::new(&self.bytes, &self.ends)
     }
 
+    /// Whether its text is made sooner on one thread than others start.
+    pub(super) const fn is_small(&self) -> bool {
+        self.ends.len() <= PART_RECORDS
+    }
+
     /// Makes canonical lines of all records, on all threads, in the memory of those that were there.
     pub(super) fn write_texts(&self, texts: &mut Vec<PartText>) {
         let parts: Vec<_> = self.records().chunks(PART_RECORDS).collect();
         texts.resize_with(parts.len(), PartText::default);
-        parts.par_iter().zip(texts).for_each(|(part, text)| text.write(*part));
+        match (&parts[..], &mut texts[..]) {
+            ([part], [text]) => text.write(*part),
+            _ => parts.par_iter().zip(texts).for_each(|(part, text)| text.write(*part)),
+        }
     }
 }
 
@@ -106,6 +115,10 @@ impl PartText {
     }
 
     fn write_line(&mut self, record: &[u8]) -> Result<(), DecodeError> {
+        if record.first().is_some_and(u8::is_ascii_alphanumeric) {
+            self.lines.extend_from_slice(record);
+            return Ok(());
+        }
         let start = self.lines.len();
         if let Err(error) = record::write_text(record, &mut self.lines) {
             self.lines.truncate(start);

@@ -1,17 +1,22 @@
 //! Records of lines, which are read in batches on all threads and handed on in their order.
+//!
+//! Batches are small, so that they stay near the processors, and several are on their way: a thread
+//! gathers the next lines, which no other does meanwhile, and reads them; whoever takes the items
+//! has batches of before and never waits for more than one.
 
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
+use rayon::{Scope, Yield};
 
 use super::games::Pieces;
 use super::input::Input;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
 use super::line_kind::LineKind;
-use super::options::SourceOptions;
+use super::options::{Encode, SourceOptions};
 use super::perft_blocks::{Block, BlockLine};
 use super::plain_line::PlainLine;
 use super::read_ahead::Ready;
@@ -22,10 +27,11 @@ use crate::text::epd::{Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
 
 /// How many lines are read at a time, and how many bytes of them at the most.
-const BATCH_LINES: usize = 8192;
-const BATCH_BYTES: usize = 1 << 20;
-/// How many of them a thread takes at a time.
-const PART_LINES: usize = 256;
+const BATCH_LINES: usize = 1024;
+const BATCH_BYTES: usize = 1 << 16;
+/// How many batches are on their way for each thread, and for all.
+const BATCHES_A_THREAD: usize = 3;
+const MOST_BATCHES: usize = 32;
 
 /// Lines of text whose bytes may have to be waited for.
 pub struct Lines {
@@ -73,9 +79,8 @@ impl Lines {
     }
 
     /// Takes the next lines, until there are enough, the input ends, a line is too long, or more
-    /// would have to be waited for; only the first is waited for, if `waits`.
-    fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Stop> {
-        batch.clear();
+    /// would have to be waited for; only the first is waited for, if `waits`. Says why there are no more.
+    fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Option<Stop>> {
         batch.first = self.reader.number() + 1;
         while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
             let (taken, before) = (batch.ends.len(), batch.bytes.len());
@@ -86,11 +91,11 @@ impl Lines {
             }
             let may_wait = waits && taken == 0;
             if !may_wait && !self.has_line()? {
-                return Ok(Stop::Waiting);
+                return Ok(Some(Stop::Waiting));
             }
             match self.reader.next_line()? {
-                None => return Ok(Stop::End),
-                Some(Next::TooLong { number, .. }) => return Ok(Stop::LongLine(number)),
+                None => return Ok(Some(Stop::End)),
+                Some(Next::TooLong { number, .. }) => return Ok(Some(Stop::LongLine(number))),
                 Some(Next::Line(line)) => {
                     let end = |len: usize| before + len;
                     batch
@@ -100,7 +105,7 @@ impl Lines {
                 }
             }
         }
-        Ok(Stop::Full)
+        Ok(None)
     }
 }
 
@@ -125,11 +130,6 @@ struct Batch {
 }
 
 impl Batch {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
     /// The bytes of lines by their places, line ends included.
     fn raw(&self, lines: Range<usize>) -> &[u8] {
         let end_before =
@@ -148,9 +148,9 @@ impl Batch {
     }
 }
 
-/// What the lines of a part of a batch became, in their order.
+/// What the lines of a batch became, in their order.
 #[derive(Default)]
-struct Part {
+struct ReadLines {
     steps: Vec<Step>,
     /// The encoded records, and where each ends.
     bytes: Vec<u8>,
@@ -181,12 +181,72 @@ enum Content {
     Encoded(Result<Range<usize>>),
 }
 
-/// Why a batch ended.
+/// Why there are no more lines.
 enum Stop {
-    Full,
     End,
     Waiting,
     LongLine(u64),
+}
+
+/// A batch that is used again and again, what its lines became, and the way to whoever hands it on.
+struct Work {
+    /// Its place among all batches up to a stop.
+    nth: usize,
+    batch: Batch,
+    read: ReadLines,
+    /// Why no lines come behind those of the batch.
+    stop: io::Result<Option<Stop>>,
+    /// Every work has its own, so that they are gone when threads failed.
+    done: Sender<Work>,
+}
+
+/// Lines on their way into batches.
+struct Gathering {
+    lines: Lines,
+    /// Whether the next line may be waited for: nothing is there that could be handed on before.
+    waits: bool,
+    is_stopped: bool,
+    /// The number of batches since the last stop.
+    count: usize,
+}
+
+impl Gathering {
+    /// Fills the next batch.
+    fn fill(&mut self, work: &mut Work) {
+        work.nth = self.count;
+        self.count += 1;
+        work.batch.bytes.clear();
+        work.batch.ends.clear();
+        if !self.is_stopped {
+            let waits = std::mem::take(&mut self.waits);
+            work.stop = self.lines.fill(&mut work.batch, waits);
+            self.is_stopped = !matches!(work.stop, Ok(None));
+        }
+    }
+
+    /// Has lines behind a stop filled into batches.
+    fn go_on(&mut self) {
+        (self.waits, self.is_stopped, self.count) = (true, false, 0);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for work that is done; `None` when none is left. A thread of the pool does its own work
+/// meanwhile, for which others may have no thread.
+fn wait(done: &Receiver<Work>) -> Option<Work> {
+    loop {
+        match done.try_recv() {
+            Ok(work) => return Some(work),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        if rayon::yield_now() != Some(Yield::Executed) {
+            return done.recv().ok();
+        }
+    }
 }
 
 /// Reads lines of text.
@@ -201,7 +261,8 @@ pub(super) fn read<E: From<Error>>(
     let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let handing_on = HandingOn { options, place, block: None, id: None };
-    let is_whole = handing_on.read(lines, &Parser { options, name, kind }, visit)?;
+    let plain = options.encode_plain().filter(|_| kind.may_be_plain());
+    let is_whole = handing_on.read(lines, &Parser { options, name, kind, plain }, visit)?;
     Ok(Summary { was_stopped: !is_whole, ..Summary::default() })
 }
 
@@ -210,37 +271,41 @@ struct Parser<'o> {
     options: &'o SourceOptions,
     name: Arc<str>,
     kind: LineKind,
+    /// What encodes lines of nothing but fields.
+    plain: Option<&'o dyn Encode>,
 }
 
 impl Parser<'_> {
-    /// Reads the lines of a batch on all threads; the parts are in the order of the lines, and in the
-    /// memory of those that were there.
-    fn read_batch(&self, batch: &Batch, parts: &mut Vec<Part>) {
-        let count = batch.ends.len();
-        parts.resize_with(count.div_ceil(PART_LINES), Part::default);
-        parts.par_iter_mut().enumerate().for_each(|(nth, part)| {
-            let start = nth * PART_LINES;
-            self.read_part(batch, start..count.min(start + PART_LINES), part);
+    /// Has the next lines gathered and read on one of the threads.
+    fn start<'s>(&'s self, mut work: Work, gathering: &'s Mutex<Gathering>, scope: &Scope<'s>) {
+        scope.spawn(move |_| {
+            locked(gathering).fill(&mut work);
+            self.read_lines(&work.batch, &mut work.read);
+            let done = work.done.clone();
+            // Nobody waits for it when no more is wanted.
+            done.send(work).ok();
         });
     }
 
-    fn read_part(&self, batch: &Batch, lines: Range<usize>, part: &mut Part) {
-        let Part { steps, bytes, ends } = part;
+    fn read_lines(&self, batch: &Batch, read: &mut ReadLines) {
+        let ReadLines { steps, bytes, ends } = read;
         steps.clear();
         bytes.clear();
         ends.clear();
-        for line in lines {
-            let start = bytes.len();
-            match self.read_line(batch, line, bytes) {
-                None => {
-                    ends.push(bytes.len());
-                    match steps.last_mut() {
-                        Some(Step::Encoded { ends, .. }) => ends.end += 1,
-                        _ => steps.push(Step::Encoded { start, ends: ends.len() - 1..ends.len() }),
-                    }
-                }
-                Some(read) => steps.push(Step::Line(read)),
+        let (mut start, mut first) = (0, 0);
+        for line in 0..batch.ends.len() {
+            let Some(read) = self.read_line(batch, line, bytes) else {
+                ends.push(bytes.len());
+                continue;
+            };
+            if first < ends.len() {
+                steps.push(Step::Encoded { start, ends: first..ends.len() });
             }
+            steps.push(Step::Line(read));
+            (start, first) = (bytes.len(), ends.len());
+        }
+        if first < ends.len() {
+            steps.push(Step::Encoded { start, ends: first..ends.len() });
         }
     }
 
@@ -249,12 +314,16 @@ impl Parser<'_> {
     fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
         let text = batch.text(line);
-        if self.kind.may_be_plain()
-            && let Some(encode) = options.encode_plain()
+        if let Some(encode) = self.plain
             && let Some(plain) = PlainLine::read(text)
-            && encode.encode_plain(&plain.parts(), encoded)
         {
-            return None;
+            let is_encoded = match plain.is_canonical {
+                true => encode.encode_canonical(&plain.parts(), text, encoded),
+                false => encode.encode_plain(&plain.parts(), encoded),
+            };
+            if is_encoded {
+                return None;
+            }
         }
         let start = encoded.len();
         let mut warnings = Vec::new();
@@ -277,86 +346,104 @@ impl Parser<'_> {
 }
 
 impl HandingOn<'_> {
-    /// Reads to the end; false when no more is wanted. While one batch is read, the one before is
-    /// handed on and the next one is gathered.
+    /// Reads to the end; false when no more is wanted.
     fn read<E: From<Error>>(
         mut self,
-        mut lines: Lines,
+        lines: Lines,
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
-        let (mut batch, mut parts) = (Batch::default(), Vec::new());
-        let (mut before, mut parts_before) = (Batch::default(), Vec::new());
-        let mut next = Batch::default();
-        let mut stop = lines.fill(&mut batch, true);
+        let mut gathering =
+            Mutex::new(Gathering { lines, waits: true, is_stopped: false, count: 0 });
         loop {
-            let (mut goes_on, mut next_stop) = (Ok(true), None);
-            rayon::in_place_scope(|scope| {
-                if matches!(stop, Ok(Stop::Full)) {
-                    scope.spawn(|_| next_stop = Some(lines.fill(&mut next, false)));
-                }
-                scope.spawn(|_| parser.read_batch(&batch, &mut parts));
-                goes_on = self.hand_on_all(&before, &mut parts_before, visit);
+            let stop = rayon::in_place_scope(|scope| {
+                let stop = self.read_to_stop(parser, &gathering, scope, visit);
+                locked(&gathering).is_stopped = true;
+                stop
             });
-            if !goes_on? {
-                return Ok(false);
-            }
-            if let Some(next_stop) = next_stop {
-                // What was read is before now, what was gathered is read.
-                std::mem::swap(&mut before, &mut batch);
-                std::mem::swap(&mut batch, &mut next);
-                std::mem::swap(&mut parts_before, &mut parts);
-                stop = next_stop;
-                continue;
-            }
-            let goes_on = self.hand_on_all(&batch, &mut parts, visit)?
-                && match stop.map_err(|error| self.cannot_read_on(error))? {
-                    Stop::Full => true,
-                    Stop::End => return self.end_block(false, visit),
-                    Stop::Waiting => visit(Item::Waiting)?,
-                    Stop::LongLine(number) => {
-                        self.end_block(false, visit)?
-                            && self.reject_long_line(&mut lines, number, visit)?
-                    }
-                };
+            let Some(stop) = stop? else { return Ok(false) };
+            let gathering = gathering.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let goes_on = match stop.map_err(|error| self.cannot_read_on(error))? {
+                Stop::End => return self.end_block(false, visit),
+                Stop::Waiting => visit(Item::Waiting)?,
+                Stop::LongLine(number) => {
+                    self.end_block(false, visit)?
+                        && self.reject_long_line(&mut gathering.lines, number, visit)?
+                }
+            };
             if !goes_on {
                 return Ok(false);
             }
-            parts_before.clear();
-            stop = lines.fill(&mut batch, true);
+            gathering.go_on();
         }
+    }
+
+    /// Reads until something else has to be done, and says what; `None` when no more is wanted.
+    fn read_to_stop<'s, E: From<Error>>(
+        &mut self,
+        parser: &'s Parser<'_>,
+        gathering: &'s Mutex<Gathering>,
+        scope: &Scope<'s>,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<Option<io::Result<Stop>>, E> {
+        let (sender, done) = channel();
+        let batches = (BATCHES_A_THREAD * rayon::current_num_threads()).min(MOST_BATCHES);
+        for done in std::iter::repeat_n(sender, batches) {
+            let (batch, read) = Default::default();
+            parser.start(Work { nth: 0, batch, read, stop: Ok(None), done }, gathering, scope);
+        }
+        // Others that are done before the next one.
+        let mut early: Vec<Work> = Vec::new();
+        let mut next = 0;
+        while let Some(mut work) = match early.iter().position(|work| work.nth == next) {
+            Some(place) => Some(early.swap_remove(place)),
+            None => wait(&done),
+        } {
+            if work.nth != next {
+                early.push(work);
+                continue;
+            }
+            next += 1;
+            if !self.hand_on_all(&work.batch, &mut work.read, visit)? {
+                return Ok(None);
+            }
+            match std::mem::replace(&mut work.stop, Ok(None)).transpose() {
+                None => parser.start(work, gathering, scope),
+                stop => return Ok(stop),
+            }
+        }
+        Ok(None)
     }
 
     /// Hands on what the lines of a batch became; false when no more is wanted.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
-        parts: &mut [Part],
+        read: &mut ReadLines,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<bool, E> {
+        let ReadLines { steps, bytes, ends } = read;
         let mut line = 0;
-        for Part { steps, bytes, ends } in parts {
-            for step in steps.drain(..) {
-                self.place.at = At::Line(batch.number(line));
-                let goes_on = match step {
-                    Step::Encoded { start, ends: those } => {
-                        let raw = batch.raw(line..line + those.len());
-                        line += those.len();
-                        let records = EncodedRecords { bytes, start, ends: &ends[those] };
-                        visit(Item::Encoded { records, place: &self.place, raw })?
-                    }
-                    Step::Line(read) => {
-                        let raw = batch.raw(line..line + 1);
-                        line += 1;
-                        match self.options.text.perft {
-                            true => self.gather(read, raw, visit)?,
-                            false => self.hand_on(read, bytes, raw, visit)?,
-                        }
-                    }
-                };
-                if !goes_on {
-                    return Ok(false);
+        for step in steps.drain(..) {
+            self.place.at = At::Line(batch.number(line));
+            let goes_on = match step {
+                Step::Encoded { start, ends: those } => {
+                    let raw = batch.raw(line..line + those.len());
+                    line += those.len();
+                    let records = EncodedRecords { bytes, start, ends: &ends[those] };
+                    visit(Item::Encoded { records, place: &self.place, raw })?
                 }
+                Step::Line(read) => {
+                    let raw = batch.raw(line..line + 1);
+                    line += 1;
+                    match self.options.text.perft {
+                        true => self.gather(read, raw, visit)?,
+                        false => self.hand_on(read, bytes, raw, visit)?,
+                    }
+                }
+            };
+            if !goes_on {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -378,7 +465,7 @@ impl HandingOn<'_> {
         Ok(())
     }
 
-    /// Hands on what a line became; `encoded` has the encoded records of its part.
+    /// Hands on what a line became; `encoded` has the encoded records of its batch.
     fn hand_on<E: From<Error>>(
         &self,
         line: ReadLine,

@@ -57,6 +57,8 @@ pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
+#[cfg(feature = "library")]
+pub(crate) use plain_line::encode_canonical_line;
 pub use target::{GameFormat, Lost, Target, TargetOptions};
 
 use crate::archive::ArchiveError;

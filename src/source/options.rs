@@ -35,6 +35,13 @@ pub trait Encode: Send + Sync {
         false
     }
 
+    /// [`Encode::encode_plain`] of a record whose line, its end aside, is its canonical text, so that the
+    /// line can stand for it.
+    fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
+        let _ = text;
+        self.encode_plain(record, out)
+    }
+
     /// Whether only records that are given by their parts are encoded. Others come as records.
     fn only_plain(&self) -> bool {
         false

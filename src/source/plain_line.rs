@@ -13,6 +13,8 @@ pub(super) struct PlainLine {
     /// The en passant square of the line, where it is not part of the identity.
     en_passant: Option<Square>,
     counters: Option<Counters>,
+    /// Whether the line is the canonical text of its record.
+    pub(super) is_canonical: bool,
 }
 
 impl PlainLine {
@@ -21,9 +23,13 @@ impl PlainLine {
     pub(super) fn read(line: &[u8]) -> Option<PlainLine> {
         let identity = identity::read_fields(line)?;
         let (fields, behind) = line.split_at(identity.len);
-        let counters = match behind {
-            [] => None,
-            [b' ', text @ ..] => Some(read_counters(text)?),
+        // The fields are read only where they are canonical.
+        let (counters, is_canonical) = match behind {
+            [] => (None, true),
+            [b' ', text @ ..] => {
+                let (counters, is_canonical) = read_counters(text)?;
+                (Some(counters), is_canonical)
+            }
             _ => return None,
         };
         let given = match fields {
@@ -33,13 +39,13 @@ impl PlainLine {
         };
         let placement = Placement::of(&identity.board)?;
         let en_passant = given.filter(|_| !placement.has_double_step);
-        let plain = PlainLine { board: identity.board, en_passant, counters };
+        let plain = PlainLine { board: identity.board, en_passant, counters, is_canonical };
         placement.is_legal(given).then_some(plain)
     }
 
     /// The record of the line.
     pub(super) fn parts(&self) -> PlainRecord<'_> {
-        let PlainLine { board, en_passant, counters } = self;
+        let PlainLine { board, en_passant, counters, .. } = self;
         PlainRecord { board: board.as_bytes(), en_passant: *en_passant, counters: *counters }
     }
 }
@@ -68,12 +74,28 @@ impl Placement {
     }
 }
 
-/// Two numbers of at most four digits with one blank between them, the second from 1 on.
-fn read_counters(text: &[u8]) -> Option<Counters> {
+/// Two numbers of at most four digits with one blank between them, the second from 1 on, and whether
+/// they are without superfluous zeros.
+fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
-    let halfmove_clock = read_number(&text[..blank])?;
-    let fullmove_number = read_number(&text[blank + 1..]).filter(|number| *number > 0)?;
-    Some(Counters { halfmove_clock, fullmove_number })
+    let (first, second) = (&text[..blank], &text[blank + 1..]);
+    let halfmove_clock = read_number(first)?;
+    let fullmove_number = read_number(second).filter(|number| *number > 0)?;
+    let is_canonical = !matches!((first, second), ([b'0', _, ..], _) | (_, [b'0', ..]));
+    Some((Counters { halfmove_clock, fullmove_number }, is_canonical))
+}
+
+/// Appends the binary form of the record of a line with an LF, which [`Encode::encode_canonical`] was
+/// given without one, and says whether it is one.
+///
+/// [`Encode::encode_canonical`]: super::Encode::encode_canonical
+#[cfg(feature = "library")]
+pub(crate) fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
+    let plain = line.strip_suffix(b"\n").and_then(PlainLine::read);
+    if let Some(plain) = &plain {
+        crate::codec::record::encode_plain(&plain.parts(), out);
+    }
+    plain.is_some()
 }
 
 fn read_number(digits: &[u8]) -> Option<u32> {
@@ -172,6 +194,8 @@ mod tests {
                 record::encode(&record, &mut whole).unwrap();
                 record::encode_plain(&read.parts(), &mut straight);
                 assert_eq!(whole, straight, "{line}");
+                let text = crate::format_epd(&record);
+                assert_eq!(read.is_canonical, text == line.as_bytes(), "{line}");
                 plain += 1;
             }
         }

@@ -306,7 +306,7 @@ impl Target {
         fill(&mut batch)?;
         while !batch.is_empty() {
             next.clear();
-            if is_canonical_text {
+            if is_canonical_text && !batch.is_small() {
                 let mut written = Ok(());
                 rayon::in_place_scope(|scope| {
                     scope.spawn(|_| batch.write_texts(&mut texts));
@@ -314,6 +314,8 @@ impl Target {
                 });
                 written?;
             } else {
+                self.write_texts(&texts_before)?;
+                texts.clear();
                 self.write_batch(&batch)?;
                 fill(&mut next)?;
             }
@@ -345,6 +347,20 @@ impl Target {
                 self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
                 output.write_all(line)?;
                 Ok(output.write_all(b"\n")?)
+            }
+            _ => Err(Error::new("this is no output of canonical text")),
+        }
+    }
+
+    /// Writes lines, their ends included, that are records in canonical form, none of them over
+    /// [`SPEC_LINE_LIMIT`], where the target is of such lines.
+    ///
+    /// # Errors
+    /// As [`Target::write_canonical`].
+    pub fn write_canonical_lines(&mut self, lines: &[u8]) -> Result<()> {
+        match &mut self.kind {
+            Kind::Text { output, options } if *options == FormatOptions::default() => {
+                Ok(output.write_all(lines)?)
             }
             _ => Err(Error::new("this is no output of canonical text")),
         }

@@ -21,11 +21,11 @@ pub const fn default_limit(profile: Profile) -> usize {
     }
 }
 
-const CHUNK: usize = 256 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// Splits a stream into lines. LF, CR LF and a lone CR end a line; the last one may lack its end
 ///. A line over the limit is announced and can be copied away in pieces, so memory stays
-/// below the limit plus 512 KiB.
+/// below the limit plus 128 KiB.
 ///
 /// ```
 /// use epdb::text::lines::{LineReader, Next};

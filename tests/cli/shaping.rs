@@ -25,6 +25,49 @@ fn out(scratch: &Scratch, args: &[&str]) -> String {
     done.out
 }
 
+/// Lines that are canonical are written as they came, others are made so, in one order.
+#[test]
+fn canonical_lines_and_others_keep_their_order() {
+    let row = |n: usize| if n == 0 { String::new() } else { n.to_string() };
+    let king = |n: usize| format!("{}k{}", row(n), row(7 - n));
+    let position = |n: usize| {
+        format!(
+            "{}/8/{}/8/8/8/8/K6Q b - -",
+            king(n % 8),
+            "p".repeat(8 - n / 8 % 2) + &row(n / 8 % 2)
+        )
+    };
+    let canonical = |n: usize| match n % 3 {
+        0 => position(n),
+        1 => format!("{} {} {}", position(n), n / 16, n / 20 + 1),
+        _ => format!("{} id \"{n}\";", position(n)),
+    };
+    let lines: Vec<String> = (0..6000).map(canonical).collect();
+    // Stretches of lines that are canonical, and of such with another end or a comment between.
+    let given = |(n, line): (usize, &String)| match n / 700 % 4 {
+        0 => format!("{line}\n"),
+        1 => format!("{line}\r\n"),
+        2 if n % 7 == 0 => format!("# {n}\n{line} \n"),
+        _ if n % 30 == 0 => format!("{line}\r\n"),
+        _ => format!("{line}\n"),
+    };
+    let given: String = lines.iter().enumerate().map(given).collect();
+    let scratch = Scratch::with("lf.epd", lines.join("\n"));
+    scratch.write("given.epd", given);
+    scratch.write("crlf.epd", lines.join("\r\n"));
+    scratch.write("blanks.epd", lines.join(" \n"));
+    for by in ["record", "position"] {
+        for memory in ["64M", "1M"] {
+            let of = |file| out(&scratch, &["dedupe", file, "--by", by, "--memory", memory, "-q"]);
+            let expected = of("blanks.epd");
+            assert!(of("lf.epd") == expected, "{by} {memory}");
+            assert!(of("crlf.epd") == expected, "{by} {memory}");
+            assert!(of("given.epd") == expected, "{by} {memory}");
+        }
+    }
+    assert_eq!(out(&scratch, &["dedupe", "lf.epd", "--by", "record", "-q"]).lines().count(), 4016);
+}
+
 #[test]
 fn filter_writes_or_counts_what_the_expression_takes() {
     let scratch = suite();

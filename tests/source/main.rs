@@ -6,8 +6,9 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
-use epdb::error::{At, Result};
+use epdb::error::{self, At, Result};
 use epdb::model::EpdRecord;
 use epdb::source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
@@ -123,6 +124,47 @@ fn a_target_that_is_dropped_leaves_nothing() {
     assert_eq!(records(&store), sample());
     let wrong = TargetOptions::new().format(FileFormat::Epb);
     assert!(Target::create_with(folder.path().join("b.epd"), &wrong).is_err());
+}
+
+/// Batches of lines are read on several threads and come in their order.
+#[test]
+fn lines_come_in_their_order() {
+    let line = |n: usize| match n % 10 {
+        0 => format!("# {n}\n"),
+        1 => "no position\r\n".to_string(),
+        _ => format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", n % 100, n % 5000 + 1),
+    };
+    let text: String = (1..=60_000).map(line).collect();
+    let source = Source::from_bytes("a.epd", text.as_str(), &SourceOptions::new()).unwrap();
+    let (mut raw_lines, mut last) = (String::new(), 0);
+    let read = source.read(&mut |item| {
+        raw_lines += std::str::from_utf8(item.raw()).unwrap();
+        if let Item::Record { place, .. } | Item::Rejected { place, .. } = &item {
+            assert!(place.number() > last, "{}", place.number());
+            last = place.number();
+            assert_eq!(item.raw(), line(last as usize).as_bytes());
+        }
+        Ok::<_, epdb::Error>(true)
+    });
+    read.unwrap();
+    assert!(raw_lines == text);
+}
+
+/// A panic on a thread that reads comes through to whoever reads.
+#[test]
+fn a_panic_ends_a_reading() {
+    struct Panics;
+    impl source::Encode for Panics {
+        fn encode(&self, _: &EpdRecord, place: &error::Place, _: &mut Vec<u8>) -> Result<()> {
+            assert!(place.number() < 30_000, "as a test wants it");
+            Ok(())
+        }
+    }
+    let text = "4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(60_000);
+    let options = SourceOptions::new().encode(Arc::new(Panics));
+    let source = Source::from_bytes("a.epd", text, &options).unwrap();
+    let read = || source.read(&mut |_| Ok::<_, epdb::Error>(true)).is_ok();
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_err();
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::ValueEnum;
 
@@ -16,11 +15,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::create_file;
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory};
 use crate::cli::settings;
+use crate::cli::source;
 use crate::codec::tally_origin::TallyLedger;
 use crate::library::game_sets::{GameDedupe, SameGame};
 use crate::library::sets::{By, Conflicts, OnConflict, RecordConflict, Union};
 use crate::model::Operand;
-use crate::source::{Encode, Output};
+use crate::source::Output;
 
 /// Merge records of one position, in one file or in several
 ///
@@ -119,14 +119,18 @@ fn dedupe_records(args: &Args) -> anyhow::Result<Outcome> {
         ),
     };
     let (directory, memory) = (temporary_directory(), args.memory.memory);
-    let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory);
-    let encode: Arc<dyn Encode> = Arc::new(by);
+    let (records, bytes) = source::expected(&args.pipe.files);
+    // Half of the memory is for records, and lines take half more with what is known of them.
+    let keeps_lines = bytes < memory / 4;
+    let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory)
+        .expecting(records, bytes);
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(
         ledger(args, by)?,
         union,
-        &encode,
+        by,
+        keeps_lines,
         |union, records, first| Ok(union.add_encoded(records, first)?),
         |union, places| {
             let (records, conflicts, tally) = union.finish()?;

@@ -55,7 +55,7 @@ impl Positions {
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Option<Node> {
         let board = packed::encode(&position.identity());
         let hash = hash_of(board.as_bytes());
-        let place = self.index.find(hash, board.as_bytes(), |entry| entry);
+        let place = self.index.find(hash, |entry| entry == board.as_bytes());
         if let Some(node) = place.last {
             let before = &mut self.own[node as usize];
             *before = own.max(*before);
@@ -157,7 +157,7 @@ impl PositionGraph {
 
     fn find(&self, position: &Position) -> Option<Node> {
         let board = packed::encode(&position.identity());
-        self.index.find(hash_of(board.as_bytes()), board.as_bytes(), |entry| entry).last
+        self.index.find(hash_of(board.as_bytes()), |entry| entry == board.as_bytes()).last
     }
 
     /// A position of the graph.
