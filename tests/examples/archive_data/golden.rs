@@ -253,7 +253,7 @@ fn openings(count: usize) -> Result<String> {
     for seed in 1.. {
         let mut playable = Playable::new(&Position::START)?;
         for ply in 0..4 {
-            let mixed = seed as u64 * 0x9e37_79b9_7f4a_7c15 >> (16 * ply) & 0xffff;
+            let mixed = ((seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (16 * ply)) & 0xffff;
             let nth = mixed % u64::from(ordinal::count(&playable));
             let mv = ordinal::move_at(&playable, nth as u16).ok_or("an ordinal")?;
             playable = playable.after(mv);
