@@ -87,6 +87,7 @@ impl Board {
     }
 
     /// The squares on which another board has something else.
+    #[cfg(feature = "archive")]
     pub(crate) fn differences(&self, other: &Board) -> u64 {
         let colors = self.colors.iter().zip(&other.colors);
         let roles = self.roles.iter().zip(&other.roles);
