@@ -424,6 +424,7 @@ impl Ordered {
     ///
     /// # Errors
     /// As [`Ordered::next_record`].
+    #[cfg(feature = "cli")]
     pub(crate) fn next_lines(&mut self) -> Result<&[u8]> {
         if self.begins_with_line()? != Some(true) {
             return Ok(&[]);
