@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use epdb::model::GameResult;
 use epdb::referee::log::{Entry, LogReader, Note, Recovered, SettingsText};
@@ -266,6 +267,8 @@ fn misbehaving_channels_stop_nobody() {
     assert_eq!(directives(half), []);
     let mut flood = running.sign_on("A");
     let mut noise = flood.try_clone().unwrap();
+    // A system may take a minute to say that nobody reads any more.
+    noise.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
     let flooding = thread::spawn(move || while noise.write_all(&b"x\n".repeat(1000)).is_ok() {});
     let heard = directives(flood.try_clone().unwrap());
     assert_eq!(heard.iter().filter(|it| it.command == Command::Fault).count(), 8);
