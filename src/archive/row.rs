@@ -377,7 +377,6 @@ impl Row {
     /// The eight ranks from the first on; `None` for codes of no piece.
     fn ranks(&self) -> Option<[u32; 8]> {
         let ranks = std::array::from_fn(|rank| self.rank(rank));
-        let no_pieces = |value: u32| value & value << 1 & (value << 2 | value << 3) & 0x8888_8888;
         let wrong = ranks.iter().fold(0, |wrong, &rank| wrong | no_pieces(rank));
         (wrong == 0).then_some(ranks)
     }
@@ -471,8 +470,13 @@ const fn squares_with(rank: u32, code: u32) -> u32 {
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
+/// All bits of the codes of a rank that are of no piece and no empty square.
+pub(super) const fn no_pieces(rank: u32) -> u32 {
+    (rank & rank << 1 & (rank << 2 | rank << 3) & 0x8888_8888) / 8 * 15
+}
+
 /// The codes of a rank with those of the pieces of the other colour; codes of no piece stay.
-fn with_other_colors(rank: u32) -> u32 {
+pub(super) fn with_other_colors(rank: u32) -> u32 {
     u32::from_le_bytes(rank.to_le_bytes().map(|byte| OTHER_COLORS[usize::from(byte)]))
 }
 

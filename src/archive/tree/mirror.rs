@@ -1,7 +1,7 @@
 //! The last rank by its difference to the first: in most positions of games pieces of both colours
 //! face each other.
 
-use crate::archive::row::{RANK_ORDER, RANKS, Row};
+use crate::archive::row::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
 /// The column of the last rank.
 pub(super) const LAST_RANK: usize = {
@@ -23,27 +23,9 @@ pub(super) const fn faced_column(column: usize) -> Option<usize> {
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
-/// For two codes in a byte those of the pieces of the other colour and the same kind; 0 for none.
-static FACING: [u8; 256] = {
-    const fn facing(code: usize) -> u8 {
-        match code {
-            1..=6 => code as u8 + 6,
-            7..=12 => code as u8 - 6,
-            _ => 0,
-        }
-    }
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = facing(byte & 15) | facing(byte >> 4) << 4;
-        byte += 1;
-    }
-    table
-};
-
-/// The rank that faces another.
+/// The rank that faces another; nothing faces codes of no piece.
 pub(super) fn facing(rank: u32) -> u32 {
-    u32::from_le_bytes(rank.to_le_bytes().map(|byte| FACING[usize::from(byte)]))
+    with_other_colors(rank & !no_pieces(rank))
 }
 
 /// All bits of the codes that are not 0.
