@@ -208,6 +208,7 @@ impl BlockSegmentBuilder {
                     with += 1;
                     record::decode(&self.encoded[start..]).ok().map(|(record, _)| record)
                 }
+                _ if self.is_flipped => self.rows[number].flipped().record(),
                 _ => self.rows[number].record(),
             };
             records.push(record.ok_or(ArchiveError::corrupt("record before it was coded"))?);
@@ -239,14 +240,11 @@ impl BlockSegmentBuilder {
         *self = sorted;
     }
 
-    /// The same records, their rows flipped.
-    fn flipped(&self) -> BlockSegmentBuilder {
-        BlockSegmentBuilder {
-            rows: self.rows.iter().map(Row::flipped).collect(),
-            is_flipped: !self.is_flipped,
-            identity: OnceLock::new(),
-            ..self.clone()
-        }
+    /// Flips the rows.
+    pub(super) fn flip(&mut self) {
+        self.rows.iter_mut().for_each(|row| *row = row.flipped());
+        self.is_flipped = !self.is_flipped;
+        self.identity.take();
     }
 
     /// Codes all records, in whichever way is shortest that may be.
@@ -283,29 +281,8 @@ impl BlockSegmentBuilder {
                 best = shorter(best, Some(coded));
             }
         }
-        if self.is_flipped {
-            // Text is not.
-            return Ok(best);
-        }
         let text = self.code_text(best.len(), per_block)?;
         Ok(shorter(best, text))
-    }
-
-    /// Flips the rows and codes them, unless text is shorter.
-    pub(super) fn code_flipped(
-        &mut self,
-        block_records: u32,
-        mixing: Mixing,
-    ) -> Result<CodedSegment, ArchiveError> {
-        let flipped = self.flipped();
-        let coded = flipped.code(block_records, mixing)?;
-        match self.code_text(coded.len(), block_records as usize)? {
-            Some(text) if text.len() < coded.len() => Ok(text),
-            _ => {
-                *self = flipped;
-                Ok(coded)
-            }
-        }
     }
 
     /// Codes by a position model of these records.

@@ -76,7 +76,8 @@ impl BlockSegmentBuilder {
         }
         let stretch = &self.rows()[..self.rows().len().min(STRETCH)];
         if is_flipping_worth_it(stretch) {
-            return Ok((self.code_flipped(block_records, mixing)?, Arrangement::Given));
+            self.flip();
+            return Ok((self.code(block_records, mixing)?, Arrangement::Given));
         }
         if is_near(&order_of(stretch, Arrangement::Sorted)) {
             let order = order_of(self.rows(), Arrangement::Sorted);
