@@ -378,8 +378,7 @@ impl TrainingSet {
         let view = self.view(plan, &part);
         let tree = |column: usize| {
             let plan = &plan.columns[column];
-            let (mut tree, mut coded) = view.tree(&self.columns, plan, column, false);
-            coded.rename(&tree.settle());
+            let (tree, coded) = view.tree(&self.columns, plan, column, false);
             let symbols = &part.symbols[view.place(column)];
             let intervals = ColumnIntervals::of(&tree.nodes, &coded, symbols, view.symbols(column));
             (tree, intervals)
@@ -411,7 +410,7 @@ struct TrainingView<'a> {
 }
 
 impl TrainingView<'_> {
-    /// The tree of a column, and in which of its nodes the rows are coded.
+    /// The tree of a column, settled, and in which of its nodes the rows are coded.
     fn tree(
         &self,
         columns: &NumberedColumns,
@@ -421,15 +420,17 @@ impl TrainingView<'_> {
     ) -> (TreeSpec, CodedInNodes) {
         let ColumnPlan { contexts, ref usage, .. } = *plan;
         let rows = self.column_rows(column, contexts);
-        let BuiltTree { nodes, coded, .. } = TreeBuilder::run(rows, Purpose::Use { usage, open });
+        let BuiltTree { nodes, mut coded, .. } =
+            TreeBuilder::run(rows, Purpose::Use { usage, open });
         let numbered = &columns[self.place(column)].values;
         let Dictionary { numbers, class_lens } = &self.column(column).dictionary;
-        let spec = TreeSpec {
+        let mut spec = TreeSpec {
             contexts: contexts.to_vec(),
             dictionary: numbers.iter().map(|&number| numbered[number as usize]).collect(),
             class_lens: class_lens.clone(),
             nodes,
         };
+        coded.rename(&spec.settle());
         (spec, coded)
     }
 

@@ -47,11 +47,8 @@ pub(super) struct NodeSpec {
 }
 
 impl ModelSpec {
-    /// Drops what codes nothing, and rounds counts as the file does.
+    /// Rounds the counts beside the trees, which are settled, as the file does.
     pub(super) fn settle(&mut self) {
-        for column in &mut self.columns {
-            column.settle();
-        }
         self.spelled.settle();
         self.modes.iter_mut().flatten().for_each(settle);
     }
