@@ -71,42 +71,55 @@ impl BitModel {
 pub(super) struct BitTrainer;
 
 impl BitCoder for BitTrainer {
-    fn bit(&mut self, bit: bool, _: u16) -> bool {
-        bit
+    fn digit(&mut self, bit: bool, _: u16) -> usize {
+        bit.into()
     }
 
     fn is_exhausted(&self) -> bool {
         false
     }
 
-    fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
+    fn adaptive_digit(&mut self, bit: bool, model: &mut BitModel) -> usize {
         model.train(bit);
-        bit
+        bit.into()
     }
 }
 
 /// Passes bits on: an encoder takes those it is given, a decoder gives those it finds.
 pub(super) trait BitCoder {
     /// Codes a bit; `one` is its probability to be set, of 65,536. A decoder ignores `bit` and
-    /// returns what it reads, an encoder returns `bit`.
-    fn bit(&mut self, bit: bool, one: u16) -> bool;
+    /// returns what it reads, an encoder returns `bit`; 0 or 1, so that the model of the next bit is
+    /// fetched on a guess of this one: a truth value is turned into a number when it is certain.
+    fn digit(&mut self, bit: bool, one: u16) -> usize;
 
     /// Whether the decoder has run out of bytes for good. Never true of an encoder.
     fn is_exhausted(&self) -> bool;
 
     /// Codes a bit under a model that adapts to it.
     #[inline]
+    fn adaptive_digit(&mut self, bit: bool, model: &mut BitModel) -> usize {
+        let digit = self.digit(bit, model.one);
+        model.update(digit != 0);
+        digit
+    }
+
+    /// The same as [`BitCoder::digit`], as a truth value.
+    #[inline]
+    fn bit(&mut self, bit: bool, one: u16) -> bool {
+        self.digit(bit, one) != 0
+    }
+
+    /// The same as [`BitCoder::adaptive_digit`], as a truth value.
+    #[inline]
     fn adaptive_bit(&mut self, bit: bool, model: &mut BitModel) -> bool {
-        let bit = self.bit(bit, model.one);
-        model.update(bit);
-        bit
+        self.adaptive_digit(bit, model) != 0
     }
 
     /// Codes the low `count` bits of a value, each as likely set as not.
     fn raw(&mut self, value: u64, count: u32) -> u64 {
-        (0..count).rev().fold(0, |read, place| {
-            read << 1 | u64::from(self.bit(value >> place & 1 != 0, 1 << 15))
-        })
+        (0..count)
+            .rev()
+            .fold(0, |read, place| read << 1 | self.digit(value >> place & 1 != 0, 1 << 15) as u64)
     }
 
     /// Codes one of `count` equally likely numbers; `None` when there are none.
@@ -159,7 +172,7 @@ fn cut(low: u32, high: u32, one: u16) -> u32 {
 }
 
 impl BitCoder for BitEncoder {
-    fn bit(&mut self, bit: bool, one: u16) -> bool {
+    fn digit(&mut self, bit: bool, one: u16) -> usize {
         let cut = cut(self.low, self.high, one);
         if bit {
             self.high = cut
@@ -171,7 +184,7 @@ impl BitCoder for BitEncoder {
             self.low <<= 8;
             self.high = self.high << 8 | 0xff;
         }
-        bit
+        bit.into()
     }
 
     fn is_exhausted(&self) -> bool {
@@ -217,20 +230,21 @@ const MAX_BEYOND: u32 = 64;
 
 impl BitCoder for BitDecoder<'_> {
     #[inline]
-    fn bit(&mut self, _: bool, one: u16) -> bool {
-        let cut = cut(self.low, self.high, one);
-        let bit = self.at <= cut;
-        if bit {
-            self.high = cut
-        } else {
-            self.low = cut + 1
-        }
+    fn digit(&mut self, _: bool, one: u16) -> usize {
+        // Only now, so that what follows from a bit follows from the branch that tells it.
         while (self.low ^ self.high) >> 24 == 0 {
             self.low <<= 8;
             self.high = self.high << 8 | 0xff;
             self.shift();
         }
-        bit
+        let cut = cut(self.low, self.high, one);
+        if self.at <= cut {
+            self.high = cut;
+            1
+        } else {
+            self.low = cut + 1;
+            0
+        }
     }
 
     fn is_exhausted(&self) -> bool {
@@ -260,8 +274,8 @@ impl SymbolModel {
 fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, symbol: u32) -> u32 {
     let mut node = 1;
     for place in (0..bits).rev() {
-        let bit = coder.adaptive_bit(symbol >> place & 1 != 0, &mut models[node]);
-        node = node << 1 | usize::from(bit);
+        let bit = symbol >> place & 1 != 0;
+        node = node << 1 | coder.adaptive_digit(bit, &mut models[node]);
     }
     node as u32 - (1 << bits)
 }
@@ -319,9 +333,9 @@ impl IntegerModel {
         while below > 0 && node < 4 {
             below -= 1;
             let model = &mut heads[length as usize * 4 + node];
-            let bit = coder.adaptive_bit(value >> below & 1 != 0, model);
-            node = node << 1 | usize::from(bit);
-            read = read << 1 | u64::from(bit);
+            let digit = coder.adaptive_digit(value >> below & 1 != 0, model);
+            node = node << 1 | digit;
+            read = read << 1 | digit as u64;
         }
         read << below | coder.raw(value & ((1 << below) - 1), below)
     }

@@ -91,8 +91,8 @@ static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
 struct NullCoder;
 
 impl BitCoder for NullCoder {
-    fn bit(&mut self, bit: bool, _: u16) -> bool {
-        bit
+    fn digit(&mut self, bit: bool, _: u16) -> usize {
+        bit.into()
     }
 
     fn is_exhausted(&self) -> bool {
