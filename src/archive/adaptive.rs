@@ -280,13 +280,20 @@ fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, sy
     node as u32 - (1 << bits)
 }
 
-/// A [`SymbolModel`] of three bits, kept in place: whoever has many copies them at once.
-#[derive(Copy, Clone, Default)]
-pub(super) struct SmallSymbolModel([BitModel; 8]);
+/// A [`SymbolModel`] of few bits, kept in place: whoever has many makes and copies them at once. It
+/// has so many bit models, a power of two.
+#[derive(Copy, Clone)]
+pub(super) struct SmallSymbolModel<const MODELS: usize = 8>([BitModel; MODELS]);
 
-impl SmallSymbolModel {
+impl<const MODELS: usize> Default for SmallSymbolModel<MODELS> {
+    fn default() -> SmallSymbolModel<MODELS> {
+        SmallSymbolModel([BitModel::default(); MODELS])
+    }
+}
+
+impl<const MODELS: usize> SmallSymbolModel<MODELS> {
     pub(super) fn code(&mut self, coder: &mut impl BitCoder, symbol: u32) -> u32 {
-        code_symbol(&mut self.0, 3, coder, symbol)
+        code_symbol(&mut self.0, MODELS.ilog2(), coder, symbol)
     }
 }
 
@@ -322,7 +329,7 @@ impl IntegerModel {
     /// Codes a number in a context.
     pub(super) fn code_in(&mut self, context: usize, coder: &mut impl BitCoder, value: u64) -> u64 {
         let (lengths, heads) = self.models.split_at_mut(self.models.len() - HEADS);
-        let lengths = &mut lengths[context << LENGTH_BITS..][..1 << LENGTH_BITS];
+        let lengths = &mut lengths.as_chunks_mut::<{ 1 << LENGTH_BITS }>().0[context];
         let length = code_symbol(lengths, LENGTH_BITS, coder, 64 - value.leading_zeros()).min(64);
         if length < 2 {
             return length.into();
@@ -359,7 +366,7 @@ impl BitModels for SymbolModel {
     }
 }
 
-impl BitModels for SmallSymbolModel {
+impl<const MODELS: usize> BitModels for SmallSymbolModel<MODELS> {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
         self.0[1..].iter_mut().for_each(visit);
     }

@@ -10,7 +10,7 @@ use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ord
 use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
 use crate::archive::adaptive::{
-    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SymbolModel,
+    BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SmallSymbolModel,
 };
 use crate::archive::error::Refusal;
 use crate::archive::rounded_count::{decode_count, encode_count};
@@ -86,16 +86,16 @@ struct ModelCodec {
     /// By the class of a value of the rank that is faced: whether the dictionary has what faces it,
     /// and in which class.
     is_faced: Vec<BitModel>,
-    faced_class: Vec<SymbolModel>,
+    faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
     /// Length of the common beginning of neighbours in a dictionary.
     shared: IntegerModel,
     /// Codes of squares by the two before.
-    squares: Vec<SymbolModel>,
+    squares: Vec<SmallSymbolModel<16>>,
     values: Vec<IntegerModel>,
 }
 
 /// For one column and level.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct NodeModels {
     len: IntegerModel,
     hinted: Vec<BitModel>,
@@ -111,12 +111,15 @@ struct NodeModels {
 }
 
 impl NodeModels {
-    fn new() -> NodeModels {
+    /// For symbols of these classes, the highest first: no more contexts than they can lead to.
+    fn new(classes: &[u8]) -> NodeModels {
+        let gaps = IntegerModel::with_contexts(bit_length(classes.len()) + 1);
+        let counts = classes.first().map_or(0, |&class| usize::from(class) + 1);
         NodeModels {
             hinted: vec![BitModel::default(); 64],
-            first_symbol: IntegerModel::with_contexts(GAPS),
-            symbol_gap: IntegerModel::with_contexts(GAPS),
-            count: IntegerModel::with_contexts(CLASSES as usize),
+            first_symbol: gaps.clone(),
+            symbol_gap: gaps,
+            count: IntegerModel::with_contexts(counts),
             ..NodeModels::default()
         }
     }
@@ -130,9 +133,9 @@ impl Default for ModelCodec {
             flags: IntegerModel::default(),
             class_lens: IntegerModel::default(),
             is_faced: vec![BitModel::default(); CLASSES as usize],
-            faced_class: vec![SymbolModel::new(CLASSES.ilog2()); CLASSES as usize],
+            faced_class: vec![SmallSymbolModel::default(); CLASSES as usize],
             shared: IntegerModel::default(),
-            squares: vec![SymbolModel::new(4); 3 * 256],
+            squares: vec![SmallSymbolModel::default(); 3 * 256],
             values: vec![IntegerModel::default(); COLUMNS],
         }
     }
@@ -140,8 +143,6 @@ impl Default for ModelCodec {
 
 /// Classes of frequency.
 const CLASSES: u32 = 32;
-/// Bit lengths of gaps that are to be expected.
-const GAPS: usize = MAX_DICTIONARY.ilog2() as usize + 2;
 
 impl ModelCodec {
     /// Passes a model through a coder. A decoder is given an empty one.
@@ -159,10 +160,11 @@ impl ModelCodec {
             let gains = dictionary.iter().map(|&value| Gain::of(value));
             // The whole dictionary, what is frequent anywhere, and under each context.
             let levels = contexts.len() + 2;
+            let classes = classes(&class_lens);
             let mut tree = TreeCodec {
                 codec: self,
-                models: (0..levels).map(|_| NodeModels::new()).collect(),
-                classes: classes(&class_lens),
+                models: vec![NodeModels::new(&classes); levels],
+                classes,
                 needs: is_rank(column).then(|| Needs::of(gains)),
                 contexts: &contexts,
                 earlier: &columns,
