@@ -5,6 +5,7 @@ use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,
 };
 use super::context::{Gain, PIECE_BITS};
+use std::array::from_fn;
 
 /// Kinds of pieces.
 const KINDS: usize = 5;
@@ -58,55 +59,54 @@ const fn digit(pieces: u32, kind: usize) -> u32 {
 /// Sets of symbols, a bit each.
 type Set = Vec<u64>;
 
+/// What a symbol may need, numbered: of each side and kind more pieces than none, one and two, then
+/// that no pawn is on a file of each side.
+const NEEDS: usize = PAWNS + 16;
+const PAWNS: usize = 2 * KINDS * 3;
+
+/// The number of the need of more pieces than these.
+const fn more(side: usize, kind: usize, count: usize) -> usize {
+    (side * KINDS + kind) * 3 + count
+}
+
 /// The symbols of a column of ranks by what they need.
 pub(super) struct Needs {
     symbols: usize,
-    /// By side, kind and count: those with more pieces of the kind than the count, and any.
-    more: [[[Set; 3]; KINDS]; 2],
-    /// By side and file: those with a pawn there.
-    pawns: [Set; 16],
+    /// For each word of a set, by need: those that have it.
+    words: Vec<[u64; NEEDS]>,
 }
 
 impl Needs {
     /// Of what each symbol of a column adds.
     pub(super) fn of(gains: impl ExactSizeIterator<Item = Gain>) -> Needs {
         let symbols = gains.len();
-        let set = || vec![0; symbols.div_ceil(64)];
-        let mut needs = Needs {
-            symbols,
-            more: std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| set()))),
-            pawns: std::array::from_fn(|_| set()),
-        };
+        let mut words = vec![[0; NEEDS]; symbols.div_ceil(64)];
         for (symbol, gain) in gains.enumerate() {
-            let (word, bit) = (symbol / 64, 1 << (symbol % 64));
+            let (word, bit) = (&mut words[symbol / 64], 1 << (symbol % 64));
             for (side, count) in gain.counts.into_iter().enumerate() {
                 for kind in 0..KINDS {
                     let above = digit(count.into(), kind).min(3) as usize;
-                    needs.more[side][kind][..above].iter_mut().for_each(|set| set[word] |= bit);
+                    (0..above).for_each(|count| word[more(side, kind, count)] |= bit);
                 }
             }
-            for (file, set) in needs.pawns.iter_mut().enumerate() {
-                set[word] |= bit * u64::from(gain.pawns >> file & 1);
-            }
+            let pawns = word[PAWNS..].iter_mut().enumerate();
+            pawns.for_each(|(file, set)| *set |= bit * u64::from(gain.pawns >> file & 1));
         }
-        needs
+        Needs { symbols, words }
     }
 
     /// The symbols in the order of a node: those that are possible, then the others.
     pub(super) fn order(&self, known: &Known) -> SymbolOrder {
-        let mut others = vec![0; self.symbols.div_ceil(64)];
-        let mut add = |set: &Set| others.iter_mut().zip(set).for_each(|(all, word)| *all |= word);
-        for (side, more) in self.more.iter().enumerate() {
-            for (kind, sets) in more.iter().enumerate() {
-                let room = MOST[kind].saturating_sub(digit(known.pieces(side), kind));
-                add(&sets[room as usize]);
-            }
-        }
-        for (_, set) in
-            self.pawns.iter().enumerate().filter(|(file, _)| known.pawns >> file & 1 != 0)
-        {
-            add(set);
-        }
+        let room = |side, kind: usize| MOST[kind].saturating_sub(digit(known.pieces(side), kind));
+        let unmet: [[usize; KINDS]; 2] =
+            from_fn(|side| from_fn(|kind| more(side, kind, room(side, kind) as usize)));
+        let any = |word: &[u64; NEEDS]| {
+            let pieces = unmet.iter().flatten().fold(0, |any, &need| any | word[need]);
+            let pawns = word[PAWNS..].iter().enumerate();
+            let pawns = pawns.filter(|(file, _)| known.pawns >> file & 1 != 0);
+            pawns.fold(pieces, |any, (_, set)| any | set)
+        };
+        let others = self.words.iter().map(any).collect();
         SymbolOrder::new(self.symbols, others)
     }
 }
@@ -158,38 +158,47 @@ impl SymbolOrder {
 
     /// The symbols at ascending places.
     pub(super) fn walk(&self) -> SymbolWalk<'_> {
-        SymbolWalk { order: self, word: 0, before: 0, is_possible: true }
+        SymbolWalk::new(self, true)
     }
 }
 
 /// Goes through a [`SymbolOrder`] from front to back.
 pub(super) struct SymbolWalk<'a> {
     order: &'a SymbolOrder,
-    /// How many symbols of the order stand before the ones of this word.
-    word: usize,
-    before: usize,
     is_possible: bool,
+    word: usize,
+    /// The symbols of the word that are not passed yet, and how many of the order stand before them.
+    left: u64,
+    before: usize,
 }
 
-impl SymbolWalk<'_> {
+impl<'a> SymbolWalk<'a> {
+    /// At the first of the symbols that are possible, or of the others.
+    fn new(order: &'a SymbolOrder, is_possible: bool) -> SymbolWalk<'a> {
+        let before = if is_possible { 0 } else { order.possible };
+        let mut walk = SymbolWalk { order, is_possible, word: 0, left: 0, before };
+        walk.left = walk.symbols().unwrap_or(0);
+        walk
+    }
+
     /// The symbol at a place, which is not below the last one that was asked for.
     pub(super) fn at(&mut self, place: usize) -> Option<u16> {
         if place >= self.order.symbols {
             return None;
         }
         if self.is_possible && place >= self.order.possible {
-            *self =
-                SymbolWalk { word: 0, before: self.order.possible, is_possible: false, ..*self };
+            *self = SymbolWalk::new(self.order, false);
         }
         loop {
-            let mut left = self.symbols()?;
-            let count = left.count_ones() as usize;
+            let count = self.left.count_ones() as usize;
             if place - self.before < count {
-                (0..place - self.before).for_each(|_| left &= left - 1);
-                return Some((self.word * 64) as u16 + left.trailing_zeros() as u16);
+                (self.before..place).for_each(|_| self.left &= self.left - 1);
+                self.before = place;
+                return Some((self.word * 64) as u16 + self.left.trailing_zeros() as u16);
             }
             self.before += count;
             self.word += 1;
+            self.left = self.symbols()?;
         }
     }
 
