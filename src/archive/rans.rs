@@ -28,6 +28,11 @@ impl Interval {
     pub(super) const fn byte(byte: u8) -> Interval {
         Interval { start: (byte as u16) << (SCALE_BITS - 8), freq: 1 << (SCALE_BITS - 8) }
     }
+
+    /// Where the one behind it starts.
+    pub(super) const fn end(self) -> u16 {
+        self.start + self.freq
+    }
 }
 
 /// Codes intervals, given in the order of reading. Of `check` 31 bits are kept.
@@ -122,25 +127,27 @@ pub(super) fn normalise(counts: &[u32]) -> Vec<u16> {
     let total: u64 = counts.iter().map(|&count| u64::from(count.max(1))).sum();
     let scaled = |count: u32| {
         let part = u64::from(count.max(1)) * u64::from(SCALE) + total / 2;
-        (part / total.max(1)).clamp(1, u64::from(SCALE)) as u32
+        (part / total.max(1)).clamp(1, u64::from(SCALE)) as u16
     };
-    let mut freqs: Vec<u32> = counts.iter().map(|&count| scaled(count)).collect();
-    let mut excess = i64::from(freqs.iter().sum::<u32>()) - i64::from(SCALE);
-    let mut order: Vec<usize> = (0..freqs.len()).collect();
-    order.sort_by_key(|&place| std::cmp::Reverse(freqs[place]));
+    let mut freqs: Vec<u16> = counts.iter().map(|&count| scaled(count)).collect();
+    let sum: u32 = freqs.iter().map(|&freq| u32::from(freq)).sum();
+    let mut excess = i64::from(sum) - i64::from(SCALE);
+    let mut order: Vec<u16> = (0..freqs.len() as u16).collect();
+    order.sort_by_key(|&place| std::cmp::Reverse(freqs[usize::from(place)]));
     while excess != 0 && !order.is_empty() {
         for &place in &order {
-            let freq = i64::from(freqs[place]);
+            let freq = &mut freqs[usize::from(place)];
+            let most = i64::from(*freq / 8) + 1;
             let step = match excess {
                 0 => break,
-                1.. => excess.min(freq / 8 + 1).min(freq - 1),
-                _ => -((-excess).min(freq / 8 + 1)),
+                1.. => excess.min(most).min(i64::from(*freq) - 1),
+                _ => -((-excess).min(most)),
             };
-            freqs[place] = (freq - step) as u32;
+            *freq = (i64::from(*freq) - step) as u16;
             excess -= step;
         }
     }
-    freqs.into_iter().map(|freq| freq as u16).collect()
+    freqs
 }
 
 #[cfg(test)]

@@ -66,14 +66,15 @@ impl NodeSpec {
 
     /// The symbols, the most frequent first and the escape last, each with its interval.
     pub(super) fn intervals(&self) -> impl ExactSizeIterator<Item = (u16, Interval)> {
-        let mut list = self.list.clone();
+        let mut list = Vec::with_capacity(self.list.len() + 1);
+        list.extend_from_slice(&self.list);
         list.sort_by_key(|&(_, count)| Reverse(count));
         if self.escapes > 0 || list.is_empty() {
             list.push((ESCAPE, self.escapes.max(1)));
         }
-        let (symbols, counts): (Vec<u16>, Vec<u32>) = list.into_iter().unzip();
+        let counts: Vec<u32> = list.iter().map(|&(_, count)| count).collect();
         let mut start = 0;
-        symbols.into_iter().zip(normalise(&counts)).map(move |(symbol, freq)| {
+        list.into_iter().zip(normalise(&counts)).map(move |((symbol, _), freq)| {
             let interval = Interval { start, freq };
             start += freq;
             (symbol, interval)

@@ -40,38 +40,25 @@ impl SymbolTables {
 
     /// Takes the symbols of a node. The node has them by frequency, the escape last.
     pub(super) fn push(&mut self, spec: &NodeSpec, parent: u32) -> Node {
-        let intervals = spec.intervals();
-        let mut symbols = Vec::with_capacity(intervals.len());
-        let mut starts = Vec::with_capacity(intervals.len() + 1);
-        starts.push(0);
-        for (symbol, interval) in intervals {
-            symbols.push(symbol);
-            starts.push(interval.start + interval.freq);
-        }
+        let intervals: Vec<(u16, Interval)> = spec.intervals().collect();
         let first = self.chunks.len() as u32;
-        for (nth, own) in symbols.chunks(CHUNK).enumerate() {
-            let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
-            let own_starts = starts.iter().skip(nth * CHUNK);
-            chunk.starts.iter_mut().zip(own_starts).for_each(|(place, &start)| *place = start);
-            chunk.symbols[..own.len()].copy_from_slice(own);
-            self.chunks.push(chunk);
-        }
-        let (jump, jump_shift) = match symbols.len() {
+        self.chunks.extend(intervals.chunks(CHUNK).map(Chunk::of));
+        let (jump, jump_shift) = match intervals.len() {
             ..=CHUNK => (0, SCALE_BITS as u8),
-            _ => self.push_jumps(&starts),
+            _ => self.push_jumps(&intervals),
         };
         Node { parent, first, jump, jump_shift }
     }
 
     /// Appends the jumps of a node, and says where they begin and how far a slot is shifted for
     /// its own.
-    fn push_jumps(&mut self, starts: &[u16]) -> (u32, u8) {
+    fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u8) {
         let first = self.jumps.len() as u32;
-        let count = starts.len().next_power_of_two().min(MAX_JUMPS);
+        let count = (intervals.len() + 1).next_power_of_two().min(MAX_JUMPS);
         let shift = SCALE_BITS - count.trailing_zeros();
         let mut place = 0;
         for jump in 0..count {
-            while starts[place + 1] <= (jump << shift) as u16 {
+            while intervals[place].1.end() <= (jump << shift) as u16 {
                 place += 1;
             }
             self.jumps.push((place / CHUNK) as u16);
@@ -145,6 +132,17 @@ impl SymbolTables {
 }
 
 impl Chunk {
+    /// Of at most so many neighbours.
+    fn of(intervals: &[(u16, Interval)]) -> Chunk {
+        let mut chunk = Chunk { starts: [PADDING; CHUNK + 1], symbols: [ESCAPE; CHUNK] };
+        for (nth, &(symbol, interval)) in intervals.iter().enumerate() {
+            chunk.symbols[nth] = symbol;
+            chunk.starts[nth] = interval.start;
+            chunk.starts[nth + 1] = interval.end();
+        }
+        chunk
+    }
+
     /// The place of the symbol in whose interval a slot lies that is no lower than the first;
     /// [`CHUNK`] of one that lies behind all. Everything is compared, so that nothing has to be
     /// guessed.
