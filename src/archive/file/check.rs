@@ -38,19 +38,14 @@ pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8])
     holds(placed(identity, number, bytes), u32::from_le_bytes(*check)).then_some(bytes)
 }
 
-/// The same as [`placed`] for bytes of a fixed size: `WORDS` are those of place and bytes together. They are so
-/// aligned that the CRC32C takes few steps.
-#[inline]
+/// The same as [`placed`] for the bytes of a fixed number of words.
+#[inline(always)]
 pub(in crate::archive) fn placed_words<const WORDS: usize>(
     identity: u32,
     number: u64,
-    bytes: &[u8],
+    words: [U64; WORDS],
 ) -> u32 {
-    let mut words = [0u64; WORDS];
-    let (place_room, room) = words.as_mut_bytes().split_at_mut(size_of::<U64>());
-    place_room.copy_from_slice(place(identity, number).as_bytes());
-    room.copy_from_slice(bytes);
-    crc_words(&words.map(u64::from_le))
+    crc_words(place(identity, number).get(), &words.map(|word| word.get()))
 }
 
 /// What the checks of fixed structures are worth.

@@ -7,29 +7,28 @@
 
 use zerocopy::IntoBytes;
 
-/// The CRC32C of the bytes of words, the lowest byte of each first.
-#[inline]
-pub(super) fn crc_words<const WORDS: usize>(words: &[u64; WORDS]) -> u32 {
+/// The CRC32C of the bytes of a word and others, the lowest byte of each first.
+#[inline(always)]
+pub(super) fn crc_words<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("sse4.2") {
         // SAFETY: the processor has the instruction.
-        return unsafe { crc_words_by_instruction(words) };
+        return unsafe { crc_words_by_instruction(first, words) };
     }
-    crc_words_by_bytes(words)
+    crc_words_by_bytes(first, words)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
-fn crc_words_by_instruction<const WORDS: usize>(words: &[u64; WORDS]) -> u32 {
-    let crc = words
-        .iter()
-        .fold(u64::from(u32::MAX), |crc, &word| std::arch::x86_64::_mm_crc32_u64(crc, word));
-    !(crc as u32)
+fn crc_words_by_instruction<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
+    let step = |crc, &word: &u64| std::arch::x86_64::_mm_crc32_u64(crc, word);
+    !(words.iter().fold(step(u32::MAX.into(), &first), step) as u32)
 }
 
 /// The same on every processor.
-fn crc_words_by_bytes<const WORDS: usize>(words: &[u64; WORDS]) -> u32 {
-    crc32c::crc32c(words.map(u64::to_le).as_bytes())
+fn crc_words_by_bytes<const WORDS: usize>(first: u64, words: &[u64; WORDS]) -> u32 {
+    let crc = crc32c::crc32c(&first.to_le_bytes());
+    crc32c::crc32c_append(crc, words.map(u64::to_le).as_bytes())
 }
 
 #[cfg(test)]
@@ -40,18 +39,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_ways_give_one_checksum(words: [u64; 9]) {
-            prop_assert_eq!(crc_words(&words), crc_words_by_bytes(&words));
+        fn both_ways_give_one_checksum(first: u64, words: [u64; 8]) {
+            prop_assert_eq!(crc_words(first, &words), crc_words_by_bytes(first, &words));
             let few = [words[0], words[5]];
-            prop_assert_eq!(crc_words(&few), crc_words_by_bytes(&few));
+            prop_assert_eq!(crc_words(first, &few), crc_words_by_bytes(first, &few));
         }
     }
 
     #[test]
     fn the_checksum_is_that_of_castagnoli() {
         let bytes = *b"123456789abcdef0";
-        let words =
+        let [first, second] =
             [0, 8].map(|at| bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
-        assert_eq!(crc_words(&words), crc32c::crc32c(&bytes));
+        assert_eq!(crc_words(first, &[second]), crc32c::crc32c(&bytes));
     }
 }

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::ops::Range;
 
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::archive::error::ArchiveError;
@@ -125,8 +125,9 @@ impl Line {
 
     #[inline(always)]
     fn check(&self, identity: u32, number: u64) -> u32 {
-        let unchecked = Line { check: U32::ZERO, ..*self };
-        check::placed_words::<9>(identity, number, unchecked.as_bytes())
+        let mut words: [U64; 8] = zerocopy::transmute!(*self);
+        words[0] &= u64::from(u32::MAX);
+        check::placed_words(identity, number, words)
     }
 
     #[inline(always)]

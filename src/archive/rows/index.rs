@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::archive::error::ArchiveError;
@@ -52,8 +52,9 @@ impl IndexLine {
 
     #[inline(always)]
     fn check(&self, identity: u32, number: u64) -> u32 {
-        let line = IndexLine { tail: (self.tail.get() & COUNT_MASK).into(), ..*self };
-        check::placed_words::<9>(identity, number, line.as_bytes()) & !COUNT_MASK
+        let mut words: [U64; 8] = zerocopy::transmute!(*self);
+        words[7] &= u64::from(COUNT_MASK) << 32 | u64::from(u32::MAX);
+        check::placed_words(identity, number, words) & !COUNT_MASK
     }
 
     /// The number of entries, and whether the next line belongs to this one; `None` when the line

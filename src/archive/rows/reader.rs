@@ -21,7 +21,7 @@ const TEXT_STEP: u64 = 4096;
 /// Records that are read at once by whoever reads on.
 const READ_STEP: u64 = 64;
 /// Queries that are looked up side by side.
-const BATCH: usize = 16;
+const BATCH: usize = 32;
 
 /// The records of an archive of level fast.
 pub(in crate::archive) struct RowReader {
@@ -167,8 +167,8 @@ impl RowReader {
         let rows = match self.index()? {
             Some(RowIndex::Lines(index)) => Rows::Candidates(index.candidates(query.key())),
             Some(RowIndex::Directory(directory)) => {
-                let first = self.first_row(directory, query.key());
-                Rows::Group(self.group(directory, first, query)?)
+                let near = self.near(directory, query.key());
+                Rows::Group(self.group(directory, near, query)?)
             }
             None => Rows::All(0..self.len()),
         };
@@ -192,14 +192,8 @@ impl RowReader {
             Some(RowIndex::Directory(directory)) => self.in_batches(
                 queries,
                 |query| directory.prefetch_line(query.key()),
-                |query| {
-                    let first = self.first_row(directory, query.key());
-                    if let Ok(Some(row)) = &first {
-                        row.prefetch();
-                    }
-                    first
-                },
-                |query, first| Ok(Rows::Group(self.group(directory, first, query)?)),
+                |query| self.near(directory, query.key()),
+                |query, near| Ok(Rows::Group(self.group(directory, near, query)?)),
                 visit,
             ),
             None => self.scan(queries, visit),
@@ -221,8 +215,13 @@ impl RowReader {
         let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         for first in (0..).step_by(BATCH) {
             batch.clear();
-            batch.extend(queries.by_ref().take(BATCH).inspect(&near));
-            found.extend(batch.iter().map(&near_row));
+            for query in queries.by_ref().take(BATCH) {
+                near(&query);
+                batch.push(query);
+            }
+            for query in &batch {
+                found.push(near_row(query));
+            }
             for ((place, query), found) in (first..).zip(&batch).zip(found.drain(..)) {
                 let rows = rows(query, found)?;
                 let mut matches = RowMatches { reader: self, rows, board: *query.board() };
@@ -245,48 +244,70 @@ impl RowReader {
         }
     }
 
-    /// The row to which the directory leads for a key; that it is there is not checked.
+    /// The row to which the line of a key leads, which is not checked, on its way to be near.
     #[inline(always)]
-    fn first_row(
-        &self,
-        directory: RowDirectory<'_>,
-        key: u64,
-    ) -> Result<Option<RowRef<'_>>, ArchiveError> {
+    fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
         match directory.first_row(key) {
-            FirstRow::Nowhere => Ok(None),
-            FirstRow::At(number) => self.row(number).map(Some),
-            FirstRow::Among(numbers) => self.bisect(numbers, key),
+            FirstRow::Nowhere => Near::Nothing,
+            FirstRow::At(number) => match self.row(number) {
+                Ok(row) => {
+                    row.prefetch();
+                    Near::Row(row)
+                }
+                Err(_) => Near::Unknown,
+            },
+            FirstRow::Among(_) => Near::Unknown,
         }
     }
 
-    /// The records of the key of a query, to which the directory gives a first row.
+    /// The records of the key of a query.
     #[inline(always)]
     fn group<'a>(
         &'a self,
         directory: RowDirectory<'_>,
-        first: Result<Option<RowRef<'a>>, ArchiveError>,
+        near: Near<'a>,
         query: &Query,
     ) -> Result<Group<'a>, ArchiveError> {
-        let key = query.key();
-        let compared = first.transpose().map(|row| {
-            let row = row?;
-            // A damaged line may lead to a further record, behind which others would be lost.
-            if self.extent.is_none_or(|firsts| row.number() >= firsts) {
-                return Err(ArchiveError::corrupt("row directory"));
-            }
-            Ok((row, row.is_of(query.board())?))
-        });
-        if let Some(Ok((row, true))) = compared {
-            return Ok(Group { first: Some(row), is_of_position: true, further: 0..0 });
+        match near {
+            Near::Nothing => directory.check_line(query.key()).map(|()| Group::NONE),
+            Near::Row(row) if row.has_board(query.board()) => self.group_of(row.checked()?),
+            _ => self.group_of_key(directory, query),
         }
-        // That it is not there is true where line and row are whole.
+    }
+
+    /// The records of the key of a row, which is the first of them and of the position.
+    #[inline(always)]
+    fn group_of<'a>(&self, first: RowRef<'a>) -> Result<Group<'a>, ArchiveError> {
+        // A damaged line may lead to a further record, behind which others would be lost.
+        if self.extent.is_none_or(|firsts| first.number() >= firsts) {
+            return Err(ArchiveError::corrupt("row directory"));
+        }
+        Ok(Group { first: Some(first), is_of_position: true, further: 0..0 })
+    }
+
+    /// The records of the key of a query, whatever the row is that its line leads to.
+    #[cold]
+    fn group_of_key(
+        &self,
+        directory: RowDirectory<'_>,
+        query: &Query,
+    ) -> Result<Group<'_>, ArchiveError> {
+        let key = query.key();
+        // That a position is not there is true where line and row are whole.
         directory.check_line(key)?;
-        let first = match compared.transpose()? {
-            // Two positions may have one key.
-            Some((row, _)) if row.has_further() && row.key()? == key => Some(row),
-            _ => None,
+        let first = match directory.first_row(key) {
+            FirstRow::Nowhere => None,
+            FirstRow::At(number) => Some(self.row(number)?),
+            FirstRow::Among(numbers) => self.bisect(numbers, key)?,
         };
-        Ok(Group { first, is_of_position: false, further: 0..0 })
+        match first {
+            Some(row) if row.is_of(query.board())? => self.group_of(row),
+            // Two positions may have one key.
+            Some(row) if row.has_further() && row.key()? == key => {
+                Ok(Group { first, is_of_position: false, further: 0..0 })
+            }
+            _ => Ok(Group::NONE),
+        }
     }
 
     /// The record of a key among some that ascend by their keys.
@@ -331,6 +352,14 @@ impl RowReader {
     }
 }
 
+/// The row that a line leads to.
+enum Near<'a> {
+    Nothing,
+    Row(RowRef<'a>),
+    /// One that takes more to be found, or one that is not there.
+    Unknown,
+}
+
 /// The rows among which the records of a position are looked for.
 enum Rows<'a> {
     /// Those whose key may be that of the position.
@@ -352,6 +381,8 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
+    const NONE: Group<'a> = Group { first: None, is_of_position: false, further: 0..0 };
+
     /// The next record of a position.
     #[inline(always)]
     fn next(

@@ -101,6 +101,18 @@ impl<'a> RowRef<'a> {
         ArchiveError::corrupt_at(ROW, self.number)
     }
 
+    /// Whether this is the board of the row, unchecked; that it is not where rows do not hold it.
+    #[inline(always)]
+    pub(super) fn has_board(&self, board: &PackedBoard) -> bool {
+        board.as_plain() == Some(&self.row.board)
+    }
+
+    /// The same with its check verified.
+    #[inline(always)]
+    pub(super) fn checked(self) -> Result<RowRef<'a>, ArchiveError> {
+        self.row().map(|_| self)
+    }
+
     /// Whether the record is of the position with this packed identity board.
     #[inline(always)]
     pub(super) fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
