@@ -45,7 +45,8 @@ pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
             words.push(state as u32);
             state >>= 32;
         }
-        state = ((state / freq) << SCALE_BITS) + state % freq + u64::from(interval.start);
+        let (quotient, rest) = divide(state, freq);
+        state = (quotient << SCALE_BITS) + rest + u64::from(interval.start);
     }
     if state >= 1 << 56 {
         words.push(state as u32);
@@ -55,6 +56,19 @@ pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&state.to_le_bytes()[..len]);
     for word in words.iter().rev() {
         out.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// The quotient of two numbers and the rest. Only the divisor is divided by: that does not wait for
+/// the number, as the division of it would.
+fn divide(number: u64, divisor: u64) -> (u64, u64) {
+    let reciprocal = u64::MAX / divisor;
+    // One too small at the most.
+    let quotient = ((u128::from(number) * u128::from(reciprocal)) >> u64::BITS) as u64;
+    let rest = number - quotient * divisor;
+    match rest < divisor {
+        true => (quotient, rest),
+        false => (quotient + 1, rest - divisor),
     }
 }
 

@@ -216,10 +216,11 @@ impl Row {
     /// Puts in the fields of a position behind its board, which is there.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
+        let home = |color: Color| Home::of(self.rank(color.back_rank().into()), color);
+        let homes = Color::ALL.map(home);
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
-                let rank = self.0[COLUMN_OF_RANK[usize::from(color.back_rank())]];
-                let code = match Home::of(rank, color).outermost(side) {
+                let code = match homes[color as usize].outermost(side) {
                     Some(outermost) if outermost == file => OUTERMOST,
                     _ => EXPLICIT + u32::from(file),
                 };
