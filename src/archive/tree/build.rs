@@ -131,14 +131,14 @@ impl NumberedColumn {
 /// Numbers for values, in the order in which they are met.
 struct ValueNumbers {
     values: Vec<u32>,
-    /// By the hash of a value, or behind it, one more than its number; 0 where there is none. At
-    /// most half full.
-    slots: Vec<u32>,
+    /// By the hash of a value, or behind it, the value and one more than its number; 0 where there
+    /// is none. At most half full.
+    slots: Vec<(u32, u32)>,
 }
 
 impl ValueNumbers {
     fn new() -> ValueNumbers {
-        ValueNumbers { values: Vec::new(), slots: vec![0; 1 << 8] }
+        ValueNumbers { values: Vec::new(), slots: vec![(0, 0); 1 << 8] }
     }
 
     fn of(&mut self, value: u32) -> u32 {
@@ -147,8 +147,8 @@ impl ValueNumbers {
         let mut place = (hash >> u32::BITS) as usize & mask;
         loop {
             match self.slots[place] {
-                0 => return self.add(value, place),
-                number if self.values[number as usize - 1] == value => return number - 1,
+                (_, 0) => return self.add(value, place),
+                (other, number) if other == value => return number - 1,
                 _ => place = (place + 1) & mask,
             }
         }
@@ -157,11 +157,11 @@ impl ValueNumbers {
     #[cold]
     fn add(&mut self, value: u32, place: usize) -> u32 {
         self.values.push(value);
-        self.slots[place] = self.values.len() as u32;
-        let number = self.slots[place] - 1;
+        let number = self.values.len() as u32 - 1;
+        self.slots[place] = (value, number + 1);
         if self.values.len() * 2 > self.slots.len() {
             let values = std::mem::take(&mut self.values);
-            self.slots = vec![0; self.slots.len() * 2];
+            self.slots = vec![(0, 0); self.slots.len() * 2];
             values.into_iter().for_each(|value| {
                 self.of(value);
             });

@@ -39,6 +39,7 @@ const fn everywhere(code: u32) -> u32 {
 }
 
 /// What is coded for a column of a row.
+#[inline]
 pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     let value = row.0[column];
     if mirrors && column == LAST_RANK { mirrored(row.0[RANKS], value) } else { value }
