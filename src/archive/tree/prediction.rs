@@ -158,7 +158,8 @@ impl PredictionModes {
 
     fn decode(&self, decoder: &mut RansDecoder) -> usize {
         let slot = decoder.slot();
-        let number = self.0[1..MODES].iter().take_while(|&&start| start <= slot).count();
+        // All are compared: which one it is cannot be guessed.
+        let number = self.0[1..MODES].iter().filter(|&&start| start <= slot).count();
         decoder.pass(self.interval_of(number));
         number
     }

@@ -92,7 +92,8 @@ impl Spelling {
         (0..8).fold(0, |rank, file| {
             let starts = &self.0[kind(column) * BEFORE + before];
             let slot = decoder.slot();
-            let code = starts[1..CODES].iter().take_while(|&&start| start <= slot).count();
+            // All are compared: which one it is cannot be guessed.
+            let code = starts[1..CODES].iter().filter(|&&start| start <= slot).count();
             decoder.pass(Interval { start: starts[code], freq: starts[code + 1] - starts[code] });
             before = code;
             rank | (code as u32) << (4 * file)
